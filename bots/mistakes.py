@@ -153,7 +153,7 @@ def missing_method_message(cls: type, method: str, form: str) -> str:
 def call_mistake(method: Callable[..., object]) -> str:
     """Return why a method cannot be called with one argument and without `await`; empty if it can."""
     if inspect.iscoroutinefunction(method):
-        return "is async, and nobody awaits it"
+        return "is async, but is never awaited"
     try:
         inspect.signature(method).bind(None)
     except TypeError:

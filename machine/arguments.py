@@ -33,7 +33,7 @@ def read_clock(text: str, key: str = "clock") -> Clock:
     bank, increment = (round(float(part or 0) * 1000) for part in found.groups()) if found else (0, 0)
     if not 1 <= bank <= MAX_CLOCK_MS or increment > MAX_CLOCK_MS:
         raise UsageFault(
-            f"{key} is {short_repr(text)}: it is seconds and increment, like 60+0.5, from 0.001 s to a day"
+            f"{key} is {short_repr(text)}: it must be seconds and increment, like 60+0.5, from 0.001 s to a day"
         )
     return Clock(bank_ms=bank, increment_ms=increment)
 
@@ -43,7 +43,9 @@ def read_days(text: str, key: str) -> int:
     found = re.fullmatch(r"(\d{1,5})([dw])", text)
     days = int(found[1]) * {"d": 1, "w": 7}[found[2]] if found else 0
     if not 1 <= days <= MAX_DAYS:
-        raise UsageFault(f"{key} is {short_repr(text)}: it is days or weeks, like 90d or 12w, from 1d to {MAX_DAYS}d")
+        raise UsageFault(
+            f"{key} is {short_repr(text)}: it must be days or weeks, like 90d or 12w, from 1d to {MAX_DAYS}d"
+        )
     return days
 
 

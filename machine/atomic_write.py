@@ -36,7 +36,7 @@ def check_replaceable(path: Path) -> None:
     except OSError:
         return  # writing there will report the fault
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise OSError(errno.EINVAL, "it is a pipe, a device or a socket, and not a file", str(path))
+        raise OSError(errno.EINVAL, "it is a pipe, a device or a socket, not a file", str(path))
 
 
 @contextlib.contextmanager
@@ -89,7 +89,7 @@ def file_lock(path: Path) -> Iterator[None]:
         file = held.enter_context(lock.open("a")).fileno()
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.fstat(file).st_nlink == 0:
-            raise BlockingIOError("since it was opened, who had it has removed it")
+            raise BlockingIOError("its owner has removed it since it was opened")
         held.callback(_remove, lock)
         yield
 

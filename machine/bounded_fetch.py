@@ -48,12 +48,12 @@ def fetch(
             fetched = HttpAnswer(answer.status, body, dict(answer.headers), str(answer.reason))
     except (OSError, http.client.HTTPException):
         if connections.is_shut_down or time.monotonic() >= deadline:
-            raise TimeoutError(errno.ETIMEDOUT, f"no whole answer came within {timeout_s:g} s") from None
+            raise TimeoutError(errno.ETIMEDOUT, f"the answer was not complete within {timeout_s:g} s") from None
         raise
     finally:
         timer.cancel()
     if connections.is_shut_down:
-        raise TimeoutError(errno.ETIMEDOUT, f"no whole answer came within {timeout_s:g} s")
+        raise TimeoutError(errno.ETIMEDOUT, f"the answer was not complete within {timeout_s:g} s")
     return fetched
 
 

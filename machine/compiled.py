@@ -29,7 +29,7 @@ def _import_numba() -> Any:
     try:
         import numba
     except ImportError as exc:  # for example if numpy is too new for it
-        raise UsageFault(f"numba is installed but of no use: {exc} (ARENA_PLAIN=1 does without)") from exc
+        raise UsageFault(f"numba is installed but can't be used: {exc} (ARENA_PLAIN=1 runs without it)") from exc
     return numba
 
 
@@ -76,7 +76,7 @@ def _announce_compilation(function: Any) -> None:
 
 @cache
 def _announce_once() -> None:
-    say("compiling code, this once, which takes up to half a minute…", err=True)
+    say("compiling code, once, which takes up to half a minute…", err=True)
 
 
 def ints(values: Iterable[int]) -> Any:

@@ -20,7 +20,7 @@ def excess_warning(option: str, wanted: int) -> str | None:
     if wanted <= cores:
         return None
     here = "the one core" if cores == 1 else f"the {cores} cores"
-    return f"{option} {wanted} is more than {here} that can be used here: they take turns, and nothing is done sooner"
+    return f"{option} {wanted} is more than {here} that can be used here, so it is no faster"
 
 
 def warn_of_excess(option: str, wanted: int) -> None:

@@ -54,7 +54,7 @@ def _read_pipe(descriptor: int, most: int, deadline: float) -> bytes:
     while len(read) <= most:
         left = deadline - time.monotonic()
         if left <= 0 or not select.select([descriptor], [], [], left)[0]:
-            raise TimeoutError(errno.ETIMEDOUT, "it is a pipe or device that does not come to an end")
+            raise TimeoutError(errno.ETIMEDOUT, "it is a pipe or device without an end")
         try:
             chunk = os.read(descriptor, min(_CHUNK_BYTES, most + 1 - len(read)))
         except BlockingIOError:

@@ -100,7 +100,7 @@ class SuppressedLineCounter:
                 self._telling = None
         if counts:
             told = ", ".join(f"{count} {event}" for event, count in counts.items())
-            text = f"too much happened for a line each, so left out here: {told}"
+            text = f"too many events for a line each, left out here: {told}"
             self._to.info("%s", text, extra={"event": "left_out", "fields": dict(counts)})
 
 
@@ -166,5 +166,5 @@ def _traceback(record: logging.LogRecord) -> str:
     lines = logging.Formatter().formatException(record.exc_info).split("\n")
     left_out = len(lines) - MAX_TRACEBACK_LINES
     if left_out > 0:
-        lines = [f"... {left_out} lines more, and then", *lines[left_out:]]
+        lines = [f"... {left_out} more lines, then", *lines[left_out:]]
     return "\n".join(truncate(escape_unprintable(line), MAX_TEXT_CHARS) for line in lines)

@@ -17,7 +17,7 @@ from typing import BinaryIO, TextIO, cast
 from machine.atomic_write import replacing_file
 
 STDOUT = Path("-")
-_ADVICE = "name a file in a folder that is there"
+_ADVICE = "name a file in an existing folder"
 _MAX_LINKS = 40
 """Maximum links to follow, as in Linux."""
 _ORIGINAL_STDOUT: ContextVar[TextIO | None] = ContextVar("_STDOUT", default=None)

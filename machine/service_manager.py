@@ -92,7 +92,7 @@ def take_sockets(environment: MutableMapping[str, str]) -> list[InheritedSocket]
         except OSError as exc:
             raise ValueError(f"descriptor {descriptor} can't be used: {exc.strerror}") from exc
         if one.type != socket.SOCK_STREAM or one.family not in (socket.AF_INET, socket.AF_INET6) or not listens:
-            raise ValueError(f"descriptor {descriptor} is no listening socket of TCP")
+            raise ValueError(f"descriptor {descriptor} is not a listening TCP socket")
         one.setblocking(False)
         taken.append(InheritedSocket(names[at] if at < len(names) and names[at] else "unknown", one))
     return taken

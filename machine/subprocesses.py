@@ -69,7 +69,7 @@ def limit_niceness(niceness: int, environ: Mapping[str, str] = os.environ) -> in
     text = environ.get(MAX_NICENESS_VARIABLE) or str(_LOWEST_PRIORITY)
     if not (text.isdecimal() and len(text) <= 2 and int(text) <= _LOWEST_PRIORITY):
         raise UsageFault(
-            f"{MAX_NICENESS_VARIABLE} is {short_repr(text)}: it is a whole number from 0 to {_LOWEST_PRIORITY}"
+            f"{MAX_NICENESS_VARIABLE} is {short_repr(text)}: it must be a whole number from 0 to {_LOWEST_PRIORITY}"
         )
     return min(niceness, int(text))
 

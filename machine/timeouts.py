@@ -28,7 +28,7 @@ def timeout_factor(environ: Mapping[str, str] = os.environ) -> float:
     except ValueError:
         factor = math.nan
     if not 1 <= factor <= 1000:
-        raise UsageFault(f"{FACTOR_VARIABLE} is {text!r}: it is a number from 1 to 1000")
+        raise UsageFault(f"{FACTOR_VARIABLE} is {text!r}: it must be a number from 1 to 1000")
     return factor
 
 

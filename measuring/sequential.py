@@ -62,7 +62,7 @@ class Hypotheses(Struct, frozen=True, kw_only=True):
         what, widest = _LIMIT_BY_UNIT[self.unit]
         for name, value in (("h0", self.h0), ("h1", self.h1)):
             if not -widest < value < widest:
-                raise UsageFault(f"{name} is {value:g}: {what} between -{widest:g} and {widest:g}")
+                raise UsageFault(f"{name} is {value:g}: it must be {what} between -{widest:g} and {widest:g}")
         if not self.h0 < self.h1:
             raise UsageFault(f"h1 is {self.h1:g}: it must be more than h0, which is {self.h0:g}")
         for name, value in (("alpha", self.alpha), ("beta", self.beta)):
@@ -83,7 +83,7 @@ class Hypotheses(Struct, frozen=True, kw_only=True):
     def scores(self) -> tuple[float, float]:
         """Scores expected under h0 and h1; undefined in normalised Elo, which depends on how results spread."""
         if self.unit == "nelo":
-            raise UsageFault("normalised Elo is of results with luck left in: h0 and h1 as score or in elo")
+            raise UsageFault("normalised Elo needs results with luck left in: give h0 and h1 in score or elo")
         if self.unit == "elo":
             return score_of(self.h0), score_of(self.h1)
         return 0.5 + self.h0, 0.5 + self.h1

@@ -49,8 +49,8 @@ def load_value(game: Game[Any, Any], name: str | None = None) -> ValueFunction:
     if name is None:
         name = next(iter(makers))
     if name not in makers:
-        has = f"it has {', '.join(makers)}" if len(makers) > 1 else "there is no chance in it, so none"
-        raise UsageFault(f"{game.name} under this config has no value {short_repr(name)}: {has}")
+        has = f"it has {', '.join(makers)}" if len(makers) > 1 else "it has no chance, so no luck"
+        raise UsageFault(f"{game.name} under this config has no value function {short_repr(name)}: {has}")
     return makers[name](game)
 
 

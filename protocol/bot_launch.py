@@ -127,7 +127,7 @@ def parse_bot_settings(text: str, name: str, bot: str) -> dict[str, str]:
     for setting in re.split(_SETTING_SEPARATOR, text) if text else ():
         key, equals, value = setting.partition("=")
         if not (key and equals and value):
-            raise UsageFault(f"{name}: {setting!r} is no setting: write KEY=VALUE, as in {name}={bot}:KEY=VALUE")
+            raise UsageFault(f"{name}: {setting!r} is not a setting: write KEY=VALUE, as in {name}={bot}:KEY=VALUE")
         if key in settings:
             raise UsageFault(f"{name}: {key} is set twice, to {settings[key]} and to {value}")
         settings[key] = value

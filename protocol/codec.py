@@ -203,12 +203,13 @@ class Codec:
             value = self._unpack(frame)
         kind = value.get("type") if type(value) is dict else None
         if type(kind) is not str:
-            raise MalformedMessage("a message is a map with a string type")
+            raise MalformedMessage("a message must be a map with a string as type")
         cls = _SERVER_TYPES.get(kind)
         return None if cls is None else _convert(value, cls, kind)
 
+        # msgspec packs structs three times as fast as msgpack packs maps, into the same bytes. Only msgpack has limits.
 
-# msgspec packs structs three times as fast as msgpack packs maps, into the same bytes. Only msgpack has limits.
+
 MSGPACK = Codec("arena.v1.msgpack", msgspec.msgpack.Encoder().encode, _unpack_msgpack)
 JSON = Codec("arena.v1.json", _pack_json, _unpack_json)
 CODECS = {codec.subprotocol: codec for codec in (MSGPACK, JSON)}
@@ -239,10 +240,12 @@ def read_integer(text: str) -> float:
 
 def _describe_missing_type(value: Any, kind: Any) -> str:
     if type(value) is not dict:
-        return f"a message is a map, not {type(value).__name__}"
+        return f"a message must be a map, not {type(value).__name__}"
     known = ", ".join(_CLIENT_TYPES)
     return (
-        f"the message has no type: one of {known}" if kind is None else f"there is no type {kind!r:.40}: one of {known}"
+        f"the message has no type: it must be one of {known}"
+        if kind is None
+        else f"there is no type {kind!r:.40}: one of {known}"
     )
 
 
@@ -260,7 +263,7 @@ def check_limits(value: Any, depth: int = 1) -> None:
         _check_size(depth, len(value), MAX_MAP, "a map")
         for key, item in value.items():
             if type(key) is not str:
-                raise MalformedMessage(f"a map key that is no string: {key!r}"[:100])
+                raise MalformedMessage(f"a map key that is not a string: {key!r}"[:100])
             if len(key) > _SAFE_STRING_LENGTH:
                 _check_item(key, depth)
             kind = type(item)
@@ -303,7 +306,9 @@ def _check_item(value: Any, depth: int) -> None:
         if not math.isfinite(value):
             raise MalformedMessage(f"a number that is not finite: {value}")
     elif value is not None and kind is not bool:  # msgpack's own limit of 0 lets an empty bin or ext through
-        raise MalformedMessage(f"a value of type {kind.__name__}: no bin or ext; bytes travel as lower-case hex text")
+        raise MalformedMessage(
+            f"a value of type {kind.__name__}: bin and ext are not allowed; send bytes as lower-case hex text"
+        )
 
 
 def _check_size(depth: int, size: int, limit: int, what: str) -> None:
@@ -320,6 +325,6 @@ def read_info(info: Any) -> Info | None:
     if type(info) is UnusableInfo:
         raise MalformedMessage(f"info: {info.why}")
     if type(info) is not dict:
-        raise MalformedMessage(f"info is {short_repr(info)}: a map")
+        raise MalformedMessage(f"info is {short_repr(info)}: it must be a map")
     checked_info: Info = _convert(info, Info, "info")
     return checked_info

@@ -26,7 +26,7 @@ def parse_value(text: str) -> Any:
         except ValueError as exc:
             reasons.append(str(exc))
     if text.startswith(("[", "{")):
-        raise UsageFault(f"{short_repr(text, MAX_SHOWN_CHARS)} begins as JSON does, and is none: {reasons[0]}")
+        raise UsageFault(f"{short_repr(text, MAX_SHOWN_CHARS)} looks like JSON but is invalid: {reasons[0]}")
     return [parse_value(part) for part in text.split(",")] if "," in text else text
 
 

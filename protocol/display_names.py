@@ -49,7 +49,7 @@ def normalize_display(text: str) -> str:
     """Return a display name as it is kept: composed, with single blanks. Raises `UsageFault` for what is none."""
     name = _composed(text)
     if not is_display_name(name):
-        raise UsageFault(f"{text[: 2 * MAX_DISPLAY_LENGTH]!r} is no display name: {DISPLAY_FORM}")
+        raise UsageFault(f"{text[: 2 * MAX_DISPLAY_LENGTH]!r} is not a display name: {DISPLAY_FORM}")
     return name
 
 
@@ -79,8 +79,8 @@ def display_taken(display: str, bot: str, taken: Collection[str]) -> str:
     numbered = (f"{display[: MAX_DISPLAY_LENGTH - len(end)]}{end}" for end in map(" ({})".format, count(2)))
     free = next(each for each in numbered if folded_display(each) not in taken)
     return (
-        f"{bot} is shown as {display} already: for the same person `arena bot rotate {bot}` makes a new token, "
-        f"another one needs another display name, like {free}"
+        f"{bot} is shown as {display} already: for the same person, `arena bot rotate {bot}` makes a new token; "
+        f"for another person, choose another display name, like {free}"
     )
 
 
@@ -103,7 +103,7 @@ def free_names(base: str) -> Iterator[str]:
 
 
 def no_bot_name(text: str, near: str | None = None) -> str:
-    """Return why a text is no name for a bot, with the nearest one, or the one that is given."""
-    said = f"{text[:100]!r} is no name for a bot: {NAME_DESCRIPTION}"
+    """Return why a text is not a name for a bot, with the nearest one, or the one that is given."""
+    said = f"{text[:100]!r} is not a name for a bot: {NAME_DESCRIPTION}"
     proposed = near or nearest_bot_name(text)
-    return f"{said}; {proposed}, for instance" if is_bot_name(proposed) else said
+    return f"{said}; try {proposed}" if is_bot_name(proposed) else said

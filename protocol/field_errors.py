@@ -78,7 +78,7 @@ def _describe_inner_error(where: str, value: Any, kind: Any) -> str | None:
 def _describe_value(value: Any, kind: Any) -> str:
     about = _non_optional(msgspec.inspect.type_info(kind))
     if isinstance(about, Metadata) and about.extra == SECRET:
-        return f"has {len(value)} characters" if type(value) is str else "is no text"
+        return f"has {len(value)} characters" if type(value) is str else "is not text"
     return f"is {short_repr(value)}"
 
 

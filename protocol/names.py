@@ -7,7 +7,7 @@ import re
 # Python's `$` also matches before a newline that ends the text; `(?!\n)` takes that back.
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$(?!\n)"
 MAX_NAME_LENGTH = 32
-NAME_DESCRIPTION = "1 to 32 letters, digits, dots, dashes or underscores, a letter or digit first"
+NAME_DESCRIPTION = "1 to 32 letters, digits, dots, dashes or underscores, starting with a letter or digit"
 MATCH_PATTERN = r"^[a-z0-9-]{1,40}$(?!\n)"
 _INVISIBLE_CHARS = r"\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
 _BLANK_CHARS = r"\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufff9-\ufffb"

@@ -210,13 +210,13 @@ def reject_bad_move(match: str, ply: int, fault: MalformedMove | IllegalMove, st
 def reject_misplaced(match: str, seat: int, ply: int, course: Course) -> Rejected:
     """Reject a move at `ply` that answers no turn of its seat."""
     if ply == course.ply and seat in course.sealed:
-        code, message = NOT_YOUR_TURN, f"you have moved at ply {ply}, and that stands: the others are still to move"
+        code, message = NOT_YOUR_TURN, f"you have already moved at ply {ply}: the others still have to move"
     elif ply == course.ply:
         code, message = NOT_YOUR_TURN, f"{_describe_movers(course.to_move)} to move at ply {ply}"
     elif ply < course.ply:
         code, message = STALE_PLY, f"ply {ply} has passed: the match is at ply {course.ply}"
     else:
-        code, message = STALE_PLY, f"ply {ply} is not asked yet: the match is at ply {course.ply}"
+        code, message = STALE_PLY, f"ply {ply} has not been reached: the match is at ply {course.ply}"
     return Rejected(match=match, ply=ply, code=code, message=message)
 
 
@@ -240,7 +240,7 @@ def reject_late(match: str, ply: int) -> Rejected:
 
 def report_bad_info(match: str, ply: int, fault: MalformedMessage) -> Error:
     """Report that a move counts but its `info` is dropped."""
-    return Error(code=BAD_MESSAGE, message=f"{fault}; the move at ply {ply} stands", ref=match)
+    return Error(code=BAD_MESSAGE, message=f"{fault}; the move at ply {ply} counts", ref=match)
 
 
 def latest_that_fit(events: list[Event]) -> list[Event]:

@@ -106,7 +106,7 @@ def iter_unpacked(data: bytes, name: str) -> Iterator[bytes]:
             raise BadRecord(f"{name} unpacks to more than {MAX_RECORD_BYTES} bytes: a match record is smaller")
         yield piece
     if more := len(stream.unused_data) + sum(map(len, packed)):
-        raise BadRecord(f"{name} goes on for {more} bytes after the end of its gzip stream")
+        raise BadRecord(f"{name} has {more} bytes after the end of its gzip stream")
 
 
 def _iter_lines(data: bytes, name: str) -> Iterator[bytes]:
@@ -147,7 +147,7 @@ def read_record_in_steps(data: bytes, name: str) -> Generator[None, None, Record
         line = _parse_line(row, number, name)
         if header is None:
             if not isinstance(line, Header):
-                raise BadRecord(f"{name} is not a match record: line 1 is no header")
+                raise BadRecord(f"{name} is not a match record: line 1 is not a header")
             if end != LINE_FEED:
                 raise BadRecord(f"{name} is cut short in line {feeds + 1}, which has no end")
             header = line
@@ -180,30 +180,30 @@ def check_keys(data: bytes, name: str) -> None:
 def _check_unique_keys(pairs: list[tuple[str, Any]]) -> None:
     key, times = Counter(key for key, _ in pairs).most_common(1)[0] if pairs else ("", 0)
     if times > 1:
-        raise ValueError(f"the key {short_repr(key)} is there {times} times: once, or not at all")
+        raise ValueError(f"the key {short_repr(key)} appears {times} times: it may appear once")
 
 
 def _check_header(header: Header, name: str) -> None:
     """Refuse a header that no arena writes: an invalid or repeated bot name, or a pool in an unrated match."""
     for seat in header.seats:
         if not is_bot_name(seat.bot):
-            raise BadRecord(f"{name}: the header: {short_repr(seat.bot)} is no name: {NAME_DESCRIPTION}")
+            raise BadRecord(f"{name}: the header: {short_repr(seat.bot)} is not a name: {NAME_DESCRIPTION}")
     names, times = Counter(fold_name(seat.bot) for seat in header.seats).most_common(1)[0] if header.seats else ("", 0)
     if times > 1:
-        raise BadRecord(f"{name}: the header: {names} sits in {times} seats: a bot has one")
+        raise BadRecord(f"{name}: the header: {names} has {times} seats: a bot may have one")
     if header.pool is not None and not header.rated:
-        raise BadRecord(f"{name}: the header: it has the pool {short_repr(header.pool)}, yet is said not to be rated")
+        raise BadRecord(f"{name}: the header: it has the pool {short_repr(header.pool)}, but is not rated")
 
 
 def _check_event(line: AnyLine | None, number: int, header: Header, name: str) -> None:
     """Refuse a line between header and footer that is no event, or has the wrong number of clocks."""
     if not isinstance(line, (Ply, Sealed, Strike)):
         kind = type(line).__name__.lower()
-        raise BadRecord(f"{name}: line {number} is a {kind}, where only events may be")
+        raise BadRecord(f"{name}: line {number} is a {kind}: only events are allowed there")
     seats = len(header.seats)
     if not isinstance(line, Strike) and len(line.clock) != seats:
         ply = line.event.ply if isinstance(line, Ply) else line.ply
-        raise BadRecord(f"{name}: ply {ply}: {len(line.clock)} clocks, the header has {seats} seats")
+        raise BadRecord(f"{name}: ply {ply}: {len(line.clock)} clocks, but the header has {seats} seats")
 
 
 def _check_footer(footer: Footer, header: Header, name: str) -> None:
@@ -218,7 +218,7 @@ def _check_footer(footer: Footer, header: Header, name: str) -> None:
     }
     for what, each in said.items():
         if each is not None and len(each) != seats:
-            raise BadRecord(f"{name}: the footer has {len(each)} {what}, the header {seats} seats")
+            raise BadRecord(f"{name}: the footer has {len(each)} {what}, but the header has {seats} seats")
 
 
 def complete_lines(text: bytes) -> Iterator[bytes]:

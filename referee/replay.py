@@ -30,7 +30,7 @@ from referee.state import MatchStanding
 def make_course(header: Header, game: Game[Any, Any], seed: bytes, nonces: Sequence[bytes]) -> Course:
     """Return the course of a header's match before it begins. Raises `BadRecord` if header, seed and nonces differ."""
     if commitment(header.match, seed).hex() != header.commitment:
-        raise BadRecord(f"{header.match}: the seed is not the one that the header's commitment promised before ply 0")
+        raise BadRecord(f"{header.match}: the seed does not match the commitment in the header")
     for what, count in (("seats", len(header.seats)), ("nonces", len(nonces))):
         if count != game.seats:
             raise BadRecord(f"{header.match}: {count} {what}, but {header.game} has {game.seats} seats")
@@ -200,13 +200,13 @@ def _check_mover(course: Course, seat: int, strikes: Sequence[int], where: str) 
         raise BadRecord(f"{where}: the match was over before this event")
     if not course.is_awaited(seat):
         if seat in course.sealed:
-            raise BadRecord(f"{where}: seat {seat} moves again in a round in which it has moved")
+            raise BadRecord(f"{where}: seat {seat} moves twice in one round")
         movers = " and ".join(f"seat {mover}" for mover in course.awaited_seats)
         raise BadRecord(
             f"{where}: seat {seat} moves, but {movers} {'is' if len(course.awaited_seats) == 1 else 'are'} to move"
         )
     if strikes[seat] >= MAX_STRIKES:
-        raise BadRecord(f"{where}: seat {seat} moves after its strike number {MAX_STRIKES}")
+        raise BadRecord(f"{where}: seat {seat} moves after {MAX_STRIKES} strikes")
 
 
 def _replay_strike(course: Course, line: Strike, strikes: list[int], match: str) -> Course:
@@ -214,7 +214,7 @@ def _replay_strike(course: Course, line: Strike, strikes: list[int], match: str)
         raise BadRecord(f"{match}: ply {line.ply}: a strike of seat {line.seat}, which was not to move")
     if strikes[line.seat] >= MAX_STRIKES:
         where = f"{match}: ply {line.ply}"
-        raise BadRecord(f"{where}: a strike of seat {line.seat} after its strike number {MAX_STRIKES}")
+        raise BadRecord(f"{where}: a strike of seat {line.seat} after {MAX_STRIKES} strikes")
     strikes[line.seat] += 1
     return course.add_strike(line.seat)
 
@@ -224,7 +224,7 @@ def _replay_event(course: Course, event: Event, strikes: Sequence[int], where: s
     if course.is_over:
         raise BadRecord(f"{where}: the match was over before this event")
     if event.moves is not None and course.awaited_seats:
-        raise BadRecord(f"{where}: a round in which seat {course.awaited_seats[0]} had yet to move")
+        raise BadRecord(f"{where}: the round is incomplete: seat {course.awaited_seats[0]} has not moved")
     if event.out is None:
         _check_mover(course, seat, strikes, where)
         try:
@@ -232,7 +232,7 @@ def _replay_event(course: Course, event: Event, strikes: Sequence[int], where: s
         except BotFault as exc:
             raise BadRecord(f"{where}: {exc}") from exc
         if made is None:
-            raise BadRecord(f"{where}: a move of seat {seat} alone, where several move at once")
+            raise BadRecord(f"{where}: a single move of seat {seat} in a round in which several seats move")
         return course, made
     if seat in course.dropped_out or not 0 <= seat < course.game.seats:
         raise BadRecord(f"{where}: seat {seat} is not in the match and cannot leave it")

@@ -187,7 +187,9 @@ class MatchStanding(Struct, gc=False):
         if info is not None:
             said, size = sum(self.info_bytes.values()), info_bytes(info)
             if said + size > MAX_INFO_BYTES:
-                raise MalformedMessage(f"info: {said} bytes are kept of this match, of {MAX_INFO_BYTES} at most")
+                raise MalformedMessage(
+                    f"info: the record keeps at most {MAX_INFO_BYTES} bytes of info of a match, and has {said}"
+                )
             self.add_info_bytes(seat, size)
         return info
 

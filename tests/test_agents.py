@@ -147,17 +147,17 @@ async def test_what_makes_no_sense_at_this_point_is_answered_in_one_line(tmp_pat
         )
         for move, says in [
             ("9 from heap 1", "heap 1 holds 5: 9 cannot be taken; the heaps are ["),
-            ("a4 x b5", "'a4 x b5' is no move here: it is written like 2 from heap 1, or 2 1; legal moves: "),
+            ("a4 x b5", "'a4 x b5' is not a move here: write it like 2 from heap 1, or 2 1; legal moves: "),
             ('{"heap": 1, "take"', '\'{"heap": 1, "take"\' is not JSON: '),
             ("[" * 1999, "'[[[["),
-            ("\x1b[2J", "'\\x1b[2J' is no move here: "),
+            ("\x1b[2J", "'\\x1b[2J' is not a move here: "),
             ("", "move: move is '': a move, written like the legal moves that look lists"),
             (LONG, "move: move is 'xxxx"),
             ({}, "a move looks like {"),
             ({"heap": 1, "take": "many"}, "take is 'many'"),
             ({"heap": "1", "take": "9"}, "heap 1 holds 5: 9 cannot be taken; the heaps are ["),
             ({"heap": 10**30, "take": 1}, "there is no heap 10000"),
-            (9, "'9' is no move here: "),
+            (9, "'9' is not a move here: "),
         ]:
             line = await agent.refusal("move", move=move)
             assert line.startswith(says), line

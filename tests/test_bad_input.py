@@ -49,8 +49,8 @@ def assert_refused(done: Done, code: int, says: str, program: str = "arena") -> 
     assert done.err.startswith(f"{program}: {says}")
     assert (done.code, done.out, done.err.count("\n")) == (code, "", 1)
 
+    # Wrong usage: what the words say cannot be meant
 
-# Wrong usage: what the words say cannot be meant
 
 NIM = ("tournament", "random", "greedy", "--game", "nim")
 BOTS = ", ".join(known_bots())
@@ -99,15 +99,15 @@ WRONG_USAGE = [
     ),
     (
         ("tournament", "random:seed=4", "greedy", "--game", "nim"),
-        "random has no setting 'seed', nor any other: it plays as it is",
+        "random has no setting 'seed': it has none",
     ),
     (
         ("tournament", "random", "deep=alphabeta:depth=x", "--game", "nim"),
-        "deep: depth is 'x': an integer from 1 to 64",
+        "deep: depth is 'x': it must be an integer from 1 to 64",
     ),
     (
         ("tournament", "random", "x=alphabeta:depth", "--game", "nim"),
-        "x: 'depth' is no setting: write KEY=VALUE, as in x=alphabeta:KEY=VALUE; alphabeta has depth, eval",
+        "x: 'depth' is not a setting: write KEY=VALUE, as in x=alphabeta:KEY=VALUE; alphabeta has depth, eval",
     ),
     ((*NIM, "--set", "preset=big"), "nim has no preset 'big': one of classic, min-nim, sticks"),
     *(
@@ -126,20 +126,20 @@ WRONG_USAGE = [
         (*NIM[:-1], "risk-campaign", "--set", "draft=greedy"),
         "risk-campaign: draft is 'greedy': one of territories, classic; to set it for a bot, write it with the ",
     ),
-    ((*NIM, "--set", "sims=abc"), "--set sims=abc: none of these bots has such a setting: random, greedy"),
+    ((*NIM, "--set", "sims=abc"), "--set sims=abc: none of these bots has this setting: random, greedy"),
     (
         ("tournament", "random", "x=uct:100", "--game", "risk-duel"),
-        "x: '100' is no setting: write KEY=VALUE, as in x=uct:KEY=VALUE; uct has sims",
+        "x: '100' is not a setting: write KEY=VALUE, as in x=uct:KEY=VALUE; uct has sims",
     ),
     (
         ("tournament", "random", "x=alphabeta:weights=1/1/1/1", "--game", "risk-campaign"),
-        "x: weights is '1/1/1/1', but it plays risk-campaign by outlook, which has 6 weights: give it as many, or the ",
+        "x: weights is '1/1/1/1', but its evaluation of risk-campaign, outlook, has 6 weights: give as many, or set ",
     ),
     ((*NIM, "--set", "heaps"), "--set heaps: write KEY=VALUE, like --set heaps=3,5,7"),
     ((*NIM, "--set", "=3"), "--set =3: write KEY=VALUE, like --set heaps=3,5,7"),
-    ((*NIM, "--set", "heaps=-1,3"), "nim: heaps[0] is -1: it is an integer from 0 to 1000"),
-    ((*NIM, "--set", "heaps=3,5.5"), "nim: heaps[1] is 5.5: it is an integer from 0 to 1000"),
-    ((*NIM, "--set", "heaps=NaN"), "nim: heaps is nan: it is a list of 1 to 64 integers"),
+    ((*NIM, "--set", "heaps=-1,3"), "nim: heaps[0] is -1: it must be an integer from 0 to 1000"),
+    ((*NIM, "--set", "heaps=3,5.5"), "nim: heaps[1] is 5.5: it must be an integer from 0 to 1000"),
+    ((*NIM, "--set", "heaps=NaN"), "nim: heaps is nan: it must be a list of 1 to 64 integers"),
     ((*NIM, "--set", "misere=maybe"), "nim: misere is 'maybe': one of false, true"),
     (
         (*NIM, "--clock", "9" * 400),
@@ -149,8 +149,8 @@ WRONG_USAGE = [
         (*NIM, "--clock", "1+" + "9" * 5000),
         f"clock is '1+{'9' * 34}...: it is seconds",
     ),
-    ((*NIM, "--clock", "abc"), "clock is 'abc': it is seconds and increment, like 60+0.5, from 0.001 s to a day"),
-    ((*NIM, "--clock", "0"), "clock is '0': it is seconds and increment, like 60+0.5"),
+    ((*NIM, "--clock", "abc"), "clock is 'abc': it must be seconds and increment, like 60+0.5, from 0.001 s to a day"),
+    ((*NIM, "--clock", "0"), "clock is '0': it must be seconds and increment, like 60+0.5"),
     ((*NIM, "--rounds", "0"), "--rounds is 0: it is 1 to 100000"),
     ((*NIM, "--rounds", "1000000000"), "--rounds is 1000000000: it is 1 to 100000"),
     (
@@ -159,12 +159,18 @@ WRONG_USAGE = [
     ),
     ((*NIM, "--jobs", "0"), "--jobs is 0: it is 1 to 1024"),
     ((*NIM, "--format", "knockout"), "there is no format 'knockout': one of round-robin, gauntlet, swiss"),
-    ((*NIM, "--json", "nowhere/out.json"), "--json nowhere/out.json can't be written: name a file in a folder that is"),
-    ((*NIM, "--json", "."), "--json . can't be written: name a file in a folder that is there"),
+    (
+        (*NIM, "--json", "nowhere/out.json"),
+        "--json nowhere/out.json can't be written: name a file in an existing folder",
+    ),
+    ((*NIM, "--json", "."), "--json . can't be written: name a file in an existing folder"),
     (("leaderboard", "--game", "chess"), "there is no game 'chess': one of nim, grundy, tictactoe"),
     (("matches", "--limit", "0"), "--limit is 0: it is 1 or more"),
-    (("bot", "add", "a b"), "'a b' is no name for a bot: 1 to 32 letters, digits"),
-    (("serve", "--clock", "abc"), "clock is 'abc': it is seconds and increment, like 60+0.5, from 0.001 s to a day"),
+    (("bot", "add", "a b"), "'a b' is not a name for a bot: 1 to 32 letters, digits"),
+    (
+        ("serve", "--clock", "abc"),
+        "clock is 'abc': it must be seconds and increment, like 60+0.5, from 0.001 s to a day",
+    ),
     (("serve", "--admin", "--no-web"), "admin needs the web pages: leave out --no-web"),
     (
         ("serve", "--admin-host", "http://arena.lan"),
@@ -207,15 +213,18 @@ def test_wrong_usage_is_refused_in_one_line(tmp_path: Path, words: tuple[str, ..
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("analyze", "nim", "--", "-1,3"), "heap '-1': integers from 0 to 1000000 with commas, as 10,20,30"),
-        (("analyze", "nim", "3,x"), "heap 'x': integers from 0 to 1000000 with commas, as 10,20,30"),
-        (("analyze", "nim", "3", "--take", "0"), "--take '0': integers from 1 to 1000000 with commas, as 10,20,30"),
+        (("analyze", "nim", "--", "-1,3"), "heap '-1': give integers from 0 to 1000000 with commas, like 10,20,30"),
+        (("analyze", "nim", "3,x"), "heap 'x': give integers from 0 to 1000000 with commas, like 10,20,30"),
+        (
+            ("analyze", "nim", "3", "--take", "0"),
+            "--take '0': give integers from 1 to 1000000 with commas, like 10,20,30",
+        ),
         (("compare", "chess"), "there is no game 'chess': one of nim, grundy, tictactoe"),
-        (("run", "mine.py"), "'mine.py' is a program, which needs no arena-bot: python mine.py"),
+        (("run", "mine.py"), "'mine.py' is a program that connects by itself: run python mine.py"),
         (("run", "gredy"), f"there is no bot 'gredy': one of {BOTS}"),
         (
             ("run", "random", "--game", "nim", "--config", "heaps=-1"),
-            "nim: heaps[0] is -1: it is an integer from 0 to ",
+            "nim: heaps[0] is -1: it must be an integer from 0 to ",
         ),
         (("run", "perfect", "--game", "tictactoe"), "perfect does not play tictactoe: it plays nim, grundy"),
     ],
@@ -288,8 +297,8 @@ def test_words_that_a_bot_of_ones_own_can_not_read_are_one_line(
             "[zoo]\nport = 1",
             "the config file arena.toml, line 1, has an unknown key 'zoo': `arena config` lists all keys",
         ),
-        ('clock = "x"', "clock in arena.toml, line 1, is 'x': it is seconds and increment, like 60+0.5"),
-        ("clock = 60", "clock in arena.toml, line 1, is 60: it is seconds and increment, like 60+0.5"),
+        ('clock = "x"', "clock in arena.toml, line 1, is 'x': it must be seconds and increment, like 60+0.5"),
+        ("clock = 60", "clock in arena.toml, line 1, is 60: it must be seconds and increment, like 60+0.5"),
         ("port = ", "the config file arena.toml is not TOML: Invalid value (at "),
         ("\x00", "the config file arena.toml is not TOML: "),
     ],
@@ -302,8 +311,7 @@ def test_a_bad_config_file_is_refused_in_one_line(tmp_path: Path, content: str, 
 def test_a_bad_variable_is_refused_in_one_line() -> None:
     assert_refused(call("arena", "serve", ARENA_PORT="http"), 2, "ARENA_PORT is 'http': it is a port from 0 to 65535")
 
-
-# Databases that are not to be touched
+    # Databases that are not to be touched
 
 
 @pytest.fixture(scope="module")
@@ -448,8 +456,7 @@ def test_a_folder_in_use_is_refused_in_one_line_that_names_the_holder(tmp_path: 
         assert (beside.code, len(beside.out.strip())) == (0, 43)
         assert call("arena", "bot", "list", "--data", "data").out.splitlines()[1].startswith("maria")
 
-
-# Records that lie, are cut or are not ours
+        # Records that lie, are cut or are not ours
 
 
 def stored(folder: Path, at: int) -> str:
@@ -602,7 +609,7 @@ def test_a_record_that_is_not_there_is_refused_in_one_line() -> None:
     ("to", "code", "says"),
     [
         ("diary.json", 2, "diary.json already exists and is not overwritten: choose another name"),
-        ("match.pdf", 2, "--to match.pdf: its name ends in one of .jsonl, .jsonl.gz, .json"),
+        ("match.pdf", 2, "--to match.pdf: its name must end in one of .jsonl, .jsonl.gz, .json"),
         ("nowhere/match.json", 1, "nowhere/match.json can't be written: No such file or directory"),
     ],
 )
@@ -619,8 +626,7 @@ def test_an_unknown_bot_is_refused_in_one_line(played: Path, verb: str) -> None:
     done = call("arena", "bot", verb, "maria", "--data", str(played))
     assert_refused(done, 2, "there is no bot called maria: `arena bot list` names them")
 
-
-# As real processes
+    # As real processes
 
 
 def test_a_refusal_is_one_line_and_a_code_to_the_shell_as_well(tmp_path: Path) -> None:

@@ -43,9 +43,9 @@ def test_a_command_says_in_a_line_that_there_are_fewer_cores(command: str, tmp_p
 @pytest.mark.usefixtures("two_cores")
 def test_the_warning_names_option_number_and_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     assert excess_warning("--jobs", 2) is None
-    assert str(excess_warning("--jobs", 3)).startswith("--jobs 3 is more than the 2 cores that can be used here: ")
+    assert str(excess_warning("--jobs", 3)).startswith("--jobs 3 is more than the 2 cores that can be used here, ")
     monkeypatch.setattr(machine.cores, "usable_cores", lambda: 1)
-    assert str(excess_warning("--nodes", 2)).startswith("--nodes 2 is more than the one core that can be used here: ")
+    assert str(excess_warning("--nodes", 2)).startswith("--nodes 2 is more than the one core that can be used here, ")
 
 
 def test_cores_that_a_process_may_not_use_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:

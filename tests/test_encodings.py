@@ -98,7 +98,7 @@ def test_a_list_keeps_the_names_of_its_columns_and_lines(tmp_path: Path) -> None
     listed = read_name_list(tmp_path / "names.csv")
     assert listed.columns == ["Name", "Group", "name"]
     assert (listed.rows[0], listed.lines) == ({"Name": "Anna M.", "Group": "A", "name": "anna"}, [3, 4])
-    with pytest.raises(UsageFault, match=r"^names, line 4: 'be n' is no name for a bot"):
+    with pytest.raises(UsageFault, match=r"^names, line 4: 'be n' is not a name for a bot"):
         NewBots.make(listed, "names", [])
 
 
@@ -120,7 +120,7 @@ def test_what_is_wrong_in_a_list_is_told_by_its_line(tmp_path: Path, text: str, 
 
 def test_a_pipe_into_which_nobody_writes_is_not_waited_for_for_ever(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
-    with pytest.raises(TimeoutError, match="it is a pipe or device that does not come to an end"):
+    with pytest.raises(TimeoutError, match="it is a pipe or device without an end"):
         read_bytes(tmp_path / "fifo", timeout_s=0.0)
     reads, writes = os.pipe()
     os.write(writes, b"port = 1")

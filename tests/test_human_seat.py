@@ -28,7 +28,7 @@ async def test_a_match_is_played_by_typing_and_what_is_no_move_costs_nothing(tmp
         typed = b"what\n9 from heap 9\n" + b"1\n" * 30
         said = (await asyncio.wait_for(process.communicate(typed), WITHIN))[0].decode()
     assert process.returncode == 0, said
-    assert "'what' is no move here: it is written like 2 from heap 1" in said
+    assert "'what' is not a move here: write it like 2 from heap 1" in said
     assert "there is no heap 9" in said
     assert "rejected" not in said
     assert re.search(r"^random: \d from heap \d$", said, re.MULTILINE)
@@ -38,7 +38,7 @@ async def test_a_match_is_played_by_typing_and_what_is_no_move_costs_nothing(tmp
 @pytest.mark.parametrize(
     ("game", "config", "typed", "says"),
     [
-        ("dilemma", "rounds=2", "cooperate\ndef\n", r"^you chose defect; told once all have chosen$"),
+        ("dilemma", "rounds=2", "cooperate\ndef\n", r"^you chose defect; it is shown when all have chosen$"),
         ("kuhn", "hands=1", "raise\ncheck\nfold\nbet\ncall\nfold\n" * 2, r"^cards: (\? [JQK]|[JQK] \?)$"),
     ],
 )

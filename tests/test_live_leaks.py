@@ -138,7 +138,7 @@ async def test_a_sealed_move_makes_no_frame_and_changes_no_answer(broker: Any, t
         await it.seats[0].move(turn, {"choose": 1})
         await it.seats[0].send("move", match=it.match, ply=0, move={"choose": 0})
         rejected = await it.seats[0].expect("rejected")  # the one before it was accepted, then
-        assert rejected["message"] == "you have moved at ply 0, and that stands: the others are still to move"
+        assert rejected["message"] == "you have already moved at ply 0: the others still have to move"
         assert (await it.listed(), [page.body for page in await it.by_http()]) == before
         (status,) = await it.status()
         assert clocks == [status["to_move"]] == [None]

@@ -74,9 +74,9 @@ def test_a_test_ends_in_a_sentence_that_is_a_line_and_shows_its_numbers_on_80_co
     assert conclusion(duel.shown) == duel.content["conclusion"]
     assert lines[0] == f"risk-duel, greedy against random: {decided[1]} games (win {decided[1]})"
     elo = r"Elo \+\d+ \([-+]\d+ to \+\d+\)  \w+ (> )?\d+\.\d %"
-    assert re.fullmatch(rf"as it came out  0\.\d{{3}} \(0\.\d{{3}}-0\.\d{{3}}\)  {elo}", lines[1])
-    assert re.fullmatch(rf"less luck       0\.\d{{3}} \(0\.5\d\d-0\.6\d\d\)  {elo}", lines[2])
-    assert re.fullmatch(r"luck by the value exact, worth \d{3} games with luck left in", lines[3])
+    assert re.fullmatch(rf"score           0\.\d{{3}} \(0\.\d{{3}}-0\.\d{{3}}\)  {elo}", lines[1])
+    assert re.fullmatch(rf"luck-adjusted   0\.\d{{3}} \(0\.5\d\d-0\.6\d\d\)  {elo}", lines[2])
+    assert re.fullmatch(r"luck measured by exact; worth \d{3} games without adjustment", lines[3])
     bounds = r"h0 \(0 points a game\) below -2\.94, h1 \(0\.02 points a game\) above 2\.94"
     assert re.fullmatch(r"at any time     0\.\d{3}-0\.\d{3}, valid whenever you stop,", lines[4])
     assert lines[5] == "                if bots stay as they are and pairs within 0 to 1"
@@ -87,7 +87,7 @@ def test_a_test_ends_in_a_sentence_that_is_a_line_and_shows_its_numbers_on_80_co
 def test_it_says_how_far_it_is_whenever_that_doubled(duel: StorableMatch) -> None:
     said = duel.said.splitlines()
     assert len(said) in (1, 2)
-    far = r"arena: \d\d pairs, score 0\.\d+ \(.*?\), less luck 0\.\d+ \(.*?\), LLR \d\.\d\d of -2\.94 to 2\.94"
+    far = r"arena: \d\d pairs, score 0\.\d+ \(.*?\), luck-adjusted 0\.\d+ \(.*?\), LLR \d\.\d\d \(-2\.94 to 2\.94\)"
     assert all(re.fullmatch(far, line) for line in said)
 
 
@@ -112,7 +112,7 @@ def test_at_a_terminal_the_numbers_are_shown_as_they_come(tmp_path: Path) -> Non
     done, screen = at_terminal("arena", "test", *words)
     assert done.returncode == 0
     assert re.search(r"nim, greedy against random: \d+ games? \(win \d+\)", screen)
-    assert "as it came out" in screen
+    assert "score  " in screen
 
 
 # The same again
@@ -137,7 +137,7 @@ def test_results_with_luck_left_in_are_tested_by_their_counts(duel: StorableMatc
     assert raw.content["findings"]["adjusted"] is None
     assert raw.content["tournament"] != duel.content["tournament"]
     assert {match["luck"] for match in raw.matches} == {None}
-    assert "less luck" not in raw.shown
+    assert "luck-adjusted" not in raw.shown
 
 
 def test_a_game_without_dice_has_no_luck_to_be_taken_out(tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ def luck(folder: Path, content: dict[str, Any]) -> dict[str, Any]:
         ),
         (
             ["perfect", "--dask", "tcp://127.0.0.1:here"],
-            "the cluster's address is 'tcp://127.0.0.1:here': one like tcp://host:8786 ",
+            "the cluster's address is 'tcp://127.0.0.1:here': it must be like tcp://host:8786 ",
         ),
         (["oracle"], "oracle does not play nim: it plays risk-duel"),
     ],

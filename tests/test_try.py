@@ -101,7 +101,7 @@ def test_where_payoffs_are_the_result_the_end_says_them() -> None:
                 'a move is a map like {"heap":0,"take":1}',
             ),
         ),
-        ("while True: pass", ("mine (timeout)", "mine: its time was long up in ", 'mine.py", line 5, in choose\n')),
+        ("while True: pass", ("mine (timeout)", "mine: stopped in ", 'mine.py", line 5, in choose\n')),
         ('return {"heap": 0, "take": 9}', ("mine (illegal)", "mine: move ", "9 cannot be taken")),
     ],
 )
@@ -117,7 +117,10 @@ def test_what_went_wrong_with_a_bot_is_said_below_the_result(choose: str, told: 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("from bots import Bot\n\nclass Mine(Bot)\n", "mine.py is no Python program: expected ':' (mine.py, line 3)"),
+        (
+            "from bots import Bot\n\nclass Mine(Bot)\n",
+            "mine.py is not a Python program: expected ':' (mine.py, line 3)",
+        ),
         (
             "from bots import Bot\n",
             "it has none: write class Mine(Bot), in it def choose(self, turn), and below it run",
@@ -246,5 +249,5 @@ def test_a_person_chooses_in_rounds_and_is_told_what_both_chose(mine: Path) -> N
     write(mine)
     words = ["--set", "preset=axelrod", "--set", "rounds=1"]
     out = tried_by_a_person("defect\n", "human", str(mine), "--game", "dilemma", *words)
-    assert "you chose defect; told once all have chosen" in out
+    assert "you chose defect; it is shown when all have chosen" in out
     assert "you: defect, mine: cooperate, payoffs 5 and 0" in out

@@ -261,17 +261,20 @@ def check(where: str, *, quick: bool = False) -> None:
         say(line)
     if complaints:
         raise InconsistentDatabase(f"{store.database} has {format_count(len(complaints), 'error', 'errors')}")
-    records = "agrees with its record" if quick else "agrees with its record, which verifies"
+    records = "agrees with its record" if quick else "agrees with its record, every record verifies"
     told = [f"{format_count(removed, 'record was', 'records were')} removed"] if removed else []
     told += [_format_archived(files)] if files else []
     more = "".join(f"; {one}" for one in told)
-    looked_at = "its rows" if store.database.file is None else "the file, its rows"
-    say(f"{store.database} is sound: {looked_at}, every result {records}, and the ratings follow{more}")
+    looked_at = "its rows are" if store.database.file is None else "the file and its rows are"
+    say(
+        f"{store.database} is sound: {looked_at} intact, every result {records}, "
+        f"and the ratings follow from the results{more}"
+    )
 
 
 def _format_archived(files: Sequence[Archive]) -> str:
     records = format_count(sum(one.held for one in files), "record is", "records are")
-    return f"{records} in {format_count(len(files), 'file', 'files')} of old ones"
+    return f"{records} in {format_count(len(files), 'file', 'files')} of old records"
 
 
 def check_match(
@@ -304,7 +307,7 @@ def _check_luck(record: Record, luck: MatchLuck) -> Iterator[str]:
     if luck.value in value_names(game):
         found = luck_of(record, luck.value).total[0]
         if abs(found - luck.points) > LUCK_TOLERANCE:
-            yield f"its luck is {luck.points!r} by {luck.value}, from the record it is {found!r}"
+            yield f"its luck by {luck.value} is {luck.points!r}, but {found!r} from the record"
 
 
 @contextmanager

@@ -73,7 +73,7 @@ def _write_tables(folder: Path, form: str, batches: Iterator[ExportBatch], *, pl
                 continue
             if len(batch.records) != len(batch.matches):
                 missing = {row[1] for row in batch.matches} - {match for _, match, _ in batch.records}
-                raise BadRecord(f"match {min(missing)} has no record: `arena db check` tells what is wrong")
+                raise BadRecord(f"match {min(missing)} has no record: run `arena db check`")
             at, named = list(SEAT_COLUMNS).index("seat"), list(SEAT_COLUMNS).index("bot")
             bots = {(row[0], row[at]): row[named] for row in batch.seats}  # the bots' present names, in every table
             for number, match, data in batch.records:

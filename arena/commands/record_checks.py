@@ -65,7 +65,7 @@ class ExpectedDigest(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for name, said in (("--digest", self.digest), ("--key", self.key)):
             if said is not None and not _HEX.fullmatch(said.lower()):
-                raise UsageFault(f"{name} is {short_repr(said)}: it is 64 hex digits")
+                raise UsageFault(f"{name} is {short_repr(said)}: it must be 64 hex digits")
         if self.key is not None and self.log is None:
             raise UsageFault("--key is the key of a log: add --log")
         if self.head is not None and (self.log is None or not _is_url(self.log)):
@@ -82,7 +82,7 @@ def compare_record(record: Record, name: str, database: str, expected: ExpectedD
     if expected.digest is not None:
         if expected.digest.lower() != digest:
             raise BadRecord(
-                f"{name}: the last digest of match {match} is {digest}, you were told {expected.digest.lower()}"
+                f"{name}: the last digest of match {match} is {digest}, but you gave {expected.digest.lower()}"
             )
         yield "its digest is the given one"
     said = _compare_with_database(record, name, database)
@@ -154,7 +154,7 @@ def _compare_with_log(record: Record, name: str, log: str, key: str | None, file
     if file is None:
         return
     if earlier is not None:
-        _check_consistency(url.partition(_API)[0], earlier, head, f"{log}: this is not the log that {file} is of")
+        _check_consistency(url.partition(_API)[0], earlier, head, f"{log}: this is not the log of {file}")
         yield f"that log continues the {format_count(earlier.size, 'entry', 'entries')} that {file} has seen"
     if earlier is None or head.size > earlier.size or head.key != earlier.key:
         with os_errors_as(ArenaFault, f"{file} can't be written"), replacing_file(file) as part:
@@ -173,7 +173,7 @@ def _read_known_head(file: Path | None) -> SignedTreeHead | None:
 def _check_consistency(arena: str, earlier: SignedTreeHead, head: SignedTreeHead, what: str) -> None:
     """Raise `BadRecord` unless the log at `arena` is a continuation of its earlier head."""
     if head.size < earlier.size:
-        raise BadRecord(f"{what}: it has {format_count(head.size, 'entry', 'entries')}, and had {earlier.size}")
+        raise BadRecord(f"{what}: it has {format_count(head.size, 'entry', 'entries')}, but had {earlier.size}")
     root = head.root
     if head.size > earlier.size:
         url = f"{arena}{_API}log/consistency?size={earlier.size}&of={head.size}"
@@ -183,7 +183,7 @@ def _check_consistency(arena: str, earlier: SignedTreeHead, head: SignedTreeHead
             raise BadRecord(f"{what}: it is a proof for another head")
         root = told.root
     if root != earlier.root:
-        raise BadRecord(f"{what}: its first {format_count(earlier.size, 'entry', 'entries')} are others")
+        raise BadRecord(f"{what}: its first {format_count(earlier.size, 'entry', 'entries')} differ")
 
 
 def _is_url(log: str) -> bool:

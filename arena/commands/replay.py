@@ -80,9 +80,9 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
     from arena.commands.record_checks import NOT_COMPARED_MESSAGE, compare_record  # imports an HTTP client
 
     if expected.digest is not None and len(targets) != 1:
-        raise UsageFault("--digest is of one match: name that")
+        raise UsageFault("--digest is for one match: name exactly one")
     if expected.log is not None and not targets:
-        raise UsageFault("--log is for matches that are named")
+        raise UsageFault("--log needs the matches to be named")
     wrong = 0
     count = 0
     removed = 0
@@ -96,7 +96,7 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
             record_reader.check_keys(body, name)
             verifying.verify_record(record)
             if stored not in (None, record.footer.digest):
-                raise BadRecord(f"{name}: the last digest is {record.footer.digest}, the database has {stored}")
+                raise BadRecord(f"{name}: the last digest is {record.footer.digest}, but the database has {stored}")
             compared = list(compare_record(record, name, database, expected)) if targets else []
             if targets and strict and not compared:
                 raise BadRecord(f"{name}: {NOT_COMPARED_MESSAGE}")
@@ -138,7 +138,7 @@ def read_stored_record(store: Store, match: str) -> bytes | None:
     except RecordRemoved:
         return None
     if body is None:
-        raise ArenaFault(f"match {match} has no record in {store.database}: `arena db check` tells what is wrong")
+        raise ArenaFault(f"match {match} has no record in {store.database}: run `arena db check`")
     return body
 
 
@@ -156,7 +156,7 @@ def export(target: str, to: Path, database: str) -> None:
 
         data = offline_page(read(name, body))
     else:
-        raise UsageFault(f"--to {to}: its name ends in one of {', '.join(SUFFIXES)}")
+        raise UsageFault(f"--to {to}: its name must end in one of {', '.join(SUFFIXES)}")
     with translate_write_errors(to), to.open("xb") as file:
         file.write(data)
     say(f"{to}: {name}")
@@ -212,7 +212,7 @@ def _print(record: Record, boards: bool, luck: Luck | None, annulled: str | None
     for text in _format_header(record.header, rated=record.footer.ratings is not None):
         console.print(text)
     if annulled is not None:
-        console.print(f"annulled: it counts for no rating, though it was rated in {annulled}")
+        console.print(f"annulled: it was rated in {annulled}, but no longer counts")
     told: list[TranscriptLine] = []
     gave = luck_text_by_move(luck)
     for line, course in replay(record):

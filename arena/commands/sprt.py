@@ -189,7 +189,7 @@ def split_by_opponent(options: SprtOptions) -> list[SprtOptions]:
 def _share_error(error: float, tests: int) -> float:
     """Return one test's share of an error probability, rounded down to three digits. Raises `UsageFault`."""
     if not 0 < error < 0.5:
-        raise UsageFault(f"--alpha and --beta are above 0 and below 0.5: {error:g} is not")
+        raise UsageFault(f"--alpha and --beta must be above 0 and below 0.5, not {error:g}")
     whole = 10.0 ** (2 - floor(log10(error / tests)))
     return floor(error / tests * whole) / whole
 
@@ -275,14 +275,14 @@ def _with_copies(options: SprtOptions) -> SprtOptions:
     own = options.seats or 1
     if seats == 2:
         if own != 1:
-            raise UsageFault(f"--seats is {own}: two sit in a match of {options.game} under this config, one of each")
+            raise UsageFault(f"--seats is {own}: {options.game} has two seats under this config, one for each bot")
         return options
     if not 1 <= own < seats:
-        raise UsageFault(f"--seats is {own}: the first bot sits in 1 to {seats - 1} of the {seats} seats")
+        raise UsageFault(f"--seats is {own}: the first bot may have 1 to {seats - 1} of the {seats} seats")
     if options.server is not None:
         raise UsageFault("--server is for games of two seats: with more, `arena test` starts copies of the bots itself")
     if options.unit == "nelo":
-        raise UsageFault("normalised Elo is of pairs: --unit nelo is for two seats")
+        raise UsageFault("normalised Elo needs pairs: --unit nelo is for two seats")
     one, other = options.bots
     bots = (*_copies(one, own), *_copies(other, seats - own))
     return replace(options, bots=bots, strict=True if options.strict is None else options.strict)

@@ -68,9 +68,9 @@ def summarise_findings(findings: Findings) -> str:
     if findings.score is not None:
         said.append(f"score {score_format.format_score_with_interval(findings.score)}")
     if findings.adjusted is not None:
-        said.append(f"less luck {score_format.format_score_with_interval(findings.adjusted)}")
+        said.append(f"luck-adjusted {score_format.format_score_with_interval(findings.adjusted)}")
     if findings.ratio is not None:
-        said.append(f"LLR {findings.ratio.llr:z.2f} of {findings.ratio.lower:.2f} to {findings.ratio.upper:.2f}")
+        said.append(f"LLR {findings.ratio.llr:z.2f} ({findings.ratio.lower:.2f} to {findings.ratio.upper:.2f})")
     return ", ".join(said)
 
 
@@ -87,15 +87,15 @@ def format_findings(plan: Plan, evidence: Evidence, findings: Findings) -> Rende
     said = f"{plan.rules.name}, {against}: {games}" + (f" ({reasons})" if reasons else "")
     rows = [Text(said)]
     if findings.score is not None:
-        rows.append(_row("as it came out", findings.score))
+        rows.append(_row("score", findings.score))
     if findings.adjusted is not None:
-        rows.append(_row("less luck", findings.adjusted))
+        rows.append(_row("luck-adjusted", findings.adjusted))
         worth = (
             ""
             if findings.worth is None
-            else f", worth {score_format.format_games(findings.worth)} games with luck left in"
+            else f"; worth {score_format.format_games(findings.worth)} games without adjustment"
         )
-        rows.append(Text(f"luck by the value {question.value}{worth}"))
+        rows.append(Text(f"luck measured by {question.value}{worth}"))
     if findings.any_time is not None:
         rows.append(
             Text(
@@ -115,7 +115,7 @@ def format_findings(plan: Plan, evidence: Evidence, findings: Findings) -> Rende
 def _describe_assumptions(findings: Findings) -> str:
     """Say what the anytime-valid interval assumes."""
     if findings.outside:
-        return f"which may be wrong: {format_units(findings, findings.outside)} left 0 to 1"
+        return f"may be wrong: {format_units(findings, findings.outside)} outside 0 to 1"
     if findings.adjusted is not None:
         return f"valid whenever you stop,\n{'':<15} if bots stay as they are and pairs within 0 to 1"
     return "valid whenever you stop, if bots stay as they are"

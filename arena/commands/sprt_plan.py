@@ -81,16 +81,12 @@ class Pilot(NamedTuple):
 def run_plan(options: SprtOptions) -> None:
     """Read or play a pilot, and print the forecast. Raises `Fault`."""
     if options.pairs is not None and not MIN_UNITS <= options.pairs <= MAX_ROUNDS:
-        raise UsageFault(f"--pairs is {options.pairs}: of a plan it is {MIN_UNITS} to {MAX_ROUNDS}")
+        raise UsageFault(f"--pairs is {options.pairs}: with --plan it must be {MIN_UNITS} to {MAX_ROUNDS}")
     if len(options.bots) > 2:
-        raise UsageFault(
-            f"--plan is of two bots, {len(options.bots)} given: plan each test of one against several by itself"
-        )
+        raise UsageFault(f"--plan takes two bots, and {len(options.bots)} are given: plan each test by itself")
     setup, question = read_options(replace(in_free_folder(options), pairs=None))
     if setup.rules.seats > 2:
-        raise UsageFault(
-            f"--plan is for two seats: under this config {setup.rules.seats} sit in a match of {setup.rules.name}"
-        )
+        raise UsageFault(f"--plan is for two seats: {setup.rules.name} has {setup.rules.seats} under this config")
     assert question.hypotheses is not None
     most = setup.options.rounds
     pilot = (
@@ -100,7 +96,7 @@ def run_plan(options: SprtOptions) -> None:
     )
     few = min(map(len, pilot.pairs.values()))
     if few < MIN_UNITS:
-        raise UsageFault(f"{pilot.origin}: {few} pairs count, and it takes {MIN_UNITS} to know how they spread")
+        raise UsageFault(f"{pilot.origin}: only {few} pairs count, and a plan needs {MIN_UNITS}")
     found = forecast_by_value(pilot.pairs, question.hypotheses, most, setup.key)
     advice = _advice(found, question.hypotheses, setup.options.seed or secrets.token_hex(4))
     if options.to_json is not None:
@@ -110,7 +106,8 @@ def run_plan(options: SprtOptions) -> None:
     console.print(f"{pilot.origin}: {few} pairs")
     console.print(_scored(_name(setup), found[0]))
     console.print(_asked(question.hypotheses, most))
-    say(f"\n{_shown(found, most)}\n")
+    say("\npairs until 50 % and 90 % of the simulated tests decide, if h0 or h1 is true:\n")
+    say(f"{_shown(found, most)}\n")
     console.print(advice)
 
 
@@ -125,9 +122,11 @@ def _read_pilot_file(file: Path, setup: TournamentSetup) -> Pilot:
         why = f"its arguments have no {exc}" if isinstance(exc, KeyError) else exc
         raise UsageFault(f"--pilot {file} is not what `arena test --json` writes: {why}") from exc
     if _without_varying_arguments(written.arguments) != _without_varying_arguments(json.loads(setup.key)):
-        raise UsageFault(f"--pilot {file} is of other bots, or of another game, config or clock than this test")
+        raise UsageFault(f"--pilot {file} has other bots, or another game, config or clock, than this test")
     if written.seed == setup.options.seed:
-        raise UsageFault(f"--pilot {file} has --seed {written.seed}, as this test: its games would count twice")
+        raise UsageFault(
+            f"--pilot {file} has the same --seed {written.seed} as this test, so its games would count twice"
+        )
     luck = {one.result.match: one.luck for one in written.matches if isinstance(one.luck, float)}
     results = [one.result for one in written.matches]
     return Pilot(_by_value(results, _name(setup), {value: luck} if value else {}), f"the pairs of {file}")
@@ -145,7 +144,7 @@ def _find_or_play_pilot(options: SprtOptions, setup: TournamentSetup, question: 
     ):
         former = _find_former_test(store, setup)
         if former is not None:
-            said = f"a former test of these bots, seed {former.seed}, id {former.id}"
+            said = f"an earlier test of these bots, seed {former.seed}, id {former.id}"
             return Pilot(_scores_by_value(store, former.id, former.seed, setup, question), said)
     pairs = PILOT_PAIRS if options.pairs is None else options.pairs
     arguments = {**setup.arguments, "rounds": pairs, "test": "pilot"}
@@ -221,13 +220,13 @@ def _asked(hypotheses: Hypotheses, most: int) -> str:
 
 
 def _scored(bot: str, best: TestForecast) -> str:
-    by = "" if best.value == RAW_NAME else f" less luck, by {best.value}"
-    return f"{bot} scored {score_format.format_score_with_interval(best.score)} in them{by}"
+    by = "" if best.value == RAW_NAME else f", luck-adjusted by {best.value}"
+    return f"{bot} scored {score_format.format_score_with_interval(best.score)}{by}"
 
 
 def _shown(found: Sequence[TestForecast], most: int) -> str:
     """Return a table: by each value function the spread of the pairs, and two rows of tests, for h0 and for h1 true."""
-    headers = ("value", "spread", "holds", "half", "90 %", "errors", "open", "tests")
+    headers = ("value", "spread", "true", "50 %", "90 %", "wrong", "undecided", "simulated")
     rows = []
     for one in found:
         for truth, simulated in (("h0", one.expected.h0), ("h1", one.expected.h1)):
@@ -242,15 +241,14 @@ def _shown(found: Sequence[TestForecast], most: int) -> str:
 def _advice(found: Sequence[TestForecast], hypotheses: Hypotheses, seed: str) -> str:
     """Suggest options for the test, with reasons."""
     best = found[0]
-    others = f"--seed {seed}, whose games are others than these"
     if len(found) == 1:
-        said = f"take {others}: {best.value} is all that is asked for, or known of these pairs"
+        said = f"use --seed {seed}, for new games; the only value function to use is {best.value}"
     else:
         word = "--no-luck-adjustment" if best.value == RAW_NAME else f"--value {best.value}"
-        spreads = f"pairs spread {best.spread:.4f} by it, {found[1].spread:.4f} by {found[1].value}"
-        said = f"take {word} {others}: {spreads}"
+        spreads = f"pairs spread least by it ({best.spread:.4f}; by {found[1].value} {found[1].spread:.4f})"
+        said = f"use {word} --seed {seed}, for new games: {spreads}"
     larger = _suggest_larger_h1(best, hypotheses)
-    return said if larger is None else f"{said}; with --h1 {larger:g} it takes fewer, as the bots look so far apart"
+    return said if larger is None else f"{said}; the bots look far apart, so --h1 {larger:g} takes fewer pairs"
 
 
 def _suggest_larger_h1(best: TestForecast, hypotheses: Hypotheses) -> float | None:

@@ -110,8 +110,8 @@ class Report:
             console.print(_places_table(self._rows))
         if any(row.adjusted is not None for row in self._rows):
             worth = any(row.worth is not None for row in self._rows)
-            so_many = "; worth so many single matches with luck left in" if worth else ""
-            console.print(f"\nless luck, by {self._value}{so_many}")
+            so_many = "; worth: matches without adjustment that are as certain" if worth else ""
+            console.print(f"\nluck-adjusted by {self._value}{so_many}")
             console.print(_less_luck_table(self._rows, worth=worth))
         self._show_duels(console)
         print_uncontested_losses(console, plan, results, data, self._failures)
@@ -206,7 +206,7 @@ def _standing_table(rows: Sequence[TableRow]) -> Table:
 
 def _less_luck_table(rows: Sequence[TableRow], *, worth: bool) -> Table:
     """Return the table of scores and luck-adjusted scores; with `worth`, also how many raw matches these are worth."""
-    table = _table("#", "bot", "score", "95 %", "less luck", "95 %", *(["worth"] if worth else []))
+    table = _table("#", "bot", "score", "95 %", "adjusted", "95 %", *(["worth"] if worth else []))
     for row in rows:
         found = ("", "") if row.adjusted is None else (format_score(row.adjusted.score), format_interval(row.adjusted))
         as_many = [format_games(row.worth)] if row.worth is not None else []
@@ -232,7 +232,7 @@ def _duel_table(duels: Iterable[tuple[str, str, HeadToHead]]) -> Table:
     for bot, other, duel in duels:
         table.add_row(f"{bot} - {other}", str(duel.matches), *_comparison_cells(duel.score))
         if duel.adjusted is not None:
-            table.add_row("  less luck", "", *_comparison_cells(duel.adjusted))
+            table.add_row("  adjusted", "", *_comparison_cells(duel.adjusted))
     return table
 
 
@@ -257,7 +257,7 @@ def _cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, HeadToH
     yield "share of points", _make_cross_table(names, shares, spread)
     freed = {bot: {other: duel.adjusted for other, duel in theirs.items()} for bot, theirs in duels.items()}
     if any(share is not None for theirs in freed.values() for share in theirs.values()):
-        yield "less luck", _make_cross_table(names, freed, spread)
+        yield "luck-adjusted", _make_cross_table(names, freed, spread)
 
 
 def _make_cross_table(

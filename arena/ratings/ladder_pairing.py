@@ -120,7 +120,7 @@ def _result_information(difference: float) -> float:
 
 
 class _SeekerPool(NamedTuple):
-    """The bots on the ladder: `all_order` has all of them, `seeking_order` those that seek now, with seeks in `queues`."""
+    """The bots on the ladder: `all_order` has all, `seeking_order` those that seek now, with seeks in `queues`."""
 
     all_order: _RatingOrder
     seeking_order: _RatingOrder

@@ -34,10 +34,10 @@ def verify_record(record: Record, *, awaits_rating: bool = False) -> None:
     end = f"{header.match}: after ply {last}"
     if footer.reason == VOID:
         if record.lines and course.is_over:
-            raise BadRecord(f"{end}: the match was over by {course.reason!r}, yet the footer says {VOID!r}")
+            raise BadRecord(f"{end}: the match was over by {course.reason!r}, but the footer says {VOID!r}")
         course = course.call_off()
     if not course.is_over:
-        raise BadRecord(f"{end}: seat {course.to_move} is to move, yet the footer says {footer.reason!r}")
+        raise BadRecord(f"{end}: seat {course.to_move} is to move, but the footer says {footer.reason!r}")
     reasons = [course.seat_reason(seat) for seat in range(len(header.seats))]
     paid = course.payoffs
     for what, said, found in (
@@ -74,7 +74,7 @@ def _replay_to_end(record: Record) -> tuple[Course, int]:
             given[seat] += line.given
             if given[seat] > most:
                 back = f"seat {seat} was given back {given[seat]} ms so far"
-                raise BadRecord(f"{header.match}: ply {course.ply}: {back}: at most {most} may be")
+                raise BadRecord(f"{header.match}: ply {course.ply}: {back}: at most {most} are allowed")
         course = after
     return course, last
 
@@ -83,9 +83,7 @@ def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:
     header, footer, ratings = record.header, record.footer, record.footer.ratings
     pool = rating_pool(header, game, footer.reason)
     if header.pool is not None and header.pool not in game.pools:
-        raise BadRecord(
-            f"{header.match}: the header's pool {short_repr(header.pool)} is none in which its config is rated"
-        )
+        raise BadRecord(f"{header.match}: its config is not rated in the header's pool {short_repr(header.pool)}")
     if ratings is None:
         before_pools = header.pool is None and NO_SHOW in footer.reasons  # unrated in those days
         if pool is not None and not before_pools:

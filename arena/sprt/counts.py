@@ -38,7 +38,7 @@ def check_counts(counts: Sequence[int]) -> None:
     """Raise `UsageFault` for lists that cannot be counts of scores."""
     if len(counts) not in (PENTANOMIAL_SIZE, TRINOMIAL_SIZE):
         raise UsageFault(
-            f"{len(counts)} counts: it takes five, of pairs with 0, 1/2, 1, 3/2 and 2 points, or three, of games lost, "
+            f"{len(counts)} counts: give five, of pairs with 0, 1/2, 1, 3/2 and 2 points, or three, of games lost, "
             "drawn and won"
         )
     if min(counts) < 0:
@@ -46,7 +46,7 @@ def check_counts(counts: Sequence[int]) -> None:
     if max(counts) > MAX_COUNT:
         raise UsageFault(f"a count is {short_repr(max(counts))}: it must be {MAX_COUNT:,} or less")
     if not any(counts):
-        raise UsageFault("all counts are 0: what is to be said of no game?")
+        raise UsageFault("all counts are 0: give the counts of at least one game")
 
 
 def findings_of_counts(counts: Sequence[int], hypotheses: Hypotheses) -> CountFindings:

@@ -12,7 +12,7 @@ DEFAULT_H1_SCORE = 0.02
 def hypotheses_of(h0: float | None, h1: float | None, unit: str, alpha: float, beta: float) -> Hypotheses:
     """Return the hypotheses from options, None where not given. Raises `UsageFault`."""
     if h1 is None and (unit != "score" or h0 is not None):
-        raise UsageFault("--h1 is missing: what A has more than B if it is better, like --h0 0 --h1 0.02")
+        raise UsageFault("--h1 is missing: give both hypotheses, like --h0 0 --h1 0.02")
     return Hypotheses(
         h0=h0 or 0.0,
         h1=DEFAULT_H1_SCORE if h1 is None else h1,

@@ -115,7 +115,7 @@ def find_warnings(
         )
     if findings.left_out:
         left = f"{format_units(findings, findings.left_out)} {'is' if findings.left_out == 1 else 'are'}"
-        yield f"{left} left out, as a match was void, for want of {'both' if findings.seats == 2 else 'all'} bots"
+        yield f"{left} left out: {'neither bot' if findings.seats == 2 else 'no bot'} came to a match, so it was void"
 
 
 def format_amount(edge: float, unit: str) -> str:

@@ -40,7 +40,9 @@ class AnnulmentOutcome(Struct, frozen=True, kw_only=True):
     def describe(self, *, undo: bool) -> str:
         """Describe the outcome in one sentence."""
         if not self.matches:
-            return "nothing to do: " + ("none of them is annulled" if undo else "no rated match is left of them")
+            return "nothing to do: " + (
+                "none of these matches is annulled" if undo else "none of these matches is rated"
+            )
         one, more = ("match counts again", "matches count again") if undo else ("match annulled", "matches annulled")
         return f"{format_count(self.matches, one, more)}, and {', '.join(self.pools)} rated anew"
 

@@ -75,7 +75,7 @@ def check_database(
         ("the log", match_log.find_problems(connection)),
         ("the files of old records", _check_archives(connection)),
         (
-            "the matches that wait to be rated",
+            "the matches to be rated",
             tournament_state.find_pending_problems(connection, partial(check_record, is_pending=True)),
         ),
         ("the luck of the matches", match_luck.find_problems(connection)),
@@ -101,7 +101,7 @@ def _check_file(connection: Connection) -> Iterator[str]:
         if row[0] != "ok":
             yield f"the file is damaged: {row[0]}"
     for row in connection.exec_driver_sql("PRAGMA foreign_key_check"):
-        yield f"table {row[0]}, row {row[1]}: refers to a row of {row[2]} that is not there"
+        yield f"table {row[0]}, row {row[1]}: refers to a missing row of {row[2]}"
     for table in metadata.sorted_tables:
         for column in table.columns:
             if isinstance(column.type, Boolean):
@@ -119,16 +119,16 @@ def _check_bots(connection: Connection) -> Iterator[str]:
 def _check_bot(connection: Connection, number: int) -> Iterator[str]:
     row = connection.execute(select(bots).where(bots.c.id == number)).one()
     if not is_bot_name(row.name):
-        yield f"bot number {number}: {row.name!r} is no name"
+        yield f"bot number {number}: {row.name!r} is not a valid name"
     if row.key != fold_name(row.name):
-        yield f"bot {row.name}: it is looked up as {row.key!r}"
+        yield f"bot {row.name}: its lookup key is {row.key!r}, but must be {fold_name(row.name)!r}"
     if row.token_hash is not None and not _HASH_PATTERN.fullmatch(row.token_hash):
         yield f"bot {row.name}: its token's hash is not 64 hex digits"
     if row.token_hash is not None and row.revoked:
         yield f"bot {row.name}: it is revoked and has a token"
     for name in ("created", "seen", "renamed"):
         if (time := getattr(row, name)) is not None and not _TIME_PATTERN.fullmatch(time):
-            yield f"bot {row.name}: {name} is {time!r}, which is no time"
+            yield f"bot {row.name}: {name} is {time!r}, which is not a time"
 
 
 def _check_tournaments(connection: Connection) -> Iterator[str]:
@@ -137,7 +137,7 @@ def _check_tournaments(connection: Connection) -> Iterator[str]:
             yield f"tournament {row.id}: its id does not follow from its arguments and seed"
         for time in (row.started, row.finished):
             if time is not None and not _TIME_PATTERN.fullmatch(time):
-                yield f"tournament {row.id}: {time!r} is no time"
+                yield f"tournament {row.id}: {time!r} is not a time"
 
 
 def _check_seasons(connection: Connection) -> Iterator[str]:
@@ -145,11 +145,11 @@ def _check_seasons(connection: Connection) -> Iterator[str]:
     before = 1
     for row in connection.execute(select(seasons).order_by(seasons.c.id)):
         if row.key != fold_name(row.name) or not is_bot_name(row.name):
-            yield f"season {row.name!r}: it is no name, or looked up as {row.key!r}"
+            yield f"season {row.name!r}: the name is invalid, or its lookup key {row.key!r} is wrong"
         if not _TIME_PATTERN.fullmatch(row.started):
-            yield f"season {row.name}: started is {row.started!r}, which is no time"
+            yield f"season {row.name}: started is {row.started!r}, which is not a time"
         if not before <= row.first <= last + 1:
-            yield f"season {row.name}: its first match is number {row.first}: it is {before} to {last + 1}"
+            yield f"season {row.name}: its first match is number {row.first}: it must be {before} to {last + 1}"
         before = row.first
 
 
@@ -163,7 +163,7 @@ def _check_numbers(connection: Connection) -> Iterator[str]:
 def _nodes(connection: Connection) -> Iterator[str]:
     known = select(nodes.c.id).where(nodes.c.id == matches.c.node).exists()
     for row in connection.execute(select(matches.c.id, matches.c.node).where(matches.c.node.is_not(None), ~known)):
-        yield f"match {row.id}: it was played on node {row.node!r}, which is not there"
+        yield f"match {row.id}: it was played on node {row.node!r}, which does not exist"
 
 
 def _check_matches(
@@ -206,12 +206,12 @@ def _check_match(
         return
     result, rows, body, moved = stored
     if (config := encode_canonical(result.config).decode()) != rows[0].config:
-        yield f"match {result.match}: its config is not written as {config}"
+        yield f"match {result.match}: its config is not stored in the canonical form {config}"
     if [row.seat for row in rows] != list(range(len(rows))):
-        yield f"match {result.match}: its seats are {', '.join(str(row.seat) for row in rows)}"
+        yield f"match {result.match}: its seats are {', '.join(str(row.seat) for row in rows)}, not numbered from 0"
     ratings = result_queries.seat_ratings(rows)
     if not result.rated and any(value is not None for rating in ratings for value in msgspec.structs.astuple(rating)):
-        yield f"match {result.match}: it is not rated, yet its seats have ratings"
+        yield f"match {result.match}: it is unrated, but its seats have ratings"
     if body is None and moved is not None:
         try:
             body = result_queries.record_of(connection, result.match)
@@ -222,13 +222,13 @@ def _check_match(
             yield f"match {result.match} has no record"
         return
     if result.rated and result.annulled is not None:
-        yield f"match {result.match}: it is rated, and annulled"
+        yield f"match {result.match}: it is both rated and annulled"
     for complaint in check_record(*as_recorded(result, rows), match_luck.luck_from_row(rows[0]), body):
         yield f"match {result.match}: {complaint}"
     if moved is None and rows[0].archive is not None:
-        yield f"match {result.match}: its record is in the database, and said to be in file number {rows[0].archive!r}"
+        yield f"match {result.match}: its record is in the database, but listed in file number {rows[0].archive!r}"
     if moved is None and rows[0].record_bytes != len(body):
-        yield f"match {result.match}: its record has {len(body)} bytes, {rows[0].record_bytes} are noted"
+        yield f"match {result.match}: its record has {len(body)} bytes, but the database says {rows[0].record_bytes}"
 
 
 def _check_archives(connection: Connection) -> Iterator[str]:
@@ -236,7 +236,7 @@ def _check_archives(connection: Connection) -> Iterator[str]:
         if not one.path.is_file():
             yield f"the file {one.path} is missing, with the records of {one.held} matches"
         elif (size := one.path.stat().st_size) != one.bytes:
-            yield f"the file {one.path} has {size} bytes, {one.bytes} are noted"
+            yield f"the file {one.path} has {size} bytes, but the database says {one.bytes}"
 
 
 def as_recorded(result: Result, rows: Sequence[Any]) -> tuple[Result, tuple[SeatRating, ...]]:

@@ -224,11 +224,11 @@ def find_problems(connection: Connection) -> Iterator[str]:
             if row.number not in kept:
                 yield f"the log has no entry for match {row.id}"
             elif kept[row.number][:HASH_BYTES] != should[:HASH_BYTES]:
-                yield f"the log has another entry for match {row.id} than its result gives"
+                yield f"the log's entry for match {row.id} does not follow from its result"
             elif kept[row.number] != should:
                 yield f"the log's hashes at match {row.id} do not follow from the entries before"
     if execute(connection, _COUNT_AFTER, {"last": tree.size}).scalar_one():
-        yield "the log has entries of matches that are not there"
+        yield "the log has entries of matches that do not exist"
     try:
         _secret(connection)
     except DamagedLog as fault:

@@ -45,6 +45,6 @@ def find_problems(connection: Connection) -> Iterator[str]:
     )
     for row in connection.execute(query):
         if luck_from_row(row) is None:
-            yield f"match {row.id}: its luck is {row.luck!r} by {row.luck_by!r}: it is points by a named value"
+            yield f"match {row.id}: its luck is {row.luck!r} by {row.luck_by!r}: it must be points by a value function"
         elif row.reason == VOID or row.seats != 2:
-            yield f"match {row.id}: it has luck, as only matches of two have that were not called off"
+            yield f"match {row.id}: it has luck, but only matches of two seats that are not void may have luck"

@@ -137,10 +137,10 @@ def find_problems(connection: Connection) -> Iterator[str]:
     wrong = rerating.wrong_seats
     names = {row.number: row.id for row in connection.execute(select(matches.c.number, matches.c.id))} if wrong else {}
     for number, seat in wrong:
-        yield f"match {names[number]}, seat {seat}: the rating is not what follows from the results"
+        yield f"match {names[number]}, seat {seat}: the rating does not follow from the results"
     stale = _count_differences(connection, rerating.tallies)
     if stale:
-        yield f"{stale} standings are not what follows from the results: run `arena db rebuild-ratings`"
+        yield f"{stale} standings do not follow from the results: run `arena db rebuild-ratings`"
     yield from summaries.find_problems(connection)
 
 

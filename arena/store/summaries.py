@@ -199,7 +199,7 @@ def find_problems(connection: Connection) -> Iterator[str]:
         wrong[table] = _count_differences(connection, table, query)
     for table, rows in wrong.items():
         if rows:
-            yield f"{table}: {rows} rows are not what follows from the results: run `arena db rebuild-ratings`"
+            yield f"{table}: {rows} rows do not follow from the results: run `arena db rebuild-ratings`"
 
 
 def _count_wrong_seats(connection: Connection) -> int:

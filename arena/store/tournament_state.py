@@ -202,7 +202,7 @@ def find_pending_problems(
     known = select(matches.c.id).where(matches.c.id == awaiting.c.match).exists().label("known")
     for row in connection.execute(select(awaiting, known).order_by(awaiting.c.match)):
         if row.known:
-            yield f"match {row.match}: it waits to be rated, and is"
+            yield f"match {row.match}: it waits to be rated, but is rated"
         try:
             one = _decode(row.data)
         except (msgspec.DecodeError, TypeError) as exc:
@@ -211,7 +211,7 @@ def find_pending_problems(
         result = one.closed.result
         if (result.match, result.tournament, result.place) != (row.match, row.tournament, row.place):
             said = f"{result.match}, place {result.place} of {result.tournament}"
-            yield f"match {row.match}, which waits to be rated: it is {said}, by what is kept of it"
+            yield f"match {row.match}, which waits to be rated: its stored data says {said}"
             continue
         unrated = replace(result, rated=False, pool=None)
         for complaint in check_record(unrated, (), one.luck, one.closed.pack_record()):

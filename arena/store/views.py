@@ -94,7 +94,7 @@ def find_problems(connection: Connection) -> Iterator[str]:
         if found is None:
             yield f"view {name} is missing"
         elif found != right:
-            yield f"view {name} is not the one that this version makes"
+            yield f"view {name} is not the one of this version"
 
 
 def _sqlite_definitions(connection: Connection, name: str) -> tuple[object, object]:

@@ -241,7 +241,7 @@ class AgentTools:
             raise ToolRefusal(f"there is no game {short_repr(arguments.game)}: one of {', '.join(protocol.games)}")
         if protocol.current_match is not None:
             raise ToolRefusal(
-                f"{protocol.current_match.start.match} is in progress: finish or resign it before you seek another match"
+                f"{protocol.current_match.start.match} is in progress: finish or resign it before you seek another"
             )
         if protocol.seek is not None:
             raise ToolRefusal(f"you already seek {protocol.seek.game}: wait with look, or call cancel_seek first")

@@ -44,7 +44,9 @@ def read_probability(what: str, text: str, max_probability: str = "1") -> Fracti
     except (ValueError, ZeroDivisionError):
         chance = Fraction(-1)
     if not 0 <= chance <= Fraction(max_probability):
-        raise UsageFault(f"{what} is {short_repr(text)}: a chance from 0 to {max_probability}, like 0.05 or 1/20")
+        raise UsageFault(
+            f"{what} is {short_repr(text)}: it must be a chance from 0 to {max_probability}, like 0.05 or 1/20"
+        )
     return chance
 
 
@@ -56,7 +58,7 @@ def read_payoffs(text: str) -> Payoffs:
     except ValueError:
         numbers = []
     if len(parts) != len(ROUND_RESULTS) or len(numbers) != len(parts) or max(map(abs, numbers)) > MAX_PAYOFF:
-        form = f"four whole numbers up to {MAX_PAYOFF}, of CC, CD, DC and DD, like 3,0,5,1"
+        form = f"give four whole numbers up to {MAX_PAYOFF}, of CC, CD, DC and DD, like 3,0,5,1"
         raise UsageFault(f"--payoffs is {short_repr(text)}: {form}")
     reward, sucker, temptation, punishment = numbers
     return ((reward, reward), (sucker, temptation)), ((temptation, sucker), (punishment, punishment))

@@ -30,9 +30,9 @@ class UctMoveEvaluator(MoveEvaluator):
 
     def __init__(self, game: Game[Any, Any], sims: int, seed: str) -> None:
         if not self.supports(game.name):
-            raise CannotEstimate(f"{game.name} is not solved, and has no estimates: {', '.join(UCT_GAMES)} have")
+            raise CannotEstimate(f"{game.name} is not solved, so it has no estimates: {', '.join(UCT_GAMES)} have")
         if not MIN_SIMULATIONS <= sims <= MAX_SIMULATIONS:
-            raise UsageFault(f"--sims is {sims}: it is {MIN_SIMULATIONS} to {MAX_SIMULATIONS}")
+            raise UsageFault(f"--sims is {sims}: it must be {MIN_SIMULATIONS} to {MAX_SIMULATIONS}")
         self.description = f"uct, {sims:,} simulations a move"
         self._game = game
         self._sims = sims

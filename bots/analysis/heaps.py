@@ -35,11 +35,11 @@ Replies = Mapping[Heaps, float]
 Strategy = Callable[[Heaps], Replies]
 
 STRATEGY_DESCRIPTIONS: Mapping[str, str] = {
-    "hardest": "wins if it can, else leaves the least share of right replies",
-    "deeper": "wins if it can, else makes an error likeliest before the end",
+    "hardest": "wins if it can, else leaves the smallest share of winning replies",
+    "deeper": "wins if it can, else makes an error before the end most likely",
     "longest": "wins if it can, else takes as few as it can",
     "theory": "wins if it can, else moves at random",
-    "half": "every other time, by lot, it moves at random, else as theory",
+    "half": "moves at random with probability 1/2, else like theory",
     "greedy": "leaves an even number of heaps that allow a move (misère: odd)",
     "random": "any legal move",
 }

@@ -158,7 +158,7 @@ class NodeConnection:
             await asyncio.sleep(self._cap_by_patience(self._timeouts.welcome_notice_delay_s))
             if self._welcomed_at is not None:
                 return
-            self._report_down(f"{self._url} has not let it in yet", "waiting")
+            self._report_down(f"{self._url} has not accepted it yet", "waiting")
 
     async def _read(self, connection: ClientConnection) -> None:
         while True:
@@ -169,7 +169,7 @@ class NodeConnection:
             try:
                 message = MSGPACK.decode_server(frame)
             except MalformedMessage as exc:
-                self._perform([PrintLine(f"{self._name}: not understood: {exc}", is_error=True)])
+                self._perform([PrintLine(f"{self._name}: bad message from the arena: {exc}", is_error=True)])
                 continue
             self._perform(self._protocol.receive(message, self._clock()))
             if type(message) is Welcome:

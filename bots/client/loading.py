@@ -31,7 +31,7 @@ def find_entry_point(name: str) -> EntryPoint:
     """Return the entry point of the bot called `name`. Raises `UsageFault`, which lists the known names."""
     known = find_installed()
     if name.endswith(".py"):
-        raise UsageFault(f"{name[:80]!r} is a program, which needs no arena-bot: python {name[:80]}")
+        raise UsageFault(f"{name[:80]!r} is a program that connects by itself: run python {name[:80]}")
     if name not in known:
         raise UsageFault(f"there is no bot {name[:40]!r}: one of {', '.join(sorted(known)) or 'none installed'}")
     return known[name]
@@ -43,7 +43,7 @@ def choose_settings(
     """Return the bot's settings: `given`, and those of the `defaults` that it knows. Raises `UsageFault`."""
     for key in given:
         if key not in known:
-            has = f": it has {', '.join(known)}" if known else ", nor any other: it plays as it is"
+            has = f": it has {', '.join(known)}" if known else ": it has none"
             raise UsageFault(f"{bot} has no setting {key[:40]!r}{has}")
     return {**{key: value for key, value in defaults.items() if key in known}, **given}
 
@@ -90,7 +90,7 @@ def make_bot(cls: type[Bot], name: str, settings: Mapping[str, str], defaults: M
     except Fault:
         raise
     except Exception as exc:
-        raise UsageFault(f"{name}: {cls.__name__}(name, **settings) can't be made: {exc!r}") from exc
+        raise UsageFault(f"{name}: {cls.__name__}(name, **settings) can't be created: {exc!r}") from exc
 
 
 def _find_class(path: Path, module: ModuleType, name: str | None) -> type[Bot]:
@@ -101,7 +101,7 @@ def _find_class(path: Path, module: ModuleType, name: str | None) -> type[Bot]:
         return next(iter(found.values()))
     there = f"it has {', '.join(own)}" if own else "it has none"
     if name is not None:
-        raise UsageFault(f"{path} has no class of Bot called {name[:40]!r}: {there}")
+        raise UsageFault(f"{path} has no subclass of Bot called {name[:40]!r}: {there}")
     choice = f": name the one that is meant, {path}:{next(iter(own))}" if own else ""
     begin = "" if own else ': write class Mine(Bot), in it def choose(self, turn), and below it run(Mine("mine"))'
     raise UsageFault(f"{path} does not call run(bot), and of subclasses of Bot {there}{choice}{begin}")
@@ -138,14 +138,14 @@ def _format_line(exc: Exception, path: Path) -> str:
 
 
 def _compile_program(path: Path) -> Any:
-    """Compile a file. Raises `UsageFault` if it is no Python program or does not import `bots`."""
+    """Compile a file. Raises `UsageFault` if it is not a Python program or does not import `bots`."""
     try:
         tree = ast.parse(path.read_bytes(), str(path))
         program = compile(tree, str(path), "exec", dont_inherit=True)  # without this module's future imports
     except OSError as exc:
         raise UsageFault(f"{path} can't be read: {exc.strerror}") from exc
     except (SyntaxError, ValueError) as exc:
-        raise UsageFault(f"{path} is no Python program: {exc}") from exc
+        raise UsageFault(f"{path} is not a Python program: {exc}") from exc
     if not any(_imports_bots(node) for node in ast.walk(tree)):
         raise UsageFault(f"{path} does not import bots: only bots of the Python library play in process")
     return program

@@ -21,10 +21,10 @@ def find_refusal(url: str, given_url: str, hosts: tuple[str, ...]) -> str | None
     try:
         check_url(url)
     except UsageFault:
-        return f"{short_repr(url, 80)} is no URL of a WebSocket"
+        return f"{short_repr(url, 80)} is not a WebSocket URL"
     given, named = urlsplit(given_url), urlsplit(url)
     if given.scheme == "wss" and named.scheme != "wss":
-        return f"{short_repr(url, 80)} has no TLS, and {given_url} has: the token would travel in clear text"
+        return f"{short_repr(url, 80)} has no TLS, but {given_url} has: the token would travel in clear text"
     host = named.hostname or ""
     if host == given.hostname or (is_loopback(url) and is_loopback(given_url)) or allows_host(hosts, host):
         return None

@@ -286,12 +286,12 @@ class NodeRouter:
             return place, []
         why = self._refusal(url)
         if why is None and len(self._nodes) >= MAX_NODES:
-            why = f"it is connected to {MAX_NODES} nodes already, and that is as many as an arena may have"
+            why = f"it is already connected to {MAX_NODES} nodes, the maximum of an arena"
         if why is not None:
             if why in self._complaints or len(self._complaints) >= MAX_COMPLAINTS:
                 return None, []
             self._complaints.add(why)
-            return None, [self._protocol.make_error_line(f"a node that the arena names is left out: {why}")]
+            return None, [self._protocol.make_error_line(f"a node of the arena is ignored: {why}")]
         self._nodes[url] = place = _Node(url, url)
         return place, [Connect(url)]
 

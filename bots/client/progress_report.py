@@ -90,7 +90,7 @@ def _format_seek(seek: ListedSeek) -> str:
     named = f" against {', '.join(seek.opponents)}" if seek.opponents else ""
     if seek.private:
         named = " against bots that name it"
-    return f"{'rated' if seek.rated else 'unrated'}{named} ({seek.preset or 'a config of its own'})"
+    return f"{'rated' if seek.rated else 'unrated'}{named} ({seek.preset or 'custom config'})"
 
 
 def format_result(start: Start, seat: int, end: End, failure: str | None = None) -> str:

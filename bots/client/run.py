@@ -68,10 +68,10 @@ def _find_bot_error(given: Any) -> str:
     if isinstance(given, type) and issubclass(given, Bot):
         return f"run takes a bot, not its class: run({mistakes.constructor_call(given)})"
     if not isinstance(given, Bot):
-        return f"run takes a bot, and {short_repr(given)} is none: write a class of Bot, and run an object of it"
+        return f"run takes a bot, not {short_repr(given)}: write a subclass of Bot, and pass an instance of it"
     if not hasattr(given, "name"):
         kind = type(given).__name__
-        return f"{kind} has no name: its __init__ has to call super().__init__(name)"
+        return f"{kind} has no name: its __init__ must call super().__init__(name)"
     return ""
 
 

@@ -139,7 +139,7 @@ class Seat:
             if result.discarded is not None and not self._reported_discarded:
                 self._reported_discarded = True
                 where = f"at ply {result.move.ply} of {result.move.match}"
-                effects.append(self._trouble(f"its move {where} goes without what cannot be kept: {result.discarded}"))
+                effects.append(self._trouble(f"part of the info of its move {where} is dropped: {result.discarded}"))
             if not self.is_over:
                 effects.append(result.move)
         if self._waiting_work is not None:

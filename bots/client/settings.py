@@ -122,7 +122,7 @@ def read_environment(environ: Mapping[str, str]) -> PartialSettings:
             settings[key] = convert(text)  # type: ignore[literal-required]
         except ValueError as exc:
             right = "a map in JSON" if convert is _read_map else "a number"
-            raise UsageFault(f"{variable} is {text[:40]!r}: it is {right}") from exc
+            raise UsageFault(f"{variable} is {text[:40]!r}: it must be {right}") from exc
     return settings
 
 
@@ -132,7 +132,7 @@ def _read_map(text: str) -> dict[str, Any]:
     except RecursionError as exc:
         raise ValueError("nested too deeply") from exc
     if not isinstance(read, dict):
-        raise ValueError("no map")
+        raise ValueError("not a map")
     return read
 
 
@@ -142,7 +142,7 @@ def read_hosts(text: str) -> tuple[str, ...]:
     for host in hosts:
         if not re.fullmatch(r"(\*\.)?[\w.:-]+", host):
             raise UsageFault(
-                f"--hosts or ARENA_HOSTS has {short_repr(host, 80)}: it is names of hosts, like a.example,*.b.example"
+                f"--hosts or ARENA_HOSTS has {short_repr(host, 80)}: give host names, like a.example,*.b.example"
             )
     return hosts
 
@@ -179,11 +179,13 @@ def _check(settings: Settings) -> None:
         if name is not None:
             check_name(name, what)
     if not 1 <= settings.slots <= MAX_SLOTS:
-        raise UsageFault(f"slots is {settings.slots}: 1 to {MAX_SLOTS}")
+        raise UsageFault(f"slots is {settings.slots}: it must be 1 to {MAX_SLOTS}")
     if not 0 <= settings.min_move_time <= MAX_MIN_MOVE_TIME_S:
-        raise UsageFault(f"min_move_time is {settings.min_move_time:g}: 0 to {MAX_MIN_MOVE_TIME_S:g} seconds")
+        raise UsageFault(
+            f"min_move_time is {settings.min_move_time:g}: it must be 0 to {MAX_MIN_MOVE_TIME_S:g} seconds"
+        )
     if settings.matches is not None and settings.matches < 1:
-        raise UsageFault(f"matches is {settings.matches}: 1 or more")
+        raise UsageFault(f"matches is {settings.matches}: it must be 1 or more")
     if settings.open and (settings.config or settings.opponent or not settings.rated):
         raise UsageFault("--open takes any match: leave out --preset, --config, --opponent and --unrated")
     if settings.config and settings.game is None:
@@ -241,7 +243,7 @@ def read_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise UsageFault(f"{option} {pair[:40]!r}: it is key=value")
+            raise UsageFault(f"{option} {pair[:40]!r}: it must be key=value")
         read[key] = value
     return read
 
@@ -273,5 +275,5 @@ def read_integer(bot: str, key: str, value: object, max_value: int) -> int | Non
     except ValueError:
         number = 0
     if not 1 <= number <= max_value:
-        raise UsageFault(f"{bot}: {key} is {str(value)[:40]!r}: an integer from 1 to {max_value}")
+        raise UsageFault(f"{bot}: {key} is {str(value)[:40]!r}: it must be an integer from 1 to {max_value}")
     return number

@@ -102,21 +102,21 @@ def duel(
     from machine.exact.duel_shape import small_shape_of
 
     if not 3 <= max_troops <= 100:
-        raise UsageFault(f"--max-troops is {max_troops}: 3 to 100")
+        raise UsageFault(f"--max-troops is {max_troops}: it must be 3 to 100")
     try:
         board = read_map(map_)
     except BadConfig as exc:
         raise UsageFault(str(exc)) from exc
     if curve is not None:
         if play:
-            raise UsageFault("--best-play is for one cap: not with --curve")
+            raise UsageFault("--best-play is for one cap: leave out --curve")
         _show_curve(board, curve, as_json=json_)
         return
     table = load_mapped(board, max_troops, cache_folder())
     positions = small_shape_of(board, max_troops).positions if table is None else 0
     if positions > _SLOW_SOLVE_POSITIONS:
         then = ", and more for best play" if play else ""
-        say(f"arena-bot: solving {positions:,} positions: up to some 20 s a million{then}", err=True)
+        say(f"arena-bot: solving {positions:,} positions, up to 20 s per million{then}", err=True)
     facts = duel_facts(board, max_troops, table, play=play)
     if json_:
         say(json.dumps(facts))
@@ -148,7 +148,7 @@ def dilemma(
     from bots.analysis.dilemma import MAX_ROUNDS, read_payoffs, read_probability, score_strategies
 
     if rounds is not None and not 1 <= rounds <= MAX_ROUNDS:
-        raise UsageFault(f"--rounds is {rounds}: 1 to {MAX_ROUNDS}; more are nearly those for ever")
+        raise UsageFault(f"--rounds is {rounds}: it must be 1 to {MAX_ROUNDS}; leave it out for unlimited rounds")
     chances = read_probability("--noise", noise, "1/2"), read_probability("--go-on", go_on, "1")
     table = score_strategies(strategies or (), read_payoffs(payoffs), noise=chances[0], go_on=chances[1], rounds=rounds)
     if json_:
@@ -158,7 +158,7 @@ def dilemma(
         (name, *(f"{float(score):z.2f}" for score in row.values()), f"{float(sum(row.values()) / len(row)):z.2f}")
         for name, row in table.items()
     ]
-    say("What each gets a round against each, in the same order, and on average:\n")
+    say("Payoff per round of the row against the column (in the same order), and mean:\n")
     print_table(["", *map(str, range(1, len(rows) + 1)), "mean"], rows)
 
 
@@ -172,7 +172,7 @@ def read_numbers(what: str, text: str, low: int, high: int, max_count: int) -> t
         digits = part.strip()
         number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 9 else -1
         if not low <= number <= high:
-            raise UsageFault(f"{what} {digits[:40]!r}: integers from {low} to {high} with commas, as 10,20,30")
+            raise UsageFault(f"{what} {digits[:40]!r}: give integers from {low} to {high} with commas, like 10,20,30")
         numbers.append(number)
     return tuple(numbers)
 
@@ -209,20 +209,20 @@ def _show_curve(board: Board, range_: str, *, as_json: bool) -> None:
 
     first, dash, last = range_.partition("-")
     if not (dash and first.isascii() and first.isdigit() and last.isascii() and last.isdigit() and len(range_) <= 7):
-        raise UsageFault(f"--curve is {short_repr(range_)}: two caps, as 3-8")
+        raise UsageFault(f"--curve is {short_repr(range_)}: give two caps, like 3-8")
     if not 3 <= int(first) <= int(last) <= 100:
-        raise UsageFault(f"--curve is {range_}: from 3 to 100, the lower cap first")
+        raise UsageFault(f"--curve is {range_}: give caps from 3 to 100, the lower one first")
     check_compiled()
     most = max((cap for cap in range(3, int(last) + 1) if is_solvable(board, cap)), default=0)
     if most < int(last):
-        would = f"up to {most} it would do" if most >= int(first) else "it is too large for an exact answer"
+        would = f"at most {most} are feasible" if most >= int(first) else "the map is too large"
         raise UsageFault(f"{board.name} with {last} troops has too many positions to solve: {would}")
     worth = solve_curve(board, int(first), int(last))
     with exit_on_interrupt(lambda: "stopped"):
         if as_json:
             say(json.dumps({"map": board.name, "curve": [one._asdict() for one in worth]}))
             return
-        say(f"{board.name}: what beginning is worth, the expected result of seat 0\n")
+        say(f"{board.name}: the expected result of seat 0, which moves first\n")
         say(f"{'troops':>6}  {'positions':>15}  {'value':>9}  {'off by':>7}  {'sweeps':>6}  {'s':>7}")
         for one in worth:
             spent = "before" if one.seconds is None else f"{one.seconds:.1f}"
@@ -235,7 +235,7 @@ def _print_duel(facts: dict[str, Any]) -> None:
     spent = "before" if seconds is None else f"{seconds:.2f} s"
     rows = [
         ("map", f"{facts['map']}, at most {facts['max_troops']} troops"),
-        ("positions", f"{facts['positions']:,} as the mover sees them"),
+        ("positions", f"{facts['positions']:,} seen from the mover"),
         ("value", f"{facts['value']:+.6f}, expected result of seat 0, which begins"),
         *(
             (move["name"], f"{move['value']:+.6f}, {_best_replies(move['replies'], error)}")
@@ -247,7 +247,7 @@ def _print_duel(facts: dict[str, Any]) -> None:
         chosen = f"{play['chosen_attacks']:.1f} where a reinforcement was legal"
         rows += [
             ("best play", f"{play['plies']:.1f} plies, {play['attacks']:.1f} attacks, {chosen}"),
-            ("ply limit", f"{play['unfinished']:.1e} of these games are a draw by it"),
+            ("ply limit", f"{play['unfinished']:.1e} of these games are drawn by it"),
         ]
     print_table(["", ""], rows, header=False)
 
@@ -262,7 +262,7 @@ def _best_replies(replies: Sequence[dict[str, Any]], error: float) -> str:
 
 def _format_count(number: float | None) -> str:
     if number is None:
-        return "too many positions to tell"
+        return "unknown: too many positions"
     return f"{number:,}" if isinstance(number, int) else f"a random winner errs in {number:.1%} of games"
 
 
@@ -272,14 +272,14 @@ def _show_contest(heaps: Sequence[int], rule: HeapRule, misere: bool, as_json: b
     contest = Contest(rule, misere=misere)
     starts = contest.lost_positions(heaps)
     if not starts:
-        raise UsageFault(f"heaps {','.join(map(str, heaps))}: no lost position with a move has heaps within these")
+        raise UsageFault(f"heaps {','.join(map(str, heaps))}: no lost position with a move fits in these heaps")
     shares = contest.win_rates(starts)
     pair = contest.find_pair(heaps)
     if as_json:
         say(json.dumps({"positions": len(starts), "shares": shares, "pair": pair._asdict() if pair else None}))
         return
     count = "1 position" if len(starts) == 1 else f"{len(starts)} positions"
-    say(f"Wins in % of the row, which begins lost ({count}), against the column:\n")
+    say(f"Wins of the row in %, from lost positions ({count}), against the column:\n")
     print_table(
         ["", *STRATEGY_DESCRIPTIONS],
         [(row, *(f"{100 * share:.1f}" for share in of.values())) for row, of in shares.items()],

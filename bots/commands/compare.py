@@ -31,14 +31,14 @@ def compare(
     from protocol.games import load_game
 
     if depth is not None and not 1 <= depth <= 64:
-        raise UsageFault(f"--depth is {depth}: 1 to 64 plies")
+        raise UsageFault(f"--depth is {depth}: it must be 1 to 64 plies")
     try:
         rules = load_game(game, read_config(set_ or (), preset))
     except (UnknownGame, BadConfig) as exc:
         raise UsageFault(str(exc)) from exc
     if game not in SEARCHABLE_GAMES:
         raise UsageFault(
-            f"{game} is no game for a search, which has to see all there is: {', '.join(SEARCHABLE_GAMES)} are"
+            f"{game} can't be searched, because it hides information: use one of {', '.join(SEARCHABLE_GAMES)}"
         )
     root = rules.initial(Dice(b"compare", 0))[0]
     evaluate = load_evaluation(game, eval_)
@@ -64,7 +64,7 @@ def _print(game: str, comparison: SearchComparison) -> None:
     say(f"{game}, {'the whole game' if comparison.depth == MAX_DEPTH else depth}")
     say(f"deepening is star1+table, ply by ply{'; status keeps every label it found' if 'status' in names else ''}")
     if left_out:
-        say(f"left out, as there is chance: {', '.join(left_out)}")
+        say(f"left out because of chance: {', '.join(left_out)}")
     say()
     rows = [
         (

@@ -62,7 +62,7 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
     Raises `Fault`; `SystemExit` after `--help` and for an exit code other than 0.
     """
     if sys.platform == "win32":
-        raise UsageFault("arena-bot pipe needs Linux, macOS or another Unix; on Windows that is WSL")
+        raise UsageFault("arena-bot pipe needs Linux, macOS or another Unix; on Windows, use WSL")
     parser = OptionParser(
         prog=prog_name,
         usage="%(prog)s [options] -- PROGRAM [ARGUMENT ...]",
@@ -160,7 +160,7 @@ class PipedProgram:
         written = bytes(self._output)
         self._output.clear()
         if len(written) >= _READ_CHUNK_BYTES:
-            raise UnusableAnswer("writes on and on without being asked")
+            raise UnusableAnswer("keeps writing without being asked")
         return written
 
     def _exchange(self, deadline: float) -> None:
@@ -241,7 +241,7 @@ def _explain_start_failure(program: str, error_number: int) -> str:
     if error_number == errno.EACCES:
         return f"{program!r} can't be executed: chmod +x {program}"
     if error_number == errno.ENOEXEC:
-        return f"{program!r} is no program: a script begins with #!/bin/sh, or is given after its interpreter"
+        return f"{program!r} is not a program: begin a script with #!/bin/sh, or put its interpreter before it"
     return f"{program!r} can't be started: {os.strerror(error_number)}"
 
 
@@ -286,7 +286,7 @@ def parse_answer(line: bytes, turn: Turn, on_discarded: Callable[[str], None] = 
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         said = _move_with_odd_numbers(line, turn)
     if not isinstance(said, dict):
-        raise UnusableAnswer(f"wrote {quote_line(line)}, which is no map in JSON: {_expected_form(turn)}")
+        raise UnusableAnswer(f"wrote {quote_line(line)}, which is not a JSON map: {_expected_form(turn)}")
     match said.get("type"):
         case None:
             return Choice(said)
@@ -328,7 +328,7 @@ def _parse_move(said: Mapping[str, Any], turn: Turn, left_out: Callable[[str], N
     if not isinstance(move, dict):
         raise UnusableAnswer(f"wrote a move without a map in the field move: {_expected_form(turn)}")
     if not isinstance(info, dict):
-        left_out(f"wrote a move whose info is {short_repr(info, MAX_QUOTED_LENGTH)}, no map")
+        left_out(f"wrote a move whose info is {short_repr(info, MAX_QUOTED_LENGTH)}, not a map")
         return Choice(move)
     for name in sorted(info.keys() - {*_INFO_NAMES}):
         left_out(f"wrote a move whose info has {short_repr(name, MAX_QUOTED_LENGTH)}: {list_choices(_INFO_NAMES)}")
@@ -336,7 +336,9 @@ def _parse_move(said: Mapping[str, Any], turn: Turn, left_out: Callable[[str], N
 
 
 def _expected_form(turn: Turn) -> str:
-    return f"a move is a line like {msgspec.json.encode(turn.legal[0]).decode()}, and all else goes to standard error"
+    return (
+        f"a move is a line like {msgspec.json.encode(turn.legal[0]).decode()}; write everything else to standard error"
+    )
 
 
 def quote_line(line: bytes) -> str:

@@ -53,7 +53,7 @@ def solve(
 
     if game in POKER:
         if preset is not None or config or jobs is not None:
-            raise UsageFault(f"{game} is solved hand by hand: of the options --rounds and --write are for it")
+            raise UsageFault(f"{game} takes only the options --rounds and --write")
         with text_to_stderr(write):
             _solve_hand(game, _DEFAULT_ROUNDS if rounds is None else rounds, write, as_json=json_)
     elif rounds is not None or write is not None:
@@ -67,7 +67,7 @@ def _solve_hand(game: str, rounds: int, file: Path | None, *, as_json: bool) -> 
     from machine.exact.hand_strategies import single_hand, write_table
 
     if not 1 <= rounds <= _MAX_ROUNDS:
-        raise UsageFault(f"--rounds is {rounds}: 1 to {_MAX_ROUNDS:,}")
+        raise UsageFault(f"--rounds is {rounds}: it must be 1 to {_MAX_ROUNDS:,}")
     if file is not None and (refusal := why_not_writable(file)) is not None:
         raise UsageFault(f"--write {file} can't be written: {refusal}")
     rules, start = single_hand(game)
@@ -92,8 +92,8 @@ def _solve_hand(game: str, rounds: int, file: Path | None, *, as_json: bool) -> 
         say(json.dumps({**told_facts, "file": None if file is None else str(file)}))
         return
     rows = [
-        ("solved", f"{rules.title}, {len(strategy)} decisions that a seat can tell apart"),
-        ("value", f"{facts['value']:+.6f} chips a hand, to who moves first"),
+        ("solved", f"{rules.title}, {len(strategy)} information sets"),
+        ("value", f"{facts['value']:+.6f} chips a hand, for the first mover"),
         ("exploitability", f"{facts['exploitability']:.2g} chips a hand"),
         ("spent", f"{rounds:,} rounds, {told_facts['seconds']:.0f} s"),
         *([] if file is None else [("file", str(file))]),
@@ -112,22 +112,22 @@ def _solve_duel(game: str, preset: str | None, config: Sequence[str], jobs: int 
     from protocol.games.risk.maps import NAMES as MAPS
 
     if jobs is not None and not 1 <= jobs <= 64:
-        raise UsageFault(f"--jobs is {jobs}: 1 to 64")
+        raise UsageFault(f"--jobs is {jobs}: it must be 1 to 64")
     if jobs is not None:
         warn_of_excess("--jobs", jobs)
     try:
         rules = load_game(game, read_config(config, preset))
     except UnknownGame as exc:
         where = f"--config map={game}" if game in MAPS else f"--config map=NAME, one of {', '.join(MAPS)}"
-        raise UsageFault(f"there is no game {short_repr(game)}; a map goes with its game: risk-duel {where}") from exc
+        raise UsageFault(f"there is no game {short_repr(game)}; for a map, write risk-duel {where}") from exc
     except BadConfig as exc:
         raise UsageFault(str(exc)) from exc
     if not isinstance(rules, Duel):
-        raise UsageFault(f"{game} is not solved here: risk-duel, kuhn and leduc are")
+        raise UsageFault(f"this command does not solve {game}: give risk-duel, kuhn or leduc")
     check_compiled()
     if not is_solvable(rules.map, rules.max_troops):
         raise UsageFault(
-            f"{rules.map.name} with {rules.max_troops} troops has more than {MAX_STORED_BOARDS:,} boards to keep"
+            f"{rules.map.name} with {rules.max_troops} troops has more than {MAX_STORED_BOARDS:,} boards to store"
         )
     folder = cache_folder()
     table = load_mapped(rules.map, rules.max_troops, folder)
@@ -189,7 +189,7 @@ def _print(where: str, values: MappedValues, table: Table, *, as_json: bool) -> 
         return
     rows = [
         ("solved", where),
-        ("positions", f"{table.positions:,}, kept in {size:,} bytes"),
+        ("positions", f"{table.positions:,}, stored in {size:,} bytes"),
         ("values", f"off by {values.error:.2g} at most"),
         ("value", f"{table.start[0]:+.6f}, expected result of seat 0, which begins"),
         ("spent", f"{spent.sweeps} sweeps, {spent.seconds:.0f} s, {spent.cpu:.0f} s of processors"),

@@ -106,7 +106,7 @@ def trial(
     seed = secrets.token_hex(4) if seed is None else seed
     check_seed(seed)
     value = read_value_name(setup, value)
-    with exit_on_interrupt(lambda: "stopped before the last game: a trial has its result then"):
+    with exit_on_interrupt(lambda: "stopped before the last game: a trial has no result before that"):
         crew = read_pool(jobs, dask)
         if dask is None:
             compile_once(setup, value)
@@ -193,7 +193,7 @@ def read_side(setup: Setup, text: str) -> Side:
     """Return a side as named on the command line. Raises `UsageFault`, whose message begins with the side."""
     where = f"side {short_repr(text)}"
     if not text.isprintable():
-        raise UsageFault(f"{where}: printable characters")
+        raise UsageFault(f"{where}: use printable characters")
     weights, colon, settings = text.partition(":")
     pairs = read_pairs(settings.split(","), f"{where}:") if colon else {}
     searching = _set_search(setup, pairs, where)
@@ -230,7 +230,7 @@ def _print(setup: Setup, sides: tuple[Side, Side], seed: str, value: str, result
         "games": f"{result.games:,}, each start from both seats; {speed}",
         "score": f"{format_score_with_interval(result.score)} of the points for one; "
         f"{format_elo_with_interval(result.score)}, better {format_superiority(result.score)}",
-        "less luck": _format_adjusted(value, result),
+        "adjusted": _format_adjusted(value, result),
         "won": f"{result.won:,}, drawn {result.drawn:,}, lost {result.lost:,}",
         "seat 0": f"{result.seat_0:.3f} of the points",
         "seed": seed,

@@ -75,7 +75,7 @@ def tune(
     picture = None if plot_ is None else _check_output_path("--plot", plot_)
     crew = read_pool(jobs, dask)
     if path.suffix != ".toml":
-        raise UsageFault(f"--out {path}: a tuning is a TOML file, like weights.toml")
+        raise UsageFault(f"--out {path}: it must be a TOML file, like weights.toml")
     if picture is not None:
         check_plot(picture)
     with lock_tuning(path):
@@ -87,10 +87,10 @@ def tune(
 def _check_output_path(option: str, name: str) -> Path:
     """Return the path of a writable file. Raises `UsageFault`; a full disk only shows at the first write."""
     if not name.isprintable():
-        raise UsageFault(f"{option} {short_repr(name)}: the name of a file, in printable characters")
+        raise UsageFault(f"{option} {short_repr(name)}: it must be the name of a file, in printable characters")
     path = Path(os.path.expanduser(name))
     if os.path.isdir(path) or not os.access(path.parent, os.W_OK):
-        raise UsageFault(f"{option} {path} can't be written: name a file in a folder that is there")
+        raise UsageFault(f"{option} {path} can't be written: name a file in an existing folder")
     with os_errors_as(UsageFault, f"{option} {path} can't be written"):
         check_replaceable(path)
     return path
@@ -104,7 +104,7 @@ def _tune(
         raise UsageFault(f"{path} exists: --resume continues with it, or name another --out")
     tuning = _load_tuning(options, path) if resume else make_tuning(options)
     if tuning.running is None:
-        say(f"arena-bot: {path} is finished: there is nothing to play", err=True)
+        say(f"arena-bot: {path} is finished: no game is left to play", err=True)
         _print(tuning, path, "", None)
         return tuning
     tuner = Tuner(tuning, path)
@@ -144,8 +144,8 @@ def _load_tuning(options: TuneOptions, path: Path) -> Tuning:
             )
     if tuning.running is not None and tuning.version != VERSION:
         raise UsageFault(
-            f"{path} is of bot-arena {short_repr(tuning.version)}, this is {VERSION}, which may play otherwise: "
-            "go on with that version, or begin anew with another --out"
+            f"{path} is of bot-arena {short_repr(tuning.version)}, this is {VERSION}, which may play differently: "
+            "continue with that version, or start again with another --out"
         )
     return tuning
 
@@ -214,10 +214,10 @@ def _print(tuning: Tuning, path: Path, spent: str, trial_result: TrialResult | N
         say(f"{generation.number:>10}  {fitness:.3f}   {median_fitness(generation):.3f}  {_format_weights(weights)}")
     say(f"\nweights  {_format_weights(best[0])}")
     genes = len(tuning.generations[-1].genes)
-    say(f"tuned    {best[1]:.3f}: the best of {genes} by these games, and so the luckiest, too")
+    say(f"tuned    {best[1]:.3f}, the best of {genes} in these games, partly by luck")
     if trial_result is not None:
         found = trial_result.adjusted or trial_result.score
-        less = "" if trial_result.adjusted is None else " less luck"
+        less = "" if trial_result.adjusted is None else " luck-adjusted"
         say(
             f"fresh    {format_score_with_interval(found)}{less}, in {trial_result.games:,} other games "
             f"against {DEFAULT_WEIGHTS_NAME} weights"

@@ -45,7 +45,7 @@ def with_numbers(method: Method, setup: Setup, sets: Mapping[str, str]) -> tuple
         elif key in setup.search or key == _EVALUATION_KEY:
             setup = with_search(setup, {key: text})
         else:
-            raise UsageFault(f"--set has no {short_repr(key)}: one of {', '.join((*_METHOD_TYPES, *setup.search))}")
+            raise UsageFault(f"--set has no {short_repr(key)}: use one of {', '.join((*_METHOD_TYPES, *setup.search))}")
     return method, setup
 
 
@@ -56,7 +56,7 @@ def with_search(setup: Setup, sets: Mapping[str, str]) -> Setup:
             setup = setup._replace(evaluation=text)
             continue
         if key not in setup.search:
-            raise UsageFault(f"a search has no {short_repr(key)}: one of {', '.join(setup.search)}")
+            raise UsageFault(f"the search has no setting {short_repr(key)}: use one of {', '.join(setup.search)}")
         if key in _OPTIONAL_KEYS:
             number: Any = None if text == "none" else _read_number(key, text, int)
             setup = setup._replace(**{key: number})
@@ -71,7 +71,7 @@ def _read_number(key: str, text: str, kind: type) -> Any:
     except ValueError as exc:
         right = "an integer" if kind is int else "a number"
         also = ", or none" if key in _OPTIONAL_KEYS else ""
-        raise UsageFault(f"{key} is {short_repr(text)}: {right}{also}") from exc
+        raise UsageFault(f"{key} is {short_repr(text)}: it must be {right}{also}") from exc
 
 
 def read_pool(jobs: int | None, dask: str | None) -> AbstractContextManager[WorkerPool]:
@@ -79,7 +79,7 @@ def read_pool(jobs: int | None, dask: str | None) -> AbstractContextManager[Work
     if jobs is not None and dask is not None:
         raise UsageFault("--jobs is for this machine, --dask for a cluster: give one of them")
     if jobs is not None and not 1 <= jobs <= MAX_JOBS:
-        raise UsageFault(f"--jobs is {jobs}: 1 to {MAX_JOBS}")
+        raise UsageFault(f"--jobs is {jobs}: it must be 1 to {MAX_JOBS}")
     if jobs is not None:
         warn_of_excess("--jobs", jobs)
     return process_pool(jobs or usable_cores()) if dask is None else cluster_pool(dask)

@@ -109,7 +109,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
         super().__init__()
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise UsageFault(
-                f"render_mode is {short_repr(render_mode)}: it is None or one of {', '.join(RENDER_MODES)}"
+                f"render_mode is {short_repr(render_mode)}: it must be None or one of {', '.join(RENDER_MODES)}"
             )
         self.render_mode = render_mode
         self.rules = load_game(game, config)
@@ -277,7 +277,7 @@ class Single(DeepCopied, Env[Vector, np.int64]):
     ) -> None:
         if not callable(opponent):
             raise UsageFault(
-                f"opponent is {short_repr(opponent)}: it is a function of a vector, a mask and a generator"
+                f"opponent is {short_repr(opponent)}: it must be a function of a vector, a mask and a generator"
             )
         self.environment = Environment(game, config, luck=luck, render_mode=render_mode)
         self.agent: str | None = None
@@ -294,7 +294,7 @@ class Single(DeepCopied, Env[Vector, np.int64]):
         while True:
             if all(self.environment.terminations.values()):
                 raise UsageFault(
-                    f"{self.environment}: under this config the game is over before it begins: nobody can move"
+                    f"{self.environment}: under this config the game is over before it begins: no seat can move"
                 )
             self.agent = str(self.np_random.choice(self.environment.possible_agents))
             vector, _, out, *_ = self._proceed()

@@ -45,7 +45,7 @@ def dice_for_loss(attacking: int, defending: int, lost: int) -> bytes:
         sides = sorted(dice[:attacking], reverse=True), sorted(dice[attacking:], reverse=True)
         if stake - sum(map(gt, *sides)) == lost:
             return bytes(dice)
-    raise ValueError(f"{attacking} dice against {defending} take no {lost} attackers")
+    raise ValueError(f"{attacking} dice against {defending} can't take {lost} attackers")
 
 
 class ScriptedDice(Dice):

@@ -35,7 +35,7 @@ class VectorGames(DeepCopied):
         self, game: str, config: Mapping[str, Any] | None = None, *, num_envs: int, luck: str | None = NoLuck.name
     ) -> None:
         if not isinstance(num_envs, int | np.integer) or num_envs < 1:
-            raise UsageFault(f"num_envs is {short_repr(num_envs)}: it is a whole number, 1 or more")
+            raise UsageFault(f"num_envs is {short_repr(num_envs)}: it must be a whole number, 1 or more")
         self.rules = load_game(game, config)
         self.num_envs = num_envs
         self.batch = make_batch(self.rules, num_envs, luck)
@@ -92,7 +92,9 @@ class VectorGames(DeepCopied):
         self.batch.start_games(games)
         self.rewards[games], self.ended[games] = 0, 0
         if self.batch.over[games].all():
-            raise UsageFault(f"{self.rules.name}: under this config the game is over before it begins: nobody can move")
+            raise UsageFault(
+                f"{self.rules.name}: under this config the game is over before it begins: no seat can move"
+            )
 
     def observe_seats(self, games: Numbers, seats: Numbers) -> tuple[Vectors, Masks]:
         """Return what one seat of each of these games sees, and its action mask."""
@@ -123,7 +125,7 @@ def check_actions(actions: NDArray[Any], count: int) -> NDArray[Any]:
     found = np.asarray(actions)
     if found.shape != (count,) or not np.issubdtype(found.dtype, np.integer):
         is_given = f"an array of {found.dtype} {found.shape}"
-        raise UsageFault(f"actions are {is_given}: it is one of integers, of as many as games move, ({count},)")
+        raise UsageFault(f"actions are {is_given}: give an array of integers, one for each game that moves, ({count},)")
     return found
 
 
@@ -137,7 +139,7 @@ def _spread_seeds(seed: Seeds, count: int) -> list[int]:
     except TypeError:
         seeds = [-1]
     if min(seeds, default=0) < 0:
-        raise UsageFault(f"seed is {short_repr(seed)}: it is a whole number from 0, or one for each game")
+        raise UsageFault(f"seed is {short_repr(seed)}: it must be a whole number from 0, or one for each game")
     if len(seeds) != count:
-        raise UsageFault(f"seed has {len(seeds)} numbers: one, or as many as there are games, {count}")
+        raise UsageFault(f"seed has {len(seeds)} numbers: give one, or {count}, one for each game")
     return [int(np.random.SeedSequence(each).generate_state(1)[0]) for each in seeds]

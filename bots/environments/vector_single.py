@@ -52,11 +52,13 @@ class VectorSingle(DeepCopied, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
         render_mode: str | None = None,
     ) -> None:
         if render_mode not in (None, "ansi"):
-            raise UsageFault(f"render_mode is {short_repr(render_mode)}: it is None or 'ansi'")
+            raise UsageFault(f"render_mode is {short_repr(render_mode)}: it must be None or 'ansi'")
         if not callable(opponent):
-            raise UsageFault(f"opponent is {short_repr(opponent)}: it is a function of vectors, masks and a generator")
+            raise UsageFault(
+                f"opponent is {short_repr(opponent)}: it must be a function of vectors, masks and a generator"
+            )
         if autoreset_mode not in (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP):
-            raise UsageFault("autoreset_mode is one of AutoresetMode.NEXT_STEP and SAME_STEP")
+            raise UsageFault("autoreset_mode must be one of AutoresetMode.NEXT_STEP and SAME_STEP")
         self.games = VectorGames(game, config, num_envs=num_envs, luck=luck)
         name = f"{self.games.rules.name}_v{self.games.encoding.version}"
         self.metadata = {"name": name, "render_modes": ["ansi"], "autoreset_mode": autoreset_mode}

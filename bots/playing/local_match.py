@@ -213,7 +213,7 @@ class LocalClient:
             return WorkResult(work)
         if isinstance(thought.cause, TimeUp):
             place = "".join(traceback.format_tb(thought.cause.__traceback__)[1:-1]).rstrip()  # only the author's frames
-            self._say(f"{self.name}: its time was long up in {work.match}, and it was stopped\n{place}")
+            self._say(f"{self.name}: stopped in {work.match}, long after its time was up\n{place}")
             return WorkResult(work)
         if thought.cause is not None and (self._raises or isinstance(thought.cause, KeyboardInterrupt)):
             raise thought.cause

@@ -133,9 +133,9 @@ def play_all(
         table.warm_up()
         return (table.play(str(seed), say or _print_to_author) for seed in seeds)
     if dask is not None and jobs != 1:
-        raise UsageFault("jobs is of this machine, dask of a cluster: give one of them")
+        raise UsageFault("jobs is for this machine, dask for a cluster: give one of them")
     if jobs is not None and jobs < 1:
-        raise UsageFault(f"jobs is {jobs}: 1 or more, or None for one a core")
+        raise UsageFault(f"jobs is {jobs}: it must be 1 or more, or None for one per core")
     crew = process_pool(jobs or usable_cores()) if dask is None else cluster_pool(dask)
     work = partial(_play_batch, _pickle_arguments((bots, game, config, clock, raises, table.entrants)))
     return _yield_in_order(crew, work, [str(seed) for seed in seeds], say or _print_to_author)
@@ -157,7 +157,7 @@ class _Table:
         self._rules = shared_game(game, load_game(game, config).config)  # held here, so that they stay in the cache
         self._clock, self._timed = _check_clock(clock), clock is not None
         if len(bots) != self._rules.seats:
-            raise UsageFault(f"{game} has {self._rules.seats} seats under this config: {len(bots)} bots are given")
+            raise UsageFault(f"{game} has {self._rules.seats} seats under this config, but {len(bots)} bots are given")
         self._bots = [_make_bot(bot) for bot in bots]
         for bot in self._bots:
             bot.check_game(self._rules)
@@ -240,10 +240,14 @@ def _check_clock(clock: Clock | None) -> Clock:
     if clock is None:
         return UNTIMED_CLOCK
     if not isinstance(clock, Clock):
-        raise UsageFault(f"clock is {short_repr(clock)}: one like Clock(bank_ms=10_000, increment_ms=100), or None")
+        raise UsageFault(
+            f"clock is {short_repr(clock)}: it must be like Clock(bank_ms=10_000, increment_ms=100), or None"
+        )
     for key, value, least in (("bank_ms", clock.bank_ms, 1), ("increment_ms", clock.increment_ms, 0)):
         if type(value) is not int or not least <= value <= MAX_CLOCK_MS:
-            raise UsageFault(f"the clock's {key} is {short_repr(value)}: an integer from {least} to {MAX_CLOCK_MS}")
+            raise UsageFault(
+                f"the clock's {key} is {short_repr(value)}: it must be an integer from {least} to {MAX_CLOCK_MS}"
+            )
     return clock
 
 
@@ -254,7 +258,8 @@ def _make_bot(bot: Bot | type[Bot] | str) -> Bot:
         return make_bot(bot, bot.__name__.lower(), {}, {})
     if not isinstance(bot, Bot):
         raise UsageFault(
-            f"{short_repr(bot)} is no bot: an instance or a class of Bot, a reference bot's name, a Python file"
+            f"{short_repr(bot)} is not a bot: give an instance or a subclass of Bot, a reference bot's name, "
+            "or a Python file"
         )
     return bot
 

@@ -150,4 +150,4 @@ def _check_defaults(specs: Sequence[BotSpec], bots: Sequence[Bot]) -> None:
     for key, value in ((key, value) for spec in specs for key, value in spec.defaults.items()):
         if key not in known:
             names = ", ".join(spec.name for spec in specs)
-            raise UsageFault(f"--set {key}={value}: none of these bots has such a setting: {names}")
+            raise UsageFault(f"--set {key}={value}: none of these bots has this setting: {names}")

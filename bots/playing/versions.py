@@ -84,11 +84,12 @@ def compare_versions(bot: Bot, settings: Settings) -> None:
     """Play the bot against another version of it, and say which is better. Raises `UsageFault`."""
     assert settings.against is not None
     if settings.open or settings.opponent is not None:
-        raise UsageFault("--against plays on this machine, without an arena: leave --open and --opponent out")
+        raise UsageFault("--against plays on this machine, without an arena: leave out --open and --opponent")
     rules = load_game(settings.game or bot.games[0], settings.config)
     if not rules.zero_sum:
         raise UsageFault(
-            f"{rules.name} pays both, and who of two is paid more says little there: the leaderboard compares payoffs"
+            f"payoffs of {rules.name} don't sum to zero, so wins don't show which version is better: "
+            "compare payoffs on the leaderboard"
         )
     others = [_load(settings.against, rules) for _ in range(rules.seats - 1)]
     bot.check_game(rules)
@@ -115,7 +116,7 @@ def _play(table: _Table, compared: ComparedVersions, starts: int) -> bool:
             if monotonic() - told > PROGRESS_INTERVAL_S and start + 1 < starts:
                 told = monotonic()
                 done = (start + 1) * compared.seats
-                say(f"{done} of {starts * compared.seats} matches; Ctrl-C ends it with the answer so far", err=True)
+                say(f"{done} of {starts * compared.seats} matches; Ctrl-C stops and shows the result so far", err=True)
     except KeyboardInterrupt:
         return True
     return False
@@ -128,7 +129,7 @@ def conclusion(
     one, other = labels
     estimate = estimate_scores(compared.scores).score
     if estimate is None:
-        return [f"nothing is known of {one} and {other}: no match was played to its end"]
+        return [f"{one} and {other} can't be compared: no match was played to its end"]
     best, games = compare_scores(estimate), compared.starts * compared.seats
     scores = f"scores {format_score_with_interval(best)}, after {format_count(games, 'game', 'games')}"
     lines = []
@@ -137,13 +138,13 @@ def conclusion(
     elif len(compared.courses) == 1:
         how = "as good as" if best.score == 0.5 else "better than" if best.score > 0.5 else "worse than"
         lines.append(
-            f"from this start {one} is {how} {other}: it scores {best.score:.3f}, and its {compared.seats} games came "
-            f"out alike all {compared.starts} times; other starts may say otherwise{_other_presets(rules)}"
+            f"from this start {one} is {how} {other}: it scores {best.score:.3f}, and its {compared.seats} games took "
+            f"the same course all {compared.starts} times; other starts may differ{_other_presets(rules)}"
         )
     else:
         lines.append(describe_comparison(one, other, best, scores))
     if is_stopped:
-        lines.append("stopped before its end: where the answer decides when to stop, it is wrong more often than 5 %")
+        lines.append("stopped early: if you stop because of the result, it is wrong more often than in 5 % of cases")
     for label in labels:
         lost, played = compared.forfeits[label], compared.played[label]
         if lost > MAX_FORFEIT_RATIO * played:
@@ -168,7 +169,9 @@ def _load(word: str, rules: Game[Any, Any]) -> Bot:
         raise UsageFault(f"there is no {word}: save a copy of your program there before you change it")
     elif parse_bot_file(word) is None and word.partition(":")[0] not in find_installed():
         also = ", or the name of a reference bot" if find_installed() else ""
-        raise UsageFault(f"--against is {short_repr(word)}: it is the file of another version, as my_bot_old.py{also}")
+        raise UsageFault(
+            f"--against is {short_repr(word)}: it must be the file of another version, like my_bot_old.py{also}"
+        )
     else:
         made = build_bot(parse_bot_spec(word, ""))
     made.check_game(rules)

@@ -34,8 +34,8 @@ class MemoryOneBot(Bot):
         rows, columns = map(len, game.choices)
         if (rows, columns) != (2, 2):
             raise UsageFault(
-                f"{self.name} plays matrices of 2 choices each, to cooperate and to defect, not of {rows} and "
-                f"{columns}: equilibrium plays any"
+                f"{self.name} plays with 2 choices for each seat, to cooperate and to defect, not with {rows} and "
+                f"{columns}: equilibrium plays any number"
             )
         for seat in range(game.seats):
             self.strategy(game, seat)
@@ -111,7 +111,7 @@ class Extort(MemoryOneBot):
         found = memory_one.extortion(payoff_table_of(game.payoffs, seat), payoff_table_of(game.payoffs, 1 - seat))
         if found is None:
             raise UsageFault(
-                f"{self.name} can't hold seat {1 - seat} to half of what it gains itself, as mutual cooperation gives "
+                f"{self.name} can't hold seat {1 - seat} to half of its own gain, because mutual cooperation gives "
                 "more: tit-for-tat, grim and pavlov play any two choices"
             )
         return found

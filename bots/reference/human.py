@@ -17,7 +17,7 @@ from protocol.messages import CHANCE, End, Event
 
 MAX_SHOWN_MOVES = 30
 LINE_WIDTH = 78
-COMMANDS = "help, board, moves; Ctrl-D gives up, Ctrl-C leaves"
+COMMANDS = "help, board, moves; Ctrl-D resigns, Ctrl-C quits"
 
 
 class Human(Bot):
@@ -42,12 +42,12 @@ class Human(Bot):
                 try:
                     text = input()  # without a prompt, as the client's lines would be glued to it
                 except EOFError:
-                    _print("you give up")
+                    _print("you resign")
                     raise GiveUp from None
                 move = _handle_input(turn, text)
                 if move is not None:
                     if isinstance(turn.rules, SimultaneousGame):
-                        _print(f"you chose {turn_text.format_move(turn.rules, move)}; told once all have chosen")
+                        _print(f"you chose {turn_text.format_move(turn.rules, move)}; it is shown when all have chosen")
                     return move
 
     def ended(self, end: End) -> None:
@@ -90,8 +90,8 @@ def _handle_input(turn: Turn, text: str) -> Mapping[str, Any] | None:
     asked = text.strip().lower()
     if asked in ("", "help", "?"):
         example = json.dumps(turn.legal[0])
-        like = f"a move like {turn.rules.move_syntax}, or as it travels, in JSON like {example}"
-        _print(_fold_text(f"a number of the list, or {like}"))
+        like = f"a move like {turn.rules.move_syntax}, or JSON like {example}"
+        _print(_fold_text(f"a number from the list, or {like}"))
     elif asked == "board":
         _print(turn.rules.draw_board(turn.position))
     elif asked == "moves":

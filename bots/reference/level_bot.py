@@ -86,8 +86,7 @@ class Level(Bot):
     def check_game(self, game: Game[Any, Any]) -> None:
         if (self._own_mixture or find_mixture(game.name, game.pool)) is None:
             raise UsageFault(
-                f"{self.name} does not play {game.name}, in which nobody is strong on a scale: levels are for "
-                f"{', '.join(self.games)}"
+                f"{self.name} does not play {game.name}: levels are fitted only for {', '.join(self.games)}"
             )
         self._strong_bot_for(game).check_game(game)
 

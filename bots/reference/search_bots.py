@@ -110,7 +110,7 @@ class SearchingBot(CompiledBot):
     """A bot that plays what its `search` finds. Settings may be text or numbers; bad ones raise `UsageFault`."""
 
     settings: ClassVar[Mapping[str, str]] = {
-        "depth": "plies (in a campaign as horizon says) to look ahead, 1 to 64; then the clock is not looked at",
+        "depth": "plies (in a campaign as horizon says) to look ahead, 1 to 64; the clock is then ignored",
         "eval": EVAL_HELP,
         "nodes": "positions to visit a move instead of time, 1 or more: the same moves on every machine",
         "weights": WEIGHTS_HELP,
@@ -152,8 +152,8 @@ class SearchingBot(CompiledBot):
             read_weights(self.name, given, name, strict=True)
         except UsageFault as fault:
             raise UsageFault(
-                f"{self.name}: weights is {given[:40]!r}, but it plays {game.name} by {name}, which has {len(usual)} "
-                "weights: give it as many, or the eval that these are of"
+                f"{self.name}: weights is {given[:40]!r}, but its evaluation of {game.name}, {name}, has {len(usual)} "
+                "weights: give as many, or set eval to match"
             ) from fault
 
     @abstractmethod

@@ -70,7 +70,7 @@ def lock_tuning(path: Path) -> Iterator[None]:
         try:
             held.enter_context(file_lock(path))
         except BlockingIOError as exc:
-            raise ArenaFault(f"another process is tuning {path}: wait for its end, or name another --out") from exc
+            raise ArenaFault(f"another process is tuning {path}: wait until it ends, or name another --out") from exc
         except OSError as exc:
             raise TuningNotSaved(f"{path} can't be written: {exc.strerror}") from exc
         yield
@@ -82,7 +82,7 @@ def load_tuning(name: str) -> Tuning:
     where = held.file if isinstance(held, FileTable) else short_repr(name)
     try:
         if not isinstance(held, dict):
-            raise UsageFault("it is no table")
+            raise UsageFault("it is not a table")
         kind = settings_class_of(str(held.get("game")))
         form = _file_class(kind)
         if said := field_error(held, form):
@@ -94,7 +94,7 @@ def load_tuning(name: str) -> Tuning:
     except UsageFault as fault:
         why = str(fault)
         told = why[:200] if why.isprintable() else ascii(why[:200])
-        raise UsageFault(f"the file {where} is no sound tuning: {told}") from fault
+        raise UsageFault(f"the file {where} is not a valid tuning: {told}") from fault
     return tuning
 
 
@@ -207,7 +207,7 @@ def _make_tuning(file: Any, kind: type[SearchSettings]) -> Tuning:
         rows = _read_rows(table.population, method, f"population of generation {number}", weights, 1)
         generations.append(Generation(number, tuple(row[:-1] for row in rows), tuple(row[-1] for row in rows)))
     if (file.running is None) != (len(generations) == method.generations):
-        raise UsageFault(f"{len(generations)} generations are finished, the method has {method.generations}")
+        raise UsageFault(f"{len(generations)} generations are finished, but the method has {method.generations}")
     return Tuning(
         preset=file.provenance.preset,
         seed=file.provenance.seed,
@@ -235,7 +235,9 @@ def _read_running(running: _Running, method: Method, weights: int) -> RunningGen
     scores = _read_scores(running.scores) if method.fitness == "results" else _read_adjusted_scores(running.scores)
     if len(scores) != method.games:
         kind = "characters" if method.fitness == "results" else "numbers"
-        raise UsageFault(f"scores of running has {len(scores)} {kind}: one for each of {method.games} games")
+        raise UsageFault(
+            f"scores of running has {len(scores)} {kind}: there must be one for each of {method.games} games"
+        )
     return RunningGeneration(genes, scores)
 
 
@@ -259,7 +261,7 @@ def _read_rows(text: str, method: Method, what: str, weights: int, extra_columns
     """Return one row a gene: its weights, followed by its fitness if `extra_columns` is 1."""
     lines = text.splitlines()
     if len(lines) != method.genes:
-        raise UsageFault(f"{what} has {len(lines)} lines: one for each of {method.genes} genes")
+        raise UsageFault(f"{what} has {len(lines)} lines: there must be one for each of {method.genes} genes")
     return tuple(
         _read_row(line, method, f"{what}, line {number}", weights, extra_columns)
         for number, line in enumerate(lines, 1)
@@ -288,7 +290,7 @@ def _find_difference(held: Any, right: Any, where: str) -> str | None:
         for key in (*held, *right):
             at = f"{where}.{key}" if where else key
             if key not in right:
-                return f"there is a key {short_repr(at)} that no tuning has"
+                return f"there is an unknown key {short_repr(at)}"
             if key not in held:
                 return f"there is no key {at}"
             if found := _find_difference(held[key], right[key], at):
@@ -297,4 +299,6 @@ def _find_difference(held: Any, right: Any, where: str) -> str | None:
     if isinstance(held, list) and isinstance(right, list) and len(held) == len(right):
         pairs = enumerate(zip(held, right, strict=True), 1)
         return next((found for i, pair in pairs if (found := _find_difference(*pair, f"{where} {i}"))), None)
-    return None if held == right else f"{where} is {short_repr(held)}: the rest of the file says {short_repr(right)}"
+    return (
+        None if held == right else f"{where} is {short_repr(held)}, but the rest of the file says {short_repr(right)}"
+    )

@@ -73,9 +73,9 @@ class Method:
     def check(self) -> None:
         """Raise `UsageFault` for the first number that is out of range or does not fit the others."""
         _check_integer("genes", self.genes, 2, MAX_GENES)
-        _check_integer("tournaments", self.tournaments, 1, self.genes // 2, "two genes each at least")
+        _check_integer("tournaments", self.tournaments, 1, self.genes // 2, "at least two genes each")
         if self.genes % self.tournaments:
-            raise UsageFault(f"tournaments is {self.tournaments}: a number that divides genes, {self.genes}")
+            raise UsageFault(f"tournaments is {self.tournaments}: it must divide genes, {self.genes}")
         _check_integer("starts", self.starts, 1, MAX_STARTS)
         if self.seats not in get_args(Seating):
             raise UsageFault(f"seats is {short_repr(self.seats)}: one of {', '.join(get_args(Seating))}")
@@ -87,16 +87,16 @@ class Method:
             raise UsageFault(f"fitness is {short_repr(self.fitness)}: one of {', '.join(get_args(Fitness))}")
         most = MAX_GAMES[self.fitness]
         if self.games > most:
-            raise UsageFault(f"{self.games:,} games of a generation: at most {most:,}; fewer genes or starts")
+            raise UsageFault(f"{self.games:,} games of a generation: at most {most:,}; use fewer genes or starts")
 
     def _check_breeding(self) -> None:
         each = self.genes // self.tournaments
         _check_integer("best", self.best, 1, each - 1, "fewer than the genes of a tournament")
-        _check_integer("children", self.children, 0, self.genes, "no more than genes")
-        _check_integer("mutants", self.mutants, 0, self.genes - self.children, "with the children no more than genes")
+        _check_integer("children", self.children, 0, self.genes, "at most genes")
+        _check_integer("mutants", self.mutants, 0, self.genes - self.children, "with the children at most genes")
         if self.children and self.best * self.tournaments < 2:
             raise UsageFault(
-                f"children is {self.children}: 0 where best and tournaments are 1, as a child has two parents"
+                f"children is {self.children}: it must be 0 if best and tournaments are 1: a child has two parents"
             )
 
 
@@ -231,11 +231,11 @@ def _make_rng(seed: str, number: int, purpose: str) -> random.Random:
 def _check_number(key: str, value: object, max_value: float) -> None:
     known = type(value) in (int, float) and 0 < value <= max_value  # type: ignore[operator]
     if not known or value != round(value, DECIMALS):  # type: ignore[call-overload]
-        right = f"a number above 0, at most {max_value:g}, with {DECIMALS} decimals at most"
-        raise UsageFault(f"{key} is {short_repr(value)}: {right}")
+        right = f"a number above 0, at most {max_value:g}, with at most {DECIMALS} decimals"
+        raise UsageFault(f"{key} is {short_repr(value)}: it must be {right}")
 
 
 def _check_integer(key: str, value: object, low: int, high: int, reason: str = "") -> None:
     if type(value) is not int or not low <= value <= high:
         because = f" ({reason})" if reason else ""
-        raise UsageFault(f"{key} is {short_repr(value)}: an integer from {low} to {high}{because}")
+        raise UsageFault(f"{key} is {short_repr(value)}: it must be an integer from {low} to {high}{because}")

@@ -27,7 +27,7 @@ _MAX_ROW_WIDTH = 0.8
 def check_plot(path: Path) -> None:
     """Raise `UsageFault` for a picture that can't be drawn."""
     if _format_of(path) not in _TIMELESS_METADATA:
-        raise UsageFault(f"--plot {path}: the name of a picture ends in .{', .'.join(_TIMELESS_METADATA)}")
+        raise UsageFault(f"--plot {path}: the name of a plot must end in .{', .'.join(_TIMELESS_METADATA)}")
     if find_spec("matplotlib") is None:
         raise UsageFault("--plot needs matplotlib: pip install 'bot-arena[plot]'")
 

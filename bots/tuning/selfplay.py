@@ -101,13 +101,13 @@ def check_setup(setup: Setup) -> Game[Any, Any]:
     read_integer(game, "depth", setup.depth, 64)
     read_integer(game, "nodes", setup.nodes, 10**9)
     if setup.depth is None and setup.nodes is None:
-        raise UsageFault(f"{game}: a search has no end without depth (1 to 64) or nodes (1 to {10**9:,})")
+        raise UsageFault(f"{game}: the search needs depth (1 to 64) or nodes (1 to {10**9:,}), else it never ends")
     for key, names in choices_of(type(setup.settings)).items():
         read_choice(game, key, getattr(setup.settings, key), names)
     read_choice(game, "eval", setup.evaluation, [name for name in names_of(game) if default_weights(game, name)])
     rules = _load_rules(setup)
     if rules.seats != 2:
-        raise UsageFault(f"{game}: players is {rules.seats}: 2, as weights are tuned one against one")
+        raise UsageFault(f"{game}: players is {rules.seats}: it must be 2, because weights are tuned one against one")
     return rules
 
 
@@ -142,7 +142,9 @@ def play_adjusted(setup: Setup, games: Sequence[GameSpec], version: str, value: 
 
 def _check_version(version: str) -> None:
     if version != VERSION:
-        raise ArenaFault(f"a worker has bot-arena {VERSION}, the tuning {version}: all of it needs the same version")
+        raise ArenaFault(
+            f"a worker has bot-arena {VERSION}, but the tuning has {version}: use the same version everywhere"
+        )
 
 
 def play(setup: Setup, spec: GameSpec, second_setup: Setup | None = None) -> FinishedGame:
@@ -183,7 +185,7 @@ def _load_rules(setup: Setup) -> Game[Any, Any]:
     except (ValueError, RecursionError):
         config = None
     if not isinstance(config, dict):
-        raise UsageFault(f"{setup.game}: config is {short_repr(setup.config)}: a map in JSON")
+        raise UsageFault(f"{setup.game}: config is {short_repr(setup.config)}: it must be a map in JSON")
     try:
         return game_class(setup.game)(config)
     except BadConfig as exc:

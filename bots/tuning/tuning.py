@@ -99,7 +99,7 @@ def check_tuning(tuning: Tuning) -> None:
     _check_value(tuning)
     genes = method.genes * method.generations
     if genes > MAX_TOTAL_GENES:
-        raise UsageFault(f"genes times generations is {genes:,}: at most {MAX_TOTAL_GENES:,}")
+        raise UsageFault(f"genes times generations is {genes:,}: the maximum is {MAX_TOTAL_GENES:,}")
 
 
 def choose_value_function(method: Method, setup: Setup) -> str | None:
@@ -110,7 +110,9 @@ def choose_value_function(method: Method, setup: Setup) -> str | None:
         return None
     name = value_names(check_setup(setup))[0]
     if name == NoLuck.name:
-        raise UsageFault(f"fitness is 'adjusted': results, as no dice are thrown in {setup.game} under this config")
+        raise UsageFault(
+            f"fitness is 'adjusted': it must be 'results', because {setup.game} has no dice under this config"
+        )
     return name
 
 
@@ -118,7 +120,7 @@ def _check_value(tuning: Tuning) -> None:
     """Raise `UsageFault` if the tuning can't measure luck by its value function, unless it is finished."""
     if tuning.method.fitness == "results":
         if tuning.value is not None:
-            raise UsageFault(f"value is {short_repr(tuning.value)}: none, as fitness is 'results'")
+            raise UsageFault(f"value is {short_repr(tuning.value)}: it must be none, because fitness is 'results'")
         return
     names = value_names(check_setup(tuning.setup))
     finished = len(tuning.generations) == tuning.method.generations
@@ -129,7 +131,7 @@ def _check_value(tuning: Tuning) -> None:
 def check_seed(seed: str) -> None:
     """Raise `UsageFault` for a seed that is too long, empty or not printable."""
     if not 1 <= len(seed) <= MAX_SEED_LENGTH or not seed.isprintable():
-        raise UsageFault(f"seed is {short_repr(seed)}: 1 to {MAX_SEED_LENGTH} printable characters")
+        raise UsageFault(f"seed is {short_repr(seed)}: it must have 1 to {MAX_SEED_LENGTH} printable characters")
 
 
 def format_command(tuning: Tuning) -> str:

@@ -142,4 +142,4 @@ def _read_header(path: Path, shape: Shape) -> dict[str, Any]:
 
 
 def _damage_fault(path: Path) -> UsageFault:
-    return UsageFault(f"{path} is damaged: remove it, then `arena-bot solve` makes it anew")
+    return UsageFault(f"{path} is damaged: remove it and run `arena-bot solve` again")

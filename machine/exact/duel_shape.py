@@ -61,11 +61,11 @@ def small_shape_of(board: Board, max_troops: int) -> Shape:
         fewer = max(n for n in range(count) if _count_positions(n, max_troops) <= MAX_POSITIONS_ON_DEMAND)
         would = f"max_troops {most}" if most else f"a map of {fewer} territories or fewer"
         positions = _count_positions(count, most) if most else _count_positions(fewer, max_troops)
-        once = f"{solve_command(board, max_troops)} makes its table, once; " if is_solvable(board, max_troops) else ""
+        once = f"run {solve_command(board, max_troops)} first, or " if is_solvable(board, max_troops) else ""
         raise UsageFault(
             f"{board.name} with {max_troops} troops is too large to solve ({count} territories, "
-            f"over {MAX_POSITIONS_ON_DEMAND:,} positions): {once}{would} would do "
-            f"({positions:,} positions, up to some 20 s a million)"
+            f"over {MAX_POSITIONS_ON_DEMAND:,} positions): {once}use {would} "
+            f"({positions:,} positions, up to 20 s per million)"
         )
     return shape_of(board, max_troops)
 
@@ -78,7 +78,7 @@ def shape_of(board: Board, max_troops: int) -> Shape:
 def check_compiled() -> None:
     """Raise `UsageFault` if numba is missing."""
     if not HAS_NUMBA:
-        raise UsageFault("exact risk-duel needs numba: pip install numba (and no ARENA_PLAIN)")
+        raise UsageFault("exact risk-duel needs numba: pip install numba (and unset ARENA_PLAIN)")
 
 
 def is_solved_on_demand(board: Board, max_troops: int) -> bool:

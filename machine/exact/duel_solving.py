@@ -152,7 +152,7 @@ class DuelSolver:
                 if widest >= MAX_MARGIN:
                     break
         raise ArenaFault(
-            "the values stand still and are not proven to be right: more sweeps would not help, a lower max_troops may"
+            "the values no longer change, but are not proven right: more sweeps don't help, a lower max_troops may"
         )
 
     def _map_rows(self, task: Callable[[int, int], Any]) -> Any:

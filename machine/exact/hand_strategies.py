@@ -43,7 +43,7 @@ def single_hand(game: str) -> tuple[Poker, PokerState]:
 def equilibrium_of(game: str) -> Strategy:
     """Return the equilibrium strategy of both seats. Raises `UsageFault` for a game without one."""
     if game not in SOLVED_GAMES:
-        raise UsageFault(f"there is no equilibrium of {game}: {' and '.join(SOLVED_GAMES)} have one")
+        raise UsageFault(f"no equilibrium of {game} is known: {' and '.join(SOLVED_GAMES)} have one")
     return _kuhn() if game == "kuhn" else read_table(LEDUC_FILE, *single_hand(game))[0]
 
 
@@ -91,7 +91,7 @@ def read_table(path: Path, rules: Poker, start: PokerState) -> tuple[Strategy, d
                 raise ValueError(row)
             strategy[key] = tuple(each / PROBABILITY_UNITS for each in row)
     except (OSError, ValueError, KeyError, TypeError) as exc:
-        raise UsageFault(f"{path} is no table of {rules.name}: {exc!r}") from exc
+        raise UsageFault(f"{path} is not a table of {rules.name}: {exc!r}") from exc
     return strategy, head
 
 

@@ -82,8 +82,8 @@ class _ClusterPool(WorkerPool):
             raise _lost_scheduler(self._address) from error
         except KilledWorker as error:
             raise ArenaFault(
-                f"the cluster at {self._address}: {error.allowed_failures + 1} workers died of the same work: "
-                "is there memory enough for each?"
+                f"the cluster at {self._address}: {error.allowed_failures + 1} workers died of the same task: "
+                "does each have enough memory?"
             ) from error
         except Exception as error:
             if _is_false_error(error):
@@ -92,7 +92,7 @@ class _ClusterPool(WorkerPool):
                 return self._result(again)
             if isinstance(error, ImportError) or str(error).startswith("Can't get attribute"):
                 raise ArenaFault(
-                    f"the cluster at {self._address}: a worker lacks the bot-arena that runs here ({error})"
+                    f"the cluster at {self._address}: a worker lacks this version of bot-arena ({error})"
                 ) from error
             raise
 
@@ -149,7 +149,7 @@ def _wait_for_threads(address: str, timeouts: ClusterTimeouts) -> int:
     while not (threads := _count_threads(address, timeouts.answer_timeout_s)):
         if time.monotonic() >= patient_until:
             raise ArenaFault(
-                f"the cluster at {address} has no workers: start some on any machine, dask worker {address}"
+                f"the cluster at {address} has no workers: start some on any machine with `dask worker {address}`"
             )
         if not told:
             seconds = f"{timeouts.workers_timeout_s:.0f} s"
@@ -168,12 +168,12 @@ def _count_threads(address: str, answer_timeout_s: float) -> int:
     try:
         workers = asyncio.run(_fetch_workers(address, answer_timeout_s))
     except ValueError as error:
-        raise UsageFault(f"the cluster's address is {address!r}: one like tcp://host:8786 ({error})") from error
+        raise UsageFault(f"the cluster's address is {address!r}: it must be like tcp://host:8786 ({error})") from error
     except TimeoutError as error:
         seconds = f"{answer_timeout_s:.0f} s"
         raise ArenaFault(f"no Dask scheduler answers at {address} in {seconds}: is it running?") from error
     except Exception as error:
-        raise ArenaFault(f"no Dask scheduler to talk to at {address}: {error}") from error
+        raise ArenaFault(f"no usable Dask scheduler at {address}: {error}") from error
     return sum(workers.values())
 
 

@@ -84,8 +84,7 @@ class WorkerPool(ABC):
                     if losses == MAX_LOSSES_IN_A_ROW:
                         raise ArenaFault(
                             f"workers ended {MAX_LOSSES_IN_A_ROW} times in a row before they gave a result: is "
-                            "there memory enough "
-                            f"for {self.size}? Try a lower --jobs"
+                            f"there enough memory for {self.size}? Try a lower --jobs"
                         )
                     again.sort()
                     suspects.update(number for number, _ in again)
@@ -183,7 +182,7 @@ def process_pool(jobs: int) -> Iterator[WorkerPool]:
     A killed worker costs time, but no results. Raises `UsageFault` for fewer than one.
     """
     if jobs < 1:
-        raise UsageFault(f"jobs is {jobs}: 1 or more")
+        raise UsageFault(f"jobs is {jobs}: it must be 1 or more")
     crew = _ProcessPool(jobs)
     try:
         yield crew

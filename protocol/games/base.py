@@ -101,11 +101,11 @@ class Game(ABC, Generic[S, M]):
 
     def apply_chance(self, state: S, dice: Dice) -> tuple[S, Event]:
         """Return the state after the chance event that is due, and the event."""
-        raise ValueError(f"in {self.name} nothing is dealt once it has begun")
+        raise ValueError(f"{self.name} has no deals after the start")
 
     def chance_outcomes(self, state: S) -> Sequence[tuple[Fraction, S]]:
         """Return every possible state after `apply_chance`, with its exact probability; they sum to 1."""
-        raise ValueError(f"in {self.name} nothing is dealt once it has begun")
+        raise ValueError(f"{self.name} has no deals after the start")
 
     def information_set(self, state: S, seat: int) -> Hashable:
         """Return the information set of a state for a seat: equal for states that it cannot distinguish."""
@@ -146,7 +146,7 @@ class Game(ABC, Generic[S, M]):
 
     def remove_seat(self, state: S, seat: int) -> S:
         """Return the state after `seat` left a match that goes on. Called only with more than two seats."""
-        raise ValueError(f"{self.name} does not go on without seat {seat}")
+        raise ValueError(f"{self.name} can't continue without seat {seat}")
 
     def config_of_deal(self, dice: Dice) -> Mapping[str, Any]:
         """Return a config that starts with the deal of these dice, which a paired match plays in both seat orders."""
@@ -205,7 +205,7 @@ class Game(ABC, Generic[S, M]):
         """Parse a move that a person wrote, as `notation` writes it or shorter. Raises `MalformedMove` with
         examples.
         """
-        raise MalformedMove(f"there is no way to write a move of {type(self).__name__} but as it travels")
+        raise MalformedMove(f"moves of {type(self).__name__} can only be written in JSON")
 
     def describe_changes(self, before: S, after: S) -> str:
         """Describe the differences between two states; if there are many, draw the whole state."""
@@ -272,7 +272,7 @@ class _NoDice(Dice):
         super().__init__(b"", 0)
 
     def _stream(self, purpose: str) -> NoReturn:
-        raise AssertionError(f"a roll for {purpose!r} where the rules have no chance")
+        raise AssertionError(f"a roll for {purpose!r}, but the rules have no chance")
 
 
 NO_DICE = _NoDice()

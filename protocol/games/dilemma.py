@@ -50,7 +50,7 @@ class Dilemma(SimultaneousGame[DilemmaState, int]):
 
     name = "dilemma"
     title = "Dilemma"
-    about = "Two choose at once, again and again: together, or each for itself."
+    about = "Two players choose at once, round after round: cooperate or defect."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "axelrod": {"payoffs": _AXELROD_PAYOFFS, "choices": _AXELROD_CHOICES, "rounds": 200},
         "open-end": {"payoffs": _AXELROD_PAYOFFS, "choices": _AXELROD_CHOICES, "rounds": 2000, "go_on": "0.995"},
@@ -241,7 +241,7 @@ class Dilemma(SimultaneousGame[DilemmaState, int]):
         }
         if not word or len(found) != 1:
             raise MalformedMove(
-                f"{short_repr(text)} is no move here: {list_choices(dict.fromkeys(chain(*self.choices)))}"
+                f"{short_repr(text)} is not a move here: {list_choices(dict.fromkeys(chain(*self.choices)))}"
             )
         return found.pop()
 
@@ -262,12 +262,15 @@ def _parse_payoffs(value: Any) -> tuple[tuple[tuple[int, int], ...], ...]:
     for at, row in enumerate(rows):
         columns = _check_list(f"payoffs[{at}]", row, "pairs, one for each choice of seat 1")
         if len(columns) != width:
-            raise BadConfig(f"dilemma: payoffs[{at}] has {len(columns)} pairs, payoffs[0] {width}: it is as long")
+            raise BadConfig(
+                f"dilemma: payoffs[{at}] has {len(columns)} pairs, "
+                f"but payoffs[0] has {width}: all rows must have the same length"
+            )
         pairs = []
         for column, pair in enumerate(columns):
             if not isinstance(pair, (list, tuple)) or len(pair) != 2:
                 raise BadConfig(
-                    f"dilemma: payoffs[{at}][{column}] is {short_repr(pair)}: it is two payoffs, like [3, 3]"
+                    f"dilemma: payoffs[{at}][{column}] is {short_repr(pair)}: it must be two payoffs, like [3, 3]"
                 )
             one, two = (
                 parse_integer("dilemma", f"payoffs[{at}][{column}][{seat}]", payoff, -MAX_PAYOFF, MAX_PAYOFF)
@@ -280,7 +283,9 @@ def _parse_payoffs(value: Any) -> tuple[tuple[tuple[int, int], ...], ...]:
 
 def _check_list(key: str, value: Any, of: str) -> Sequence[Any]:
     if not isinstance(value, (list, tuple)) or not MIN_CHOICES <= len(value) <= MAX_CHOICES:
-        raise BadConfig(f"dilemma: {key} is {short_repr(value)}: it is a list of {MIN_CHOICES} to {MAX_CHOICES} {of}")
+        raise BadConfig(
+            f"dilemma: {key} is {short_repr(value)}: it must be a list of {MIN_CHOICES} to {MAX_CHOICES} {of}"
+        )
     return value
 
 
@@ -304,13 +309,13 @@ def _default_names(payoffs: Sequence[Sequence[Sequence[int]]]) -> tuple[tuple[st
 
 def _parse_names(value: Any, counts: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if not isinstance(value, (list, tuple)) or len(value) != 2:
-        raise BadConfig(f"dilemma: choices is {short_repr(value)}: it is two lists of names, one for each seat")
+        raise BadConfig(f"dilemma: choices is {short_repr(value)}: it must be two lists of names, one for each seat")
     found = []
     for seat, (names, count) in enumerate(zip(value, counts, strict=True)):
         fits = isinstance(names, (list, tuple)) and len(names) == count and all(map(_is_name, names))
         if not fits or len({name.casefold() for name in names}) != count:
             form = f"{count} different names of 1 to {MAX_NAME_CHARS} printable characters, none of them a number"
-            raise BadConfig(f"dilemma: choices[{seat}] is {short_repr(names)}: it is {form}")
+            raise BadConfig(f"dilemma: choices[{seat}] is {short_repr(names)}: it must be {form}")
         found.append(tuple(names))
     return found[0], found[1]
 
@@ -331,7 +336,7 @@ def _parse_chance(key: str, value: Any, most: int) -> int:
             raise InvalidOperation
     except (InvalidOperation, Inexact, ValueError):  # `str` raises the last, for thousands of digits
         form = f"a chance from 0 to {_format_chance(most)} with up to four decimals, like 0.05"
-        raise BadConfig(f"dilemma: {key} is {short_repr(value)}: it is {form}") from None
+        raise BadConfig(f"dilemma: {key} is {short_repr(value)}: it must be {form}") from None
     return int(parts)
 
 

@@ -33,7 +33,7 @@ class Grundy(Game[Heaps, Split]):
 
     name = "grundy"
     title = "Grundy’s game"
-    about = "Split a heap into two of different sizes. Who can’t, loses."
+    about = "Split a heap into two of different sizes. A player who can’t loses."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {"heaps": [7]}, "large": {"heaps": [20, 30]}}
     preset_titles: ClassVar[Mapping[str, str]] = {"classic": "one heap of 7", "large": "heaps of 20 and 30"}
     draw_probability = 0.0

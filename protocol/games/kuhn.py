@@ -13,7 +13,7 @@ class Kuhn(Poker):
 
     name = "kuhn"
     title = "Kuhn poker"
-    about = "Three cards, one each, one bet: call or fold."
+    about = "Three cards, one for each player, one bet: call or fold."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {"hands": 100}, "short": {"hands": 10}}
     preset_for_people = "short"
     preset_titles: ClassVar[Mapping[str, str]] = {"classic": "100 hands", "short": "10 hands"}

@@ -13,7 +13,7 @@ class Leduc(Poker):
 
     name = "leduc"
     title = "Leduc poker"
-    about = "Six cards, one each and one for both, two rounds of bets."
+    about = "Six cards: one for each player and one for both, two rounds of bets."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {"hands": 100}, "short": {"hands": 10}}
     preset_for_people = "short"
     preset_titles: ClassVar[Mapping[str, str]] = {"classic": "100 hands", "short": "10 hands"}

@@ -54,7 +54,7 @@ class Nim(Game[Position, Take]):
 
     name = "nim"
     title = "Nim"
-    about = "Take counters from one heap. Who takes the last one wins, or loses in misère."
+    about = "Take counters from one heap. The player who takes the last one wins, or loses in misère."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "classic": {"heaps": [3, 5, 7]},
         "min-nim": {"heaps": [10, 20, 30], "take": [1, 2, 3]},
@@ -72,7 +72,7 @@ class Nim(Game[Position, Take]):
         given = read_config(Nim, config, _DEFAULTS)
         self.heaps = parse_integers("nim", "heaps", given["heaps"], count=(1, 64), bounds=(0, 1000))
         if sum(self.heaps) > 2000:
-            raise BadConfig(f"nim: heaps hold {sum(self.heaps)}: at most 2000 in all")
+            raise BadConfig(f"nim: heaps hold {sum(self.heaps)} counters: the maximum is 2000")
         take = given["take"]
         self.take = (
             None
@@ -85,7 +85,7 @@ class Nim(Game[Position, Take]):
         self.start = parse_choice("nim", "start", given["start"], ("given", "p-position"))
         if self.start == "p-position" and self._smallest_lost_position() is None:
             raise BadConfig(
-                f"nim: no lost position with a move left has heaps within {list(self.heaps)}: start is given"
+                f"nim: no lost position with a move left fits in the heaps {list(self.heaps)}: use start=given"
             )
         self._allowed = None if self.take is None else frozenset(self.take)
         self.config = {
@@ -119,9 +119,9 @@ class Nim(Game[Position, Take]):
         rare = self.take is None and a_draw * max(among) > MAX_MEAN_DEAL_BYTES
         if rare or a_draw * prod(among) > MAX_MEAN_DEAL_BYTES * self._count_deals():
             raise BadConfig(
-                f"nim: lost positions with heaps within {short_repr(list(self.heaps))} are too rare to be "
-                "dealt: smaller or "
-                "fewer heaps, or start is given"
+                f"nim: lost positions in the heaps {short_repr(list(self.heaps))} are too rare to be "
+                "dealt: use smaller or "
+                "fewer heaps, or start=given"
             )
 
     def _count_deals(self) -> int:

@@ -38,14 +38,14 @@ def parse_integers(
     items = [value] if type(value) is int else value
     (fewest, most), (low, high) = count, bounds
     if not isinstance(items, (list, tuple)) or not fewest <= len(items) <= most:
-        raise BadConfig(f"{game}: {key} is {short_repr(value)}: it is a list of {fewest} to {most} integers")
+        raise BadConfig(f"{game}: {key} is {short_repr(value)}: it must be a list of {fewest} to {most} integers")
     return tuple(parse_integer(game, f"{key}[{at}]", item, low, high) for at, item in enumerate(items))
 
 
 def parse_integer(game: str, key: str, value: Any, low: int, high: int) -> int:
     """Parse a config value that is an integer within bounds. Raises `BadConfig`."""
     if type(value) is not int or not low <= value <= high:
-        raise BadConfig(f"{game}: {key} is {short_repr(value)}: it is an integer from {low} to {high}")
+        raise BadConfig(f"{game}: {key} is {short_repr(value)}: it must be an integer from {low} to {high}")
     return value
 
 
@@ -107,7 +107,7 @@ def parse_two_numbers(text: str, pattern: str, move_syntax: str) -> tuple[int, i
     found = re.fullmatch(pattern, text.strip(), re.IGNORECASE)
     one, two = map(parse_whole_number, found.groups()) if found else (None, None)
     if one is None or two is None:
-        raise MalformedMove(f"{short_repr(text)} is no move here: it is written like {move_syntax}")
+        raise MalformedMove(f"{short_repr(text)} is not a move here: write it like {move_syntax}")
     return one, two
 
 

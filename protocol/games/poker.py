@@ -245,7 +245,7 @@ class Poker(Game[PokerState, str]):
         word = text.strip().casefold()
         found = [move for move in MOVES if word in (move, letter_of(move))]
         if not found:
-            raise MalformedMove(f"{short_repr(text)} is no move here: {list_choices(MOVES)}")
+            raise MalformedMove(f"{short_repr(text)} is not a move here: {list_choices(MOVES)}")
         return found[0]
 
     def describe_event(self, event: Event) -> str:

@@ -50,7 +50,7 @@ class SimultaneousGame(Game[S, M]):
         return self.legal_moves_of(state, movers[0]) if movers else ()
 
     def apply(self, state: S, move: M, dice: Dice) -> NoReturn:
-        raise TypeError(f"in {self.name} all move at once: there is `resolve_round`")
+        raise TypeError(f"in {self.name} all seats move at once: use `resolve_round`")
 
     def encode_moves(self, moves: Mapping[int, M]) -> list[dict[str, Any] | None]:
         """Return the moves of a round by seat, as an event has them; null for a seat without a choice."""

@@ -103,5 +103,5 @@ class TicTacToe(Game[Grid, int]):
     def parse_move(self, text: str) -> int:
         cell = parse_whole_number(text)
         if cell is None:
-            raise MalformedMove(f"{short_repr(text)} is no move here: it is written like {self.move_syntax}")
+            raise MalformedMove(f"{short_repr(text)} is not a move here: write it like {self.move_syntax}")
         return cell

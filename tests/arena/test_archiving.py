@@ -100,7 +100,7 @@ def test_old_records_of_unrated_matches_are_moved_and_read_as_before(
     for table in ("matches", "seats", "plies"):
         assert (tmp_path / "after" / f"{table}.csv").read_bytes() == (tmp_path / "before" / f"{table}.csv").read_bytes()
     told = arena("db", "check").out
-    assert told.endswith("and the ratings follow; 6 records are in 1 file of old ones\n")
+    assert told.endswith("and the ratings follow from the results; 6 records are in 1 file of old records\n")
 
 
 def test_pages_and_api_read_a_record_that_was_moved(store: Store, tmp_path: Path) -> None:
@@ -435,7 +435,7 @@ def test_of_a_database_on_a_server_the_files_are_named_that_belong_with_it(
 ) -> None:
     arena("db", "thin", "--older", "1d")
     done = arena("db", "backup", str(tmp_path / "copy"))
-    assert done.out == f"6 records are in 1 file of old ones in {tmp_path}/archive: copy that as well\n"
+    assert done.out == f"6 records are in 1 file of old records in {tmp_path}/archive: copy that as well\n"
     assert "pg_dump" in done.err
 
 
@@ -462,7 +462,7 @@ def test_an_arena_that_was_copied_finds_the_files_where_they_were(
     url = f"sqlite:///{tmp_path / 'other' / 'arena.db'}" if to == "sqlite" else new_database(made=False)
     (tmp_path / "url").write_text(f"{url}\n")
     done = arena("db", "copy", str(tmp_path / "arena.db"), f"@{tmp_path}/url")
-    told = f"9 records are in 2 files of old ones in {tmp_path}/archive, where they were: keep them there\n"
+    told = f"9 records are in 2 files of old records in {tmp_path}/archive, where they were: keep them there\n"
     assert done.out.endswith(told)
     with closing(Store.open(url)) as copy:
         assert bodies(copy) == before
@@ -603,8 +603,8 @@ def test_nodes_of_one_database_are_asked_for_a_folder_that_all_have(tmp_path: Pa
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--older", "90"), "--older is '90': it is days or weeks, like 90d or 12w, from 1d to 36500d"),
-        (("--older", "0d"), "--older is '0d': it is days or weeks, like 90d or 12w, from 1d to 36500d"),
+        (("--older", "90"), "--older is '90': it must be days or weeks, like 90d or 12w, from 1d to 36500d"),
+        (("--older", "0d"), "--older is '0d': it must be days or weeks, like 90d or 12w, from 1d to 36500d"),
         (("--rated",), "--rated and --to say what --older moves, and where to: --older is missing"),
         (
             ("--older", "90d", "--keep-rated-records", "3"),

@@ -58,7 +58,7 @@ def test_several_names_are_registered_and_their_tokens_printed_as_csv(add: Add, 
     assert [line.partition(":")[0] for line in done.err.splitlines()] == [
         "arena",
         "cid is there twice",
-        "'x y' is no name for a bot",
+        "'x y' is not a name for a bot",
     ]
     assert "a bot is called ANNA already" in done.err
     assert list(registered(tmp_path)) == ["anna", "ben"]
@@ -106,7 +106,7 @@ def test_what_a_spreadsheet_would_compute_in_a_file_of_names_is_text_in_that_of_
             [
                 "line 3: ANNA is there twice, first in line 2",
                 "line 4: a bot is called old already: choose another name, or `arena bot rotate old`",
-                "line 5: 'x y' is no name for a bot: ",
+                "line 5: 'x y' is not a name for a bot: ",
             ],
         ),
         (
@@ -198,11 +198,11 @@ def test_a_list_of_peoples_names_is_refused_with_a_proposal_for_each(add: Add, t
     assert done.code == 2
     told = [line.partition("; ")[2] for line in done.err.splitlines()]
     assert told == [
-        "Chloe-2, for instance",
-        "OBrien, for instance",
-        "Wang-Wei, for instance",
+        "try Chloe-2",
+        "try OBrien",
+        "try Wang-Wei",
         "",
-        "Chloe-3, for instance",
+        "try Chloe-3",
     ]
     assert registered(tmp_path) == {}
 
@@ -231,7 +231,7 @@ def test_with_ascii_names_people_get_the_nearest_names_and_keep_theirs_as_displa
 def test_a_list_may_have_display_names_and_one_that_is_none_is_refused_with_its_line(add: Add, tmp_path: Path) -> None:
     done = add(*from_file(tmp_path, "name,Display\nanna,Anna Å.\nben,\ncid,x\u202ey\ndan,...\n"))
     assert done.code == 2
-    assert [line.partition(" is no display name")[0] for line in done.err.splitlines()] == [
+    assert [line.partition(" is not a display name")[0] for line in done.err.splitlines()] == [
         "arena: names.csv, line 4: 'x\\u202ey'",
         "names.csv, line 5: '...'",
     ]
@@ -292,8 +292,8 @@ def test_two_people_of_one_name_in_a_list_get_names_of_their_own_and_the_operato
 ) -> None:
     text = "name\nChloé Dubois\nben\nChloé Dubois\n"
     refused = add(*from_file(tmp_path, text)).err.splitlines()
-    assert [line.rpartition("; ")[2] for line in refused] == ["Chloe-Dubois, for instance", "line 2 is called so too"]
-    assert "Chloe-Dubois-2, for instance" in refused[1]
+    assert [line.rpartition("; ")[2] for line in refused] == ["try Chloe-Dubois", "line 2 is called so too"]
+    assert "try Chloe-Dubois-2" in refused[1]
     done = add(*from_file(tmp_path, text), "--ascii-names")
     assert (done.code, done.err) == (
         0,

@@ -69,7 +69,7 @@ def test_levels_are_all_eight_of_them() -> None:
         ("deepblue", "there is no built-in bot 'deepblue': one of alphabeta, always-cooperate,"),
         ("human", "there is no built-in bot 'human': one of alphabeta,"),
         ("a b=random", "'a b' is no bot name"),
-        ("ga:depth", "ga: 'depth' is no setting: write KEY=VALUE, as in ga=ga:KEY=VALUE"),
+        ("ga:depth", "ga: 'depth' is not a setting: write KEY=VALUE, as in ga=ga:KEY=VALUE"),
         (
             "random,ga:node=3,greedy:depth=2",
             "the built-in bot ga: ga has no setting 'node': it has depth, eval,",

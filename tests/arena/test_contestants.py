@@ -60,7 +60,7 @@ def test_a_list_among_the_settings_of_a_bot_keeps_its_commas() -> None:
     bold, _ = parse_contestants(["bold=alphabeta:weights=1,2.5,.5,0,depth=3", "random"], {})
     assert bold.command[8:] == ("--set", "weights=1,2.5,.5,0", "--set", "depth=3")
     with pytest.raises(
-        UsageFault, match=r"bold: 'deep' is no setting: write KEY=VALUE, as in bold=alphabeta:KEY=VALUE"
+        UsageFault, match=r"bold: 'deep' is not a setting: write KEY=VALUE, as in bold=alphabeta:KEY=VALUE"
     ):
         parse_contestants(["bold=alphabeta:depth=3,deep", "random"], {})
 

@@ -159,7 +159,7 @@ def test_matches_are_chosen_by_bot_game_and_number(arena: Arena, played: Path) -
         (["matches", "--limit", "0"], "arena: --limit is 0: it is 1 or more"),
         (["bot", "rotate", "eve"], "arena: there is no bot called eve: "),
         (["bot", "revoke", "eve"], "arena: there is no bot called eve: "),
-        (["bot", "add", "no spaces"], "arena: 'no spaces' is no name for a bot: "),
+        (["bot", "add", "no spaces"], "arena: 'no spaces' is not a name for a bot: "),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(arena: Arena, played: Path, words: list[str], complaint: str) -> None:

@@ -294,8 +294,8 @@ def test_a_check_needs_no_right_to_make_anything(url: str, full_reader: psycopg.
         alter(url, "CREATE OR REPLACE VIEW match_seats AS " + QUERIES["match_seats"].replace("'void'", "'won'"))
         alter(url, "ALTER VIEW ladder RENAME COLUMN score TO points")
         assert list(store.iterate(check_database)) == [
-            "view match_seats is not the one that this version makes",
-            "view ladder is not the one that this version makes",
+            "view match_seats is not the one of this version",
+            "view ladder is not the one of this version",
         ]
 
 

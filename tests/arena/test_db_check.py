@@ -52,8 +52,11 @@ DAMAGE = [
         "UPDATE matches SET config = '{' WHERE number = 2",
         "match number 2 can't be read: match m-1 is damaged: its c",
     ),
-    ("UPDATE matches SET config = config || ' ' WHERE number = 2", "match m-1: its config is not written as {"),
-    ("UPDATE matches SET pool = NULL WHERE number = 2", "match m-1: it is not rated, yet its seats have ratings"),
+    (
+        "UPDATE matches SET config = config || ' ' WHERE number = 2",
+        "match m-1: its config is not stored in the canonical form {",
+    ),
+    ("UPDATE matches SET pool = NULL WHERE number = 2", "match m-1: it is unrated, but its seats have ratings"),
     (
         "UPDATE matches SET pool = 'nim/wide' WHERE number = 2",
         "match m-1: pool is 'nim/wide', the record says 'nim/c",
@@ -66,7 +69,7 @@ DAMAGE = [
         "match m-3: seat 0: bot is 'eve', the record says 'a",
     ),
     ("UPDATE seats SET seat = 5 WHERE match = 4 AND seat = 1", "match m-3: its seats are 0, 5"),
-    ("UPDATE seats SET mu_before = 1 WHERE match = 4", "match m-3: it is not rated, yet its seats have ratings"),
+    ("UPDATE seats SET mu_before = 1 WHERE match = 4", "match m-3: it is unrated, but its seats have ratings"),
     ("UPDATE seats SET mu_after = mu_after + 1 WHERE match = 3", "match m-2: seat 0: mu_after is "),
     ("UPDATE seats SET mu_after = NULL WHERE match = 3", "match m-2: seat 0: mu_after is None, the record says "),
     ("DELETE FROM seats WHERE match = 2 AND seat = 1", "match m-1: there are 1 seats, the record has 2"),
@@ -78,36 +81,36 @@ DAMAGE = [
         "UPDATE records SET data = (SELECT data FROM records WHERE match = 1) WHERE match = 2",
         "match m-1: match is ",
     ),
-    ("UPDATE ratings SET mu = mu + 1 WHERE bot = 1", "1 standings are not what follows from the results"),
-    ("UPDATE ratings SET version = 'x' WHERE bot = 1", "1 standings are not what follows from the results"),
+    ("UPDATE ratings SET mu = mu + 1 WHERE bot = 1", "1 standings do not follow from the results"),
+    ("UPDATE ratings SET version = 'x' WHERE bot = 1", "1 standings do not follow from the results"),
     ("UPDATE seats SET moves = 9 WHERE match = 1 AND seat = 0", "match m-0: seat 0: moves is 9, the record says "),
     ("UPDATE seats SET thought_ms = 9 WHERE match = 1 AND seat = 0", "match m-0: seat 0: thought_ms is 9, the rec"),
     ("UPDATE seats SET moves = NULL WHERE match = 1 AND seat = 0", "match m-0: seat 0: moves is None, the record"),
-    ("UPDATE seats SET pool = 'nim' WHERE match = 1", "seats: 2 rows are not what follows from the results"),
-    ("UPDATE seats SET outcome = 'drawn' WHERE match = 1", "seats: 2 rows are not what follows from the results"),
-    ("UPDATE seats SET tournament = 't' WHERE match = 1", "seats: 2 rows are not what follows from the results"),
-    ("UPDATE seats SET played = 7 WHERE match = 1", "seats: 2 rows are not what follows from the results"),
-    ("UPDATE counts SET matches = matches + 1", "counts: 3 rows are not what follows from the results"),
+    ("UPDATE seats SET pool = 'nim' WHERE match = 1", "seats: 2 rows do not follow from the results"),
+    ("UPDATE seats SET outcome = 'drawn' WHERE match = 1", "seats: 2 rows do not follow from the results"),
+    ("UPDATE seats SET tournament = 't' WHERE match = 1", "seats: 2 rows do not follow from the results"),
+    ("UPDATE seats SET played = 7 WHERE match = 1", "seats: 2 rows do not follow from the results"),
+    ("UPDATE counts SET matches = matches + 1", "counts: 3 rows do not follow from the results"),
     ("UPDATE tallies SET thought_ms = -1 WHERE bot = 1", "tallies: "),
     ("UPDATE opponents SET losses = losses + 1 WHERE bot = 1", "opponents: "),
     ("DELETE FROM versions WHERE bot = 1", "versions: "),
     ("UPDATE versions SET last = 1", "versions: "),
-    ("DELETE FROM encounters WHERE match = 1", "encounters: 2 rows are not what follows from the results"),
-    ("INSERT INTO hours VALUES ('2026-01-01T07', 1, 1)", "hours: 1 rows are not what follows from the results"),
-    ("UPDATE bots SET name = 'an ant' WHERE id = 1", "bot number 1: 'an ant' is no name"),
-    ("UPDATE bots SET key = 'ANN' WHERE id = 1", "bot ann: it is looked up as 'ANN'"),
+    ("DELETE FROM encounters WHERE match = 1", "encounters: 2 rows do not follow from the results"),
+    ("INSERT INTO hours VALUES ('2026-01-01T07', 1, 1)", "hours: 1 rows do not follow from the results"),
+    ("UPDATE bots SET name = 'an ant' WHERE id = 1", "bot number 1: 'an ant' is not a valid name"),
+    ("UPDATE bots SET key = 'ANN' WHERE id = 1", "bot ann: its lookup key is 'ANN'"),
     ("UPDATE bots SET token_hash = 'abc' WHERE id = 3", "bot eve: its token's hash is not 64 hex digits"),
     ("UPDATE bots SET revoked = true WHERE id = 3", "bot eve: it is revoked and has a token"),
-    ("UPDATE bots SET created = 'then' WHERE id = 3", "bot eve: created is 'then', which is no time"),
+    ("UPDATE bots SET created = 'then' WHERE id = 3", "bot eve: created is 'then', which is not a time"),
     ("UPDATE tournaments SET seed = '1'", "tournament t"),
     ("UPDATE tournaments SET finished = 'soon'", "tournament t"),
     (
         "UPDATE matches SET luck = 0.25 WHERE number = 2",
-        "match m-1: its luck is 0.25 by None: it is points by a ",
+        "match m-1: its luck is 0.25 by None: it must be points by a ",
     ),
-    ("UPDATE matches SET luck_by = 'exact' WHERE number = 2", "match m-1: its luck is None by 'exact': it is poi"),
-    ("UPDATE matches SET node = 7 WHERE number = 2", "match m-1: it was played on node 7, which is not there"),
-    ("UPDATE matches SET archive = 7 WHERE number = 2", "match m-1: its record is in the database, and said to be in"),
+    ("UPDATE matches SET luck_by = 'exact' WHERE number = 2", "match m-1: its luck is None by 'exact': it must be poi"),
+    ("UPDATE matches SET node = 7 WHERE number = 2", "match m-1: it was played on node 7, which does not exist"),
+    ("UPDATE matches SET archive = 7 WHERE number = 2", "match m-1: its record is in the database, but listed in file"),
     ("UPDATE matches SET number = 9 WHERE number = 4", "there are 4 matches, but their numbers go from 1 to 9"),
 ]
 """What is done to the database, and how the line begins that tells of it."""
@@ -167,10 +170,10 @@ def check(file: Path) -> Check:
 
 
 def test_a_sound_database_is_said_to_be_sound(check: Check, file: Path, database_kind: str) -> None:
-    looked_at = "the file, its rows" if database_kind == "sqlite" else "its rows"
-    said = f"{file} is sound: {looked_at}, every result agrees with its record"
-    assert check() == (0, f"{said}, which verifies, and the ratings follow\n", "")
-    assert check("--quick") == (0, f"{said}, and the ratings follow\n", "")
+    looked_at = "the file and its rows are" if database_kind == "sqlite" else "its rows are"
+    said = f"{file} is sound: {looked_at} intact, every result agrees with its record"
+    assert check() == (0, f"{said}, every record verifies, and the ratings follow from the results\n", "")
+    assert check("--quick") == (0, f"{said}, and the ratings follow from the results\n", "")
 
 
 def test_damage_is_found_and_told_in_lines(file: Path, database_kind: str) -> None:
@@ -272,7 +275,7 @@ def test_luck_that_is_not_what_the_record_says_is_found_unless_its_value_is_of_a
     assert check("--quick")[0] == 0
     code, out, _ = check()
     assert (code, out.count("\n")) == (1, 1)
-    assert out.startswith("match m-9: its luck is ")
-    assert out.rstrip().endswith(f"by features-1, from the record it is {luck.total[0]!r}")
+    assert out.startswith("match m-9: its luck by features-1 is ")
+    assert out.rstrip().endswith(f", but {luck.total[0]!r} from the record")
     alter(file, "UPDATE matches SET luck_by = 'features-0' WHERE id = 'm-9'")
     assert check()[0] == 0

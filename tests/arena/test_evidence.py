@@ -93,14 +93,14 @@ def test_a_pair_with_a_void_match_is_left_out_of_both_columns_and_of_the_test() 
     found = evidence(matches, value="exact").findings()
     assert (found.pairs, found.left_out) == (1, 1)
     assert warned(evidence(matches, value="exact")) == [
-        "1 pair is left out, as a match was void, for want of both bots"
+        "1 pair is left out: neither bot came to a match, so it was void"
     ]
 
 
 def test_every_pair_with_a_void_match_is_counted() -> None:
     found = evidence([match(place, 0.5, None, VOID) for place in range(6)])
     assert (found.findings().pairs, found.findings().left_out, found.findings().same_seat) == (0, 3, 0.0)
-    assert warned(found) == ["3 pairs are left out, as a match was void, for want of both bots"]
+    assert warned(found) == ["3 pairs are left out: neither bot came to a match, so it was void"]
 
 
 def test_both_columns_have_pairs_for_units_whatever_the_seats_decide() -> None:

@@ -196,7 +196,7 @@ def test_the_command_grades_a_file_and_refuses_a_game_that_is_not_solved_in_one_
     file.write_bytes(Table("tictactoe").begin().finish_at_random().packed())
     code, out, err = call("arena", "replay", "grade", str(file))
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "tictactoe is not solved, and has no estimates: risk-duel, risk-campaign have" in err
+    assert "tictactoe is not solved, so it has no estimates: risk-duel, risk-campaign have" in err
 
 
 @needs_numba
@@ -228,7 +228,7 @@ def test_a_match_of_more_than_two_is_estimated_by_as_many_simulations_as_are_ask
     assert [seat["moves"] > 2 for seat in told["seats"]] == [True] * 3
     assert call("arena", "replay", "grade", str(file), "--json", "--sims", "80").out == done.out
     refused = call("arena", "replay", "grade", str(file), "--sims", "5")
-    assert refused == (2, "", "arena: --sims is 5: it is 80 to 10000000\n")
+    assert refused == (2, "", "arena: --sims is 5: it must be 80 to 10000000\n")
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ async def test_who_comes_back_in_the_midst_of_a_round_learns_nothing_of_the_othe
 @pytest.mark.parametrize(
     ("ply", "move", "code", "said"),
     [
-        (0, {"choose": 0}, "not_your_turn", "you have moved at ply 0, and that stands: the others are still to move"),
-        (1, {"choose": 0}, "stale_ply", "ply 1 is not asked yet: the match is at ply 0"),
+        (0, {"choose": 0}, "not_your_turn", "you have already moved at ply 0: the others still have to move"),
+        (1, {"choose": 0}, "stale_ply", "ply 1 has not been reached: the match is at ply 0"),
     ],
 )
 async def test_a_second_move_in_a_round_is_refused_in_one_line(

@@ -66,11 +66,11 @@ def test_a_match_is_annulled_marked_everywhere_and_taken_back(data: Path) -> Non
         "two": "nim/classic",
     }
     shown = arena(data, "replay", "show", "two").out
-    assert "\nannulled: it counts for no rating, though it was rated in nim/classic\n" in shown
+    assert "\nannulled: it was rated in nim/classic, but no longer counts\n" in shown
     assert json.loads(arena(data, "replay", "show", "two", "--json").out)["annulled"] == "nim/classic"
     assert "annulled" not in arena(data, "replay", "show", "one").out
     assert arena(data, "db", "check").code == 0
-    assert arena(data, "match", "annul", "two").out == "nothing to do: no rated match is left of them\n"
+    assert arena(data, "match", "annul", "two").out == "nothing to do: none of these matches is rated\n"
     done = arena(data, "match", "annul", "--undo", "--bot", "ann", "--since", "2026-01-01")
     assert done.out == "1 match counts again, and nim/classic rated anew\n"
     assert boards(data) == before

@@ -64,18 +64,18 @@ def test_as_json_it_has_all_of_it() -> None:
 REFUSED = [
     (
         ("1", "2", "--h1", "0.1"),
-        "2 counts: it takes five, of pairs with 0, 1/2, 1, 3/2 and 2 points, or three, of games",
+        "2 counts: give five, of pairs with 0, 1/2, 1, 3/2 and 2 points, or three, of games",
     ),
-    (("0", "0", "0", "--h1", "0.1"), "all counts are 0: what is to be said of no game?"),
+    (("0", "0", "0", "--h1", "0.1"), "all counts are 0: give the counts of at least one game"),
     (("--h1", "0.1", "--", "-1", "2", "3"), "a count is -1: it must be 0 or more"),
-    (("1", "2", "3", "--h1", "3"), "h1 is 3: a score between -0.5 and 0.5"),
-    (("1", "2", "3", "--h1", "nan"), "h1 is nan: a score between -0.5 and 0.5"),
+    (("1", "2", "3", "--h1", "3"), "h1 is 3: it must be a score between -0.5 and 0.5"),
+    (("1", "2", "3", "--h1", "nan"), "h1 is nan: it must be a score between -0.5 and 0.5"),
     (("1", "2", "3", "--h1", "1", "--unit", "elos"), "unit is 'elos': one of score, elo, nelo"),
     (("1", "2", "1" + 400 * "0"), "a count is 1000000000000"),
     (("1", "2", "1000000000000001"), "a count is 1000000000000001: it must be 1,000,000,000,000,000 or less"),
     (("1", "-2", "3"), "a count is -2: it must be 0 or more"),
-    (("1", "2", "--h1", "3"), "2 counts: it takes five"),
-    (("1", "2", "3", "--unit", "elo"), "--h1 is missing: what A has more than B if it is better, like"),
+    (("1", "2", "--h1", "3"), "2 counts: give five"),
+    (("1", "2", "3", "--unit", "elo"), "--h1 is missing: give both hypotheses, like"),
 ]
 
 

@@ -130,7 +130,7 @@ def test_grades_of_a_game_without_chance_say_nothing_of_luck() -> None:
 def test_a_value_that_is_not_there_is_one_line_that_names_those_that_are(command: str) -> None:
     code, out, err = call("arena", "replay", command, file_of("nim-classic"), "--value", "exact")
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "nim under this config has no value 'exact'" in err
+    assert "nim under this config has no value function 'exact'" in err
 
 
 def test_a_record_that_is_wrong_is_shown_as_far_as_it_goes(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_record_that_is_wrong_is_shown_as_far_as_it_goes(tmp_path: Path) -> No
 
 
 def test_a_game_without_such_a_value_is_refused_before_anything_is_measured() -> None:
-    with pytest.raises(UsageFault, match="no value 'fitted-9'"):
+    with pytest.raises(UsageFault, match="no value function 'fitted-9'"):
         record_luck(golden(DUEL), "fitted-9")
 
 

@@ -135,13 +135,13 @@ def test_a_copy_has_the_same_log_and_key(store: Store, tmp_path: Path, database_
         (
             "UPDATE matches SET digest = replace(digest, 'ab', 'ef') WHERE id = 'm1'",
             [
-                "the log has another entry for match m1 than its result gives",
+                "the log's entry for match m1 does not follow from its result",
                 "the log's hashes at match m2 do not follow from the entries before",
             ],
         ),
         (
             "UPDATE matches SET finished = '2026-01-01T00:00:08.000Z' WHERE id = 'm3'",
-            ["the log has another entry for match m3 than its result gives"],
+            ["the log's entry for match m3 does not follow from its result"],
         ),
         ("DELETE FROM match_log WHERE number = 3", ["the log has no entry for match m3"]),
         (

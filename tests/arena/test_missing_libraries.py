@@ -14,7 +14,7 @@ from machine.exact import duel_shape
 from protocol.errors import UsageFault
 from protocol.games import load_game
 
-NEEDED = "exact risk-duel needs numba: pip install numba (and no ARENA_PLAIN)"
+NEEDED = "exact risk-duel needs numba: pip install numba (and unset ARENA_PLAIN)"
 
 
 @pytest.fixture

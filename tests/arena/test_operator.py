@@ -377,7 +377,7 @@ async def test_who_listens_where_a_server_was_does_not_see_its_token(tmp_path: P
     ("changes", "says"),
     [
         ({"match": "../m"}, "match is '../m': it is 1 to 40 lower-case letters, digits and dashes"),
-        ({"bots": ["ann", "b/b"]}, "'b/b' is no name for a bot: 1 to 32 letters"),
+        ({"bots": ["ann", "b/b"]}, "'b/b' is not a name for a bot: 1 to 32 letters"),
         ({"bots": ["ann", "Ann"]}, "bots are ['ann', 'Ann']: nim has 2 seats, each for another bot"),
         ({"clock": Clock(bank_ms=-1, increment_ms=0)}, "play: clock: bank_ms is -1: an integer from 0 to "),
         ({"wait_s": -1.0}, "wait_s is -1.0: it is 0 to 3600 seconds"),

@@ -72,8 +72,8 @@ def test_what_waits_of_a_finished_tournament_was_not_needed(store: Store) -> Non
     ("damage", "complaint"),
     [
         ("data = substr(data, 1, 1)", "match t1-00001, which waits to be rated: it can't be read: "),
-        ("place = 4", "match t1-00001, which waits to be rated: it is t1-00001, place 1 of t1, by what is kept of it"),
-        ("match = 't1-00000'", "match t1-00000: it waits to be rated, and is"),
+        ("place = 4", "match t1-00001, which waits to be rated: its stored data says t1-00001, place 1 of t1"),
+        ("match = 't1-00000'", "match t1-00000: it waits to be rated, but is rated"),
     ],
 )
 def test_a_match_that_waits_is_checked_like_others(store: Store, tmp_path: Path, damage: str, complaint: str) -> None:

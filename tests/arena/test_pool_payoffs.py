@@ -202,7 +202,7 @@ def test_a_rebuild_gives_the_same(store: Store) -> None:
     assert store.write(rebuild_ratings) == 0
     store.write(lambda connection: connection.exec_driver_sql("UPDATE payoffs SET total = total + 1"))
     (complaint,) = [line for line in store.iterate(check_database) if "payoffs" in line]
-    assert "not what follows from the results: run `arena db rebuild-ratings`" in complaint
+    assert "do not follow from the results: run `arena db rebuild-ratings`" in complaint
     assert store.write(rebuild_ratings) > 0
     assert store.read(leaderboard_of, POOL) == before
 

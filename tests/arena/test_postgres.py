@@ -180,7 +180,7 @@ def test_text_with_a_nul_finds_nothing(store: Store) -> None:
         (
             "CREATE OR REPLACE VIEW ladder AS SELECT pool, 1::bigint AS place, version AS bot, mu AS score, mu, sigma, "
             "matches AS played, wins AS won, draws AS drawn, losses AS lost, version, mu AS payoff FROM ratings",
-            "view ladder is not the one that this version makes",
+            "view ladder is not the one of this version",
         ),
     ],
 )

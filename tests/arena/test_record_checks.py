@@ -84,7 +84,9 @@ def test_of_all_records_of_a_database_each_is_compared_with_its_result(folder: P
         store.write(lambda connection: execute(connection, change, {"digest": digest(0)}).rowcount)
     done = verify()
     assert (done.code, done.out) == (1, "")
-    assert f"arena: m-2: the last digest is {table(1, 'm-2').match.result('x').digest}, the database has" in done.err
+    assert (
+        f"arena: m-2: the last digest is {table(1, 'm-2').match.result('x').digest}, but the database has" in done.err
+    )
 
 
 def not_rated(rows: list[dict[str, Any]]) -> None:
@@ -113,9 +115,9 @@ def test_a_digest_that_was_told_is_that_of_the_record_or_it_is_refused(folder: P
     done = verify("true.jsonl", "--data", "nowhere", "--digest", digest(0).upper())
     assert done.out.splitlines()[1:] == ["  its digest is the given one"]
     said = refusal("forged.jsonl", "--data", "nowhere", "--digest", digest(0))
-    assert said == f"arena: forged.jsonl: the last digest of match m-1 is {digest(1)}, you were told {digest(0)}\n"
-    assert "--digest is 'ab': it is 64 hex digits" in refusal("true.jsonl", "--digest", "ab")
-    assert "--digest is of one match" in refusal("--digest", digest(0))
+    assert said == f"arena: forged.jsonl: the last digest of match m-1 is {digest(1)}, but you gave {digest(0)}\n"
+    assert "--digest is 'ab': it must be 64 hex digits" in refusal("true.jsonl", "--digest", "ab")
+    assert "--digest is for one match" in refusal("--digest", digest(0))
     assert "add --log" in refusal("true.jsonl", "--key", digest(0))
 
 
@@ -171,7 +173,7 @@ def test_a_log_that_says_what_is_no_hash_is_refused_in_a_line(folder: Path, plac
 def test_a_record_with_a_key_twice_in_a_line_is_refused(folder: Path) -> None:
     lines = (folder / "true.jsonl").read_bytes().splitlines(keepends=True)
     (folder / "twice.jsonl").write_bytes(b"".join([*lines[:-1], lines[-1].replace(b"{", b'{"plies":9,', 1)]))
-    assert "line 4: the key 'plies' is there 2 times" in refusal("twice.jsonl", "--data", "nowhere")
+    assert "line 4: the key 'plies' appears 2 times" in refusal("twice.jsonl", "--data", "nowhere")
 
 
 def test_what_a_record_has_on_the_arenas_word_is_named(folder: Path) -> None:
@@ -215,7 +217,7 @@ def test_an_arena_cannot_show_another_log_to_who_keeps_its_head(folder: Path) ->
             for head, size in zip(heads, (2, 3), strict=True):
                 saved.write_bytes(head)
                 said = refusal("other-2.jsonl", *words, url)
-                assert f"this is not the log that head.json is of: its first {size} entries are others" in said
+                assert f"this is not the log of head.json: its first {size} entries differ" in said
                 assert saved.read_bytes() == head
         saved.write_bytes(b"{}")
         said = refusal("true.jsonl", *words, "http://127.0.0.1:1")
@@ -239,7 +241,7 @@ def test_a_pipe_in_the_place_of_a_proof_or_a_head_is_not_waited_for_for_ever(
 ) -> None:
     os.mkfifo("fifo")
     assert "--head fifo can't be written: it is a pipe" in refusal("true.jsonl", "--head", "fifo", "--log", "http://x")
-    with pytest.raises(ArenaFault, match="fifo can't be read: it is a pipe or device that does not come to an end"):
+    with pytest.raises(ArenaFault, match="fifo can't be read: it is a pipe or device without an end"):
         record_checks._read("fifo", timeout_s=0.0)
     Path("proof.json").write_bytes('{"a": "é"}'.encode("utf-16"))
     assert record_checks._read("proof.json") == '{"a": "é"}'.encode()

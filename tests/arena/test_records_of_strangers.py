@@ -137,7 +137,7 @@ def test_a_seat_has_no_more_strikes_than_drop_it_out() -> None:
         table.play({"heap": 0, "take": 99})
     lines = gzip.decompress(table.packed()).splitlines(keepends=True)
     lines.insert(3, lines[3])
-    assert refusal(b"".join(lines)) == "m-1: ply 0: a strike of seat 0 after its strike number 3"
+    assert refusal(b"".join(lines)) == "m-1: ply 0: a strike of seat 0 after 3 strikes"
 
 
 def test_a_record_can_be_looked_at_more_than_once() -> None:

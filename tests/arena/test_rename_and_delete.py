@@ -86,7 +86,7 @@ def test_a_record_of_after_a_bot_was_renamed_has_to_have_its_name(arena: Call, f
     ("name", "new", "complaint"),
     [
         ("ann", "BOB", "a bot is called BOB already: choose another name"),
-        ("ann", "no spaces", "'no spaces' is no name for a bot: 1 to 32 letters"),
+        ("ann", "no spaces", "'no spaces' is not a name for a bot: 1 to 32 letters"),
         ("eve", "zoe", "there is no bot called eve: `arena bot list` names them"),
     ],
 )
@@ -178,7 +178,7 @@ async def test_who_cannot_be_renamed_is_left_alone(serve: Any) -> None:
     ann, _ = await served.enter("ann"), await served.enter("bob")
     with pytest.raises(UsageFault, match="a bot is called BOB already: choose another name"):
         await served.perform(Rename(name="ann", new="BOB"))
-    with pytest.raises(UsageFault, match="is no name for a bot"):
+    with pytest.raises(UsageFault, match="is not a name for a bot"):
         await served.perform(Rename(name="ann", new="no spaces"))
     await ann.send(type="list")
     assert len((await ann.expect("listing"))["bots"]) == 2

@@ -90,7 +90,11 @@ async def test_a_server_that_is_about_to_stop_plays_no_more_of_it_and_says_so(se
             UsageFault,
             "makes 20,001 matches: at most 20,",
         ),
-        (StartTournament(bots=BOTS, game="nim", clock="x"), UsageFault, "clock is 'x': it is seconds and increment"),
+        (
+            StartTournament(bots=BOTS, game="nim", clock="x"),
+            UsageFault,
+            "clock is 'x': it must be seconds and increment",
+        ),
         (StartTournament(bots=BOTS, game="nim", config={"heap": [1]}), BadConfig, "heap"),
     ],
 )

@@ -43,17 +43,17 @@ def test_it_plays_a_pilot_names_the_value_whose_pairs_spread_least_and_does_so_a
     best = next(iter(spreads))
     lines = first.out.splitlines()
     assert re.fullmatch(r"a pilot, seed 9-pilot, id t\w+: 32 pairs", lines[0])
-    assert re.fullmatch(rf"greedy scored 0\.\d+ \(0\.\d+-0\.\d+\) in them less luck, by {best}", lines[1])
+    assert re.fullmatch(rf"greedy scored 0\.\d+ \(0\.\d+-0\.\d+\), luck-adjusted by {best}", lines[1])
     assert (
         lines[2] == "h0 (0 points a game) against h1 (0.1 points a game), alpha 0.05, beta 0.05, at most 10,000 pairs"
     )
-    assert lines[-1].startswith(f"take --value {best} --seed 9, whose games are others than these: pairs spread 0.")
+    assert lines[-1].startswith(f"use --value {best} --seed 9, for new games: pairs spread least by it (0.")
     document = json.loads((tmp_path / "plan.json").read_text())
     assert [one["value"] for one in document["prospects"]] == list(spreads)
     assert document["advice"] == lines[-1]
     assert {len(pairs) for pairs in document["pairs"].values()} == {32}
     again = played("arena", "test", *words)
-    assert again.out.splitlines()[0].startswith("a former test of these bots, seed 9-pilot, ")
+    assert again.out.splitlines()[0].startswith("an earlier test of these bots, seed 9-pilot, ")
     assert planned(again) == spreads
 
 
@@ -63,7 +63,7 @@ def test_a_former_test_of_the_same_bots_is_a_pilot_unless_it_has_the_seed_of_the
     play = ("--in-process", "--jobs", "1", "--pairs", "32", "--value", "features-1", "--json", str(file))
     assert played("arena", "test", *DUEL[:2], *GAME, *play, "--seed", "1", *data).code == 0
     found = played("arena", "test", *DUEL, "--plan", "--value", "features-1", *data)
-    assert found.out.startswith("a former test of these bots, seed 1, id t")
+    assert found.out.startswith("an earlier test of these bots, seed 1, id t")
     same = played("arena", "test", *DUEL, "--plan", "--pairs", "32", "--seed", "1", "--value", "features-1", *data)
     assert same.out.startswith("a pilot, seed 1-pilot, id t")
     # Its file says the same of the value that it has.
@@ -73,11 +73,11 @@ def test_a_former_test_of_the_same_bots_is_a_pilot_unless_it_has_the_seed_of_the
     assert set(planned(read)) == {"features-1", "raw"}
     other = played("arena", "test", "greedy", "greedy-2=greedy", *DUEL[2:], "--plan", "--pilot", str(file), *data)
     assert (other.code, other.err.count("\n")) == (2, 1)
-    assert "is of other bots, or of another game, config or clock than this test" in other.err
+    assert "has other bots, or another game, config or clock, than this test" in other.err
     own = played("arena", "test", *DUEL, "--plan", "--pilot", str(file), "--seed", "1", *data)
     assert (own.code, own.err) == (
         2,
-        f"arena: --pilot {file} has --seed 1, as this test: its games would count twice\n",
+        f"arena: --pilot {file} has the same --seed 1 as this test, so its games would count twice\n",
     )
     # A match for which nobody came has no luck, and its pair is left out.
     document = json.loads(file.read_text())
@@ -86,7 +86,7 @@ def test_a_former_test_of_the_same_bots_is_a_pilot_unless_it_has_the_seed_of_the
     void = played("arena", "test", *DUEL, "--plan", "--pilot", str(file), *data)
     assert (void.code, void.err) == (
         2,
-        f"arena: the pairs of {file}: 31 pairs count, and it takes 32 to know how they spread\n",
+        f"arena: the pairs of {file}: only 31 pairs count, and a plan needs 32\n",
     )
 
 
@@ -98,10 +98,10 @@ def test_a_test_that_the_planned_one_would_go_on_with_is_no_pilot_and_it_is_told
     assert "undecided" in played("arena", "test", *words, "--max-pairs", "32", "--seed", "1", *data).out
     planned = played("arena", "test", *words, "--plan", "--pairs", "32", "--max-pairs", "40", *data)
     assert planned.out.startswith("a pilot, seed ")
-    assert re.search(r"\ntake --seed \w{8}, whose games are others than these: raw is all ", planned.out)
+    assert re.search(r"\nuse --seed \w{8}, for new games; the only value function to use is raw", planned.out)
     assert re.search(r" +> 40 ", planned.out)
     wider = played("arena", "test", *words[:4], "--h1", "0.2", *words[6:], "--plan", "--max-pairs", "40", *data)
-    assert wider.out.startswith("a former test of these bots, seed ")
+    assert wider.out.startswith("an earlier test of these bots, seed ")
 
 
 def test_bots_that_are_far_apart_are_told_a_larger_h1_and_lines_fit_a_terminal(tmp_path: Path) -> None:
@@ -109,10 +109,23 @@ def test_bots_that_are_far_apart_are_told_a_larger_h1_and_lines_fit_a_terminal(t
     bots, sets = ["perfect", "the-other=random"], ["heaps=3,4,5"]
     words = [*bots, "--game", "nim", "--set", *sets, "--in-process", "--pairs", "32", "--seed", "1"]
     assert played("arena", "test", *words, "--json", str(file), "--data", str(data)).code == 0
-    options = SprtOptions(bots=bots, game="nim", sets=sets, clock="10+0.1", seed="2", jobs=1, db=None, data=data,
-                          to_json=None, in_process=True, max_pairs=40, plan=True, pilot=file)  # fmt: skip
+    options = SprtOptions(
+        bots=bots,
+        game="nim",
+        sets=sets,
+        clock="10+0.1",
+        seed="2",
+        jobs=1,
+        db=None,
+        data=data,
+        to_json=None,
+        in_process=True,
+        max_pairs=40,
+        plan=True,
+        pilot=file,
+    )
     out = on_terminal(lambda: run_plan(options))
-    assert "; with --h1 0.3 it takes fewer, as " in out.replace(" \n", " ")
+    assert "; the bots look far apart, so --h1 0.3 takes fewer pairs" in out.replace(" \n", " ")
     assert max(map(len, out.splitlines())) <= 80
     assert re.search(r"^raw +0\.\d{4}", out, re.MULTILINE)
 
@@ -121,13 +134,11 @@ def test_a_game_without_dice_has_results_alone(tmp_path: Path) -> None:
     words = ("random", "other=random", "--game", "nim", "--h1", "0.2", "--in-process", "--plan", "--pairs", "32")
     done = played("arena", "test", *words, "--data", str(tmp_path / "data"))
     assert list(planned(done)) == ["raw"]
-    assert done.out.endswith(
-        ", whose games are others than these: raw is all that is asked for, or known of these pairs\n"
-    )
+    assert done.out.endswith(", for new games; the only value function to use is raw\n")
 
 
 REFUSED = [
-    (("--plan", "--pairs", "31"), "--pairs is 31: of a plan it is 32 to 100000"),
+    (("--plan", "--pairs", "31"), "--pairs is 31: with --plan it must be 32 to 100000"),
     (("--pilot", "nowhere.json"), "--pilot nowhere.json is for --plan: add --plan"),
     (("--plan", "--pilot", "nowhere.json"), "--pilot nowhere.json can't be read: No such file or directory"),
     (("--plan", "--h0", "0.2"), "h1 is 0.1: it must be more than h0, which is 0.2"),

@@ -203,9 +203,9 @@ def test_rebuilding_gives_the_same_numbers(store: Store) -> None:
     [
         ("UPDATE seats SET mu_after = mu_after + 1 WHERE match = 3 AND seat = 1", "match m2, seat 1: the rating"),
         ("UPDATE seats SET sigma_before = NULL WHERE match = 3 AND seat = 0", "match m2, seat 0: the rating"),
-        ("UPDATE ratings SET sigma = sigma / 2 WHERE bot = 1 AND pool = 'nim/classic'", "1 standings are not"),
-        ("UPDATE ratings SET wins = wins + 1 WHERE bot = 1 AND pool = 'nim/classic'", "1 standings are not"),
-        ("DELETE FROM ratings WHERE bot = 1 AND pool = 'nim/classic'", "1 standings are not"),
+        ("UPDATE ratings SET sigma = sigma / 2 WHERE bot = 1 AND pool = 'nim/classic'", "1 standings do not follow"),
+        ("UPDATE ratings SET wins = wins + 1 WHERE bot = 1 AND pool = 'nim/classic'", "1 standings do not follow"),
+        ("DELETE FROM ratings WHERE bot = 1 AND pool = 'nim/classic'", "1 standings do not follow"),
     ],
 )
 def test_changed_ratings_are_reported_and_rebuilt(store: Store, damage: str, complaint: str) -> None:
@@ -228,7 +228,7 @@ def test_a_missing_record_is_reported(store: Store) -> None:
 @SQLITE_ALONE
 def test_a_reference_to_what_is_not_there_is_reported(store: Store) -> None:
     alter(store.database, "INSERT INTO records VALUES (77, x'00')")
-    assert "table records, row 77: refers to a row of matches that is not there" in list(store.iterate(check_database))
+    assert "table records, row 77: refers to a missing row of matches" in list(store.iterate(check_database))
 
 
 def test_a_tournament_without_a_seed_goes_on_until_it_is_finished(store: Store) -> None:

@@ -112,7 +112,7 @@ def test_luck_of_a_match_that_was_called_off_or_has_more_seats_is_a_complaint(st
     luck = MatchLuck("exact", 0.41)
     finish(store, result("m1", ranks=(1, 1), rated=False, reason="void"), luck)
     finish(store, result("m2", ("ann", "bob", "cid"), (1, 2, 3)), luck)
-    told = "it has luck, as only matches of two have that were not called off"
+    told = "it has luck, but only matches of two seats that are not void may have luck"
     assert list(store.iterate(check_database)) == [f"match m1: {told}", f"match m2: {told}"]
 
 

@@ -242,7 +242,7 @@ def test_a_pipe_without_an_end_is_no_certificate(pair: Pair, tmp_path: Path, mon
     monkeypatch.setattr(tls, "read_bytes", functools.partial(read_bytes, timeout_s=0.0))
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(CertificateFault, match="pipe can't be read: it is a pipe or device that does not come to an"):
+    with pytest.raises(CertificateFault, match="pipe can't be read: it is a pipe or device without an end"):
         Encryption(pipe, pair.key)
 
 

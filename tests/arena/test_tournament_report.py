@@ -61,9 +61,9 @@ def test_tables_with_luck_keep_to_80_columns_and_cut_no_number(names: list[str],
     out = on_terminal(lambda: Report(entered, results, luck, "exact").show(Path("data")))
     assert max(map(len, out.splitlines())) <= 80
     assert "…" not in out
-    assert "\nless luck, by exact; worth" in out
+    assert "\nluck-adjusted by exact; worth" in out
     assert ("one against another" in out) == (len(names) < 8 or form == "gauntlet")
-    assert ("less luck, row against column" in out) == (len(names) == 8 and form == "round-robin")
+    assert ("luck-adjusted, row against column" in out) == (len(names) == 8 and form == "round-robin")
 
 
 @pytest.mark.parametrize("raw", [False, True])
@@ -90,7 +90,7 @@ def test_two_bots_are_told_apart_with_elo_and_how_likely_the_one_is_better(capsy
     *_, heading, score, less = capsys.readouterr().out.splitlines()
     assert heading.split() == ["played", "score", "95", "%", "Elo", "95", "%", "better"]
     assert score.split()[:5] == ["ga", "-", "alphabeta", "400", "0.545"]
-    assert less.split()[:3] == ["less", "luck", "0.530"]
+    assert less.split()[:2] == ["adjusted", "0.530"]
     assert less.endswith("> 99.9 %")
 
 
@@ -99,7 +99,7 @@ def test_what_too_few_starts_are_worth_is_not_told(capsys: pytest.CaptureFixture
     results, luck = played(entered)
     Report(entered, results, luck, "exact").show(Path("data"))
     out = capsys.readouterr().out
-    assert "\nless luck, by exact\n" in out
+    assert "\nluck-adjusted by exact\n" in out
     assert "worth" not in out
 
 

@@ -45,6 +45,6 @@ async def test_a_move_stands_whose_info_cannot_be_kept(serve: Any, info: str, sa
     error = await said("error")
     assert (error["code"], error["ref"]) == ("bad_message", start["match"])
     assert error["message"].startswith(says)
-    assert error["message"].endswith(f"the move at ply {turn['ply']} stands")
+    assert error["message"].endswith(f"the move at ply {turn['ply']} counts")
     answer = await other.expect("turn")
     assert answer["events"][-1]["move"] == turn["legal"][0]

@@ -110,6 +110,6 @@ def test_a_check_tells_of_a_view_that_is_missing_or_another(store: Store) -> Non
     changes = "DROP VIEW ladder", "DROP VIEW match_seats", "CREATE VIEW match_seats AS SELECT 1 AS seat"
     alter(store.database, *changes, "CREATE VIEW of_my_own AS SELECT 1")
     assert list(store.iterate(check_database)) == [
-        "view match_seats is not the one that this version makes",
+        "view match_seats is not the one of this version",
         "view ladder is missing",
     ]

@@ -165,11 +165,14 @@ def test_compare_names_the_games_that_it_takes() -> None:
     ("args", "message"),
     [
         (["chess"], "there is no game 'chess'"),
-        (["dilemma"], "dilemma is no game for a search, which has to see all there is: nim, grundy, tictactoe, risk-"),
-        (["kuhn"], "kuhn is no game for a search, which has to see all there is: nim, "),
+        (
+            ["dilemma"],
+            "dilemma can't be searched, because it hides information: use one of nim, grundy, tictactoe, risk-",
+        ),
+        (["kuhn"], "kuhn can't be searched, because it hides information: use one of nim, "),
         (["nim", "--set", "heaps=-1"], "heaps[0] is -1"),
         (["nim", "--set", "pile=3"], "no config key 'pile'"),
-        (["nim", "--depth", "0"], "--depth is 0: 1 to 64 plies"),
+        (["nim", "--depth", "0"], "--depth is 0: it must be 1 to 64 plies"),
         (["nim", "--eval", "lines"], "nim has no evaluation 'lines'"),
     ],
 )
@@ -290,7 +293,7 @@ def test_analyze_duel_says_before_a_long_wait_how_many_positions_it_solves(monke
     monkeypatch.setattr(analyze, "_SLOW_SOLVE_POSITIONS", 2400)
     code, out, err = call("arena-bot", "analyze", "duel", "australia", "--max-troops", "3", "--json")
     assert (code, json.loads(out)["positions"]) == (0, 2401)
-    assert err == "arena-bot: solving 2,401 positions: up to some 20 s a million\n"
+    assert err == "arena-bot: solving 2,401 positions, up to 20 s per million\n"
 
 
 @needs_numba
@@ -319,9 +322,9 @@ def test_best_play_lasts_and_attacks_as_often_as_games_of_it_do() -> None:
     ("words", "said"),
     [
         (["africa"], "africa with 10 troops is too large to solve (6 territories, over 20,000,000 positions)"),
-        (["africa"], "max_troops 7 would do"),
-        (["world", "--max-troops", "3"], "a map of 8 territories or fewer would do"),
-        (["south-america", "--max-troops", "2"], "--max-troops is 2: 3 to 100"),
+        (["africa"], "use max_troops 7 "),
+        (["world", "--max-troops", "3"], "use a map of 8 territories or fewer "),
+        (["south-america", "--max-troops", "2"], "--max-troops is 2: it must be 3 to 100"),
         (["atlantis"], "there is no map 'atlantis'"),
         (["atlantis.toml"], "atlantis.toml"),
     ],
@@ -359,11 +362,11 @@ def test_the_table_of_all_strategies_fits_eighty_columns() -> None:
     [
         (["tit-for-tit"], "there is no strategy 'tit-for-tit': always-cooperate, "),
         (["1,1,0,1,2"], "a chance of '1,1,0,1,2' is '2'"),
-        (["--noise", "0.6"], "--noise is '0.6': a chance from 0 to 1/2"),
+        (["--noise", "0.6"], "--noise is '0.6': it must be a chance from 0 to 1/2"),
         (["--noise", "1e-999999999"], "--noise is '1e-999999999'"),
         (["--go-on", "1/0"], "--go-on is '1/0'"),
-        (["--rounds", "1001"], "--rounds is 1001: 1 to 1000"),
-        (["--payoffs", "3,0,5"], "--payoffs is '3,0,5': four whole numbers"),
+        (["--rounds", "1001"], "--rounds is 1001: it must be 1 to 1000"),
+        (["--payoffs", "3,0,5"], "--payoffs is '3,0,5': give four whole numbers"),
         (["--payoffs", "3,0,5,nan"], "--payoffs is '3,0,5,nan'"),
         (["extort", "--payoffs", "1,2,3,4"], "there is no strategy 'extort'"),
     ],
@@ -403,11 +406,14 @@ def test_the_curve_reads_tables_that_are_there_and_leaves_no_others(tmp_path: Pa
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["africa", "--curve", "5"], "--curve is '5': two caps, as 3-8"),
-        (["africa", "--curve", "8-3"], "--curve is 8-3: from 3 to 100, the lower cap first"),
-        (["africa", "--curve", "3-40"], "africa with 40 troops has too many positions to solve: up to 16 it would do"),
-        (["asia", "--curve", "3-4"], "asia with 4 troops has too many positions to solve: it is too large"),
-        (["africa", "--curve", "3-4", "--best-play"], "--best-play is for one cap: not with --curve"),
+        (["africa", "--curve", "5"], "--curve is '5': give two caps, like 3-8"),
+        (["africa", "--curve", "8-3"], "--curve is 8-3: give caps from 3 to 100, the lower one first"),
+        (
+            ["africa", "--curve", "3-40"],
+            "africa with 40 troops has too many positions to solve: at most 16 are feasible",
+        ),
+        (["asia", "--curve", "3-4"], "asia with 4 troops has too many positions to solve: the map is too large"),
+        (["africa", "--curve", "3-4", "--best-play"], "--best-play is for one cap: leave out --curve"),
     ],
 )
 def test_a_curve_that_cannot_be_drawn_is_refused_in_one_line(words: list[str], said: str) -> None:

@@ -118,11 +118,11 @@ def test_games_may_begin_and_go_on_one_by_one() -> None:
 
 def test_a_game_and_a_value_that_there_is_not_are_refused() -> None:
     with pytest.raises(
-        UsageFault, match="leduc is not played in batches: nim, tictactoe, risk-duel, risk-campaign are"
+        UsageFault, match="leduc can't be played in batches; nim, tictactoe, risk-duel, risk-campaign are"
     ):
         make_batch(load_game("leduc"), 1, None)
     with pytest.raises(
-        UsageFault, match="risk-duel in batches has no value 'fitted-1': it has exact, features-1, none"
+        UsageFault, match="risk-duel in batches has no value function 'fitted-1': it has exact, features-1, none"
     ):
         make_batch(load_game("risk-duel"), 1, "fitted-1")
     assert make_batch(load_game("risk-duel"), 1, None).luck == "exact"

@@ -73,9 +73,9 @@ def test_defining_a_bot_loads_no_sockets() -> None:
         (["run", "nobody"], "arena-bot: there is no bot 'nobody': one of "),
         (
             ["run", "human", "--set", "depth=3"],
-            "arena-bot: human has no setting 'depth', nor any other: it plays as it is",
+            "arena-bot: human has no setting 'depth': it has none",
         ),
-        (["run", "human", "--set", "depth"], "arena-bot: --set 'depth': it is key=value"),
+        (["run", "human", "--set", "depth"], "arena-bot: --set 'depth': it must be key=value"),
         (["run", "human", "--game", "nmi"], "arena-bot: there is no game 'nmi': one of nim"),
         (["run", "human", "--game", "nim", "--preset", "x"], "arena-bot: nim has no preset 'x': one of classic"),
         (["run", "perfect", "--game", "risk-duel"], "arena-bot: perfect does not play risk-duel: it plays nim, grundy"),
@@ -85,11 +85,11 @@ def test_defining_a_bot_loads_no_sockets() -> None:
         ),
         (
             ["solve", "africa"],
-            "arena-bot: there is no game 'africa'; a map goes with its game: risk-duel --config map=africa",
+            "arena-bot: there is no game 'africa'; for a map, write risk-duel --config map=africa",
         ),
         (
             ["solve", "atlantis"],
-            "arena-bot: there is no game 'atlantis'; a map goes with its game: risk-duel --config ma",
+            "arena-bot: there is no game 'atlantis'; for a map, write risk-duel --config ma",
         ),
         (["run", "human", "--url", "http://x"], "arena-bot: the arena's URL is 'http://x': write it like ws://"),
         (["run", "human", "--name", "a b"], "arena-bot: the bot's name is 'a b': 1 to 32"),

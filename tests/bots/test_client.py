@@ -213,7 +213,7 @@ async def test_a_frame_that_is_no_message_is_told_and_passed_over(
     await line.connection.send(b"\xc1")
     await line.say(script.welcome())
     await line.expect(Seek)
-    assert "mine: not understood: not msgpack" in capsys.readouterr().err
+    assert "mine: bad message from the arena: not msgpack" in capsys.readouterr().err
 
 
 async def test_a_failing_bot_tells_the_arena_and_its_author_where_it_failed(

@@ -354,9 +354,9 @@ async def test_a_bot_waits_for_its_welcome_on_one_connection_and_says_so(
     await advance(29.99)
     assert capsys.readouterr().err == ""
     await advance(0.01)
-    assert capsys.readouterr().err == f"mine: {peer.url} has not let it in yet; waiting\n"
+    assert capsys.readouterr().err == f"mine: {peer.url} has not accepted it yet; waiting\n"
     await advance(30.0)
-    assert capsys.readouterr().err == f"mine: {peer.url} has not let it in yet; waiting\n"
+    assert capsys.readouterr().err == f"mine: {peer.url} has not accepted it yet; waiting\n"
     await line.say(script.welcome())
     await line.expect(Seek)
     await advance(60.0)
@@ -371,7 +371,7 @@ async def test_a_bot_that_is_not_let_in_leaves_when_its_patience_ends(peer: Any,
     assert not bot.done(), "its patience begins when it is first said"
     await advance(0.01)
     assert await bot == 1
-    assert f"mine: {peer.url} has not let it in yet; gave up after 40 s\n" in capsys.readouterr().err
+    assert f"mine: {peer.url} has not accepted it yet; gave up after 40 s\n" in capsys.readouterr().err
 
 
 @pytest.mark.virtual_time

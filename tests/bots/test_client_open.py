@@ -217,6 +217,6 @@ def test_a_config_that_the_bot_does_not_play_is_given_up_in_a_line_and_the_bot_g
         start = script.start(f"m-{number}", seek=f"s{number + 1}", game="dilemma", config=config)
         effects = talk.receive(start, 0.0)
         (resigned,) = (effect for effect in effects if isinstance(effect, messages.Resign))
-        assert "tit-for-tat plays matrices of 2 choices each" in (resigned.failure or "")
+        assert "tit-for-tat plays with 2 choices for each seat" in (resigned.failure or "")
         talk.receive(script.end(f"m-{number}"), 0.0)
         assert not any(isinstance(effect, Stop) for effect in effects)

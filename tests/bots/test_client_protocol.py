@@ -189,7 +189,7 @@ def test_what_a_bot_thought_of_its_move_travels_as_info(script: Any) -> None:
     assert isinstance(move, messages.Move)
     assert move.info == {"depth": 3, "nodes": 99, "note": "n" * 256}
     assert lines([said]) == [
-        "mine: its move at ply 0 of m-1 goes without what cannot be kept: "
+        "mine: part of the info of its move at ply 0 of m-1 is dropped: "
         "value is of type float: a finite number (ValueError)"
     ]
     (second,) = talk.thinks(talk.hears(script.turn(ply=2)))
@@ -227,7 +227,7 @@ def test_thinking_that_cannot_be_kept_leaves_the_move_standing_and_is_told(
     talk = Talk(Thoughtful("mine"))
     said, move = talk.thinks(at_its_turn(talk, script))
     assert move == messages.Move(match="m-1", ply=0, move={"heap": 0, "take": 1})
-    assert f"goes without what cannot be kept: {says}" in lines([said])[0]
+    assert f"is dropped: {says}" in lines([said])[0]
     assert MSGPACK.decode_client(MSGPACK.encode(move)) == move
 
 
@@ -732,7 +732,7 @@ HELD = "6 s: the arena limits how many matches it starts for a bot in an hour"
         (
             None,
             listing(bob(RATED, messages.ListedSeek(game="nim", opponents=["ann"]))),
-            "an opponent at nim: Bob seeks it rated (classic), unrated against ann (a config of its own)",
+            "an opponent at nim: Bob seeks it rated (classic), unrated against ann (custom config)",
         ),
         (
             None,
@@ -758,7 +758,7 @@ HELD = "6 s: the arena limits how many matches it starts for a bot in an hour"
         (
             "bob",
             listing(bob(RATED, UNRATED)),
-            "bob at nim, which seeks it rated (classic), unrated (a config of its own)",
+            "bob at nim, which seeks it rated (classic), unrated (custom config)",
         ),
         (
             None,

@@ -61,7 +61,7 @@ def test_every_variable_is_read() -> None:
 def test_hosts_of_further_nodes_are_names_with_commas_between() -> None:
     assert merge_settings(PartialSettings(hosts="B.example, *.c.example,")).hosts == ("b.example", "*.c.example")
     for wrong in ("ws://b.example", "b.example/x", "a b", "*"):
-        with pytest.raises(UsageFault, match="it is names of hosts, like"):
+        with pytest.raises(UsageFault, match="give host names, like"):
             merge_settings(PartialSettings(hosts=wrong))
 
 
@@ -94,8 +94,8 @@ def test_config_values_are_json_or_lists_or_text() -> None:
         (PartialSettings(url="ws://me:secret@a"), "carries a user or password"),
         (PartialSettings(name="no spaces"), "the bot's name is 'no spaces': 1 to 32 letters"),
         (PartialSettings(opponent="-x"), "the opponent is '-x'"),
-        (PartialSettings(slots=65), "slots is 65: 1 to 64"),
-        (PartialSettings(matches=0), "matches is 0: 1 or more"),
+        (PartialSettings(slots=65), "slots is 65: it must be 1 to 64"),
+        (PartialSettings(matches=0), "matches is 0: it must be 1 or more"),
         (PartialSettings(token="short"), "the token has 5 characters: a token has 16 to 128"),
         (PartialSettings(config={"preset": "sticks"}), "needs a game: add --game NAME"),
         (PartialSettings(game="nmi"), "there is no game 'nmi': one of nim, grundy, tictactoe"),
@@ -110,13 +110,13 @@ def test_a_setting_that_cannot_work_is_named(given: Any, says: str) -> None:
 
 
 def test_a_variable_that_is_no_number_is_named() -> None:
-    with pytest.raises(UsageFault, match="ARENA_SLOTS is 'many': it is a number"):
+    with pytest.raises(UsageFault, match="ARENA_SLOTS is 'many': it must be a number"):
         read_environment({"ARENA_SLOTS": "many"})
 
 
 @pytest.mark.parametrize("text", ["heaps=3", "[3]", "[" * 100_000])
 def test_a_config_in_the_environment_that_is_no_map_is_named(text: str) -> None:
-    with pytest.raises(UsageFault, match=r"ARENA_CONFIG is '.*': it is a map in JSON") as caught:
+    with pytest.raises(UsageFault, match=r"ARENA_CONFIG is '.*': it must be a map in JSON") as caught:
         read_environment({"ARENA_CONFIG": text})
     assert len(str(caught.value)) < 200
 
@@ -130,7 +130,7 @@ def test_a_config_in_the_environment_is_left_out_where_another_game_is_asked_for
 
 
 def test_a_pair_without_an_equals_sign_is_named() -> None:
-    with pytest.raises(UsageFault, match="--set 'depth': it is key=value"):
+    with pytest.raises(UsageFault, match="--set 'depth': it must be key=value"):
         read_pairs(["depth"], "--set")
 
 

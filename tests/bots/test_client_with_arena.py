@@ -125,7 +125,7 @@ async def test_a_person_without_input_gives_up_and_leaves(play: Play) -> None:
     mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "tictactoe", "--matches", "1"]
     (code, out, err), other = await asyncio.gather(play(*human), play(*mine))
     assert (code, err, other[0]) == (0, "", 0)
-    assert "you give up" in out
+    assert "you resign" in out
     assert "human: lost" in out
 
 

@@ -209,7 +209,9 @@ def test_all_equilibria_of_a_zero_sum_matrix_are_worth_the_same() -> None:
 def test_a_strategy_of_two_choices_refuses_a_larger_matrix_in_a_line(name: str) -> None:
     with pytest.raises(UsageFault) as caught:
         play_match([name, "random"], "dilemma", config={"preset": "rock-paper-scissors"})
-    says = "plays matrices of 2 choices each, to cooperate and to defect, not of 3 and 3: equilibrium plays any"
+    says = (
+        "plays with 2 choices for each seat, to cooperate and to defect, not with 3 and 3: equilibrium plays any number"
+    )
     assert str(caught.value) == f"{name} {says}"
 
 
@@ -224,7 +226,7 @@ def test_what_follows_from_a_dilemmas_payoffs_refuses_what_is_none_in_a_line(nam
 
 
 def test_extort_refuses_payoffs_by_which_nobody_can_be_extorted() -> None:
-    with pytest.raises(UsageFault, match="extort can't hold seat 1 to half of what it gains itself"):
+    with pytest.raises(UsageFault, match="extort can't hold seat 1 to half of its own gain"):
         play_match(["extort", "random"], "dilemma", config={"payoffs": [[[90, 3], [0, 5]], [[95, 0], [1, 1]]]})
 
 

@@ -360,9 +360,9 @@ def test_what_cannot_be_made_is_refused_in_one_line() -> None:
         env("chess")
     with pytest.raises(BadConfig, match="nim has no config key 'colour'"):
         env("nim", {"colour": "red"})
-    with pytest.raises(UsageFault, match="render_mode is 'rgb_array': it is None or one of ansi, human"):
+    with pytest.raises(UsageFault, match="render_mode is 'rgb_array': it must be None or one of ansi, human"):
         env("nim", render_mode="rgb_array")
-    with pytest.raises(UsageFault, match="nim under this config has no value 'exact': there is no chance in it"):
+    with pytest.raises(UsageFault, match="nim under this config has no value function 'exact': it has no chance"):
         env("nim", luck="exact")
 
 

@@ -69,9 +69,9 @@ def test_a_move_is_given_by_number_notation_or_json(nim: Turn) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("4", "it is written like 2 from heap 1, or 2 1"),
-        ("two", "it is written like 2 from heap 1, or 2 1"),
-        ("[1]", "it is written like 2 from heap 1, or 2 1"),
+        ("4", "write it like 2 from heap 1, or 2 1"),
+        ("two", "write it like 2 from heap 1, or 2 1"),
+        ("[1]", "write it like 2 from heap 1, or 2 1"),
         ("3 from heap 2", "heap 2 holds 2"),
         ('{"heap": 1, "take": 1}', "heap 1 holds 0"),
         ('{"heap": 1}', "a move looks like"),
@@ -147,8 +147,8 @@ def test_who_asks_is_told_what_can_be_typed(
     typed(monkeypatch, f"{text}\n2\n")
     Human("me").choose(nim)
     told = " ".join(capsys.readouterr().out.split())
-    assert 'a move like 2 from heap 1, or 2 1, or as it travels, in JSON like {"heap": 0, "take": 1}' in told
-    assert told.count("Ctrl-D gives up") == 2
+    assert 'a move like 2 from heap 1, or 2 1, or JSON like {"heap": 0, "take": 1}' in told
+    assert told.count("Ctrl-D resigns") == 2
 
 
 def test_board_and_moves_are_shown_again_on_demand(nim: Turn, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
@@ -163,7 +163,7 @@ def test_a_person_is_asked_until_there_is_a_move(nim: Turn, monkeypatch: pytest.
     typed(monkeypatch, "what?\n2\n")
     assert Human("me").choose(nim) == {"heap": 2, "take": 1}
     told = capsys.readouterr().out
-    assert "'what?' is no move here" in told
+    assert "'what?' is not a move here" in told
     assert told.endswith(":\n"), "nothing that comes meanwhile is glued to the prompt"
 
 

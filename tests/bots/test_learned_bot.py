@@ -51,7 +51,7 @@ def test_what_cannot_be_learnt_or_kept_is_refused_before_it_begins(
     for words, said in (
         (["--minutes", "nan", "--to", kept], "argument --minutes: nan is not a number above 0"),
         (["--minutes", "-1", "--to", kept], "argument --minutes: -1 is not a number above 0"),
-        (["--luck", "skill", "--to", kept], "risk-duel in batches has no value 'skill': it has"),
+        (["--luck", "skill", "--to", kept], "risk-duel in batches has no value function 'skill': it has"),
         (["--to", tmp_path / "no" / "p.npz"], "p.npz cannot be written: give a file in a folder that there is"),
     ):
         with pytest.raises(SystemExit) as refused:

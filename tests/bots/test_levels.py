@@ -42,12 +42,14 @@ def test_a_level_is_named_in_a_word(word: str, name: str, level: str | None) -> 
 
 @pytest.mark.parametrize("level", ["0", "9", "hard"])
 def test_a_level_that_there_is_not_is_refused_in_one_line(level: str) -> None:
-    with pytest.raises(UsageFault, match=f"ann: level is '{level}': an integer from 1 to 8"):
+    with pytest.raises(UsageFault, match=f"ann: level is '{level}': it must be an integer from 1 to 8"):
         Level("ann", level=level)
 
 
 def test_who_asks_for_a_level_of_the_dilemma_hears_what_has_some() -> None:
-    with pytest.raises(UsageFault, match=r"level-3 does not play dilemma, .+ levels are for nim, grundy, tictactoe"):
+    with pytest.raises(
+        UsageFault, match=r"level-3 does not play dilemma: levels are fitted only for nim, grundy, tictactoe"
+    ):
         Level("level-3", level=3).check_game(load_game("dilemma"))
 
 

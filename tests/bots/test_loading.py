@@ -101,7 +101,7 @@ def test_nothing_of_it_stays_in_this_process(tmp_path: Path) -> None:
     ("text", "cls", "says"),
     [
         ("print('hello')", None, "mine.py does not import bots: only bots of the Python library play in process"),
-        ("from bots import Bot\nclass", None, "mine.py is no Python program: invalid syntax"),
+        ("from bots import Bot\nclass", None, "mine.py is not a Python program: invalid syntax"),
         (
             "from bots import Bot",
             None,
@@ -114,7 +114,7 @@ def test_nothing_of_it_stays_in_this_process(tmp_path: Path) -> None:
             "mine.py does not call run(bot), and of subclasses of Bot it has Mine, Other: name the one that is meant, "
             "mine.py:Mine",
         ),
-        (BOT, "Yours", "mine.py has no class of Bot called 'Yours': it has Mine"),
+        (BOT, "Yours", "mine.py has no subclass of Bot called 'Yours': it has Mine"),
         (BOT + "1 / 0", None, "mine.py: its code failed before it called run(bot), in line 14: ZeroDivisionError"),
         (BOT + "import nowhere", None, "mine.py: its code failed before it called run(bot), in line 14: ModuleNot"),
         (BOT + "run(Mine('x', depht=3))", None, "mine.py: its code failed before it called run(bot), in line 14: Type"),

@@ -22,5 +22,5 @@ def test_of_the_time_that_is_left_it_takes_a_twentieth() -> None:
 
 @pytest.mark.parametrize("min_move_time", [-1.0, 61.0, float("nan")])
 def test_a_pace_that_is_none_is_said(min_move_time: float) -> None:
-    with pytest.raises(UsageFault, match=r"^min_move_time is \S+: 0 to 60 seconds"):
+    with pytest.raises(UsageFault, match=r"^min_move_time is \S+: it must be 0 to 60 seconds"):
         merge_settings(PartialSettings(min_move_time=min_move_time))

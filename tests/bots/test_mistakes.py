@@ -66,7 +66,7 @@ def test_a_program_that_ends_itself_is_not_asked_to_run_its_bot(end: str, tmp_pa
     ("end", "says"),
     [
         ("run(Mine)", 'mine.py: run takes a bot, not its class: run(Mine("mine"))'),
-        ("run('mine')", "mine.py: run takes a bot, and 'mine' is none: write a class of Bot, and run an object of it"),
+        ("run('mine')", "mine.py: run takes a bot, not 'mine': write a subclass of Bot, and pass an instance of it"),
         ("run(Mine())", 'mine.py, line 8: Mine has no name to play under: write Mine("mine")'),
         ('play(["gredy", Mine], "nim")', "mine.py, line 8: there is no bot 'gredy': one of "),
         pytest.param(
@@ -171,7 +171,7 @@ class Versioned(Bot):
     [
         (Chose, "Chose has no method choose: rename chose to choose"),
         (Selfless, "Selfless.choose can't be called with a turn: write def choose(self, turn)"),
-        (Waiting, "Waiting.choose is async, and nobody awaits it: write def choose(self, turn)"),
+        (Waiting, "Waiting.choose is async, but is never awaited: write def choose(self, turn)"),
         (Silent, "Silent has no method choose: write def choose(self, turn), which returns a move"),
     ],
 )

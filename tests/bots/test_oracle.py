@@ -125,7 +125,7 @@ def test_the_oracle_plays_a_table_that_was_made_before_where_it_would_make_none(
 ) -> None:
     monkeypatch.setattr(duel_shape, "MAX_POSITIONS_ON_DEMAND", 10_000)
     africa = load_game("risk-duel", {"map": "africa", "max_troops": 3})
-    command = "`arena-bot solve risk-duel --config map=africa --config max_troops=3` makes its table, once"
+    command = "`arena-bot solve risk-duel --config map=africa --config max_troops=3` first, or use"
     with pytest.raises(GiveUp, match=command):
         Oracle("oracle").prepare(start(africa.config))
     solve_mapped(shape_of(africa.map, 3), tables, 1, lambda sweep: None)

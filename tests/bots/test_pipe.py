@@ -135,9 +135,9 @@ def test_a_byte_order_mark_that_comes_when_a_program_starts_is_not_worth_a_word(
         ('{"value":-Infinity,"depth":3}', Choice(FIRST, value=float("-inf"), depth=3), ""),
         ('{"depth":-1}', Choice(FIRST, depth=-1), ""),
         ('{"pv":[1,2],"depth":3}', Choice(FIRST, depth=3), "whose info has 'pv': one of value, depth, nodes, note"),
-        ("[1]", Choice(FIRST), "whose info is [1], no map"),
+        ("[1]", Choice(FIRST), "whose info is [1], not a map"),
         ("null", Choice(FIRST), ""),
-        ('"deep"', Choice(FIRST), "whose info is 'deep', no map"),
+        ('"deep"', Choice(FIRST), "whose info is 'deep', not a map"),
     ],
 )
 def test_an_info_that_nobody_keeps_leaves_the_move_standing(
@@ -173,15 +173,15 @@ def test_the_program_of_a_match_that_ended_unseen_plays_the_next_one(start: mess
         assert descendants(os.getpid()) == family
 
 
-RIGHT = """a move is a line like {"heap":0,"take":1}, and all else goes to standard error"""
+RIGHT = """a move is a line like {"heap":0,"take":1}; write everything else to standard error"""
 
 
 @pytest.mark.parametrize(
     ("program", "says"),
     [
-        ("read s; read t; echo thinking...; cat", f"wrote 'thinking...', which is no map in JSON: {RIGHT}"),
-        ("read s; read t; echo '[0, 1]'; cat", f"wrote '[0, 1]', which is no map in JSON: {RIGHT}"),
-        ("read s; read t; printf '\\377\\033[2J\\n'; cat", "wrote '\ufffd\\x1b[2J', which is no map in JSON"),
+        ("read s; read t; echo thinking...; cat", f"wrote 'thinking...', which is not a JSON map: {RIGHT}"),
+        ("read s; read t; echo '[0, 1]'; cat", f"wrote '[0, 1]', which is not a JSON map: {RIGHT}"),
+        ("read s; read t; printf '\\377\\033[2J\\n'; cat", "wrote '\ufffd\\x1b[2J', which is not a JSON map"),
         ('read s; read t; echo \'{"type":"ready"}\'; cat', 'wrote \'{"type":"ready"}\', whose type is neither move'),
         (
             "read s; read t; echo '{\"heap\":NaN}'; cat",

@@ -62,7 +62,7 @@ def test_a_program_that_is_not_there_is_one_line_and_exit_code_2(tmp_path: Path)
     assert_refused(refused(str(tmp_path)), f"'{tmp_path}' is a folder: give the path of a program in it")
     assert_refused(refused(str(closed)), f"'{closed}' can't be executed: chmod +x {closed}")
     assert_refused(
-        refused(f"{words}"), f"'{words}' is no program: a script begins with #!/bin/sh, or is given after its"
+        refused(f"{words}"), f"'{words}' is not a program: begin a script with #!/bin/sh, or put its interpreter"
     )
     assert_refused(
         refused(f"{tmp_path}/strange"), f"'{tmp_path}/strange' names an interpreter in its first line, after #!"

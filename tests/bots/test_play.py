@@ -151,9 +151,9 @@ def test_bots_that_cannot_be_sent_and_workers_that_there_are_not_are_refused_bef
 
     with pytest.raises(UsageFault, match=r"these bots can't be sent to other processes \(.*Local.*\): name them"):
         play_all([Local, "random"], "nim", [1], jobs=2)
-    with pytest.raises(UsageFault, match="jobs is 0: 1 or more, or None for one a core"):
+    with pytest.raises(UsageFault, match="jobs is 0: it must be 1 or more, or None for one per core"):
         play_all(["random", "random"], "nim", [1], jobs=0)
-    with pytest.raises(UsageFault, match="jobs is of this machine, dask of a cluster: give one of them"):
+    with pytest.raises(UsageFault, match="jobs is for this machine, dask for a cluster: give one of them"):
         play_all(["random", "random"], "nim", [1], jobs=2, dask="tcp://127.0.0.1:1")
     with pytest.raises(UsageFault, match="oracle does not play nim"):
         play_all(["random", "oracle"], "nim", [1], jobs=2)
@@ -408,7 +408,7 @@ def test_a_bot_that_never_returns_is_stopped_and_loses_by_time(where: str, thoug
     played, said = quiet(First, Endless, clock=CLOCK)
     assert reasons(played)[1] == {"prepare": "no_show", "choose": "timeout"}.get(where, "win")
     assert [line.partition("\n")[0] for line in said] == [
-        f"endless: its time was long up in {played.result.match}, and it was stopped"
+        f"endless: stopped in {played.result.match}, long after its time was up"
     ]
     assert "signal.raise_signal(" in said[0]
     assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)) == (before, (0.0, 0.0))
@@ -473,16 +473,22 @@ def test_what_others_think_or_prepare_costs_a_bot_nothing(thought: ThoughtClock)
 @pytest.mark.parametrize(
     ("bots", "game", "config", "fault", "says"),
     [
-        (["random"], "nim", {}, UsageFault, "nim has 2 seats under this config: 1 bots are given"),
+        (["random"], "nim", {}, UsageFault, "nim has 2 seats under this config, but 1 bots are given"),
         (["random", "oracle"], "nim", {}, UsageFault, "oracle does not play nim: it plays risk-duel"),
-        (["random", dict], "nim", {}, UsageFault, "<class 'dict'> is no bot: an instance or a class of Bot, a"),
+        (
+            ["random", dict],
+            "nim",
+            {},
+            UsageFault,
+            "<class 'dict'> is not a bot: give an instance or a subclass of Bot, a",
+        ),
         (["random", "nobody"], "nim", {}, UsageFault, "there is no bot 'nobody': one of alphabeta, always-cooperate"),
         (
             ["random", "x=ga:depth"],
             "nim",
             {},
             UsageFault,
-            "x: 'depth' is no setting: write KEY=VALUE, as in x=ga:KEY=VALUE",
+            "x: 'depth' is not a setting: write KEY=VALUE, as in x=ga:KEY=VALUE",
         ),
         (["random", "x=ga:speed=4"], "nim", {}, UsageFault, "x has no setting 'speed': it has depth, eval"),
         (["random", First("no name")], "nim", {}, UsageFault, "no name: hello: bot is 'no name': 1 to 32 letters"),
@@ -502,13 +508,16 @@ def test_what_can_not_be_played_is_said_in_a_line(
 @pytest.mark.parametrize(
     ("clock", "says"),
     [
-        (Clock(bank_ms=-5, increment_ms=0), "the clock's bank_ms is -5: an integer from 1 to 86400000"),
-        (Clock(bank_ms=10**8, increment_ms=0), "the clock's bank_ms is 100000000: an integer from 1 to 86400000"),
+        (Clock(bank_ms=-5, increment_ms=0), "the clock's bank_ms is -5: it must be an integer from 1 to 86400000"),
+        (
+            Clock(bank_ms=10**8, increment_ms=0),
+            "the clock's bank_ms is 100000000: it must be an integer from 1 to 86400000",
+        ),
         (
             Clock(bank_ms=1000, increment_ms=0.5),  # type: ignore[arg-type]
-            "the clock's increment_ms is 0.5: an integer from 0 to 86400000",
+            "the clock's increment_ms is 0.5: it must be an integer from 0 to 86400000",
         ),
-        ("10+0", "clock is '10+0': one like Clock(bank_ms=10_000, increment_ms=100), or None"),
+        ("10+0", "clock is '10+0': it must be like Clock(bank_ms=10_000, increment_ms=100), or None"),
     ],
 )
 def test_a_clock_that_is_none_is_refused_in_a_line(clock: Clock, says: str) -> None:
@@ -527,7 +536,7 @@ def test_a_class_that_is_made_otherwise_is_refused_with_the_way_it_is_made() -> 
         def __init__(self) -> None:
             super().__init__("own")
 
-    with pytest.raises(UsageFault, match=r"own: Own\(name, \*\*settings\) can't be made: TypeError\("):
+    with pytest.raises(UsageFault, match=r"own: Own\(name, \*\*settings\) can't be created: TypeError\("):
         play([Own, First], "nim")
 
 

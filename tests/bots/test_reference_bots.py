@@ -215,14 +215,14 @@ def test_a_choice_tells_what_was_thought() -> None:
     ("key", "value"), [("depth", "x"), ("depth", 0), ("depth", "65"), ("nodes", "-1"), ("nodes", 2.5)]
 )
 def test_a_setting_that_cannot_be_is_refused_in_one_line(cls: Any, key: str, value: Any) -> None:
-    with pytest.raises(UsageFault, match=f"{key} is '{value}': an integer from 1 to") as caught:
+    with pytest.raises(UsageFault, match=f"{key} is '{value}': it must be an integer from 1 to") as caught:
         cls("bot", **{key: value})
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("weights", ["1,2,3", "1,2,3,-4", "0/0/0/0", "a,b,c,d", "inf,1,1,1", "nan,1,1,1"])
 def test_weights_that_cannot_be_are_refused_in_one_line(weights: str) -> None:
-    with pytest.raises(UsageFault, match=r"alphabeta: weights is '.*': four numbers from 0 up, .*like 1,1,1,1"):
+    with pytest.raises(UsageFault, match=r"alphabeta: weights is '.*': give four numbers of 0 or more .*like 1,1,1,1"):
         AlphaBeta("bot", weights=weights)
 
 

@@ -93,7 +93,7 @@ def test_a_random_draft_is_drawn_as_the_rules_draw_one() -> None:
 def test_a_random_draft_without_anything_to_draw_it_with_is_an_error() -> None:
     search, state, _ = next(drafts(4, 1))
     settings = CampaignSettings(draft="random")
-    with pytest.raises(ValueError, match="a random draft needs below"):
+    with pytest.raises(ValueError, match="a random draft needs `below`"):
         search.search(state, depth=1, algorithm="alphabeta", settings=settings, limit=SearchLimit())
 
 

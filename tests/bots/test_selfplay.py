@@ -166,7 +166,7 @@ def test_workers_play_what_is_played_here_and_what_they_refuse_is_told_here() ->
     games = [[GameSpec(ONE, OTHER, "a")], [GameSpec(ONE, OTHER, "b"), GameSpec(OTHER, ONE, "b")]]
     with process_pool(1) as crew:
         scores = dict(crew.run(partial(play_all, CAMPAIGN, version=VERSION), games))
-        with pytest.raises(UsageFault, match="risk-campaign: depth is '0': an integer from 1 to 64"):
+        with pytest.raises(UsageFault, match="risk-campaign: depth is '0': it must be an integer from 1 to 64"):
             list(crew.run(partial(play_all, CAMPAIGN._replace(depth=0), version=VERSION), games))
     assert [scores[i] for i in range(2)] == [play_all(CAMPAIGN, some, VERSION) for some in games]
 
@@ -174,7 +174,10 @@ def test_workers_play_what_is_played_here_and_what_they_refuse_is_told_here() ->
 def test_another_version_is_refused_naming_both_also_from_afar() -> None:
     with pytest.raises(ArenaFault) as refused:
         play_all(DUEL, [], "9.9")
-    assert str(refused.value) == f"a worker has bot-arena {VERSION}, the tuning 9.9: all of it needs the same version"
+    assert (
+        str(refused.value)
+        == f"a worker has bot-arena {VERSION}, but the tuning has 9.9: use the same version everywhere"
+    )
     travelled = pickle.loads(pickle.dumps(refused.value))
     assert (type(travelled), str(travelled)) == (ArenaFault, str(refused.value))
 
@@ -187,11 +190,11 @@ def test_plain_python_plays_the_same_games(without_numba: Any) -> None:
     ("setup", "says"),
     [
         (DUEL._replace(game="nim"), "'nim' has no weights to tune: one of risk-duel, risk-campaign"),
-        (DUEL._replace(depth=0), "risk-duel: depth is '0': an integer from 1 to 64"),
-        (DUEL._replace(nodes=10**10), "risk-duel: nodes is '10000000000': an integer from 1 to 1000000000"),
+        (DUEL._replace(depth=0), "risk-duel: depth is '0': it must be an integer from 1 to 64"),
+        (DUEL._replace(nodes=10**10), "risk-duel: nodes is '10000000000': it must be an integer from 1 to 1000000000"),
         (
             DUEL._replace(depth=None),
-            "risk-duel: a search has no end without depth (1 to 64) or nodes (1 to 1,000,000,000)",
+            "risk-duel: the search needs depth (1 to 64) or nodes (1 to 1,000,000,000), else it never ends",
         ),
         (DUEL._replace(settings=DuelSettings(battles="all")), "risk-duel: battles is 'all': one of means, dice, sure"),
         (DUEL._replace(settings=DuelSettings(horizon="far")), "risk-duel: horizon is 'far': one of turns, plies, calm"),
@@ -199,13 +202,13 @@ def test_plain_python_plays_the_same_games(without_numba: Any) -> None:
             DUEL._replace(settings=DuelSettings(draft="none")),
             "risk-duel: draft is 'none': one of search, rule, greedy, random, front",
         ),
-        (DUEL._replace(config="{"), "risk-duel: config is '{': a map in JSON"),
-        (DUEL._replace(config="[]"), "risk-duel: config is '[]': a map in JSON"),
-        (DUEL._replace(config="[" * 10**6), "risk-duel: config is '" + "[" * 36 + "...: a map in JSON"),
-        (DUEL._replace(config='{"max_plies": 0}'), "risk-duel: max_plies is 0: it is an integer from 1 to 10000"),
+        (DUEL._replace(config="{"), "risk-duel: config is '{': it must be a map in JSON"),
+        (DUEL._replace(config="[]"), "risk-duel: config is '[]': it must be a map in JSON"),
+        (DUEL._replace(config="[" * 10**6), "risk-duel: config is '" + "[" * 36 + "...: it must be a map in JSON"),
+        (DUEL._replace(config='{"max_plies": 0}'), "risk-duel: max_plies is 0: it must be an integer from 1 to 10000"),
         (
             CAMPAIGN._replace(config=json.dumps({"players": 3})),
-            "risk-campaign: players is 3: 2, as weights are tuned one against one",
+            "risk-campaign: players is 3: it must be 2, because weights are tuned one against one",
         ),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else "",

@@ -76,7 +76,9 @@ def test_a_game_that_has_not_begun_asks_for_a_reset_and_an_opponent_is_a_functio
         with pytest.raises(UsageFault, match=r"the game has not begun: call reset\(\) first"):
             call()
     by_name: Any = "random"
-    with pytest.raises(UsageFault, match="opponent is 'random': it is a function of a vector, a mask and a generator"):
+    with pytest.raises(
+        UsageFault, match="opponent is 'random': it must be a function of a vector, a mask and a generator"
+    ):
         Single("nim", opponent=by_name)
 
 

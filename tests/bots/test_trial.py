@@ -118,7 +118,7 @@ def test_scores_are_summed_up_from_the_side_s_view() -> None:
         [ScoreAndLuck(1.0, 0.4), ScoreAndLuck(1.0, 0.5), ScoreAndLuck(0.5, 0.0)],
         [ScoreAndLuck(0.0, -0.4), ScoreAndLuck(1.0, 0.5), ScoreAndLuck(0.0, -0.6)],
         has_luck=True,
-    )  # fmt: skip
+    )
     assert outcome[:5] == (6, 4, 1, 1, 3.5 / 6)
     assert outcome.score.score == 4.5 / 6
     assert outcome.adjusted is not None
@@ -163,7 +163,7 @@ def test_the_result_is_shown_within_80_columns_with_the_seed_that_was_drawn(tmp_
     assert re.fullmatch(r"64, each start from both seats; [\d.]+ games/s", told["games"])
     assert re.fullmatch(rf"{score} of the points for one; {elo}", told["score"])
     worth = r"worth [\d,]+ games, \S+ \(\S+-\S+\) times as many; "
-    assert re.fullmatch(rf"{score} by fitted-1; {worth}{elo}", told["less luck"])
+    assert re.fullmatch(rf"{score} by fitted-1; {worth}{elo}", told["adjusted"])
     assert re.fullmatch(r"\d+, drawn \d+, lost \d+", told["won"])
     assert re.fullmatch(r"[0-9a-f]{8}", told["seed"])
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -245,51 +245,72 @@ REFUSED = [
         ["risk-duel", "equal", "equal", "--preset", "best"],
         "there is no preset 'best': one of paper, paired, adjusted, outlook, quick",
     ),
-    (["risk-duel", "nobody", "equal"], "side 'nobody': weights is 'nobody': four numbers from 0 up"),
-    (["risk-duel", "equal", ""], "side '': weights is '': four numbers from 0 up"),
-    (["risk-duel", "equal", "0,0,0,0:depth=1"], "side '0,0,0,0:depth=1': weights is '0,0,0,0': four numbers"),
-    (["risk-duel", "equal", "1,2,3,-4"], "side '1,2,3,-4': weights is '1,2,3,-4': four numbers"),
-    (["risk-duel", "equal", "4,3,5,1,2,6"], "side '4,3,5,1,2,6': these are no weights of features"),
+    (["risk-duel", "nobody", "equal"], "side 'nobody': weights is 'nobody': give four numbers of 0 or more"),
+    (["risk-duel", "equal", ""], "side '': weights is '': give four numbers of 0 or more"),
+    (["risk-duel", "equal", "0,0,0,0:depth=1"], "side '0,0,0,0:depth=1': weights is '0,0,0,0': give four numbers"),
+    (["risk-duel", "equal", "1,2,3,-4"], "side '1,2,3,-4': weights is '1,2,3,-4': give four numbers"),
+    (["risk-duel", "equal", "4,3,5,1,2,6"], "side '4,3,5,1,2,6': these are not weights of features"),
     (
         ["risk-campaign", "1,2,3,4:eval=outlook", "equal"],
-        "side '1,2,3,4:eval=outlook': these are no weights of outlook",
+        "side '1,2,3,4:eval=outlook': these are not weights of outlook",
     ),
-    (["risk-campaign", "equal", "paired", "--preset", "outlook"], "side 'paired': these are no weights of outlook"),
+    (["risk-campaign", "equal", "paired", "--preset", "outlook"], "side 'paired': these are not weights of outlook"),
     (["risk-duel", "@gone.toml", "equal"], "the file 'gone.toml' can't be read: No such file or directory"),
     (["risk-duel", "@map.toml", "equal"], "side '@map.toml': in 'map.toml': there is no key weights: "),
-    (["risk-duel", "@\udcff.toml", "equal"], "side '@\\udcff.toml': printable characters"),
-    (["risk-duel", "equal:", "equal"], "side 'equal:': '': it is key=value"),
-    (["risk-duel", "equal:depth", "equal"], "side 'equal:depth': 'depth': it is key=value"),
-    (["risk-duel", "equal:genes=5", "equal"], "side 'equal:genes=5': a search has no 'genes': one of depth, nodes, "),
-    (["risk-duel", "equal", "equal:depth=x"], "side 'equal:depth=x': depth is 'x': an integer, or none"),
-    (["risk-duel", "equal", "equal:depth=0"], "side 'equal:depth=0': risk-duel: depth is '0': an integer from 1 to"),
-    (["risk-duel", "equal", "equal:depth=none"], "side 'equal:depth=none': risk-duel: a search has no end without"),
+    (["risk-duel", "@\udcff.toml", "equal"], "side '@\\udcff.toml': use printable characters"),
+    (["risk-duel", "equal:", "equal"], "side 'equal:': '': it must be key=value"),
+    (["risk-duel", "equal:depth", "equal"], "side 'equal:depth': 'depth': it must be key=value"),
+    (
+        ["risk-duel", "equal:genes=5", "equal"],
+        "side 'equal:genes=5': the search has no setting 'genes': use one of depth, nodes, ",
+    ),
+    (["risk-duel", "equal", "equal:depth=x"], "side 'equal:depth=x': depth is 'x': it must be an integer, or none"),
+    (
+        ["risk-duel", "equal", "equal:depth=0"],
+        "side 'equal:depth=0': risk-duel: depth is '0': it must be an integer from 1 to",
+    ),
+    (["risk-duel", "equal", "equal:depth=none"], "side 'equal:depth=none': risk-duel: the search needs depth"),
     (["risk-campaign", "equal", "equal:battles=x"], "side 'equal:battles=x': risk-campaign: battles is 'x': one of"),
     (["risk-campaign", "equal", "equal:horizon=x"], "side 'equal:horizon=x': risk-campaign: horizon is 'x': one of"),
     (
         ["risk-campaign", "equal:draft=x", "equal"],
         "side 'equal:draft=x': risk-campaign: draft is 'x': one of search",
     ),
-    (["risk-duel", "equal", "equal", "--set", "speed=1"], "--set: a search has no 'speed': one of depth, nodes, "),
-    (["risk-duel", "equal", "equal", "--set", "depth"], "--set 'depth': it is key=value"),
-    (["risk-duel", "equal", "equal", "--set", "nodes=0"], "--set: risk-duel: nodes is '0': an integer from 1 to"),
+    (
+        ["risk-duel", "equal", "equal", "--set", "speed=1"],
+        "--set: the search has no setting 'speed': use one of depth, nodes, ",
+    ),
+    (["risk-duel", "equal", "equal", "--set", "depth"], "--set 'depth': it must be key=value"),
+    (
+        ["risk-duel", "equal", "equal", "--set", "nodes=0"],
+        "--set: risk-duel: nodes is '0': it must be an integer from 1 to",
+    ),
     (
         ["risk-campaign", "equal", "equal", "--set", "draft=x"],
         "--set: risk-campaign: draft is 'x': one of search, ",
     ),
-    (["risk-campaign", "equal", "equal", "--config", "players=3"], "risk-campaign: players is 3: 2, as weights are"),
+    (
+        ["risk-campaign", "equal", "equal", "--config", "players=3"],
+        "risk-campaign: players is 3: it must be 2, because weights are",
+    ),
     (["risk-campaign", "equal", "equal", "--config", "troops=3"], "risk-campaign has no config key 'troops': one of"),
     (["risk-campaign", "equal", "equal", "--config", "map=moon"], "risk-campaign: there is no map 'moon': one of"),
-    (["risk-duel", "equal", "equal", "--config", "max_troops"], "--config 'max_troops': it is key=value"),
+    (["risk-duel", "equal", "equal", "--config", "max_troops"], "--config 'max_troops': it must be key=value"),
     (["risk-duel", "equal", "equal", "--starts", "0"], "--starts is 0: 1 to 1,000,000"),
     (["risk-duel", "equal", "equal", "--starts", "1000001"], "--starts is 1,000,001: 1 to 1,000,000"),
     (["risk-duel", "equal", "equal", "--value", "fit"], "--value is 'fit': one of "),
     (["risk-campaign", "equal", "equal", "--preset", "quick", "--value", "exact"], "--value is 'exact': one of none"),
-    (["risk-duel", "equal", "equal", "--jobs", "0"], "--jobs is 0: 1 to 1024"),
+    (["risk-duel", "equal", "equal", "--jobs", "0"], "--jobs is 0: it must be 1 to 1024"),
     (["risk-duel", "equal", "equal", "--jobs", "2", "--dask", "tcp://x:1"], "--jobs is for this machine, --dask for a"),
-    (["risk-duel", "equal", "equal", "--dask", "nowhere"], "the cluster's address is 'nowhere': one like tcp://"),
-    (["risk-duel", "equal", "equal", "--seed", ""], "seed is '': 1 to 64 printable characters"),
-    (["risk-duel", "equal", "equal", "--seed", "\udcff"], "seed is '\\udcff': 1 to 64 printable characters"),
+    (
+        ["risk-duel", "equal", "equal", "--dask", "nowhere"],
+        "the cluster's address is 'nowhere': it must be like tcp://",
+    ),
+    (["risk-duel", "equal", "equal", "--seed", ""], "seed is '': it must have 1 to 64 printable characters"),
+    (
+        ["risk-duel", "equal", "equal", "--seed", "\udcff"],
+        "seed is '\\udcff': it must have 1 to 64 printable characters",
+    ),
 ]
 
 
@@ -306,7 +327,7 @@ def test_wrong_usage_is_one_line_before_the_first_game(
 
 
 def test_a_search_without_an_end_of_its_own_is_refused_though_sides_have_one() -> None:
-    with pytest.raises(UsageFault, match="--set: risk-duel: a search has no end without depth"):
+    with pytest.raises(UsageFault, match="--set: risk-duel: the search needs depth"):
         read_setup("risk-duel", "paired", [], ["depth=none"])
 
 
@@ -325,6 +346,6 @@ def test_a_trial_that_is_stopped_says_so_in_a_line_and_leaves_no_workers(how: si
             os.kill(pid, how)
         out, err = process.communicate(timeout=WITHIN)
     assert (process.returncode, out) == (130, "")
-    assert err == "arena-bot: stopped before the last game: a trial has its result then\n"
+    assert err == "arena-bot: stopped before the last game: a trial has no result before that\n"
     assert len(workers) == 1
     assert all(ends(pid) for pid in workers)

@@ -134,7 +134,7 @@ def test_what_came_out_is_measured_in_games_that_did_not_choose_it(made: Made) -
     tuning = load_tuning(str(made.file))
     assert tuning.best is not None
     lines = made.out.splitlines()
-    assert f"tuned    {tuning.best[1]:.3f}: the best of 4 by these games, and so the luckiest, too" in lines
+    assert f"tuned    {tuning.best[1]:.3f}, the best of 4 in these games, partly by luck" in lines
     sides = Side("tuned", tuning.setup, tuning.best[0]), Side("equal", tuning.setup, tuning.setup.default_weights)
     with process_pool(1) as workers:
         again = play_trial(workers, sides, "s", 4, "none")
@@ -166,7 +166,7 @@ def test_a_name_that_is_too_long_is_told_before_the_first_game(tmp_path: Path) -
 def test_a_finished_tuning_is_shown_again(made: Made, tmp_path: Path) -> None:
     picture = tmp_path / "again.svg"
     code, out, err = call("arena-bot", "tune", "risk-duel", "--resume", "--out", str(made.file), "--plot", str(picture))
-    assert (code, err) == (0, f"arena-bot: {made.file} is finished: there is nothing to play\n")
+    assert (code, err) == (0, f"arena-bot: {made.file} is finished: no game is left to play\n")
     assert out.splitlines()[:5] == made.out.splitlines()[:5]
     assert made.file.read_bytes() == made.bytes
     assert picture.read_bytes() == made.picture.read_bytes()
@@ -225,45 +225,48 @@ REFUSED = [
     (["nim"], "'nim' has no weights to tune: one of risk-duel, risk-campaign"),
     (["risk-duel", "--preset", ""], "there is no preset '': one of paper, paired, adjusted, outlook, quick"),
     (["risk-duel", "--preset", "best"], "there is no preset 'best': one of paper, paired, adjusted, outlook, quick"),
-    (["risk-duel", "--set", "speed=1"], "--set has no 'speed': one of genes, tournaments, "),
-    (["risk-duel", "--set", "genes"], "--set 'genes': it is key=value"),
-    (["risk-duel", "--set", "genes=many"], "genes is 'many': an integer"),
-    (["risk-duel", "--set", "genes=1"], "genes is 1: an integer from 2 to 1000"),
-    (["risk-duel", "--set", "genes=99"], "tournaments is 10: a number that divides genes, 99"),
-    (["risk-duel", "--set", "highest=x"], "highest is 'x': a number"),
-    (["risk-duel", "--set", "highest=nan"], "highest is nan: a number above 0"),
+    (["risk-duel", "--set", "speed=1"], "--set has no 'speed': use one of genes, tournaments, "),
+    (["risk-duel", "--set", "genes"], "--set 'genes': it must be key=value"),
+    (["risk-duel", "--set", "genes=many"], "genes is 'many': it must be an integer"),
+    (["risk-duel", "--set", "genes=1"], "genes is 1: it must be an integer from 2 to 1000"),
+    (["risk-duel", "--set", "genes=99"], "tournaments is 10: it must divide genes, 99"),
+    (["risk-duel", "--set", "highest=x"], "highest is 'x': it must be a number"),
+    (["risk-duel", "--set", "highest=nan"], "highest is nan: it must be a number above 0"),
     (["risk-duel", "--set", "seats=all"], "seats is 'all': one of drawn, both"),
-    (["risk-duel", "--set", "generations=200"], "genes times generations is 20,000: at most 15,000"),
-    (["risk-duel", "--set", "starts=300"], "135,000 games of a generation: at most 100,000; fewer genes or starts"),
-    (["risk-duel", "--set", "depth=0"], "risk-duel: depth is '0': an integer from 1 to 64"),
-    (["risk-duel", "--set", "depth=deep"], "depth is 'deep': an integer, or none"),
-    (["risk-duel", "--set", "depth=none"], "risk-duel: a search has no end without depth"),
+    (["risk-duel", "--set", "generations=200"], "genes times generations is 20,000: the maximum is 15,000"),
+    (["risk-duel", "--set", "starts=300"], "135,000 games of a generation: at most 100,000; use fewer genes or starts"),
+    (["risk-duel", "--set", "depth=0"], "risk-duel: depth is '0': it must be an integer from 1 to 64"),
+    (["risk-duel", "--set", "depth=deep"], "depth is 'deep': it must be an integer, or none"),
+    (["risk-duel", "--set", "depth=none"], "risk-duel: the search needs depth"),
     (["risk-campaign", "--set", "battles=x"], "risk-campaign: battles is 'x': one of means, dice, sure"),
     (["risk-duel", "--set", "fitness=elo"], "fitness is 'elo': one of results, adjusted"),
-    (["risk-duel", "--set", "step=2"], "step is 2.0: a number above 0, at most 1, with 3 decimals at most"),
+    (["risk-duel", "--set", "step=2"], "step is 2.0: it must be a number above 0, at most 1, with at most 3 decimals"),
     (
         ["risk-campaign", "--set", "fitness=adjusted"],
-        "fitness is 'adjusted': results, as no dice are thrown in risk-campaign under this config",
+        "fitness is 'adjusted': it must be 'results', because risk-campaign has no dice under this config",
     ),
-    (["risk-campaign", "--config", "players=3"], "risk-campaign: players is 3: 2, as"),
+    (["risk-campaign", "--config", "players=3"], "risk-campaign: players is 3: it must be 2, because"),
     (["risk-campaign", "--config", "troops=3"], "risk-campaign has no config key 'troops': one of map, "),
     (["risk-campaign", "--config", "map=@gone.toml"], "the file 'gone.toml' can't be read: No such file"),
     (["risk-campaign", "--config", "map=@map.toml"], "risk-campaign: in 'map.toml': map has no name"),
     (["risk-campaign", "--config", "max_rounds=NaN"], "risk-campaign: max_rounds is nan"),
-    (["risk-duel", "--jobs", "0"], "--jobs is 0: 1 to 1024"),
+    (["risk-duel", "--jobs", "0"], "--jobs is 0: it must be 1 to 1024"),
     (["risk-duel", "--jobs", "2", "--dask", "tcp://x:1"], "--jobs is for this machine, --dask for a cluster: give one"),
-    (["risk-duel", "--dask", "nowhere"], "the cluster's address is 'nowhere': one like tcp://"),
-    (["risk-duel", "--seed", ""], "seed is '': 1 to 64 printable characters"),
-    (["risk-duel", "--seed", "a\nb"], "seed is 'a\\nb': 1 to 64 printable characters"),
-    (["risk-duel", "--out", "w.json"], "--out w.json: a tuning is a TOML file, like weights.toml"),
-    (["risk-duel", "--out", "folder.toml"], "--out folder.toml can't be written: name a file in a folder"),
-    (["risk-duel", "--out", "\udcff.toml"], "--out '\\udcff.toml': the name of a file, in printable characters"),
-    (["risk-duel", "--out", "gone/w.toml"], "--out gone/w.toml can't be written: name a file in a folder"),
+    (["risk-duel", "--dask", "nowhere"], "the cluster's address is 'nowhere': it must be like tcp://"),
+    (["risk-duel", "--seed", ""], "seed is '': it must have 1 to 64 printable characters"),
+    (["risk-duel", "--seed", "a\nb"], "seed is 'a\\nb': it must have 1 to 64 printable characters"),
+    (["risk-duel", "--out", "w.json"], "--out w.json: it must be a TOML file, like weights.toml"),
+    (["risk-duel", "--out", "folder.toml"], "--out folder.toml can't be written: name a file in an existing folder"),
+    (
+        ["risk-duel", "--out", "\udcff.toml"],
+        "--out '\\udcff.toml': it must be the name of a file, in printable characters",
+    ),
+    (["risk-duel", "--out", "gone/w.toml"], "--out gone/w.toml can't be written: name a file in an existing folder"),
     (["risk-duel", "--out", "map.toml"], "map.toml exists: --resume continues with it, or name another --out"),
     (["risk-duel", "--resume"], "the file 'weights.toml' can't be read: No such file or directory"),
-    (["risk-duel", "--resume", "--out", "map.toml"], "the file 'map.toml' is no sound tuning: "),
-    (["risk-duel", "--plot", "w.gif"], "--plot w.gif: the name of a picture ends in .svg, .png, .pdf"),
-    (["risk-duel", "--plot", "gone/w.svg"], "--plot gone/w.svg can't be written: name a file in a folder"),
+    (["risk-duel", "--resume", "--out", "map.toml"], "the file 'map.toml' is not a valid tuning: "),
+    (["risk-duel", "--plot", "w.gif"], "--plot w.gif: the name of a plot must end in .svg, .png, .pdf"),
+    (["risk-duel", "--plot", "gone/w.svg"], "--plot gone/w.svg can't be written: name a file in an existing folder"),
 ]
 
 
@@ -306,7 +309,7 @@ def test_a_file_that_another_process_is_tuning_is_refused(options: list[str], tm
     file = tmp_path / "w.toml"
     with lock_tuning(file):
         code, _, err = call("arena-bot", *COMMAND, *options, "--out", str(file))
-    says = f"arena-bot: another process is tuning {file}: wait for its end, or name another --out\n"
+    says = f"arena-bot: another process is tuning {file}: wait until it ends, or name another --out\n"
     assert (code, err) == (1, says)
     assert list(tmp_path.iterdir()) == []
 

@@ -82,7 +82,7 @@ def test_a_finished_file_outlives_what_luck_was_measured_by(tmp_path: Path) -> N
         if stage.running is None:
             assert load_tuning(str(tmp_path / "w.toml")).value == "fitted-0"
         else:
-            with pytest.raises(UsageFault, match="no sound tuning: value is 'fitted-0': one of "):
+            with pytest.raises(UsageFault, match="not a valid tuning: value is 'fitted-0': one of "):
                 load_tuning(str(tmp_path / "w.toml"))
 
 
@@ -94,7 +94,7 @@ def test_a_finished_file_outlives_what_luck_was_measured_by(tmp_path: Path) -> N
         ('fitness = "adjusted"', 'fitness = "points"', "fitness is 'points': one of results, adjusted"),
         ("0.5000 .", "nan .", "scores of running has 'nan': a number with 4 decimals, or . where the game was not"),
         ("0.5000 .", "0.5 .", "scores of running has '0.5': a number with 4 decimals"),
-        ("0.5000 .", "0.5000", "scores of running has 5 numbers: one for each of 6 games"),
+        ("0.5000 .", "0.5000", "scores of running has 5 numbers: there must be one for each of 6 games"),
         ("  1.003000", "       nan", "four weights from 0 to 10 and a fitness from -10 to 10"),
     ],
 )
@@ -190,15 +190,15 @@ def test_every_gene_of_a_generation_is_a_line_of_a_table(tmp_path: Path) -> None
     [
         ('game = "risk-duel"', 'game = "nim"', "'nim' has no weights to tune: one of risk-duel, risk-campaign"),
         ('game = "risk-duel"', "", "game is missing: text"),
-        ("genes = 4", 'genes = "4"', "genes is '4': an integer from 2 to 1000"),
-        ("genes = 4", "genes = 5", "tournaments is 2: a number that divides genes, 5"),
-        ("tournaments = 2", "tournaments = 0", "tournaments is 0: an integer from 1 to 2"),
-        ("genes = 4", "genes = 6", "population of generation 1 has 4 lines: one for each of 6 genes"),
-        ("starts = 3", "starts = 2", "scores of running has 6 characters: one for each of 4 games"),
-        ("generations = 2\nhighest", "generations = 1\nhighest", "1 generations are finished, the method has 1"),
+        ("genes = 4", 'genes = "4"', "genes is '4': it must be an integer from 2 to 1000"),
+        ("genes = 4", "genes = 5", "tournaments is 2: it must divide genes, 5"),
+        ("tournaments = 2", "tournaments = 0", "tournaments is 0: it must be an integer from 1 to 2"),
+        ("genes = 4", "genes = 6", "population of generation 1 has 4 lines: there must be one for each of 6 genes"),
+        ("starts = 3", "starts = 2", "scores of running has 6 characters: there must be one for each of 4 games"),
+        ("generations = 2\nhighest", "generations = 1\nhighest", "1 generations are finished, but the method has 1"),
         ('seats = "drawn"', 'seats = "both "', "seats is 'both ': one of drawn, both"),
-        ("depth = 3", "", "a search has no end without depth"),
-        ("depth = 3", "depth = 65", "depth is '65': an integer from 1 to 64"),
+        ("depth = 3", "", "the search needs depth"),
+        ("depth = 3", "depth = 65", "depth is '65': it must be an integer from 1 to 64"),
         ("max_troops = 5", "max_troops = 1", "max_troops is 1"),
         ("max_troops = 5", "max_troops = 1979-05-27", "max_troops is '1979-05-27'"),
         ("max_troops = 5", "troops = 5", "risk-duel has no config key 'troops'"),
@@ -207,22 +207,26 @@ def test_every_gene_of_a_generation_is_a_line_of_a_table(tmp_path: Path) -> None
             'preset = "best"',
             "there is no preset 'best': one of paper, paired, adjusted, outlook, quick",
         ),
-        ('seed = "s"', 'seed = ""', "seed is '': 1 to 64 printable characters"),
-        ("finished = false", "finished = true", "finished is True: the rest of the file says False"),
-        ("games = 9", "games = 10", "provenance.games is 10: the rest of the file says 9"),
-        ("fitness = 0.833333", "fitness = 0.9", "provenance.fitness is 0.9: the rest of the file says 0.833333"),
-        ("best = 0.833333", "best = 1.0", "generations 1.best is 1.0: the rest of the file says 0.833333"),
-        ("number = 2", "number = 3", "running.number is 3: the rest of the file says 2"),
+        ('seed = "s"', 'seed = ""', "seed is '': it must have 1 to 64 printable characters"),
+        ("finished = false", "finished = true", "finished is True, but the rest of the file says False"),
+        ("games = 9", "games = 10", "provenance.games is 10, but the rest of the file says 9"),
+        ("fitness = 0.833333", "fitness = 0.9", "provenance.fitness is 0.9, but the rest of the file says 0.833333"),
+        ("best = 0.833333", "best = 1.0", "generations 1.best is 1.0, but the rest of the file says 0.833333"),
+        ("number = 2", "number = 3", "running.number is 3, but the rest of the file says 2"),
         ("highest = 10.0", "highest = 0.5", "population of generation 1, line 1 is"),
         ("  0.833333", "  1.833333", "four weights from 0 to 10 and a fitness from 0 to 1"),
         ("  0.833333", "", "four weights from 0 to 10 and a fitness from 0 to 1"),
         ("10=...", "10-...", "scores of running has the character '-': one of 1 0 = ."),
-        ("[search]", "[search]\nspeed = 1", "there is a key 'search.speed' that no tuning has"),
+        ("[search]", "[search]\nspeed = 1", "there is an unknown key 'search.speed'"),
         ("genes = 4\n", "", "there is no key method.genes"),
-        ('seed = "s"', 'seed = "s"\nvalue = "exact"', "value is 'exact': none, as fitness is 'results'"),
+        (
+            'seed = "s"',
+            'seed = "s"\nvalue = "exact"',
+            "value is 'exact': it must be none, because fitness is 'results'",
+        ),
         ('seed = "s"', "seed = 4", "provenance: seed is 4: text"),
         ("depth = 3", 'depth = "deep"', "search: depth is 'deep': an integer"),
-        ("[running]", "[run]", "1 generations are finished, the method has 2"),
+        ("[running]", "[run]", "1 generations are finished, but the method has 2"),
     ],
 )
 def test_a_file_that_contradicts_itself_is_refused_by_its_key(right: str, wrong: str, why: str, tmp_path: Path) -> None:
@@ -233,7 +237,7 @@ def test_a_file_that_contradicts_itself_is_refused_by_its_key(right: str, wrong:
     file.write_text(text.replace(right, wrong, 1))
     with pytest.raises(UsageFault) as refused:
         load_tuning(str(file))
-    assert "w.toml' is no sound tuning: " in str(refused.value)
+    assert "w.toml' is not a valid tuning: " in str(refused.value)
     assert why in str(refused.value)
     assert str(refused.value).isprintable()
 
@@ -320,7 +324,7 @@ def test_a_file_is_tuned_by_one_at_a_time_under_any_name(tmp_path: Path) -> None
         for name in (file, link):
             with pytest.raises(ArenaFault) as refused, lock_tuning(name):
                 pass
-            says = f"another process is tuning {name}: wait for its end, or name another --out"
+            says = f"another process is tuning {name}: wait until it ends, or name another --out"
             assert str(refused.value) == says
     assert list(tmp_path.iterdir()) == [link]
     with lock_tuning(link):

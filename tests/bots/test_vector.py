@@ -176,31 +176,46 @@ def test_a_masked_action_is_refused_with_those_that_are_legal_and_nothing_has_ha
 
 def test_what_cannot_be_made_or_played_is_refused_in_one_line() -> None:
     for call, said in (
-        (lambda: VectorGames("nim", num_envs=0), "num_envs is 0: it is a whole number, 1 or more"),
-        (lambda: VectorGames("kuhn", num_envs=1), "kuhn is not played in batches"),
-        (lambda: VectorSingle("nim", num_envs=1, render_mode="human"), "render_mode is 'human': it is None or 'ansi'"),
-        (lambda: VectorSingle("nim", num_envs=1, autoreset_mode=AutoresetMode.DISABLED), "autoreset_mode is one of"),
+        (lambda: VectorGames("nim", num_envs=0), "num_envs is 0: it must be a whole number, 1 or more"),
+        (lambda: VectorGames("kuhn", num_envs=1), "kuhn can't be played in batches"),
+        (
+            lambda: VectorSingle("nim", num_envs=1, render_mode="human"),
+            "render_mode is 'human': it must be None or 'ansi'",
+        ),
+        (
+            lambda: VectorSingle("nim", num_envs=1, autoreset_mode=AutoresetMode.DISABLED),
+            "autoreset_mode must be one of",
+        ),
         (lambda: VectorSingle("nim", {"heaps": [0]}, num_envs=2).reset(), "the game is over before it begins"),
-        (lambda: VectorGames("nim", num_envs=2).reset(seed=[1]), "seed has 1 numbers: one, or as many as"),
-        (lambda: VectorGames("nim", num_envs=anything(2.5)), r"num_envs is 2\.5: it is a whole number"),
-        (lambda: VectorSingle("nim", num_envs=2).reset(seed=-5), "seed is -5: it is a whole number from 0, or one for"),
-        (lambda: VectorSingle("nim", num_envs=2).reset(seed=anything([1, None])), "seed is .*: it is a whole number"),
-        (lambda: VectorGames("nim", num_envs=2).reset(seed=anything("xy")), "seed is 'xy': it is a whole number"),
-        (lambda: VectorGames("nim", num_envs=2).reset(seed=anything(1.5)), r"seed is 1\.5: it is a whole number"),
-        (lambda: VectorSingle("nim", num_envs=2, opponent=anything("random")), "opponent is 'random': it is a funct"),
+        (lambda: VectorGames("nim", num_envs=2).reset(seed=[1]), "seed has 1 numbers: give one, or 2,"),
+        (lambda: VectorGames("nim", num_envs=anything(2.5)), r"num_envs is 2\.5: it must be a whole number"),
+        (
+            lambda: VectorSingle("nim", num_envs=2).reset(seed=-5),
+            "seed is -5: it must be a whole number from 0, or one for",
+        ),
+        (
+            lambda: VectorSingle("nim", num_envs=2).reset(seed=anything([1, None])),
+            "seed is .*: it must be a whole number",
+        ),
+        (lambda: VectorGames("nim", num_envs=2).reset(seed=anything("xy")), "seed is 'xy': it must be a whole number"),
+        (lambda: VectorGames("nim", num_envs=2).reset(seed=anything(1.5)), r"seed is 1\.5: it must be a whole number"),
+        (
+            lambda: VectorSingle("nim", num_envs=2, opponent=anything("random")),
+            "opponent is 'random': it must be a funct",
+        ),
     ):
         with pytest.raises(UsageFault, match=said):
             call()
     games = VectorGames("nim", num_envs=2)
     games.reset()
-    with pytest.raises(UsageFault, match=r"actions are an array of float64 \(2,\): it is one of integers"):
+    with pytest.raises(UsageFault, match=r"actions are an array of float64 \(2,\): give an array of integers"):
         games.step(np.array([1.0, 2.0]))
     with pytest.raises(UsageFault, match=r"actions are an array of int64 \(1,\)"):
         games.step(np.array([1]))
     world = VectorSingle("nim", num_envs=2)
     world.reset()
     for actions in (np.zeros(4, np.int64), np.zeros(1, np.int64), np.zeros((2, 1), np.int64)):
-        with pytest.raises(UsageFault, match=r"as many as games move, \(2,\)"):
+        with pytest.raises(UsageFault, match=r"one for each game that moves, \(2,\)"):
             world.step(actions)
 
 

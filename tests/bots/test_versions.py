@@ -94,8 +94,8 @@ def test_games_that_always_come_out_alike_are_said_to_be_of_one_start(capsys: py
     write("first.py", FIRST)
     against(First("mine"), other="first.py")
     assert capsys.readouterr().out == (
-        "from this start my_bot.py is as good as first.py: it scores 0.500, and its 2 games came out alike all 100 "
-        "times; other starts may say otherwise: --preset min-nim\n"
+        "from this start my_bot.py is as good as first.py: it scores 0.500, and its 2 games took the same course all "
+        "100 times; other starts may differ: --preset min-nim\n"
     )
 
 
@@ -142,7 +142,7 @@ def test_who_stops_it_has_the_answer_so_far_and_is_told_what_it_is_worth(capsys:
     against(Interrupted("mine"), "--matches", "1000")
     answer, warning = capsys.readouterr().out.splitlines()
     assert answer.startswith("my_bot.py ")
-    assert warning.startswith("stopped before its end: where the answer decides when to stop, it is wrong more often")
+    assert warning.startswith("stopped early: if you stop because of the result, it is wrong more often")
 
 
 WRONG = {
@@ -152,10 +152,13 @@ WRONG = {
     ),
     "open": (["--against", "my_bot_old.py", "--open"], "--against plays on this machine, without an arena"),
     "opponent": (["--against", "my_bot_old.py", "--opponent", "ann"], "--against plays on this machine"),
-    "payoffs": (["--against", "my_bot_old.py", "--game", "dilemma"], "dilemma pays both"),
-    "no file": (["--against", "mine"], "--against is 'mine': it is the file of another version, as my_bot_old.py"),
-    "nothing": (["--against", ""], "--against is '': it is the file of another version"),
-    "a folder": (["--against", "."], "--against is '.': it is the file of another version"),
+    "payoffs": (["--against", "my_bot_old.py", "--game", "dilemma"], "payoffs of dilemma don't sum to zero"),
+    "no file": (
+        ["--against", "mine"],
+        "--against is 'mine': it must be the file of another version, like my_bot_old.py",
+    ),
+    "nothing": (["--against", ""], "--against is '': it must be the file of another version"),
+    "a folder": (["--against", "."], "--against is '.': it must be the file of another version"),
     "no bot": (["--against", "text.py"], "text.py does not import bots"),
 }
 
@@ -177,5 +180,5 @@ def test_starts_with_a_match_that_was_called_off_count_nowhere() -> None:
     void = result("m", reason="void", ranks=(1, 1))
     found.take(0, [void, result("m")], [["new", "old"], ["old", "new"]])
     assert conclusion(found, ("new", "old"), load_game("nim"), is_stopped=False) == [
-        "nothing is known of new and old: no match was played to its end"
+        "new and old can't be compared: no match was played to its end"
     ]

@@ -49,7 +49,7 @@ def test_what_are_no_weights_is_refused_with_all_that_would_be_right(text: str) 
     with pytest.raises(UsageFault) as refused:
         read_weights("ga", text)
     right = (
-        "four numbers from 0 up, or six from 0 to 10 of outlook, like 1,1,1,1, one above 0; "
+        "give four numbers of 0 or more (or six from 0 to 10 for outlook), not all 0, like 1,1,1,1; "
         "or @FILE, a tuning; or one of " + ", ".join(WEIGHT_SET_NAMES)
     )
     assert str(refused.value) == f"ga: weights is {text!r}: {right}"
@@ -63,7 +63,8 @@ def test_a_file_with_other_weights_is_refused_by_its_name(weights: str, tmp_path
     file.write_text(f"weights = {weights}\n")
     with pytest.raises(
         UsageFault,
-        match=r"^ga: in .*: weights is not four numbers from 0 up, or six from 0 to 10 of outlook, like \[1, 1, 1, 1\]",
+        match=r"^ga: in .*: weights must be four numbers of 0 or more \(or six from 0 to 10 for outlook\), "
+        r"not all 0, like \[1, 1, 1, 1\]",
     ):
         read_weights("ga", f"@{file}")
 
@@ -71,14 +72,14 @@ def test_a_file_with_other_weights_is_refused_by_its_name(weights: str, tmp_path
 def test_a_number_too_large_for_a_float_is_no_weight(tmp_path: Path) -> None:
     file = tmp_path / "w.toml"
     file.write_text(f"weights = [1, 1, 1, {'9' * 400}]\n")
-    with pytest.raises(UsageFault, match="weights is not four numbers"):
+    with pytest.raises(UsageFault, match="weights must be four numbers"):
         read_weights("ga", f"@{file}")
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('map = "world"', "there is no key weights: it is a file of arena-bot tune"),
+        ('map = "world"', "there is no key weights: the file must be one of arena-bot tune"),
         ("[running]\nnumber = 1", "there is no key weights: the tuning has no finished generation yet"),
     ],
 )

@@ -105,7 +105,7 @@ async def test_nobody_plays_against_themselves(visiting: Visits, tmp_path: Path)
 async def test_what_the_arena_refuses_is_said_and_the_form_is_there_again(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as visit:
         page = await sit_down(visit, "ann", 'game=nim&config={"heaps":[-1]}')
-        await expect(page.locator("#failed")).to_contain_text("heaps[0] is -1: it is an integer from 0 to 1000")
+        await expect(page.locator("#failed")).to_contain_text("heaps[0] is -1: it must be an integer from 0 to 1000")
         await page.get_by_label("Settings as JSON").fill("heaps: 3")
         await start_playing(page)
         await expect(page.locator("#wrong-own")).to_contain_text("That is no JSON object")

@@ -91,7 +91,7 @@ def test_who_sits_at_a_terminal_is_told_of_the_first_compilation_alone(
         _announce_once.cache_clear()
         assert imported(sources / "kernel.py").twice(21) == 42
         told.append(terminal.getvalue())
-    assert told == ["compiling code, this once, which takes up to half a minute…\n", ""]
+    assert told == ["compiling code, once, which takes up to half a minute…\n", ""]
 
 
 def test_numba_is_imported_with_the_first_loop_and_not_before(sources: Path) -> None:
@@ -108,7 +108,7 @@ try:
 except UsageFault as fault:
     print(fault)
 """
-    expected = "numba is installed but of no use: Numba needs NumPy 2.2 or less (ARENA_PLAIN=1 does without)\n"
+    expected = "numba is installed but can't be used: Numba needs NumPy 2.2 or less (ARENA_PLAIN=1 runs without it)\n"
     assert said(steps, sources) == expected
 
 

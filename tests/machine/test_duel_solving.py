@@ -175,7 +175,7 @@ def test_margins_that_reach_to_the_true_values_still_do_after_a_sweep(tmp_path: 
 
 def test_values_that_nothing_proves_make_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duel_solving, "MAX_FINAL_CHANGE", WIN_VALUE // 1000)
-    with pytest.raises(ArenaFault, match="the values stand still and are not proven to be right"):
+    with pytest.raises(ArenaFault, match="the values no longer change, but are not proven right"):
         mapped(AFRICA, 3, tmp_path)
     assert not list(tmp_path.glob("*.table"))
 
@@ -207,7 +207,7 @@ def test_a_single_value_that_is_wrong_is_not_proven(
         return sweep_bounds(values, *more)
 
     monkeypatch.setattr(duel_solving, "sweep_bounds", spoil)
-    with pytest.raises(ArenaFault, match="are not proven to be right"):
+    with pytest.raises(ArenaFault, match="are not proven right"):
         mapped(AFRICA, 3, tmp_path)
 
 
@@ -293,7 +293,7 @@ def test_a_damaged_table_is_one_line_that_says_what_to_do(tmp_path: Path, damage
     path = place_of(small_shape_of(board(PAIR), 5), tmp_path)
     mapped(board(PAIR), 5, tmp_path)
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(UsageFault, match="is damaged: remove it, then `arena-bot solve` makes it anew"):
+    with pytest.raises(UsageFault, match="is damaged: remove it and run `arena-bot solve` again"):
         load_mapped(board(PAIR), 5, tmp_path)
 
 
@@ -333,10 +333,10 @@ def test_solve_stopped_by_ctrl_c_says_that_the_same_command_goes_on(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["nim"], "nim is not solved here: risk-duel, kuhn and leduc are"),
+        (["nim"], "this command does not solve nim: give risk-duel, kuhn or leduc"),
         (["chess"], "there is no game 'chess'"),
-        (["risk-duel", "--preset", "asia"], "asia with 10 troops has more than 715,827,882 boards to keep"),
-        (["risk-duel", "--jobs", "0"], "--jobs is 0: 1 to 64"),
+        (["risk-duel", "--preset", "asia"], "asia with 10 troops has more than 715,827,882 boards to store"),
+        (["risk-duel", "--jobs", "0"], "--jobs is 0: it must be 1 to 64"),
     ],
 )
 def test_solve_says_in_one_line_what_it_cannot_do(words: list[str], said: str) -> None:

@@ -116,13 +116,13 @@ def test_a_table_that_is_none_of_the_game_is_refused_in_a_line(before: str, afte
     write_table(file, rules, equilibrium_of("kuhn"), {})
     assert before in file.read_text()
     file.write_text(file.read_text().replace(before, after))
-    with pytest.raises(UsageFault, match=r"t\.json is no table of kuhn: ") as caught:
+    with pytest.raises(UsageFault, match=r"t\.json is not a table of kuhn: ") as caught:
         read_table(file, rules, start)
     assert "\n" not in str(caught.value)
 
 
 def test_a_game_without_an_equilibrium_is_refused() -> None:
-    with pytest.raises(UsageFault, match="there is no equilibrium of nim: kuhn and leduc have one"):
+    with pytest.raises(UsageFault, match="no equilibrium of nim is known: kuhn and leduc have one"):
         equilibrium_of("nim")
 
 
@@ -166,7 +166,7 @@ def test_solve_prints_what_a_hand_is_worth_and_what_can_be_exploited(
     done = call("arena-bot", "solve", "kuhn", "--rounds", "1000", "--write", str(file))
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines()[1:3] == [
-        "value           -0.055556 chips a hand, to who moves first",
+        "value           -0.055556 chips a hand, for the first mover",
         "exploitability  8.7e-05 chips a hand",
     ]
     rules, start = single_hand("kuhn")
@@ -184,18 +184,18 @@ def test_solve_tells_programs_in_json_what_it_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["kuhn", "--rounds", "0"], "--rounds is 0: 1 to 1,000,000"),
-        (["kuhn", "--jobs", "2"], "kuhn is solved hand by hand: of the options --rounds and --write are for it"),
+        (["kuhn", "--rounds", "0"], "--rounds is 0: it must be 1 to 1,000,000"),
+        (["kuhn", "--jobs", "2"], "kuhn takes only the options --rounds and --write"),
         (
             ["leduc", "--preset", "short"],
-            "leduc is solved hand by hand: of the options --rounds and --write are for it",
+            "leduc takes only the options --rounds and --write",
         ),
         (["risk-duel", "--rounds", "5"], "--rounds and --write are for kuhn and leduc, not for 'risk-duel'"),
         (
             ["kuhn", "--write", "no/such/t.json"],
-            "--write no/such/t.json can't be written: name a file in a folder that is there",
+            "--write no/such/t.json can't be written: name a file in an existing folder",
         ),
-        (["dilemma"], "dilemma is not solved here: risk-duel, kuhn and leduc are"),
+        (["dilemma"], "this command does not solve dilemma: give risk-duel, kuhn or leduc"),
     ],
 )
 def test_solve_says_in_a_line_what_it_cannot(words: list[str], says: str) -> None:

@@ -21,6 +21,6 @@ def test_a_priority_is_lowered_no_further_than_the_variable_says() -> None:
 @pytest.mark.parametrize("text", ["-1", "20", "1.5", "low", "9" * 5000])
 def test_what_is_no_niceness_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(
-        UsageFault, match=f"^ARENA_MAX_NICENESS is {short_repr(text)}: it is a whole number from 0 to 19$"
+        UsageFault, match=f"^ARENA_MAX_NICENESS is {short_repr(text)}: it must be a whole number from 0 to 19$"
     ):
         limit_niceness(19, {"ARENA_MAX_NICENESS": text})

@@ -41,5 +41,5 @@ def test_settings_are_scaled_as_the_environment_says(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("text", ["0", "0.5", "-1", "1001", "nan", "much"])
 def test_what_is_no_factor_is_refused_in_one_line(text: str) -> None:
-    with pytest.raises(UsageFault, match=f"^ARENA_TIMEOUT_FACTOR is '{text}': it is a number from 1 to 1000$"):
+    with pytest.raises(UsageFault, match=f"^ARENA_TIMEOUT_FACTOR is '{text}': it must be a number from 1 to 1000$"):
         timeout_factor({"ARENA_TIMEOUT_FACTOR": text})

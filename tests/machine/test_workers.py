@@ -142,7 +142,7 @@ def test_work_that_kills_every_worker_is_given_up_in_one_line() -> None:
     with process_pool(2) as crew, pytest.raises(ArenaFault) as caught:
         list(crew.run(worker_tasks.die, range(10)))
     assert str(caught.value) == (
-        "workers ended 3 times in a row before they gave a result: is there memory enough for 2? Try a lower --jobs"
+        "workers ended 3 times in a row before they gave a result: is there enough memory for 2? Try a lower --jobs"
     )
     assert set(multiprocessing.active_children()) <= set(before)
 
@@ -179,7 +179,7 @@ def test_an_exception_does_not_wait_for_work_that_never_ends(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("jobs", [0, -1])
 def test_fewer_than_one_process_is_refused(jobs: int) -> None:
-    with pytest.raises(UsageFault, match=rf"^jobs is {jobs}: 1 or more$"), process_pool(jobs):
+    with pytest.raises(UsageFault, match=rf"^jobs is {jobs}: it must be 1 or more$"), process_pool(jobs):
         pass
 
 

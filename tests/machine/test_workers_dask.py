@@ -142,7 +142,7 @@ def test_a_result_lost_with_the_last_worker_is_not_waited_for_without_end(
 def test_work_that_kills_every_worker_is_given_up_in_one_line() -> None:
     with mortal_crew(workers=2, allowed_failures=1) as crew, pytest.raises(ArenaFault) as caught:
         list(crew.run(worker_tasks.die, [0]))
-    assert str(caught.value).endswith(": 2 workers died of the same work: is there memory enough for each?")
+    assert str(caught.value).endswith(": 2 workers died of the same task: does each have enough memory?")
 
 
 def test_a_fault_of_the_work_arrives_as_it_is_and_the_crew_goes_on(crew: WorkerPool) -> None:
@@ -160,7 +160,7 @@ def test_work_that_the_workers_do_not_have_is_refused_and_they_live_on(
     with pytest.raises(ArenaFault) as caught:
         list(crew.run(elsewhere.double, range(10)))
     assert str(caught.value) == (
-        f"the cluster at {address}: a worker lacks the bot-arena that runs here (No module named 'elsewhere')"
+        f"the cluster at {address}: a worker lacks this version of bot-arena (No module named 'elsewhere')"
     )
     assert list(crew.run(worker_tasks.square, [7])) == [(0, 49)]
 
@@ -191,7 +191,7 @@ def test_a_cluster_that_gets_no_workers_is_given_up() -> None:
     with scheduler_here() as address, pytest.raises(ArenaFault) as caught, cluster_pool(address, timeouts):
         pass
     assert str(caught.value) == (
-        f"the cluster at {address} has no workers: start some on any machine, dask worker {address}"
+        f"the cluster at {address} has no workers: start some on any machine with `dask worker {address}`"
     )
 
 
@@ -210,7 +210,7 @@ def test_an_address_without_a_scheduler_is_named(listening: bool) -> None:
 
 @pytest.mark.parametrize("address", ["", "localhost", "here:there", "http://127.0.0.1:8787", "inproc://x"])
 def test_what_is_no_address_is_refused(address: str) -> None:
-    pattern = rf"^the cluster's address is '{address}': one like tcp://host:8786 \("
+    pattern = rf"^the cluster's address is '{address}': it must be like tcp://host:8786 \("
     with pytest.raises(UsageFault, match=pattern), cluster_pool(address):
         pass
 

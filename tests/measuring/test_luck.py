@@ -159,11 +159,11 @@ def test_games_without_dice_have_no_luck() -> None:
 
 def test_a_value_that_is_not_there_is_refused_with_those_that_are() -> None:
     with pytest.raises(
-        UsageFault, match=r"risk-campaign under this config has no value 'exact': it has features-1, none"
+        UsageFault, match=r"risk-campaign under this config has no value function 'exact': it has features-1, none"
     ):
         load_value(CAMPAIGN, "exact")
     with pytest.raises(
-        UsageFault, match="nim under this config has no value 'exact': there is no chance in it, so none"
+        UsageFault, match="nim under this config has no value function 'exact': it has no chance, so no luck"
     ):
         load_value(load_game("nim"), "exact")
 

@@ -63,5 +63,5 @@ def test_equal_seeds_give_equal_forecasts_and_so_many_pairs_are_enough(monkeypat
 
 
 def test_adjusted_pairs_have_no_normalised_elo() -> None:
-    with pytest.raises(UsageFault, match="normalised Elo is of results with luck left in"):
+    with pytest.raises(UsageFault, match="normalised Elo needs results with luck left in"):
         forecast(RealValued, Hypotheses(h1=5, unit="nelo"), PILOT, 1000, "a")

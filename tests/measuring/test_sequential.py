@@ -354,13 +354,19 @@ def test_hypotheses_in_elo_are_those_of_the_scores_they_stand_for() -> None:
 REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: Hypotheses(h0=0.02, h1=0), "h1 is 0: it must be more than h0, which is 0.02"),
     (lambda: Hypotheses(h0=0.02, h1=0.02), "h1 is 0.02: it must be more than h0, which is 0.02"),
-    (lambda: Hypotheses(h1=0.5), "h1 is 0.5: a score between -0.5 and 0.5"),
-    (lambda: Hypotheses(h1=math.nan), "h1 is nan: a score between -0.5 and 0.5"),
-    (lambda: Hypotheses(h0=-1e9, h1=5, unit="elo"), "h0 is -1e+09: a difference in elo between -1000 and 1000"),
+    (lambda: Hypotheses(h1=0.5), "h1 is 0.5: it must be a score between -0.5 and 0.5"),
+    (lambda: Hypotheses(h1=math.nan), "h1 is nan: it must be a score between -0.5 and 0.5"),
+    (
+        lambda: Hypotheses(h0=-1e9, h1=5, unit="elo"),
+        "h0 is -1e+09: it must be a difference in elo between -1000 and 1000",
+    ),
     (lambda: Hypotheses(h1=5, unit="ello"), "unit is 'ello': one of score, elo, nelo"),  # type: ignore[arg-type]
     (lambda: Hypotheses(h1=0.02, alpha=0), "alpha is 0: it must be above 0 and below 0.5"),
     (lambda: Hypotheses(h1=0.02, beta=0.5), "beta is 0.5: it must be above 0 and below 0.5"),
-    (lambda: RealValued(Hypotheses(h1=5, unit="nelo")), "normalised Elo is of results with luck left in: h0 and h1 as"),
+    (
+        lambda: RealValued(Hypotheses(h1=5, unit="nelo")),
+        "normalised Elo needs results with luck left in: give h0 and h1",
+    ),
 ]
 
 

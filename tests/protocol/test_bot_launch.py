@@ -33,7 +33,7 @@ def test_a_word_names_a_bot_and_says_how_it_is_made(word: str, name: str, bot: s
 
 @pytest.mark.parametrize("text", ["depth", "depth=", "=3", "depth=3,eval", "1,2"])
 def test_a_setting_without_key_or_value_is_refused_with_one_that_has_both(text: str) -> None:
-    with pytest.raises(UsageFault, match=r"x: '.+' is no setting: write KEY=VALUE, as in x=ga:KEY=VALUE"):
+    with pytest.raises(UsageFault, match=r"x: '.+' is not a setting: write KEY=VALUE, as in x=ga:KEY=VALUE"):
         parse_bot_settings(text, "x", "ga")
 
 

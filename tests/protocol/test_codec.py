@@ -79,7 +79,7 @@ def test_a_client_ignores_fields_and_types_it_does_not_know(encoding: Codec) -> 
 @BOTH
 @pytest.mark.parametrize("value", [1, [], {}, {"type": 3}])
 def test_a_server_message_without_a_type_is_malformed(encoding: Codec, value: Any) -> None:
-    with pytest.raises(MalformedMessage, match="a map with a string type"):
+    with pytest.raises(MalformedMessage, match="a map with a string as type"):
         encoding.decode_server(frame(encoding, value))
 
 

@@ -73,11 +73,11 @@ from protocol.names import NAME_DESCRIPTION
         ({"type": "x" * 500}, "there is no type 'xxx"),
         ({"type": 5}, "there is no type 5"),
         ({"type": []}, "there is no type []"),
-        ({"match": "m"}, "the message has no type: one of hello, seek"),
+        ({"match": "m"}, "the message has no type: it must be one of hello, seek"),
         ({}, "the message has no type"),
-        ([], "a message is a map, not list"),
-        (1, "a message is a map, not int"),
-        (None, "a message is a map, not NoneType"),
+        ([], "a message must be a map, not list"),
+        (1, "a message must be a map, not int"),
+        (None, "a message must be a map, not NoneType"),
     ],
 )
 def test_a_message_that_is_wrong_is_refused_by_the_name_of_its_field(encoding: Codec, value: Any, said: str) -> None:
@@ -156,12 +156,12 @@ def test_a_number_beyond_64_bits_is_refused() -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "a value of type bytes: no bin or ext"),
+        (b"", "a value of type bytes: bin and ext are not allowed"),
         (b"bytes", "5 exceeds max_bin_len(0)"),
-        (msgpack.ExtType(1, b""), "a value of type ExtType: no bin or ext"),
+        (msgpack.ExtType(1, b""), "a value of type ExtType: bin and ext are not allowed"),
         (msgpack.Timestamp(1), "exceeds max_ext_len(0)"),
         ({1: 2}, "int is not allowed for map key"),
-        ({b"": 1}, "a map key that is no string: b''"),
+        ({b"": 1}, "a map key that is not a string: b''"),
         ({b"k": 1}, "1 exceeds max_bin_len(0)"),
     ],
 )
@@ -226,7 +226,7 @@ def test_a_line_break_after_a_name_is_refused(encoding: Codec, value: Any, said:
 @BOTH
 def test_a_token_is_not_shown_where_it_is_wrong(encoding: Codec) -> None:
     assert (
-        complaint(encoding, {"type": "hello", "token": ["secret"]}) == "hello: token is no text: 16 to 128 characters"
+        complaint(encoding, {"type": "hello", "token": ["secret"]}) == "hello: token is not text: 16 to 128 characters"
     )
 
 

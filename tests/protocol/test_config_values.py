@@ -44,5 +44,5 @@ def test_a_value_is_json_or_a_list_or_a_word(text: str, value: Any) -> None:
     ],
 )
 def test_what_begins_as_json_and_is_none_is_refused_with_the_place(text: str, why: str) -> None:
-    with pytest.raises(UsageFault, match=re.escape(f"begins as JSON does, and is none: {why}")):
+    with pytest.raises(UsageFault, match=re.escape(f"looks like JSON but is invalid: {why}")):
         parse_value(text)

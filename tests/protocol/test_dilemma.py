@@ -107,28 +107,37 @@ def test_chances_travel_as_the_shortest_decimals() -> None:
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        ({"payoffs": 5}, "payoffs is 5: it is a list of 2 to 5 rows, one for each choice of seat 0"),
-        ({"payoffs": [[1, 2], [3, 4]]}, r"payoffs\[0\]\[0\] is 1: it is two payoffs, like \[3, 3\]"),
-        ({"payoffs": [[[0, 0]] * 2, [[0, 0]] * 3]}, r"payoffs\[1\] has 3 pairs, payoffs\[0\] 2: it is as long"),
-        ({"payoffs": [[[0, 0]] * 6] * 2}, r"payoffs\[0\] is .*: it is a list of 2 to 5 pairs"),
-        ({"payoffs": [[[0, float("nan")], [0, 0]]] * 2}, r"payoffs\[0\]\[0\]\[1\] is nan: it is an integer from -1"),
-        ({"payoffs": [[[0, float("inf")], [0, 0]]] * 2}, r"payoffs\[0\]\[0\]\[1\] is inf: it is an integer from -1"),
-        ({"payoffs": [[[0, 10**12], [0, 0]]] * 2}, r"payoffs\[0\]\[0\]\[1\] is 10{12}: it is an integer from -1"),
-        ({"noise": 0.6}, "noise is 0.6: it is a chance from 0 to 0.5 with up to four decimals, like 0.05"),
-        ({"noise": 10**5000}, "noise is something too long to show: it is a chance from 0 to 0.5"),
+        ({"payoffs": 5}, "payoffs is 5: it must be a list of 2 to 5 rows, one for each choice of seat 0"),
+        ({"payoffs": [[1, 2], [3, 4]]}, r"payoffs\[0\]\[0\] is 1: it must be two payoffs, like \[3, 3\]"),
+        (
+            {"payoffs": [[[0, 0]] * 2, [[0, 0]] * 3]},
+            r"payoffs\[1\] has 3 pairs, but payoffs\[0\] has 2: all rows must have the same length",
+        ),
+        ({"payoffs": [[[0, 0]] * 6] * 2}, r"payoffs\[0\] is .*: it must be a list of 2 to 5 pairs"),
+        (
+            {"payoffs": [[[0, float("nan")], [0, 0]]] * 2},
+            r"payoffs\[0\]\[0\]\[1\] is nan: it must be an integer from -1",
+        ),
+        (
+            {"payoffs": [[[0, float("inf")], [0, 0]]] * 2},
+            r"payoffs\[0\]\[0\]\[1\] is inf: it must be an integer from -1",
+        ),
+        ({"payoffs": [[[0, 10**12], [0, 0]]] * 2}, r"payoffs\[0\]\[0\]\[1\] is 10{12}: it must be an integer from -1"),
+        ({"noise": 0.6}, "noise is 0.6: it must be a chance from 0 to 0.5 with up to four decimals, like 0.05"),
+        ({"noise": 10**5000}, "noise is something too long to show: it must be a chance from 0 to 0.5"),
         ({"noise": "9" * 5000}, "noise is '9999"),
-        ({"noise": "a lot"}, "noise is 'a lot': it is a chance from 0 to 0.5"),
-        ({"noise": 0.00001}, "noise is 1e-05: it is a chance from 0 to 0.5 with up to four decimals"),
-        ({"noise": float("nan")}, "noise is nan: it is a chance"),
-        ({"noise": "1e999999"}, "noise is '1e999999': it is a chance"),
-        ({"noise": "1e-9999999"}, "noise is '1e-9999999': it is a chance"),
-        ({"noise": "0.05" + "0" * 30 + "1"}, "noise is '0.05.*: it is a chance"),
-        ({"go_on": 1}, "go_on is 1: it is a chance from 0 to 0.9999"),
-        ({"rounds": 10_001}, "rounds is 10001: it is an integer from 1 to 10000"),
-        ({"choices": ["ab", "cd"]}, r"choices\[0\] is 'ab': it is 2 different names"),
-        ({"choices": [["a", "A"], ["a", "b"]]}, r"choices\[0\] is \['a', 'A'\]: it is 2 different names"),
+        ({"noise": "a lot"}, "noise is 'a lot': it must be a chance from 0 to 0.5"),
+        ({"noise": 0.00001}, "noise is 1e-05: it must be a chance from 0 to 0.5 with up to four decimals"),
+        ({"noise": float("nan")}, "noise is nan: it must be a chance"),
+        ({"noise": "1e999999"}, "noise is '1e999999': it must be a chance"),
+        ({"noise": "1e-9999999"}, "noise is '1e-9999999': it must be a chance"),
+        ({"noise": "0.05" + "0" * 30 + "1"}, "noise is '0.05.*: it must be a chance"),
+        ({"go_on": 1}, "go_on is 1: it must be a chance from 0 to 0.9999"),
+        ({"rounds": 10_001}, "rounds is 10001: it must be an integer from 1 to 10000"),
+        ({"choices": ["ab", "cd"]}, r"choices\[0\] is 'ab': it must be 2 different names"),
+        ({"choices": [["a", "A"], ["a", "b"]]}, r"choices\[0\] is \['a', 'A'\]: it must be 2 different names"),
         ({"choices": [["a", "b"], ["0", "b"]]}, r"choices\[1\] is \['0', 'b'\]: .* none of them a number"),
-        ({"choices": [["a", "b"]]}, "choices is .*: it is two lists of names, one for each seat"),
+        ({"choices": [["a", "b"]]}, "choices is .*: it must be two lists of names, one for each seat"),
     ],
 )
 def test_a_config_that_is_none_is_answered_with_what_it_may_be(config: dict[str, Any], said: str) -> None:
@@ -140,7 +149,7 @@ def test_a_config_that_is_none_is_answered_with_what_it_may_be(config: dict[str,
 def test_a_choice_is_read_by_its_number_its_name_or_the_beginning_of_it() -> None:
     game = Dilemma({"choices": [["go", "goat"]] * 2})
     assert [game.parse_move(text) for text in ("0", "1", "go", "GOAT", "goa")] == [0, 1, 0, 1, 1]
-    with pytest.raises(MalformedMove, match=r"'g' is no move here: one of go, goat$"):
+    with pytest.raises(MalformedMove, match=r"'g' is not a move here: one of go, goat$"):
         game.parse_move("g")
     with pytest.raises(MalformedMove, match=r"one of go, stop, Left$"):
         Dilemma({"choices": [["go", "stop"], ["Left", "go"]]}).parse_move("right")

@@ -83,7 +83,7 @@ def test_a_malformed_split_is_refused_with_its_form(wire: Any) -> None:
     [
         ([], "a list of 1 to 16 integers"),
         ([7] * 17, "a list of 1 to 16 integers"),
-        ([0], r"heaps\[0\] is 0: it is an integer from 1 to 200"),
+        ([0], r"heaps\[0\] is 0: it must be an integer from 1 to 200"),
         ([7, 201], r"heaps\[1\] is 201"),
         (None, "heaps is None"),
     ],

@@ -110,18 +110,18 @@ def test_a_malformed_move_is_refused_with_its_form(wire: Any, said: str) -> None
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        ({"heaps": []}, "heaps is .*: it is a list of 1 to 64 integers"),
+        ({"heaps": []}, "heaps is .*: it must be a list of 1 to 64 integers"),
         ({"heaps": [1] * 65}, "a list of 1 to 64 integers"),
-        ({"heaps": "3,5,7"}, "heaps is '3,5,7': it is a list"),
-        ({"heaps": {"0": 3}}, "it is a list"),
-        ({"heaps": [3, -1]}, r"heaps\[1\] is -1: it is an integer from 0 to 1000"),
+        ({"heaps": "3,5,7"}, "heaps is '3,5,7': it must be a list"),
+        ({"heaps": {"0": 3}}, "it must be a list"),
+        ({"heaps": [3, -1]}, r"heaps\[1\] is -1: it must be an integer from 0 to 1000"),
         ({"heaps": [1001]}, r"heaps\[0\] is 1001"),
         ({"heaps": [2.0]}, r"heaps\[0\] is 2.0"),
         ({"heaps": [True]}, r"heaps\[0\] is True"),
-        ({"heaps": [1000, 1000, 1]}, "heaps hold 2001: at most 2000 in all"),
-        ({"take": []}, "take is .*: it is a list of 1 to 16 integers"),
+        ({"heaps": [1000, 1000, 1]}, "heaps hold 2001 counters: the maximum is 2000"),
+        ({"take": []}, "take is .*: it must be a list of 1 to 16 integers"),
         ({"take": list(range(1, 18))}, "a list of 1 to 16 integers"),
-        ({"take": [0]}, r"take\[0\] is 0: it is an integer from 1 to 1000"),
+        ({"take": [0]}, r"take\[0\] is 0: it must be an integer from 1 to 1000"),
         ({"misere": 1}, "misere is 1: one of false, true"),
         ({"misere": "yes"}, "misere is 'yes'"),
         ({"start": "random"}, "start is 'random': one of given, p-position"),
@@ -213,7 +213,7 @@ def test_a_deal_is_refused_only_where_no_lost_position_with_a_move_exists(
     if exists:
         assert Nim(config).config["start"] == "p-position"
     else:
-        with pytest.raises(BadConfig, match="no lost position with a move left has heaps within"):
+        with pytest.raises(BadConfig, match="no lost position with a move left fits in the heaps"):
             Nim(config)
 
 
@@ -256,7 +256,7 @@ def test_where_lost_positions_are_too_rare_to_draw_the_least_is_dealt(
 )
 def test_a_deal_that_would_take_long_may_not_be_asked_for_but_is_dealt_again(config: dict[str, Any]) -> None:
     game = Nim({**config, "start": "p-position"})
-    with pytest.raises(BadConfig, match=r"^nim: lost positions with heaps within .* are too rare to be dealt: smaller"):
+    with pytest.raises(BadConfig, match=r"^nim: lost positions in the heaps .* are too rare to be dealt: use smaller"):
         game.check_cost()
     Nim(config).check_cost()
     assert game._is_valid_deal(game.initial(Dice(KEY, 0))[0].heaps)

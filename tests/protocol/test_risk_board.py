@@ -169,43 +169,46 @@ def test_a_territory_or_continent_may_be_named_or_numbered() -> None:
     [
         (
             sound(borders=[["West", "North"]]),
-            r"borders\[0\] names the territory 'North', which is not there: a name or 0 to 2",
+            r"borders\[0\] names the territory 'North', which does not exist: give a name or 0 to 2",
         ),
         (sound(borders=[["West", 3]]), r"borders\[0\] names the territory 3, which"),
         (sound(borders=[["West", True]]), r"borders\[0\] names the territory True, which"),
-        (sound(borders=[["West", "Mid"]]), "the map is in 2 parts: no way leads from West to East"),
+        (sound(borders=[["West", "Mid"]]), "the map has 2 separate parts: no path leads from West to East"),
         (sound(borders=[["Mid", "Mid"]]), r"borders\[0\] is a border of 'Mid' with itself"),
-        (sound(borders=[[0, 1], [1, 2], ["Mid", "West"]]), r"borders\[2\] is there already, as borders\[0\]"),
-        (sound(borders=[["West"]]), r"borders\[0\] is \['West'\]: a pair of territories"),
-        (sound(borders="West-Mid"), "borders is 'West-Mid': a list of pairs"),
-        (sound(borders=[[0, 1]] * 1001), "there are 1001 borders: 0 to 1000"),
+        (sound(borders=[[0, 1], [1, 2], ["Mid", "West"]]), r"borders\[2\] repeats borders\[0\]"),
+        (sound(borders=[["West"]]), r"borders\[0\] is \['West'\]: it must be a pair of territories"),
+        (sound(borders="West-Mid"), "borders is 'West-Mid': it must be a list of pairs"),
+        (sound(borders=[[0, 1]] * 1001), "there are 1001 borders: at most 1000"),
         (territory(2, name="West"), r"territories\[0\] and territories\[2\] are both called West"),
         (
             sound(continents=[{"name": "Land", "bonus": 1}] * 2),
             r"continents\[0\] and continents\[1\] are both called Land",
         ),
-        (territory(2, name=""), r"territories\[2\].name is '': 1 to 40 printable characters"),
-        (territory(2, name="x" * 41), r"territories\[2\].name is .*: 1 to 40 printable"),
-        (territory(2, name="a\x1bb"), r"territories\[2\].name is 'a\\x1bb': 1 to 40 printable"),
+        (territory(2, name=""), r"territories\[2\].name is '': it must have 1 to 40 printable characters"),
+        (territory(2, name="x" * 41), r"territories\[2\].name is .*: it must have 1 to 40 printable"),
+        (territory(2, name="a\x1bb"), r"territories\[2\].name is 'a\\x1bb': it must have 1 to 40 printable"),
         (territory(1, x=101), r"territories\[1\].x is 101: .* from 0 to 100"),
         (territory(1, y=-1), r"territories\[1\].y is -1: .* from 0 to 100"),
         (territory(1, y="5"), r"territories\[1\].y is '5': "),
         (territory(1, y=float("nan")), r"territories\[1\].y is nan: "),
         (territory(1, y=True), r"territories\[1\].y is True: "),
         (territory(1, y=0x10**4000), r"territories\[1\].y is something too long to show: "),
-        (territory(1, continent="Sea"), r"territories\[1\].continent names the continent 'Sea', which is not there"),
-        (territory(1, colour="red"), r"territories\[1\] has a key 'colour': it has name, continent, x, y"),
+        (territory(1, continent="Sea"), r"territories\[1\].continent names the continent 'Sea', which does not exist"),
+        (territory(1, colour="red"), r"territories\[1\] has a key 'colour': its keys are name, continent, x, y"),
         (
             sound(territories=[{"name": "West", "continent": 0, "x": 0, "z": 0}] * 3),
-            r"territories\[0\] has no y but a key 'z': it has name, continent, x, y",
+            r"territories\[0\] has no y but a key 'z': its keys are name, continent, x, y",
         ),
-        (sound(territories=[{"name": "West"}] * 3), r"territories\[0\] has no continent: it has name"),
-        (sound(territories="none"), "territories is 'none': a list of tables"),
-        (sound(territories=[1, 2]), r"territories is \[1, 2\]: a list of tables"),
+        (sound(territories=[{"name": "West"}] * 3), r"territories\[0\] has no continent: its keys are name"),
+        (sound(territories="none"), "territories is 'none': it must be a list of tables"),
+        (sound(territories=[1, 2]), r"territories is \[1, 2\]: it must be a list of tables"),
         (row(1), "there are 1 territories: 2 to 100"),
         (row(101), "there are 101 territories: 2 to 100"),
         (sound(continents=[]), "there are 0 continents: 1 to 100"),
-        (sound(continents=[{"name": "A", "bonus": -1}]), r"continents\[0\].bonus is -1: an integer from 0 to 100"),
+        (
+            sound(continents=[{"name": "A", "bonus": -1}]),
+            r"continents\[0\].bonus is -1: it must be an integer from 0 to 100",
+        ),
         (
             sound(continents=[{"name": "Land", "bonus": 1}, {"name": "Sea", "bonus": 1}]),
             "the continent Sea has no terr",
@@ -214,14 +217,17 @@ def test_a_territory_or_continent_may_be_named_or_numbered() -> None:
             sound(continents=[{"name": "Land", "bonus": 60}, {"name": "Sea", "bonus": 41}]),
             "the bonuses add up to 101: at most 100",
         ),
-        (sound(name=7), "map.name is 7: 1 to 40 printable characters"),
-        ({key: value for key, value in sound().items() if key != "name"}, "map has no name: it has name, territories"),
-        (sound(scale=2), "map has a key 'scale': it has name, territories, continents, borders"),
+        (sound(name=7), "map.name is 7: it must have 1 to 40 printable characters"),
+        (
+            {key: value for key, value in sound().items() if key != "name"},
+            "map has no name: its keys are name, territories",
+        ),
+        (sound(scale=2), "map has a key 'scale': its keys are name, territories, continents, borders"),
         ("atlantis", "there is no map 'atlantis': one of south-america, .*, or a file: map=@my.toml"),
         ("x" * 99, "there is no map 'x.*: one of south-america, .*, or a file: map=@my.toml"),
-        ("my.toml", "there is no map 'my.toml': a file is given as map=@my.toml"),
-        (5, "map is 5: it is a name or a table"),
-        ([sound()], r"map is \[.*: it is a name or a table"),
+        ("my.toml", "there is no map 'my.toml': to use a file, write map=@my.toml"),
+        (5, "map is 5: it must be a name or a table"),
+        ([sound()], r"map is \[.*: it must be a name or a table"),
     ],
 )
 def test_a_bad_map_is_refused_in_one_line_that_says_where(value: Any, complaint: str) -> None:
@@ -283,7 +289,9 @@ def test_an_argument_that_is_no_map_is_answered_with_what_would_be_one(
         read_map("nowhere.toml")
     Path("bad").mkdir()
     Path("bad/my.toml").write_text('name = "mine"\n')
-    with pytest.raises(BadConfig, match=r"^map: in 'bad/my.toml': map has no territories: it has name, territories"):
+    with pytest.raises(
+        BadConfig, match=r"^map: in 'bad/my.toml': map has no territories: its keys are name, territories"
+    ):
         read_map("bad/my.toml")
 
 

@@ -167,6 +167,6 @@ def test_how_many_units_may_come_into_a_campaign_is_as_the_document_says() -> No
     ):
         load_game("risk-campaign", {**config, "max_rounds": least}).check_cost()
         many = {**config, "max_rounds": least + 1}
-        with pytest.raises(BadConfig, match=r"units could come into the game, .* at most 10,500, so fewer max_rounds"):
+        with pytest.raises(BadConfig, match=r"units could come into the game, .* at most 10,500. Use fewer max_rounds"):
             load_game("risk-campaign", many).check_cost()
         load_game("risk-campaign", {**many, "battle": "deterministic"}).check_cost()

@@ -36,9 +36,9 @@ def test_a_move_is_read_by_names_or_numbers_in_either_case(game: str, text: str,
     ("game", "text", "says"),
     [
         ("nim", "two of them", "'two of them'"),
-        ("risk-duel", "take Peru", "'take Peru' is no move here: it is written like "),
-        ("risk-campaign", "a1 > b2 1 c3 1", "'a1 > b2 1 c3 1' attacks 2 territories: it is one, as in draft a1 3"),
-        ("risk-campaign", "stop", "'stop' is no move here: it is written like draft a1 3"),
+        ("risk-duel", "take Peru", "'take Peru' is not a move here: write it like "),
+        ("risk-campaign", "a1 > b2 1 c3 1", "'a1 > b2 1 c3 1' attacks 2 territories: attack one, as in draft a1 3"),
+        ("risk-campaign", "stop", "'stop' is not a move here: write it like draft a1 3"),
     ],
 )
 def test_what_is_no_move_is_told_how_one_is_written(game: str, text: str, says: str) -> None:

@@ -104,9 +104,9 @@ ROUNDS: list[tuple[Callable[[Rows], None], str]] = [
     (flip_the_coin_of_noise, "m-1: ply 3: result should be "),
     (alter_payoffs, "m-1: ply 4: result should be "),
     (add_a_departure, "m-1: ply 1: out should be None, the record says resigned"),
-    (forget_a_sealed_move, "m-1: ply 1: a round in which seat 1 had yet to move"),
-    (repeat_a_sealed_move, "m-1: ply 1: seat 1 moves again in a round in which it has moved"),
-    (seal_after_the_round, "m-1: ply 1: a round in which seat 0 had yet to move"),
+    (forget_a_sealed_move, "m-1: ply 1: the round is incomplete: seat 1 has not moved"),
+    (repeat_a_sealed_move, "m-1: ply 1: seat 1 moves twice in one round"),
+    (seal_after_the_round, "m-1: ply 1: the round is incomplete: seat 0 has not moved"),
 ]
 
 

@@ -340,9 +340,9 @@ def test_a_move_that_answers_no_turn_is_refused_in_a_line() -> None:
     assert refused(table, 0, 0) == early
     table.begin()
     table.send(MoveReceived(0, 0, {"choose": 1}))
-    second = "you have moved at ply 0, and that stands: the others are still to move"
+    second = "you have already moved at ply 0: the others still have to move"
     assert refused(table, 0, 0) == ("not_your_turn", second)
-    assert refused(table, 1, 1) == ("stale_ply", "ply 1 is not asked yet: the match is at ply 0")
+    assert refused(table, 1, 1) == ("stale_ply", "ply 1 has not been reached: the match is at ply 0")
     cards = Table("kuhn", {"hands": 2})
     cards.open()
     assert refused(cards, 0, 1) == early

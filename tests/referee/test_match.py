@@ -386,7 +386,7 @@ def test_a_bad_info_gets_an_error_and_the_move_stands() -> None:
     assert isinstance(error, Error)
     assert error.code == "bad_message"
     assert "note" in error.message
-    assert "the move at ply 0 stands" in error.message
+    assert "the move at ply 0 counts" in error.message
     assert table.ply == 1
     assert table.lines[-1].info is None
 

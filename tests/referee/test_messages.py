@@ -118,7 +118,7 @@ def test_while_others_play_on_each_seat_that_left_has_a_reason_of_its_own() -> N
     [
         (MoveReceived(1, 1, A_MOVE), "not_your_turn", "seat 0 is to move at ply 1"),
         (MoveReceived(1, 0, A_MOVE), "stale_ply", "ply 0 has passed: the match is at ply 1"),
-        (MoveReceived(0, 5, A_MOVE), "stale_ply", "ply 5 is not asked yet: the match is at ply 1"),
+        (MoveReceived(0, 5, A_MOVE), "stale_ply", "ply 5 has not been reached: the match is at ply 1"),
     ],
 )
 def test_a_move_that_answers_no_turn_is_told_where_the_match_is(event: MoveReceived, code: str, message: str) -> None:
@@ -154,7 +154,7 @@ def test_a_bad_info_is_told_with_its_match() -> None:
     error = table.last(0)
     assert isinstance(error, Error)
     assert (error.code, error.ref, error.fatal) == ("bad_message", "m-1", False)
-    assert error.message.endswith("; the move at ply 0 stands")
+    assert error.message.endswith("; the move at ply 0 counts")
 
 
 def test_the_last_events_that_fit_are_told_to_the_byte(monkeypatch: pytest.MonkeyPatch) -> None:

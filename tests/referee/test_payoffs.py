@@ -158,7 +158,7 @@ def test_a_footer_with_a_payoff_too_few_is_refused_in_reading() -> None:
     table = dilemma((0, 0), (0, 1), (1, 1))
     footer = table.record().footer
     table.match.footer = lambda *_: replace(footer, payoffs=[3.0])  # type: ignore[method-assign]
-    with pytest.raises(BadRecord, match="the footer has 1 payoffs, the header 2 seats"):
+    with pytest.raises(BadRecord, match="the footer has 1 payoffs, but the header has 2 seats"):
         record_reader.read_record(table.packed(), "m-1")
 
 

@@ -42,8 +42,8 @@ def test_what_bots_say_is_kept_as_long_as_there_is_room(monkeypatch: pytest.Monk
     kept = [line.info is not None for line in table.lines[-3:]]
     assert kept == [True, True, False]
     error = next(message for message in table.told[0] if isinstance(message, Error))
-    said = f"info: {2 * SIZE} bytes are kept of this match, of {2 * SIZE} at most; the move at ply 2 stands"
-    assert (error.code, error.message, error.ref) == ("bad_message", said, "m-1")
+    fault = f"info: the record keeps at most {2 * SIZE} bytes of info of a match, and has {2 * SIZE}"
+    assert (error.code, error.message, error.ref) == ("bad_message", f"{fault}; the move at ply 2 counts", "m-1")
     ended(table.finish_at_random())
 
 

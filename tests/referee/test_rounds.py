@@ -60,7 +60,7 @@ def test_a_move_that_was_made_stands() -> None:
     choose(table, 0, COOPERATE)
     assert choose(table, 0, COOPERATE) == []
     (rejected,) = [effect.message for effect in choose(table, 0, DEFECT)]
-    assert rejected.message == "you have moved at ply 0, and that stands: the others are still to move"
+    assert rejected.message == "you have already moved at ply 0: the others still have to move"
 
 
 def test_who_has_moved_does_not_show_in_anybodys_clock() -> None:

@@ -101,12 +101,12 @@ async def test_a_list_lets_bots_in_and_their_tokens_are_shown_once(server: Admin
     ("listed", "says"),
     [
         ("", "write a name on each line"),
-        ("name,group\nnora,1\nx y,2\nnora,3\n", "the list, line 3: 'x y' is no name for a bot"),
+        ("name,group\nnora,1\nx y,2\nnora,3\n", "the list, line 3: 'x y' is not a name for a bot"),
         ("name,group\nnora,1\nNORA,3\n", "the list, line 3: NORA is there twice, first in line 2"),
-        ("nora\n\nanyone!\n", "the list, line 3: 'anyone!' is no name for a bot"),
+        ("nora\n\nanyone!\n", "the list, line 3: 'anyone!' is not a name for a bot"),
         ("name,token\nnora,x\n", "there is a column token already, and tokens are made here"),
         ("bot,group\nnora,x\n", "there is no column name"),
-        (f"nora\n{SCRIPT}\n", "<script>alert(1)</script>' is no name for a bot"),
+        (f"nora\n{SCRIPT}\n", "<script>alert(1)</script>' is not a name for a bot"),
     ],
 )
 async def test_what_is_wrong_in_a_list_is_said_and_nobody_is_added(server: AdminServer, listed: str, says: str) -> None:
@@ -305,5 +305,5 @@ async def test_the_form_refuses_a_display_name_that_a_bot_has_and_tells_of_two_n
     for listed in ("Ana Ñ.", "name,display\neva,ana ñ.\n"):
         refused = await operator.post("/admin/add", [("names", listed)])
         assert refused.status == 400
-        assert "another one needs another display name, like" in html.unescape(refused.text)
+        assert "for another person, choose another display name, like" in html.unescape(refused.text)
     assert "eva" not in await server.bots()

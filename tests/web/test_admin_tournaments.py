@@ -111,7 +111,7 @@ async def test_who_is_not_there_forfeits_and_says_so(server: AdminServer) -> Non
         (asked(*HOUSE, rounds="x"), "Rounds is 'x': it is a whole number"),
         (asked(*HOUSE, rounds=100_000, paired="yes"), "That makes 600,000 matches: at most 20,000"),
         (asked(*HOUSE, format="cup"), "Format is 'cup': "),
-        (asked(*HOUSE, clock="soon"), "Clock is 'soon': it is seconds and increment"),
+        (asked(*HOUSE, clock="soon"), "Clock is 'soon': it must be seconds and increment"),
         (asked(*HOUSE, wait=0), "Wait is 0: it is 1 to 3600 seconds"),
         (asked(*HOUSE, pool="chess/blitz"), "there is no game"),
         (asked(*HOUSE, pool="nim/none"), "none"),

@@ -160,9 +160,11 @@ def make_batch(rules: Game[Any, Any], count: int, luck: str | None) -> Batch[Any
     Raises `UsageFault` if batches do not support the game or the value function.
     """
     if rules.name not in _REGISTRY:
-        raise UsageFault(f"{rules.name} is not played in batches: {', '.join(_REGISTRY)} are")
+        raise UsageFault(f"{rules.name} can't be played in batches; {', '.join(_REGISTRY)} are")
     found: type[Batch[Any]] = resolve_name(_REGISTRY[rules.name])
     offered = [name for name in value_names(rules) if name in found.luck_value_functions]
     if luck is not None and luck not in offered:
-        raise UsageFault(f"{rules.name} in batches has no value {short_repr(luck)}: it has {', '.join(offered)}")
+        raise UsageFault(
+            f"{rules.name} in batches has no value function {short_repr(luck)}: it has {', '.join(offered)}"
+        )
     return found(rules, count, offered[0] if luck is None else luck)

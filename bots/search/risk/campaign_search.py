@@ -800,7 +800,7 @@ class CampaignSearch:
             return Draft(tuple((at, int(count)) for at, count in enumerate(counts) if count))
         if drafting == "random":
             if below is None:
-                raise ValueError("a random draft needs below, which it is drawn with")
+                raise ValueError("a random draft needs `below` to draw it")
             return rules.sample_move(position, below)
         if drafting == "front":
             pressure = territories_by_pressure(rules.map.neighbours, position.owner, position.troops, position.seat)

@@ -26,7 +26,7 @@ _MAX_WEIGHTS = {
     len(default_weights("risk-campaign", "outlook")): 10.0,
 }
 """The highest weight by number of weights. Those of `outlook` are exponents."""
-_WEIGHTS_FORM = "four numbers from 0 up, or six from 0 to 10 of outlook, like 1,1,1,1, one above 0"
+_WEIGHTS_FORM = "four numbers of 0 or more (or six from 0 to 10 for outlook), not all 0, like 1,1,1,1"
 
 
 def read_weights(
@@ -48,7 +48,7 @@ def read_weights(
         weights = _load_weights(bot, text[1:]) if text.startswith("@") else _parse_weights(bot, text)
         found = {game: weights if len(weights) == len(usual[game]) else None for game in usual}
     if strict and None in found.values():
-        raise UsageFault(f"{bot}: these are no weights of {evaluation}")
+        raise UsageFault(f"{bot}: these are not weights of {evaluation}")
     return {game: found[game] or usual[game] for game in usual}
 
 
@@ -59,7 +59,7 @@ def _parse_weights(bot: str, text: str) -> tuple[float, ...]:
         weights = []
     if not are_weights(weights):
         other = f"or @FILE, a tuning; or one of {', '.join(WEIGHT_SET_NAMES)}"
-        raise UsageFault(f"{bot}: weights is {text[:40]!r}: {_WEIGHTS_FORM}; {other}")
+        raise UsageFault(f"{bot}: weights is {text[:40]!r}: give {_WEIGHTS_FORM}; {other}")
     return tuple(weights)
 
 
@@ -83,11 +83,11 @@ def _load_weights(bot: str, name: str) -> tuple[float, ...]:
     where = f"{bot}: in {held.file if isinstance(held, FileTable) else repr(name)}"
     if not isinstance(held, FileTable) or "weights" not in held:
         unfinished = isinstance(held, FileTable) and "running" in held
-        what = "the tuning has no finished generation yet" if unfinished else "it is a file of arena-bot tune"
+        what = "the tuning has no finished generation yet" if unfinished else "the file must be one of arena-bot tune"
         raise UsageFault(f"{where}: there is no key weights: {what}")
     weights = _read_numbers(held["weights"])
     if not are_weights(weights):
-        raise UsageFault(f"{where}: weights is not {_WEIGHTS_FORM.replace('1,1,1,1', '[1, 1, 1, 1]')}")
+        raise UsageFault(f"{where}: weights must be {_WEIGHTS_FORM.replace('1,1,1,1', '[1, 1, 1, 1]')}")
     return tuple(weights)
 
 

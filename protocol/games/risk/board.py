@@ -96,7 +96,7 @@ def check_connected(board: Board, where: str) -> None:
     parts = _connected_components(board)
     if len(parts) > 1:
         one, other = (board.territories[min(part)].name for part in parts[:2])
-        raise BadConfig(f"{where}: the map is in {len(parts)} parts: no way leads from {one} to {other}")
+        raise BadConfig(f"{where}: the map has {len(parts)} separate parts: no path leads from {one} to {other}")
 
 
 def _connected_components(board: Board) -> list[set[int]]:
@@ -152,20 +152,20 @@ class _MapParser:
 
     def _borders(self, value: Any, find: Callable[[Any, str], int]) -> tuple[tuple[int, int], ...]:
         if not isinstance(value, (list, tuple)):
-            self._bad(f"borders is {short_repr(value)}: a list of pairs of territories")
+            self._bad(f"borders is {short_repr(value)}: it must be a list of pairs of territories")
         seen: dict[tuple[int, int], int] = {}
         if len(value) > MAX_BORDERS:
-            self._bad(f"there are {len(value)} borders: 0 to {MAX_BORDERS}")
+            self._bad(f"there are {len(value)} borders: at most {MAX_BORDERS}")
         for i, pair in enumerate(value):
             where = f"borders[{i}]"
             if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-                self._bad(f"{where} is {short_repr(pair)}: a pair of territories")
+                self._bad(f"{where} is {short_repr(pair)}: it must be a pair of territories")
             a, b = find(pair[0], where), find(pair[1], where)
             if a == b:
                 self._bad(f"{where} is a border of {short_repr(pair[0])} with itself")
             border = (a, b) if a < b else (b, a)
             if border in seen:
-                self._bad(f"{where} is there already, as borders[{seen[border]}]: each border is listed once")
+                self._bad(f"{where} repeats borders[{seen[border]}]: list each border once")
             seen[border] = i
         return tuple(sorted(seen))
 
@@ -183,13 +183,13 @@ class _MapParser:
             if isinstance(value, str) and value in index:
                 return index[value]
             right = f"a name or 0 to {len(names) - 1}"
-            return self._bad(f"{where} names the {what} {short_repr(value)}, which is not there: {right}")
+            return self._bad(f"{where} names the {what} {short_repr(value)}, which does not exist: give {right}")
 
         return find
 
     def _rows(self, value: Any, where: str, fewest: int, most: int) -> Sequence[Mapping[str, Any]]:
         if not isinstance(value, (list, tuple)) or not all(isinstance(row, Mapping) for row in value):
-            self._bad(f"{where} is {short_repr(value)}: a list of tables")
+            self._bad(f"{where} is {short_repr(value)}: it must be a list of tables")
         if not fewest <= len(value) <= most:
             self._bad(f"there are {len(value)} {where}: {fewest} to {most}")
         return value
@@ -198,16 +198,16 @@ class _MapParser:
         missing = [f"no {key}" for key in keys if key not in value]
         unknown = [f"a key {short_repr(key)}" for key in value if key not in keys]
         if missing or unknown:
-            self._bad(f"{where} has {' but '.join(missing[:1] + unknown[:1])}: it has {', '.join(keys)}")
+            self._bad(f"{where} has {' but '.join(missing[:1] + unknown[:1])}: its keys are {', '.join(keys)}")
 
     def _name(self, value: Any, where: str) -> str:
         if not isinstance(value, str) or not 1 <= len(value) <= MAX_NAME_CHARS or not value.isprintable():
-            self._bad(f"{where} is {short_repr(value)}: 1 to {MAX_NAME_CHARS} printable characters")
+            self._bad(f"{where} is {short_repr(value)}: it must have 1 to {MAX_NAME_CHARS} printable characters")
         return value
 
     def _integer(self, value: Any, where: str, most: int) -> int:
         if type(value) is not int or not 0 <= value <= most:
-            self._bad(f"{where} is {short_repr(value)}: an integer from 0 to {most}")
+            self._bad(f"{where} is {short_repr(value)}: it must be an integer from 0 to {most}")
         return value
 
     def _bad(self, what: str) -> NoReturn:

@@ -53,7 +53,7 @@ class Campaign(Game[Position, Move]):
 
     name = "risk-campaign"
     title = "Risk: the campaign"
-    about = "Two to six draft and attack until one is left, with dice."
+    about = "Two to six players draft and attack until one is left, with dice."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "grid-fair": {"turn_order": "snake", "first_draft": 16},
         "grid": {},
@@ -81,7 +81,7 @@ class Campaign(Game[Position, Move]):
         self.map = maps.find_map(given["map"], self.name)
         self.seats = parse_integer(self.name, "players", given["players"], 2, MAX_PLAYERS)
         if self.seats > len(self.map):
-            raise BadConfig(f"{self.name}: players is {self.seats}: the map has {len(self.map)} territories")
+            raise BadConfig(f"{self.name}: players is {self.seats}, but the map has only {len(self.map)} territories")
         self.draft = parse_choice(self.name, "draft", given["draft"], ("territories", "classic"))
         self.battle = parse_choice(self.name, "battle", given["battle"], ("dice", "deterministic"))
         self.max_attacks = parse_integer(self.name, "max_attacks", given["max_attacks"], 1, 20)
@@ -114,7 +114,7 @@ class Campaign(Game[Position, Move]):
         if self.battle == "dice" and units > MAX_UNITS:
             raise BadConfig(
                 f"{self.name}: {units:,} units could come into the game, and a battle of all takes too long: at most "
-                f"{MAX_UNITS:,}, so fewer max_rounds or initial_units, or a smaller map, or battle is deterministic"
+                f"{MAX_UNITS:,}. Use fewer max_rounds or initial_units, a smaller map, or battle=deterministic"
             )
 
     def initial(self, dice: Dice) -> tuple[Position, Event | None]:
@@ -355,7 +355,7 @@ def _parse_deal(value: Any) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str) or not re.fullmatch("[0-9a-fA-F]{32}", value):
-        raise BadConfig(f"{Campaign.name}: deal is {short_repr(value)}: it is null or 32 hex digits")
+        raise BadConfig(f"{Campaign.name}: deal is {short_repr(value)}: it must be null or 32 hex digits")
     return value.lower()
 
 

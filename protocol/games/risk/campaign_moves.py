@@ -87,14 +87,14 @@ def parse(text: str, board: Board) -> Move:
         target = parse_counts(board, rest)
         if len(target) != 1:
             raise MalformedMove(
-                f"{short_repr(text)} attacks {len(target)} territories: it is one, as in {MOVE_EXAMPLES}"
+                f"{short_repr(text)} attacks {len(target)} territories: attack one, as in {MOVE_EXAMPLES}"
             )
         return Attack(target[0][0], parse_territory(board, source), target[0][1])
     do, _, rest = text.strip().partition(" ")
     if do.lower() == "draft" and rest:
         return Draft(parse_counts(board, rest))
     if text.strip().lower() != "end":
-        raise MalformedMove(f"{short_repr(text)} is no move here: it is written like {MOVE_EXAMPLES}")
+        raise MalformedMove(f"{short_repr(text)} is not a move here: write it like {MOVE_EXAMPLES}")
     return EndTurn()
 
 

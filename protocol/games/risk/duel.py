@@ -62,7 +62,7 @@ class Duel(Game[Position, Action]):
 
     name = "risk-duel"
     title = "Risk: the duel"
-    about = "Two fight for one continent, an action a turn, with dice."
+    about = "Two players fight for one continent, one action per turn, with dice."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "south-america": {},
         "africa": {"map": "africa"},
@@ -259,7 +259,7 @@ class Duel(Game[Position, Action]):
             return Action("attack", place(self.map, to), place(self.map, source))
         do, _, where = text.strip().partition(" ")
         if do.lower() not in ("invade", "reinforce"):
-            raise MalformedMove(f"{short_repr(text)} is no move here: it is written like {self.move_syntax}")
+            raise MalformedMove(f"{short_repr(text)} is not a move here: write it like {self.move_syntax}")
         return Action(do.lower(), place(self.map, where))
 
     def describe_changes(self, before: Position, after: Position) -> str:

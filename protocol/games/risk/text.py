@@ -224,9 +224,9 @@ def parse_territory(board: Board, text: str) -> int:
             f"{short_repr(text)} may be {list_first((board.label(at) for at in found), 4)}: write more of the name"
         )
     near = get_close_matches(wanted, names, 3, 0.5)
-    like = f": maybe {list_first(board.label(names.index(name)) for name in near)}" if near else ""
+    like = f": did you mean {list_first(board.label(names.index(name)) for name in near)}? Write" if near else ": write"
     raise MalformedMove(
-        f"there is no territory {short_repr(text)}{like}; a name, or a number from 0 to {len(board) - 1}"
+        f"there is no territory {short_repr(text)}{like} a name, or a number from 0 to {len(board) - 1}"
     )
 
 
@@ -238,11 +238,11 @@ def parse_counts(board: Board, text: str) -> tuple[tuple[int, int], ...]:
         one = re.match(r"(.+?)(?:\s*\+\s*|\s+)(\d+)(?:\s+|$)", left)
         if one is None:
             raise MalformedMove(
-                f"{short_repr(left)} lacks a number: a territory and how many units, and so on, as in a1 3 b2 1"
+                f"{short_repr(left)} lacks a number: write territories with their numbers of units, as in a1 3 b2 1"
             )
         at, units = parse_territory(board, one[1]), parse_whole_number(one[2])
         if units is None:
-            raise MalformedMove(f"{short_repr(one[2])} is no number of units: at most {MAX_MOVE_DIGITS} digits")
+            raise MalformedMove(f"{short_repr(one[2])} is not a number of units: at most {MAX_MOVE_DIGITS} digits")
         found[at] = found.get(at, 0) + units
         left = left[one.end() :]
     return tuple(sorted(found.items()))

@@ -32,13 +32,13 @@ def find_map(value: Any, game: str = "map") -> Board:
     """
     if isinstance(value, str):
         if value.endswith((".toml", ".json")):
-            raise BadConfig(f"{game}: there is no map {short_repr(value)}: a file is given as map=@my.toml")
+            raise BadConfig(f"{game}: there is no map {short_repr(value)}: to use a file, write map=@my.toml")
         if value not in NAMES:
             known = ", ".join(NAMES)
             raise BadConfig(f"{game}: there is no map {short_repr(value)}: one of {known}, or a file: map=@my.toml")
         return load_map(value)
     if not isinstance(value, Mapping):
-        raise BadConfig(f"{game}: map is {short_repr(value)}: it is a name or a table of territories and borders")
+        raise BadConfig(f"{game}: map is {short_repr(value)}: it must be a name or a table of territories and borders")
     where = f"{game}: in {value.file}" if isinstance(value, FileTable) else game
     board = parse_map(value, where)
     if board.name in NAMES and board == load_map(board.name):  # every match carries its map
