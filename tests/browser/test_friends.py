@@ -101,7 +101,7 @@ async def test_a_rematch_is_called_for_by_one_click_begun_by_another_and_taken_b
         await play_out(ann, bob)
         await ann.get_by_role("button", name="Rematch").click()
         await expect(bob.get_by_text(f"{host} wants a rematch.")).to_be_visible()
-        await ann.get_by_role("button", name="Give up waiting").click()
+        await ann.get_by_role("button", name="Stop waiting").click()
         await expect(bob.locator(".ending .calls")).to_have_text("")
         await expect(bob).to_have_title(re.compile("^You (won|lost): "))
 

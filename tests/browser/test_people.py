@@ -42,9 +42,9 @@ async def test_a_person_who_waits_is_told_why(visiting: Visits, tmp_path: Path) 
             "Nobody else here wants to play Tic-tac-toe now: the match begins when somebody does."
         )
         assert await barriers(page) == ""
-        await page.get_by_role("button", name="Give up waiting").click()
+        await page.get_by_role("button", name="Stop waiting").click()
         await expect(page.get_by_role("radio", name="rival")).to_have_count(0)
-        await page.get_by_label("Somebody else, by name").fill("rival")
+        await page.get_by_label("Another opponent, by name").fill("rival")
         await start_playing(page)
         says = "rival is here, but does not want to play Tic-tac-toe with you now: the match begins when it does."
         await expect(why).to_have_text(says)
@@ -78,14 +78,14 @@ async def test_a_name_that_is_somebody_elses_is_explained_and_another_one_taken(
         assert await barriers(page) == ""
         await page.get_by_label("Your name").fill("zoe")
         await start_playing(page)
-        await expect(page.get_by_role("button", name="Give up waiting")).to_be_visible()
+        await expect(page.get_by_role("button", name="Stop waiting")).to_be_visible()
 
 
 @pytest.mark.nightly
 async def test_a_person_who_comes_back_has_their_name_and_its_token_still(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as visit:
         page = await sit_down(visit, "ann", "game=nim")
-        await page.get_by_role("button", name="Give up waiting").click()
+        await page.get_by_role("button", name="Stop waiting").click()
         again = await visit.open("/play")
         await expect(again.get_by_label("Your name")).to_have_value("ann")
         await expect(page.get_by_role("button", name="Play here instead")).to_be_visible()
@@ -96,7 +96,7 @@ async def test_nobody_plays_against_themselves(visiting: Visits, tmp_path: Path)
     async with open_house(tmp_path) as house, visiting(house.page) as visit:
         page = await sit_down(visit, "ann", "game=nim&opponent=ANN")
         await expect(page.locator("#wrong-named")).to_contain_text("Nobody plays against themselves")
-        for field, invalid in (("Somebody else, by name", "true"), ("Your name", None)):
+        for field, invalid in (("Another opponent, by name", "true"), ("Your name", None)):
             assert await page.get_by_label(field).get_attribute("aria-invalid") == invalid
 
 
@@ -137,7 +137,7 @@ async def through(rival: Player) -> None:
 async def test_where_nothing_is_live_the_page_says_how_to_start_an_arena(reading: Visits, library: str) -> None:
     async with reading(library) as visit:
         page = await visit.open("/play")
-        await expect(page.get_by_text("Nothing is live here: these pages")).to_be_visible()
+        await expect(page.get_by_text("You cannot play here: these pages")).to_be_visible()
         await expect(page.get_by_text("arena serve --demo")).to_be_visible()
 
 
@@ -153,7 +153,7 @@ async def test_a_person_types_their_own_name_and_is_shown_by_it_beside_one_that_
         assert await sideways(page) == 0
         assert await barriers(page) == ""
         await start_playing(page)
-        await expect(page.get_by_role("button", name="Give up waiting")).to_be_visible()
+        await expect(page.get_by_role("button", name="Stop waiting")).to_be_visible()
         other = await come(his, "ben", "game=nim&preset=classic")
         row = other.locator(".opponent", has_text="Zoe-Muller")
         await expect(row.locator("bdi.display")).to_have_text(" Zoë Müller")

@@ -256,7 +256,7 @@ async def test_who_gives_up_a_rematch_sees_who_comes_in(visiting: Visits, house:
         page, _ = await begin(visit, rival, "tictactoe")
         await resign(page)
         await page.get_by_role("button", name="Rematch").click()
-        await page.get_by_role("button", name="Give up waiting").click()
+        await page.get_by_role("button", name="Stop waiting").click()
         async with player(house.url, new("late")) as late:
             await late.seek("tictactoe", open=True)
             await expect(page.locator(".opponent", has_text=late.name)).to_be_visible()

@@ -110,7 +110,7 @@ async def test_only_who_plays_what_is_chosen_is_offered(visiting: Visits, tmp_pa
         await expect(page.get_by_label("Variant")).to_have_value("short")
         await expect(names).to_have_text(["Anybody", "bluffer"])
         await expect(page.get_by_role("radio", name="Anybody")).to_be_checked()
-        await page.get_by_label("Somebody else, by name").fill("ALL")
+        await page.get_by_label("Another opponent, by name").fill("ALL")
         await page.get_by_label("Your name").fill("ann")
         await start_playing(page)
         told = "all does not play Kuhn poker, 10 hands, but Risk: the duel. Choose another opponent."

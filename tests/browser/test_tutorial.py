@@ -106,5 +106,5 @@ async def test_what_is_pressed_amiss_in_a_tutorial_is_answered_with_a_hint(readi
 async def test_a_game_without_a_tutorial_is_said_to_have_none(reading: Visits, library: str) -> None:
     async with reading(library) as visit:
         page = await visit.open("/play/tutorial/nim")
-        await expect(page.get_by_text("no tutorial of nim")).to_be_visible()
+        await expect(page.get_by_text("no tutorial for nim")).to_be_visible()
         visit.expects("status of 404")

@@ -167,7 +167,7 @@ async def test_leaderboards_take_turns_and_are_kept_up_to_date(visiting: Visits,
         await page.route("**/board/nim.js", after_play)  # what is over before the wall can listen counts as well
         await page.goto(f"{house.page}/wall", wait_until="commit")
         board = page.locator("#leaders > section:not([hidden])")
-        await expect(board).to_contain_text("The first rated match opens it.")
+        await expect(board).to_contain_text("No rated matches yet.")
         for game in ("nim", "tictactoe"):
             await play(game)
         played.set()
@@ -220,5 +220,5 @@ async def test_two_people_invited_and_again_are_seen_on_the_wall(visiting: Visit
 async def test_over_a_stored_arena_the_wall_says_how_to_run_one(reading: Visits, library: str) -> None:
     async with reading(library) as visit:
         page = await visit.open("/wall")
-        await expect(page.get_by_role("heading", name="Nothing is live here")).to_be_visible()
+        await expect(page.get_by_role("heading", name="No server is running")).to_be_visible()
         await expect(page.locator("#leaders > section:not([hidden]) li").first).to_be_visible()

@@ -239,7 +239,7 @@ def test_matches_that_are_added_while_pages_are_read_neither_repeat_nor_hide_one
         ("/tournaments/t0", 404, "there is no tournament 't0'"),
         ("/leaderboard/nim/odd", 404, "nim has no preset 'odd': one of classic, "),
         ("/leaderboard/chess/classic", 404, "there is no game 'chess': one of nim, grundy"),
-        ("/leaderboard/grundy/large", 404, "nothing was rated in grundy/large yet: there is "),
+        ("/leaderboard/grundy/large", 404, "no match was rated in grundy/large yet; pools with ratings: "),
         ("/matches?game=chess", 400, "there is no game 'chess': one of nim, grundy"),
         ("/matches?pool=nim", 400, "there is no pool 'nim': one of "),
         ("/matches?pool=nim/foo&game=nim", 400, "there is no pool 'nim/foo': one of "),

@@ -147,7 +147,7 @@ def test_a_wait_for_more_than_are_here_says_so_and_names_smaller_tables_for_whic
 
 def test_who_waits_for_a_bot_that_does_not_play_this_is_told_what_it_plays(ask: Ask) -> None:
     told = "bluffer does not play Risk: the duel, South America, but Kuhn poker."
-    assert waiting(ask, DUEL, BLUFFER, opponents=["Bluffer"]) == f"{told} Give up waiting, and choose another opponent."
+    assert waiting(ask, DUEL, BLUFFER, opponents=["Bluffer"]) == f"{told} Stop waiting, and choose another opponent."
     assert ask("otherwise", BLUFFER, DUEL, "ann", []) == told
     assert ask("otherwise", FAIR, DUEL, "ann", []) == (
         "fair does not play Risk: the duel, South America, but Risk: the duel, Europe, fair."

@@ -39,7 +39,7 @@ async def annul(visit: AdminRequest) -> Response:
     back = MATCHES + query({"bot": bot})
     try:
         if not ids and bot is None:
-            raise UsageFault("choose matches by the boxes before them, or name a bot")
+            raise UsageFault("select matches with their checkboxes, or name a bot")
         bound = None if since is None else parse_time_bound(since, "the day", days=0)
         if form.one("sure") != "yes":
             return visit.show("admin_confirm_annul.html", undo=undo, ids=ids, bot=bot, since=since, back=back)
@@ -63,4 +63,4 @@ async def start_season(visit: AdminRequest) -> Response:
         await ask(visit, StartSeason(name=name), type(None))
     except Fault as fault:
         return visit.redirect_failed(str(fault), SEASONS)
-    return visit.redirect_done(f"season {name} has begun: ratings start anew", SEASONS)
+    return visit.redirect_done(f"season {name} has started: all ratings start over", SEASONS)

@@ -25,9 +25,9 @@ SOURCE_NAME = "the list"
 """The name of the submitted list in error messages."""
 _CHANGES: dict[str, tuple[Callable[[list[str]], Request], str]] = {
     "approve": (lambda names: Approve(names=names), "approved"),
-    "disapprove": (lambda names: Approve(names=names, approved=False), "no longer approved"),
-    "person": (lambda names: SetPeople(names=names), "people"),
-    "no_person": (lambda names: SetPeople(names=names, person=False), "bots"),
+    "disapprove": (lambda names: Approve(names=names, approved=False), "approval withdrawn"),
+    "person": (lambda names: SetPeople(names=names), "marked as people"),
+    "no_person": (lambda names: SetPeople(names=names, person=False), "marked as bots"),
 }
 """Actions on several bots: the request to the server, and the words for the confirmation."""
 
@@ -50,7 +50,7 @@ async def change(visit: AdminRequest) -> Response:
     """Apply an action to the chosen bots. Revoking and new tokens need a confirmation."""
     names, do = visit.form.many("bot"), visit.form.one("do")
     if not names:
-        return visit.redirect_failed("choose the bots first, by the boxes before their names")
+        return visit.redirect_failed("select bots first, with the checkboxes before their names")
     if do in ("revoke", "rotate") and visit.form.one("sure") != "yes":
         return visit.show("admin_confirm_bots.html", do=do, names=names)
     try:
@@ -67,7 +67,7 @@ async def change(visit: AdminRequest) -> Response:
                 return await _rotate(visit, names)
     except Fault as fault:
         return visit.redirect_failed(str(fault))
-    return visit.redirect_failed("there is no such thing to do with bots")
+    return visit.redirect_failed("there is no such action for bots")
 
 
 async def _rotate(visit: AdminRequest, names: list[str]) -> Response:
@@ -83,7 +83,7 @@ async def _rotate(visit: AdminRequest, names: list[str]) -> Response:
     except Fault as fault:
         if not tokens:
             raise
-        notice = "failed", f"the rest have no new tokens: {fault}"
+        notice = "failed", f"the other bots keep their old tokens: {fault}"
     return _tokens(visit, NewBots(make_name_list(list(tokens)), tokens), "have new tokens", notice)
 
 
@@ -103,7 +103,7 @@ async def add(visit: AdminRequest) -> Response:
         listed, wrong = proposed or text, str(fault)
         return visit.show("admin_add.html", HTTPStatus.BAD_REQUEST, listed=listed, wrong=wrong, proposed=proposed)
     notice = ("warn", "\n".join(new.notes)) if new.notes else None
-    return _tokens(visit, new, "may come in", notice)
+    return _tokens(visit, new, "added", notice)
 
 
 async def _proposed(visit: AdminRequest, text: str) -> str:

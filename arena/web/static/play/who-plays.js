@@ -157,7 +157,7 @@ function absence(opponents, here, willing, elsewhere, wish) {
   const missing = opponents.map((name) => here.get(name.toLowerCase())).filter((other) => !willing.includes(other));
   if (missing.length === 0) return "";
   const told = missing.map(elsewhere).filter(Boolean);
-  if (told.length > 0) return `${told.join(" ")} Give up waiting, and choose another opponent.`;
+  if (told.length > 0) return `${told.join(" ")} Stop waiting, and choose another opponent.`;
   const [names, isOne] = [listed(missing.map(({ bot }) => bot)), missing.length === 1];
   if (missing.every(({ client }) => client === CLIENT))
     return `${names} ${isOne ? "is" : "are"} asked: the match begins when ${isOne ? "they accept" : "all accept"}.`;
