@@ -111,7 +111,7 @@ async def test_names_come_from_a_file_and_their_tokens_go_into_one(
         page = await visit.open("/admin")
         await sign_in(page, server.token)
         await page.get_by_role("link", name="Add bots").click()
-        await page.get_by_label("Or take them from a file").set_input_files(names)
+        await page.get_by_label("Or load them from a file").set_input_files(names)
         await expect(page.get_by_label("Names, one on each line")).to_have_value(names.read_text())
         await page.get_by_role("button", name="Add bots").click()
         async with page.expect_download() as saving:

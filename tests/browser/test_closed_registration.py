@@ -33,7 +33,7 @@ async def test_a_person_plays_with_the_token_that_they_were_given_and_need_it_on
         page = await come(visit, "anna", "game=nim")
         await start_playing(page)
         wrong = page.locator("#wrong-token")
-        await expect(wrong).to_have_text("Names are given here with a token: type or paste yours.")
+        await expect(wrong).to_have_text("On this arena a name needs its token: type or paste yours.")
         assert await sideways(page) == 0
         assert await barriers(page) == ""
         for typed, told in (
@@ -101,7 +101,7 @@ async def test_with_open_registration_the_token_of_a_name_that_somebody_has_is_a
         page = await come(visit, "Anna", "game=nim")
         await expect(page.get_by_label("Your token")).to_be_hidden()
         await start_playing(page)
-        told = "Anna is somebody's name here: choose another, or give its token."
+        told = "The name Anna is taken: choose another, or enter its token."
         await expect(page.locator("#wrong-bot")).to_have_text(told)
         await page.get_by_label("Your token").fill(token_of("anna"))
         await start_playing(page)

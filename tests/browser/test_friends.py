@@ -93,7 +93,7 @@ async def test_a_rematch_is_called_for_by_one_click_begun_by_another_and_taken_b
         await expect(bob).to_have_title(re.compile(f"^● {host} wants a rematch"))
         await expect(bob.get_by_text(f"{host} wants a rematch.")).to_be_visible()
         assert await barriers(bob) == ""
-        await expect(ann.locator("#absent")).to_have_text(f"{guest} is asked: the match begins when they accept.")
+        await expect(ann.locator("#absent")).to_have_text(f"{guest} has been asked: the match starts when they accept.")
         await bob.get_by_role("button", name="Rematch").click()
         for page in (ann, bob):
             await expect(page.locator(".table .players")).to_be_visible()
@@ -116,16 +116,16 @@ async def test_an_invitation_says_when_its_host_is_not_there_or_a_name_will_not_
         visiting(house.page) as his,
     ):
         bob = await his.open(f"/play?from={host}&game=tictactoe&preset=classic")
-        await expect(bob.get_by_text(f"{host} is not here now.")).to_be_visible()
+        await expect(bob.get_by_text(f"{host} is offline.")).to_be_visible()
         await expect(bob.get_by_role("link", name="or a bot")).to_have_attribute("href", "/play?game=tictactoe")
         await accept(bob, host.upper(), host)
         await expect(bob.get_by_role("alert").filter(has_text=f"{host} is who invites")).to_be_visible()
         await accept(bob, cid.name, host)
-        taken = f"{cid.name} is somebody's name here: choose another, or give its token."
+        taken = f"The name {cid.name} is taken: choose another, or enter its token."
         await expect(bob.locator("#wrong-guest")).to_have_text(taken)
         assert await barriers(bob) == ""
         await accept(bob, guest, host)
-        await expect(bob.locator("#absent")).to_contain_text(f"{host} is not here now")
+        await expect(bob.locator("#absent")).to_contain_text(f"{host} is offline")
         await invite(hers, host, "game=tictactoe")
         await expect(bob.locator(".table .players")).to_be_visible()
 
@@ -140,7 +140,7 @@ async def test_a_link_that_is_no_whole_invitation_is_said_to_be_none(reading: Vi
             *(("from=<b>ann&game=nim", "from=ann&game=nim&config=null") if os.environ.get("CI") else ()),
         ):
             await page.goto(f"{house.page}/play?{link}")
-            await expect(page.locator("#failed")).to_contain_text("This link is no whole invitation")
+            await expect(page.locator("#failed")).to_contain_text("This invitation link is incomplete")
             await expect(page.get_by_role("button", name="Invite a friend")).to_be_visible()
 
 
@@ -156,6 +156,6 @@ async def test_a_host_who_waits_for_another_variant_is_not_said_to_wait(visiting
     async with player(house.url, "elsewhere") as host, visiting(house.page) as visit:
         await host.seek("nim", private=True, config={"preset": "sticks"})
         page = await visit.open("/play?from=elsewhere&game=nim&preset=classic")
-        await expect(page.locator("#invited")).to_contain_text("elsewhere is here, but waits for nobody now.")
+        await expect(page.locator("#invited")).to_contain_text("elsewhere is online but not waiting.")
         page = await visit.open("/play?from=elsewhere&game=nim&preset=sticks")
         await expect(page.locator("#invited")).to_contain_text("elsewhere waits for you.")

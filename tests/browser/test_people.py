@@ -21,10 +21,10 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 async def test_whom_another_person_names_is_asked_and_can_accept(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as hers, visiting(house.page, PHONE) as his:
         ann = await sit_down(hers, "ann", "game=grundy&preset=large&opponent=Bob")
-        await expect(ann.locator("#absent")).to_contain_text("Bob is not here now")
+        await expect(ann.locator("#absent")).to_contain_text("Bob is offline")
         bob = await come(his, "bob")
         await expect(bob.locator("#calls")).to_contain_text(
-            "ann waits to play you at Grundy’s game, heaps of 20 and 30"
+            "ann wants to play Grundy’s game, heaps of 20 and 30 with you"
         )
         assert await sideways(bob) == 0
         await bob.get_by_role("button", name="Play ann").click()
@@ -39,14 +39,14 @@ async def test_a_person_who_waits_is_told_why(visiting: Visits, tmp_path: Path) 
         page = await sit_down(visit, "ann", "game=tictactoe")
         why = page.locator("#absent")
         await expect(why).to_have_text(
-            "Nobody else here wants to play Tic-tac-toe now: the match begins when somebody does."
+            "Nobody else online wants to play Tic-tac-toe now. The match starts when somebody does."
         )
         assert await barriers(page) == ""
         await page.get_by_role("button", name="Stop waiting").click()
         await expect(page.get_by_role("radio", name="rival")).to_have_count(0)
         await page.get_by_label("Another opponent, by name").fill("rival")
         await start_playing(page)
-        says = "rival is here, but does not want to play Tic-tac-toe with you now: the match begins when it does."
+        says = "rival is online but is not ready to play Tic-tac-toe with you. The match starts when it is."
         await expect(why).to_have_text(says)
         await rival.seek("tictactoe", open=True)
         await expect(page.get_by_role("heading", name="Tic-tac-toe")).to_be_visible()
@@ -57,9 +57,9 @@ async def test_who_waits_is_told_who_wants_the_same_game_in_another_variant(visi
     async with open_house(tmp_path) as house, visiting(house.page) as visit, player(house.url, "rival") as rival:
         page = await sit_down(visit, "ann", "game=nim&preset=classic")
         why = page.locator("#absent")
-        await expect(why).to_contain_text("Nobody else here wants to play Nim now")
+        await expect(why).to_contain_text("Nobody else online wants to play Nim now")
         await rival.seek("nim", rated=False, config={"preset": "sticks"})
-        told = "Nobody else here wants to play Nim, classic now, but rival wants Nim, 21 sticks, the last one loses."
+        told = "Nobody else online wants to play Nim, classic, but rival wants Nim, 21 sticks, the last one loses."
         await expect(why).to_have_text(told)
 
 
@@ -73,7 +73,7 @@ async def test_a_name_that_is_somebody_elses_is_explained_and_another_one_taken(
         await page.get_by_label("Your name").fill("Ann")
         await start_playing(page)
         await expect(page.locator("#wrong-bot")).to_have_text(
-            "Ann is somebody's name here: choose another, or give its token."
+            "The name Ann is taken: choose another, or enter its token."
         )
         assert await barriers(page) == ""
         await page.get_by_label("Your name").fill("zoe")

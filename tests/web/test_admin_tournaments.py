@@ -150,7 +150,7 @@ async def test_a_tournament_that_was_stopped_goes_on_with_what_it_has(server: Ad
     assert re.fullmatch(rf"The tournament {name} has started: \d+ of its matches had been played\.", said)
     await operator.told("/admin/tournaments", ("do", "stop"), chosen)
     assert (
-        "there is no tournament"
+        "these pages started no tournament 'none'"
         in (await operator.told("/admin/tournaments", ("do", "go-on"), ("tournament", "none"))).lower()
     )
 

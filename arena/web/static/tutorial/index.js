@@ -54,7 +54,7 @@ class Tutorial {
     if (shown === null) {
       const { state, view } = await this.lesson.asked();
       this.board.show(state, view);
-      this.#hint("The rules allow that, but this lesson has something else in mind.");
+      this.#hint("The rules allow this move, but the lesson needs another one.");
     } else if (step.answer) {
       this.#tell(shown, step.came, "Now it is Ada’s turn.");
       this.answer = step.answer;
@@ -102,5 +102,5 @@ if (await hasBoard(game)) {
   const tutorial = new Tutorial(game, JSON.parse(document.getElementById("config").textContent));
   tutorial.begin().then(() => root.replaceChildren(tutorial.element));
 } else {
-  root.replaceChildren(el("p", { class: "banner lost", role: "alert" }, "The board did not load. Reload this page, and try again."));
+  root.replaceChildren(el("p", { class: "banner lost", role: "alert" }, "The board did not load. Reload this page and try again."));
 }
