@@ -129,7 +129,7 @@ async def test_pressing_a_counter_of_nim_takes_it_and_those_above(table: Table) 
     state = {"heaps": [10, 0, 7], "to_move": 0, "ply": 3}
     await table.show(state, legal=[{"heap": 0, "take": 1}], seat=0)
     await table.press("take 4 from heap 3")
-    await expect(table.said).to_have_text("That would take 4: a move takes 1, 2 or 3.")
+    await expect(table.said).to_have_text("That would take 4: a move must take 1, 2 or 3.")
     await table.press("take 3 from heap 3")
     await expect(table.said).to_have_text('{"heap":2,"take":3}')
     await expect(table.page.get_by_role("button", name="take")).to_have_count(0)
@@ -154,7 +154,7 @@ async def test_grundy_splits_a_heap_after_the_counter_that_is_pressed(table: Tab
     await table.show({"heaps": [1, 6], "to_move": 0, "ply": 1}, legal=[{"heap": 1, "split": 1}], seat=0)
     await expect(table.page.locator(".counter")).to_have_count(7)
     await table.press("split heap 2 into 3 and 3")
-    await expect(table.said).to_have_text("That would make two heaps of 3: they have to differ.")
+    await expect(table.said).to_have_text("That would make two heaps of 3: the sizes must differ.")
     await table.press("split heap 2 into 4 and 2")
     await expect(table.said).to_have_text('{"heap":1,"split":2}')
 

@@ -38,7 +38,7 @@ async def test_a_person_plays_with_the_token_that_they_were_given_and_need_it_on
         assert await barriers(page) == ""
         for typed, told in (
             ("short", "A token has 16 to 128 characters: this one has 5."),
-            ("x" * 20, "That is not the token of anna."),
+            ("x" * 20, "This is not the token of anna."),
         ):
             await page.get_by_label("Your token").fill(typed)
             await start_playing(page)

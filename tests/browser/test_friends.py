@@ -46,7 +46,7 @@ async def test_who_opens_an_invitation_says_a_name_and_is_seated(visiting: Visit
         ann, link = await invite(hers, host, "game=risk-duel&preset=africa")
         bob = await his.open(link)
         await expect(bob.get_by_role("heading", level=1)).to_have_text(f"{host} invites you to Risk: the duel, Africa")
-        await expect(bob.get_by_text(f"{host} waits for you.")).to_be_visible()
+        await expect(bob.get_by_text(f"{host} is waiting for you.")).to_be_visible()
         for page in (ann, bob):
             assert await barriers(page) == ""
             assert await sideways(page) == 0
@@ -158,4 +158,4 @@ async def test_a_host_who_waits_for_another_variant_is_not_said_to_wait(visiting
         page = await visit.open("/play?from=elsewhere&game=nim&preset=classic")
         await expect(page.locator("#invited")).to_contain_text("elsewhere is online but not waiting.")
         page = await visit.open("/play?from=elsewhere&game=nim&preset=sticks")
-        await expect(page.locator("#invited")).to_contain_text("elsewhere waits for you.")
+        await expect(page.locator("#invited")).to_contain_text("elsewhere is waiting for you.")

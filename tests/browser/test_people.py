@@ -147,7 +147,7 @@ async def test_a_person_types_their_own_name_and_is_shown_by_it_beside_one_that_
     async with open_house(tmp_path) as house, visiting(house.page, PHONE) as hers, visiting(house.page) as his:
         page = await sit_down(hers, " Zoë  Müller", "game=nim&preset=classic")
         told = page.locator("#wrong-bot")
-        await expect(told).to_contain_text("You play as Zoe-Muller")
+        await expect(told).to_contain_text("You will play as Zoe-Muller")
         await expect(told).to_contain_text("Zoë Müller is shown beside it")
         await expect(page.get_by_label("Your name")).to_have_value("Zoe-Muller")
         assert await sideways(page) == 0

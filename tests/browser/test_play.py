@@ -213,7 +213,7 @@ async def test_a_move_that_is_none_is_explained_and_costs_nothing(
             turn = await rival.expect("turn")
         await expect(page.locator(".status")).to_contain_text("Your move.")
         await page.locator(".board [data-heap='1'][data-at='0']").click()
-        await expect(page.locator(".wrong").last).to_contain_text("a move takes 1 or 2")
+        await expect(page.locator(".wrong").last).to_contain_text("a move must take 1 or 2")
         await page.locator(".board [data-heap='1'][data-at='3']").click()
         assert (await rival.expect("turn"))["events"][-1]["move"] == {"heap": 1, "take": 1}
         assert not any(message["type"] == "rejected" for message in rival.heard)

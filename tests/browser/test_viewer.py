@@ -232,7 +232,7 @@ async def test_a_match_of_dice_tells_what_they_gave_by_the_move_and_in_all(
         await tab(page, "Grades")
         given = re.compile(r": \d+\.\d\s% given away by \d+ of \d+ moves?; luck gave it [+−]\d+\.\d\s%$")
         await expect(page.locator(".by-bot li", has_text=given)).to_have_count(2)
-        await expect(page.get_by_text("Luck is told by exact.")).to_be_visible()
+        await expect(page.get_by_text("Luck is measured by the value function exact.")).to_be_visible()
         await tab(page, "Moves")
         await page.set_viewport_size({"width": 1000, "height": 800})
         lucky = page.locator("td[data-column=luck]", has_text=re.compile(r"^[+−]\d+\.\d\s%$")).first

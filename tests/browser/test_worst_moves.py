@@ -170,7 +170,7 @@ async def test_of_a_campaign_the_moves_of_a_seat_are_estimated_for_who_played_it
             await page.get_by_role("button", name="Estimate").click()
         section = page.get_by_role("region", name="worst moves")
         await expect(section.get_by_role("button")).to_have_count(len(numbers))
-        await expect(section).to_contain_text("Estimated by uct, 1,000 simulations a move; what is below 2.5 %")
+        await expect(section).to_contain_text("Estimated by uct, 1,000 simulations a move; costs below 2.5 %")
         assert asked == ["estimated=true&seat=2"]
         await section.get_by_role("button").first.click()
         await expect(page.locator(".timeline-place")).to_contain_text(f"move {numbers[0]} of")

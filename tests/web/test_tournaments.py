@@ -109,7 +109,7 @@ def test_where_luck_is_known_bots_are_in_the_order_of_scores_less_luck(visitor: 
             for place, pair in enumerate(seats)
         ),
     )
-    assert ">Less luck</th>" not in visitor.get(f"/tournaments/{name}").text
+    assert ">Adjusted</th>" not in visitor.get(f"/tournaments/{name}").text
     lucks = {f"m{place}": MatchLuck("exact", 0.6 if place % 2 == 0 else -0.6) for place in range(8)}
     visitor.store.write(save_luck, lucks)
     finish(visitor.store, result("void", seats[0], (1, 1), reason="void", tournament=name, place=8, rated=False))
@@ -119,7 +119,7 @@ def test_where_luck_is_known_bots_are_in_the_order_of_scores_less_luck(visitor: 
         page,
     )
     assert rows == [("1", "bob", "12.5"), ("2", "ann", "87.5")]
-    assert "<b>bob</b> leads with 72.5\u202f% of the points less luck." in page
+    assert "<b>bob</b> leads with 72.5\u202f% of the points, adjusted for luck." in page
     visitor.store.write(finish_tournament, name)
     assert FIRST.findall(visitor.get("/tournaments").text) == ['<a href="/bots/bob">bob</a>']
     table = json.decode(visitor.get(f"/api/v1/tournaments/{name}").body)["table"]

@@ -24,7 +24,7 @@ class Tutorial {
     this.came = el("p", { class: "came" });
     this.task = el("p", { class: "task" });
     this.wrong = el("p", { class: "wrong", role: "alert" });
-    this.onward = el("button", { type: "button", class: "main", onclick: () => this.#answered() }, "Go on");
+    this.onward = el("button", { type: "button", class: "main", onclick: () => this.#answered() }, "Next");
     this.showing = el("button", { type: "button", onclick: () => this.board.choose(this.lesson.step.move) }, "Show me");
     this.again = el("button", { type: "button", onclick: () => this.begin() }, "Start again");
     const played = el("a", { class: "button main", href: `/play?game=${game}` }, "Play it for real");
