@@ -225,4 +225,4 @@ async def test_a_page_whose_name_is_led_here_reads_and_sends_nothing(tmp_path: P
             for method in ("GET", "POST"):
                 told = await page.evaluate(ASK, method)
                 assert told[0] == 421
-                assert "--admin-host names it" in told[1]
+                assert "--admin-host allows it" in told[1]

@@ -71,7 +71,7 @@ function follows(socket) {
     "end",
     ours((end) => {
       stage.show(end.state, [...past, ...end.events], true);
-      stage.tell("Just over", end.match, endingOf(end, begun).headline, `in ${poolTitle(live.game, live.preset)}`);
+      stage.tell("Just over", end.match, endingOf(end, begun).headline, `at ${poolTitle(live.game, live.preset)}`);
       setTimeout(() => (live = null), END_DISPLAY_MS);
     }),
   );

@@ -113,7 +113,7 @@ export class Opponents {
         name: "",
         version: "",
         strength: "",
-        how: open > 0 ? "the next person or, after a short wait, a bot" : "the next player who comes",
+        how: open > 0 ? "the next person; after a short wait, a bot" : "the next player who comes",
       });
     const type = this.#others === 1 ? "radio" : "checkbox";
     const full = type === "checkbox" && this.chosen.length >= this.#others;
