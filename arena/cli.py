@@ -99,7 +99,7 @@ def web(
     db: Database = None,
     data: Data = None,
 ) -> None:
-    """Look at the data of a tournament, also while it runs, or of a server that does not, in a browser."""
+    """Show the data of a tournament, even a running one, or of a stopped server, in a browser."""
     from arena.commands.web import web as command
 
     command(database_of(db, data), host, port)

@@ -23,8 +23,8 @@ from tournaments import Interrupted, played
 COUNT = ", and count: has a bot changed, take another --seed"
 DUEL = ["greedy", "random", "--game", "risk-duel", "--seed", "9", "--most", "200"]  # more would be laid out each time
 DECIDED = (
-    r"greedy is better than random: it scores 0\.\d{3} \(0\.5\d\d-0\.6\d\d\) less luck, after (\d\d) games; "
-    r"had it been no better, this would come up in at most 5 of 100 tests"
+    r"greedy is better than random: it scores 0\.\d{3} \(0\.5\d\d-0\.6\d\d\) luck-adjusted, after (\d\d) games. "
+    r"If it were not, at most 5 of 100 tests would say this\."
 )
 
 
@@ -207,7 +207,7 @@ SEVERAL = ["perfect", "random", "greedy", "--game", "nim", "--h1", "0.2", "--mos
 def test_against_several_each_is_tested_in_turn_and_a_sentence_says_what_holds_of_all(tmp_path: Path) -> None:
     both = StorableMatch(tmp_path / "data", *SEVERAL, "--seed", "2")
     assert conclusion(both.shown) == both.content["conclusion"]
-    assert both.content["conclusion"].startswith("perfect is better than each of random, greedy; ")
+    assert both.content["conclusion"].startswith("perfect is better than each of random, greedy. ")
     assert [test["findings"]["verdict"] for test in both.content["tests"]] == ["h1", "h1"]
     assert both.said.count("arena: luck stays in the results: of equal bots that takes about 44 games") == 2
     again = played("arena", "test", *SEVERAL, "--seed", "2", "--data", str(both.folder))

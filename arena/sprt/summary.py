@@ -20,7 +20,7 @@ def format_conclusion(bots: tuple[str, str], question: Question, findings: Findi
     best = findings.best
     if best is None:
         return f"nothing is known of {bots[0]} and {bots[1]}: no pair of matches was played to its end"
-    less = " less luck" if findings.adjusted else ""
+    less = " luck-adjusted" if findings.adjusted else ""
     scores = f"scores {score_format.format_score_with_interval(best)}{less}, after {findings.games:,} games"
     if question.hypotheses is None and findings.pairs < MIN_PAIRS:
         pairs = (
@@ -33,16 +33,17 @@ def format_conclusion(bots: tuple[str, str], question: Question, findings: Findi
         return score_format.comparison(*bots, best, scores)
     if findings.verdict is None:
         asked = _claim(bots, question.hypotheses, "h1").said
-        return f"undecided whether {asked}: it {scores}{_format_appearance(findings)}; a higher --most goes on"
+        return (
+            f"undecided whether {asked}: it {scores}{_format_appearance(findings)}; a higher --most continues the test"
+        )
     claim = _claim(bots, question.hypotheses, findings.verdict)
     looks = "" if claim.decides else _format_appearance(findings)
     wrong = question.hypotheses.alpha if findings.verdict == "h1" else question.hypotheses.beta
-    error = f"in at most {_format_test_share(wrong)}"
+    error = f"at most {_format_test_share(wrong)} would say this"
     if findings.outside:
-        error = (
-            f"{error} if no pair left 0 to 1, and {findings.outside:,} of {format_units(findings, findings.pairs)} did"
-        )
-    return f"{claim.said}: it {scores}{looks}; {claim.otherwise}, this would come up {error}"
+        pairs = format_units(findings, findings.pairs)
+        error += f", provided that all score 0 to 1: {findings.outside:,} of {pairs} do not"
+    return f"{claim.said}: it {scores}{looks}. {claim.otherwise}, {error}."
 
 
 def format_units(findings: Findings, number: int) -> str:
@@ -80,8 +81,8 @@ def format_joint_conclusion(bot: str, verdicts: Mapping[str, Verdict | None], h0
         of += f": {', '.join(shown)}"
     said = f"{bot} is better than {of}" if h0 == 0 else f"h1 is accepted of {bot} against {of}"
     return (
-        f"{said}; were it no better than one of these, that would come up in at most "
-        f"{_format_test_share(alpha, 'such tests')}"
+        f"{said}. If it were not better than one of them, at most {_format_test_share(alpha, 'such tests')} would say "
+        "this."
     )
 
 
@@ -100,14 +101,14 @@ def find_warnings(
         if lost > MAX_FORFEIT_SHARE * games:
             yield (
                 f"{bot} forfeited {lost:,} of {games:,} games, by time, illegal moves, a lost connection or a program "
-                "that failed: that is not weak but broken, and decides more than its play"
+                "that failed: it is broken, which decides more than its play"
             )
     if findings.outside:
         pairs = format_units(findings, findings.outside)
         yield (
-            f"{pairs} of {findings.pairs:,} are less luck below 0 or above 1, and the interval at any time and the "
-            "verdict are for pairs within: with a point lost now and then, both were wrong in up to 0.3 of simulated "
-            "runs in place of 0.05 (docs/measuring.md); --pairs N settles their number beforehand, --raw leaves luck in"
+            f"{pairs} of {findings.pairs:,} score below 0 or above 1 when luck-adjusted; the verdict and the "
+            "interval at any time are for pairs within: both were wrong in up to 0.3 of simulated runs, not 0.05 "
+            "(docs/measuring.md); fix the number of pairs with --pairs N, or leave luck in with --raw"
         )
     if findings.left_out:
         left = f"{format_units(findings, findings.left_out)} {'is' if findings.left_out == 1 else 'are'}"
@@ -128,20 +129,19 @@ def _seat_warnings(findings: Findings, presets: Sequence[str], dealing: Sequence
         dealt = f"a preset whose starts are dealt ({', '.join(dealing)})" if dealing else "a config that deals starts"
         word = "pairs" if findings.seats == 2 else "starts"
         yield (
-            f"all {format_units(findings, findings.pairs)} went alike: bots that always play the same from the "
-            "same start "
-            f"tell no more in many {word} than in one; take {dealt}, or bots that draw lots"
+            f"all {format_units(findings, findings.pairs)} ended alike: bots that always play the same from a "
+            f"start show no more in many {word} than in one; use {dealt}, or bots that play at random"
         )
     elif not 1 - MAX_SEAT_SHARE < first < MAX_SEAT_SHARE:
         yield (
-            f"seat 0 scores {first:.3f}, whoever sits there: the seat decides nearly all, and the bots next to "
-            f"nothing; take {other}"
+            f"seat 0 scores {first:.3f}, whichever bot has it: the seat decides nearly everything, the bots hardly "
+            f"anything; use {other}"
         )
     elif findings.same_seat > MAX_SEAT_SHARE:
         word, games = ("pairs", "both") if findings.seats == 2 else ("starts", "all")
         yield (
-            f"{findings.same_seat:.0%} of the {word} went to one seat in {games} games: the start decides nearly all, "
-            f"and the bots next to nothing; take {other}"
+            f"{findings.same_seat:.0%} of the {word} went to one seat in {games} games: the start decides nearly "
+            f"everything, the bots hardly anything; use {other}"
         )
 
 
@@ -160,15 +160,15 @@ def _claim(bots: tuple[str, str], hypotheses: Hypotheses, accepted: str) -> _Cla
     by = format_amount(abs(edge), hypotheses.unit)
     if accepted == "h1":
         if edge == 0:
-            return _Claim(f"{one} is better than {other}", "had it been no better", True)
+            return _Claim(f"{one} is better than {other}", "If it were not", True)
         if edge > 0:
-            return _Claim(f"{one} is better than {other} by more than {by}", "had it not been", True)
-        return _Claim(f"{one} is not worse than {other} by {by}", "had it been", False)
+            return _Claim(f"{one} is better than {other} by more than {by}", "If it were not", True)
+        return _Claim(f"{one} is not worse than {other} by {by}", "If it were", False)
     if edge == 0:
-        return _Claim(f"{one} is worse than {other}", "had it been as good", True)
+        return _Claim(f"{one} is worse than {other}", "If it were not", True)
     if edge > 0:
-        return _Claim(f"{one} is not better than {other} by {by}", "had it been", False)
-    return _Claim(f"{one} is worse than {other} by more than {by}", "had it not been", True)
+        return _Claim(f"{one} is not better than {other} by {by}", "If it were", False)
+    return _Claim(f"{one} is worse than {other} by more than {by}", "If it were not", True)
 
 
 def _format_appearance(findings: Findings) -> str:

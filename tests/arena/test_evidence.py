@@ -149,8 +149,9 @@ def test_pairs_that_left_0_to_1_are_counted_and_named_where_the_figures_stand() 
     assert found.verdict is not None
     assert found.outside == 3
     (warning,) = (line for line in warned(beyond) if "below 0 or above 1" in line)
-    assert warning.startswith(f"3 pairs of {found.pairs} are less luck below 0 or above 1")
-    assert f"5 of 100 tests if no pair left 0 to 1, and 3 of {found.pairs} pairs did" in told(beyond)
+    assert warning.startswith(f"3 pairs of {found.pairs} score below 0 or above 1 when luck-adjusted")
+    doubt = f"5 of 100 tests would say this, provided that all score 0 to 1: 3 of {found.pairs} pairs do not"
+    assert doubt in told(beyond)
     assert evidence(results([(1.0, 1.0), (0.0, 0.0)] * 20)).findings().outside == 0
 
 
@@ -183,19 +184,17 @@ def test_without_hypotheses_every_pair_is_taken() -> None:
 def test_better_is_said_with_how_often_it_would_come_up_by_chance() -> None:
     said = told(evidence(freed([0.53 + 0.01 * (-1) ** k for k in range(99)]), value="exact"))
     assert said.startswith("ann is better than bob: it scores 0.530 (0.5")
-    assert said.endswith(
-        ") less luck, after 120 games; had it been no better, this would come up in at most 5 of 100 tests"
-    )
+    assert said.endswith(") luck-adjusted, after 120 games. If it were not, at most 5 of 100 tests would say this.")
 
 
 @pytest.mark.parametrize(
     ("h0", "h1", "mean", "says", "otherwise"),
     [
-        (0.0, 0.02, 0.5, "ann is not better than bob by 0.02 points a game: ", "; had it been, this"),
-        (0.01, 0.03, 0.6, "ann is better than bob by more than 0.01 points a game: ", "; had it not been, this"),
-        (-0.02, 0.0, 0.5, "ann is not worse than bob by 0.02 points a game: ", "; had it been, this"),
-        (-0.02, 0.0, 0.4, "ann is worse than bob: ", "; had it been as good, this"),
-        (-0.04, -0.02, 0.4, "ann is worse than bob by more than 0.02 points a game: ", "; had it not been, this"),
+        (0.0, 0.02, 0.5, "ann is not better than bob by 0.02 points a game: ", ". If it were, at most"),
+        (0.01, 0.03, 0.6, "ann is better than bob by more than 0.01 points a game: ", ". If it were not, at most"),
+        (-0.02, 0.0, 0.5, "ann is not worse than bob by 0.02 points a game: ", ". If it were, at most"),
+        (-0.02, 0.0, 0.4, "ann is worse than bob: ", ". If it were not, at most"),
+        (-0.04, -0.02, 0.4, "ann is worse than bob by more than 0.02 points a game: ", ". If it were not, at most"),
     ],
 )
 def test_a_verdict_claims_no_more_than_that_the_other_hypothesis_is_denied(
@@ -210,12 +209,12 @@ def test_a_verdict_claims_no_more_than_that_the_other_hypothesis_is_denied(
 @pytest.mark.parametrize(
     ("h0", "h1", "mean", "pairs", "looks"),
     [
-        (0.0, 0.02, 0.4, 99, " and looks worse; had it been, this"),
-        (-0.02, 0.0, 0.6, 99, " and looks better; had it been, this"),
-        (0.0, 0.02, 0.5, 99, " games; had it been, this"),
-        (0.0, 0.02, 0.6, 99, " games; had it been no better, this"),
-        (0.0, 0.02, 0.4, 20, " and looks worse; a higher --most goes on"),
-        (0.0, 0.02, 0.4, 9, " less luck, after 18 games; a higher"),
+        (0.0, 0.02, 0.4, 99, " and looks worse. If it were, at most"),
+        (-0.02, 0.0, 0.6, 99, " and looks better. If it were, at most"),
+        (0.0, 0.02, 0.5, 99, " games. If it were, at most"),
+        (0.0, 0.02, 0.6, 99, " games. If it were not, at most"),
+        (0.0, 0.02, 0.4, 20, " and looks worse; a higher --most continues the test"),
+        (0.0, 0.02, 0.4, 9, " luck-adjusted, after 18 games; a higher"),
     ],
 )
 def test_whom_the_score_is_for_is_said_where_the_verdict_does_not(
@@ -245,13 +244,14 @@ def test_by_how_much_is_told_in_the_unit_that_was_asked_for() -> None:
 )
 def test_each_verdict_is_told_with_its_own_error(mean: float, alpha: float, says: str) -> None:
     asked = Hypotheses(h1=0.02, alpha=alpha, beta=0.2)
-    assert told(evidence(freed([mean + 0.001 * (-1) ** k for k in range(99)]), asked, "exact")).endswith(says)
+    sentence = told(evidence(freed([mean + 0.001 * (-1) ** k for k in range(99)]), asked, "exact"))
+    assert sentence.endswith(f"{says} would say this.")
 
 
 def test_what_is_not_clear_yet_is_called_undecided() -> None:
     said = told(evidence(results([(1.0, 0.0), (0.0, 1.0)])))
     assert said.startswith("undecided whether ann is better than bob: it scores 0.500 (0.")
-    assert said.endswith("after 4 games; a higher --most goes on")
+    assert said.endswith("after 4 games; a higher --most continues the test")
 
 
 def test_of_a_settled_number_of_pairs_the_interval_says_who_is_better() -> None:
@@ -297,30 +297,30 @@ def test_without_a_pair_nothing_is_known() -> None:
 def test_a_seat_that_decides_nearly_all_is_warned_of() -> None:
     (said,) = warned(evidence(results([(1.0, 0.0)] * 50), None))
     assert said == (
-        "seat 0 scores 1.000, whoever sits there: the seat decides nearly all, and the bots next to nothing; "
-        "take another preset (sticks, min-nim, dealt) or config"
+        "seat 0 scores 1.000, whichever bot has it: the seat decides nearly everything, the bots hardly anything; use "
+        "another preset (sticks, min-nim, dealt) or config"
     )
 
 
 def test_where_a_game_has_no_other_preset_another_config_is_proposed() -> None:
     (said,) = warned(evidence(results([(1.0, 0.0)] * 50), None), (), ())
-    assert said.endswith("and the bots next to nothing; take another config")
+    assert said.endswith("the bots hardly anything; use another config")
 
 
 def test_a_start_that_decides_nearly_all_is_warned_of() -> None:
     (said,) = warned(evidence(results([(1.0, 0.0), (0.0, 1.0)] * 20), None))
-    assert said.startswith("100% of the pairs went to one seat in both games: the start decides nearly all")
+    assert said.startswith("100% of the pairs went to one seat in both games: the start decides nearly everything")
 
 
 def test_bots_that_play_the_same_game_again_and_again_are_warned_of() -> None:
     same = [Sample(replace(one.result, plies=9)) for one in results([(1.0, 0.5)] * 20)]
     (said,) = warned(evidence(same, None))
-    assert said.startswith("all 20 pairs went alike: bots that always play the same from the same start tell no more")
-    assert said.endswith("take a preset whose starts are dealt (dealt), or bots that draw lots")
+    assert said.startswith("all 20 pairs ended alike: bots that always play the same from a start show no more")
+    assert said.endswith("use a preset whose starts are dealt (dealt), or bots that play at random")
     (said,) = warned(evidence(same, None), dealing=("dealt", "drawn"))
-    assert said.endswith("take a preset whose starts are dealt (dealt, drawn), or bots that draw lots")
+    assert said.endswith("use a preset whose starts are dealt (dealt, drawn), or bots that play at random")
     (said,) = warned(evidence(same[:20], None), (), ())
-    assert said.endswith("take a config that deals starts, or bots that draw lots")
+    assert said.endswith("use a config that deals starts, or bots that play at random")
     assert warned(evidence(same[:18], None)) == []
 
 
@@ -342,7 +342,7 @@ def test_many_forfeits_are_told_and_few_are_not() -> None:
     assert warned(evidence(usual + late[:2], None)) == []
     (said,) = warned(evidence(usual + late, None))
     assert said.startswith(
-        "ann forfeited 20 of 120 games, by time, illegal moves, a lost connection or a program that failed: that"
+        "ann forfeited 20 of 120 games, by time, illegal moves, a lost connection or a program that failed: it is"
     )
 
 
@@ -398,7 +398,7 @@ def test_results_of_three_seats_are_tested_by_their_spread_over_starts() -> None
 def test_starts_that_all_went_alike_are_warned_of_as_such() -> None:
     found = in_three_seats([of_three(place, (1, 2, 3)) for place in range(30)])
     (said,) = find_warnings(BOTS, replace(found.findings(), seat_0=0.5), ("grid",), ())
-    assert said.startswith("all 10 starts went alike: bots that always play")
+    assert said.startswith("all 10 starts ended alike: bots that always play")
 
 
 def test_how_many_games_it_takes_is_said_where_luck_stays_in() -> None:
@@ -416,11 +416,11 @@ def test_how_many_games_it_takes_is_said_where_luck_stays_in() -> None:
 
 def test_what_tests_against_several_say_together() -> None:
     assert format_joint_conclusion("ann", {"bob": "h1", "cid": "h1"}, 0.0, 0.05) == (
-        "ann is better than each of bob, cid; were it no better than one of these, that would come up in at most 5 of "
-        "100 such tests"
+        "ann is better than each of bob, cid. If it were not better than one of them, at most 5 of 100 such tests "
+        "would say this."
     )
     assert format_joint_conclusion("ann", {"bob": "h0", "cid": "h1", "dan": None}, 0.0, 0.05).startswith(
-        "ann is better than 1 of 3: cid; "
+        "ann is better than 1 of 3: cid. "
     )
     assert (
         format_joint_conclusion("ann", {"bob": "h0", "cid": None}, 0.0, 0.05)

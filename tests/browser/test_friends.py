@@ -45,7 +45,9 @@ async def test_who_opens_an_invitation_says_a_name_and_is_seated(visiting: Visit
         await rival.seek("risk-duel", open=True)
         ann, link = await invite(hers, host, "game=risk-duel&preset=africa")
         bob = await his.open(link)
-        await expect(bob.get_by_role("heading", level=1)).to_have_text(f"{host} invites you to play Risk: the duel, Africa")
+        await expect(bob.get_by_role("heading", level=1)).to_have_text(
+            f"{host} invites you to play Risk: the duel, Africa"
+        )
         await expect(bob.get_by_text(f"{host} is waiting for you.")).to_be_visible()
         for page in (ann, bob):
             assert await barriers(page) == ""
@@ -117,9 +119,11 @@ async def test_an_invitation_says_when_its_host_is_not_there_or_a_name_will_not_
     ):
         bob = await his.open(f"/play?from={host}&game=tictactoe&preset=classic")
         await expect(bob.get_by_text(f"{host} is offline.")).to_be_visible()
-        await expect(bob.get_by_role("link", name="Choose another opponent")).to_have_attribute("href", "/play?game=tictactoe")
+        await expect(bob.get_by_role("link", name="Choose another opponent")).to_have_attribute(
+            "href", "/play?game=tictactoe"
+        )
         await accept(bob, host.upper(), host)
-        await expect(bob.get_by_role("alert").filter(has_text=f"{host} is who invites")).to_be_visible()
+        await expect(bob.get_by_role("alert").filter(has_text=f"{host} sent this invitation")).to_be_visible()
         await accept(bob, cid.name, host)
         taken = f"The name {cid.name} is taken: choose another, or enter its token."
         await expect(bob.locator("#wrong-guest")).to_have_text(taken)

@@ -230,7 +230,7 @@ async def test_a_match_of_dice_tells_what_they_gave_by_the_move_and_in_all(
     async with reading(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['duel']}"))
         await tab(page, "Grades")
-        given = re.compile(r": \d+\.\d\s% given away by \d+ of \d+ moves?; luck gave it [+−]\d+\.\d\s%$")
+        given = re.compile(r": gave away \d+\.\d\s% of a point with \d+ of \d+ moves?; luck gave it [+−]\d+\.\d\s%$")
         await expect(page.locator(".by-bot li", has_text=given)).to_have_count(2)
         await expect(page.get_by_text("Luck is measured by the value function exact.")).to_be_visible()
         await tab(page, "Moves")

@@ -105,7 +105,7 @@ async def test_a_list_lets_bots_in_and_their_tokens_are_shown_once(server: Admin
         ("name,group\nnora,1\nNORA,3\n", "the list, line 3: NORA is there twice, first in line 2"),
         ("nora\n\nanyone!\n", "the list, line 3: 'anyone!' is no name for a bot"),
         ("name,token\nnora,x\n", "there is a column token already, and tokens are made here"),
-        ("bot,group\nnora,x\n", "there is no column name"),
+        ("bot,group\nnora,x\n", "the column name is missing"),
         (f"nora\n{SCRIPT}\n", "<script>alert(1)</script>' is no name for a bot"),
     ],
 )

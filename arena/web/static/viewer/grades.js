@@ -23,7 +23,7 @@ export function gradesOf(match, report, go, mine, of) {
     const given = own.reduce((sum, move) => sum + move.gave_away, 0);
     const worse = own.filter((move) => move.gave_away > 0).length;
     const lucky = luck?.events.length ? `; luck gave it ${luckText(luck.total[seat], luck.unit)}${luck.unit ? ` ${luck.unit}` : ""}` : "";
-    return el("li", { class: `seat-${seat}` }, makeSeatSymbol(seat), el("span", {}, el("b", {}, bot), `: ${lossText(given, unit)} given away by ${worse} of ${counted(own.length, "move")}${lucky}`));
+    return el("li", { class: `seat-${seat}` }, makeSeatSymbol(seat), el("span", {}, el("b", {}, bot), `: gave away ${lossText(given, unit)}${unit ? "" : " of a point"} with ${worse} of ${counted(own.length, "move")}${lucky}`));
   });
   const by = luck?.events.length ? [el("p", { class: "small faint" }, `Luck is measured by the value function ${luck.value}.`)] : [];
   return [worstMoves(match, report, go, mine, of), el("ul", { class: "by-bot" }, ...byBot), ...by];
