@@ -468,7 +468,7 @@ async def test_no_announcement_ends_a_node(caplog: pytest.LogCaptureFixture) -> 
     done: asyncio.Queue[str] = asyncio.Queue()
 
     class Faulty:
-        async def heard(self, announcement: Announcement) -> None:
+        async def on_announcement(self, announcement: Announcement) -> None:
             done.put_nowait(announcement.kind)
             raise UsageFault("no name has a NUL in it") if announcement.kind == "bots" else ZeroDivisionError
 
