@@ -85,7 +85,9 @@ async def test_who_has_only_the_address_of_an_arena_has_a_bot_that_plays(tmp_pat
         packages, size = json.loads((await laptop.run("-c", LISTED))[1])
         assert packages == ["bot-arena-client", "msgpack", "msgspec", "websockets"]
         assert size < 10e6
-        played = re.compile(r"ann: connected to \S+\nann: (won|lost) \S+ against random \(win\), rating .*\n")
+        played = re.compile(
+            r"ann: connected to \S+\nann: (won|lost) \S+ against random \((win|played out)\), rating .*\n"
+        )
         code_, said = await laptop.run(*bot, "--matches", "1")
         assert (code_, bool(played.fullmatch(said))) == (0, True), said
 

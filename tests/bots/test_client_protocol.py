@@ -533,7 +533,7 @@ def test_places_among_many_and_unrated_or_void_matches_are_told(talk: Talk, scri
     end = msgspec.structs.replace(script.end(), ranks=[2, 1, 3], seats=outcomes)
     talk.hears(script.welcome())
     talk.hears(script.start(seats=players))
-    assert lines(talk.hears(end)) == ["mine: came 2nd of 3 in m-1 against a, b (win), unrated"]
+    assert lines(talk.hears(end)) == ["mine: came 2nd of 3 in m-1 against a, b (played out), unrated"]
     talk.hears(script.start(seats=players))
     void = msgspec.structs.replace(end, reason="void")
     assert lines(talk.hears(void)) == ["mine: had no result in m-1 against a, b (void), unrated"]
@@ -715,7 +715,7 @@ SOME = bob(messages.ListedSeek(game="nim", open=True, presets=["classic", "stick
 COLD = messages.ListedBot(bot="Bob", warming=["nim", "grundy"], warming_s=7)
 
 
-HELD = "6 s: this arena begins so many matches an hour for a bot, and no more"
+HELD = "6 s: it has reached this arena's limit of matches an hour"
 
 
 @pytest.mark.parametrize(

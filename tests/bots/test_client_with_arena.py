@@ -58,7 +58,8 @@ async def test_two_bots_of_five_lines_play_rated_matches(play: Play) -> None:
     assert (one[0], one[2], other[0], other[2]) == (0, "", 0, "")
     results = one[1].splitlines()[1:]
     assert len(results) == 6
-    line = r"mine: (won|lost) [a-z0-9-]+ against yours \(win\), rating [\d.]+ ± [\d.]+ -> [\d.]+ ± [\d.]+"
+    end = r"(won [a-z0-9-]+ against yours \(win\)|lost [a-z0-9-]+ against yours \(played out\))"
+    line = rf"mine: {end}, rating [\d.]+ ± [\d.]+ -> [\d.]+ ± [\d.]+"
     assert all(re.fullmatch(line, result) for result in results)
 
 
