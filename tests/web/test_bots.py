@@ -170,7 +170,7 @@ def test_a_person_is_shown_the_bot_to_meet_next(visitor: Visitor) -> None:
     visitor.store.write(set_people, ["zoe"], person=True)
     page = visitor.get("/bots/zoe").text
     assert "A person · " in page
-    assert re.search(r'Next above at Nim, classic, people: <a href="/bots/level-2"[^>]*>level-2</a>', page)
+    assert re.search(r'Ranked next above in Nim, classic, people: <a href="/bots/level-2"[^>]*>level-2</a>', page)
     assert "Next above" not in visitor.get("/bots/level-3").text
 
 
