@@ -14,7 +14,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 UNDRAWN = """import { Board } from "./board.js";
 export class NimBoard extends Board {
   constructor(match, game) { super(game, match); }
-  draw() { if (this.playable) throw new Error("no picture\\nof it"); }
+  draw() { if (this.isPlayable) throw new Error("no picture\\nof it"); }
 }"""
 
 
