@@ -107,8 +107,8 @@ def test_a_list_keeps_the_names_of_its_columns_and_lines(tmp_path: Path) -> None
     [
         ("Name,NAME\nanna,A\n", "line 1: the column 'name' is there 2 times"),
         ("name,Token\nanna,A\n", "line 1: there is a column token already"),
-        ("sep=;\nbot;group\nanna;A\n", "line 2: there is no column name"),
-        ("sep=;\n", "line 1: there is no column name, the file is empty"),
+        ("sep=;\nbot;group\nanna;A\n", "line 2: the column name is missing"),
+        ("sep=;\n", "line 1: the column name is missing, the file is empty"),
         ("name,group\nanna,A,,x\n", "line 2: it has 4 fields, the first line 2"),
     ],
 )

@@ -67,7 +67,7 @@ def test_a_bot_that_crashes_in_ever_other_ways_is_told_of_only_so_often(tmp_path
     assert done.code == 0, done.err
     assert done.err.count("mine ended with exit code 1; last output") == 5
     assert done.out.count("  ended with exit code 1: never again ") == 5
-    assert "\n  in other ways (2 matches)\n" in done.out
+    assert "\n  other failures (2 matches)\n" in done.out
 
 
 def test_a_strict_tournament_stops_with_the_first_bot_that_fails(tmp_path: Path) -> None:

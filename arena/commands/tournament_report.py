@@ -304,7 +304,7 @@ def print_uncontested_losses(
         console.print(f"\n{bot}: {many} lost by forfeit or resignation{f' ({why})' if why else ''}{its_log}")
         told = failed.most_common(MAX_FAILURES)
         others = failed.total() - sum(times for _, times in told)
-        for text, times in [*told, *([("in other ways", others)] if others else [])]:
+        for text, times in [*told, *([("other failures", others)] if others else [])]:
             console.print(f"  {text} ({format_count(times, 'match', 'matches')})", soft_wrap=True)
         for log in logs:
             console.print(f"  {log}", soft_wrap=True)

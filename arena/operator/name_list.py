@@ -120,9 +120,9 @@ def is_headed(text: str) -> bool:
 
 def _check_header(source: str, line: int, columns: Sequence[str], refused: Mapping[str, str]) -> Iterator[str]:
     if NAME_COLUMN not in columns:
-        there = f"there are {', '.join(map(short_repr, columns))}" if columns else "the file is empty"
+        there = f"the columns are {', '.join(map(short_repr, columns))}" if columns else "the file is empty"
         form = "the first line names the columns, as in name,group"
-        yield f"{source}, line {line}: there is no column {NAME_COLUMN}, {there}: {form}"
+        yield f"{source}, line {line}: the column {NAME_COLUMN} is missing, {there}: {form}"
     for column, why in refused.items():
         if column in columns:
             yield f"{source}, line {line}: there is a column {column} already, and {why}: leave it out"

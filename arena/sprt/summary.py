@@ -20,7 +20,7 @@ def format_conclusion(bots: tuple[str, str], question: Question, findings: Findi
     best = findings.best
     if best is None:
         return f"nothing is known of {bots[0]} and {bots[1]}: no pair of matches was played to its end"
-    less = " with luck removed" if findings.adjusted else ""
+    less = " luck-adjusted" if findings.adjusted else ""
     scores = f"scores {score_format.format_score_with_interval(best)}{less}, after {findings.games:,} games"
     if question.hypotheses is None and findings.pairs < MIN_PAIRS:
         pairs = (
@@ -44,6 +44,7 @@ def format_conclusion(bots: tuple[str, str], question: Question, findings: Findi
     if findings.outside:
         outside = f"{findings.outside:,} of {format_units(findings, findings.pairs)}"
         error += f", provided that all pairs score from 0 to 1, which {outside} do not"
+        error += f", provided that all score 0 to 1: {findings.outside:,} of {pairs} do not"
     return f"{claim.said}. It {scores}{looks}; {claim.otherwise}, {error}."
 
 

@@ -111,7 +111,7 @@ def _hint_at_websocket(app: ASGIApp, socket: str) -> ASGIApp:
         if "sec-websocket-key" not in headers:  # a proxy forwards this header, unlike `Upgrade`
             await app(scope, receive, send)
             return
-        sentence = "these pages show a stored arena, which takes no connections; `arena serve` starts one"
+        sentence = "these pages show stored data: bots cannot connect here; arena serve starts a server"
         if where := arena_url(socket, headers.get("host", ""), encrypted=Request(scope).url.scheme == "https"):
             sentence = f"this is the arena's page for browsers; bots connect to {where}"
         await PlainTextResponse(f"{sentence}\n", HTTPStatus.NOT_FOUND)(scope, receive, send)
@@ -146,7 +146,7 @@ def _refuse_bodies(app: ASGIApp, admits: Callable[[Scope], bool]) -> ASGIApp:
         if empty or admits(scope):
             await app(scope, receive, send)
             return
-        refused = HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "a request to the page has no body")
+        refused = HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "a request to these pages must have no body")
         response = _error_response(Request(scope), refused)
         response.headers["connection"] = "close"
         await response(scope, receive, send)

@@ -42,8 +42,8 @@ _LEAVING_WORDS = {
     reasons.TIMEOUT: "ran out of time",
     reasons.ILLEGAL: "made three illegal moves",
     reasons.DISCONNECTED: "lost its connection",
-    reasons.NO_SHOW: "never came",
-    reasons.FAILED: "could not go on, as its program failed",
+    reasons.NO_SHOW: "did not show up",
+    reasons.FAILED: "stopped because its program failed",
 }
 """Words for how a seat left a match early."""
 _FORMAT_WORDS = {"round-robin": "round robin", "swiss": "Swiss system", TEST_FORMAT: "test of two bots"}
@@ -178,7 +178,7 @@ def seat_words(rank: int, reason: str) -> str:
 def result_sentence(reason: str, plies: int, seats: Sequence[SeatResult]) -> str:
     """Describe how a match ended: `ann won after 9 moves: bob ran out of time`."""
     if reason == reasons.VOID:
-        return "called off by the arena, void"
+        return "called off by the arena (void)"
     first = [seat.bot for seat in seats if seat.rank == 1]
     ended = f"{' and '.join(first)} {'won' if len(first) == 1 else 'tied'}" if reason != reasons.DRAW else "a draw"
     left = ", ".join(f"{seat.bot} {_LEAVING_WORDS[seat.reason]}" for seat in seats if seat.reason in _LEAVING_WORDS)

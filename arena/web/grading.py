@@ -112,7 +112,7 @@ async def _run_grader(
         return said
     except TimeoutError:
         raise ArenaFault(
-            f"the {what.format(name, timeout)}: `arena replay grade` grades its record, which is here to be saved"
+            f"the {what.format(name, timeout)}: `arena replay grade` grades its record, which you can download here"
         ) from None
     except msgspec.DecodeError as exc:
         raise ArenaFault(f"the grading of {name} failed") from exc

@@ -51,7 +51,7 @@ def no_leaderboard_message(game: str, preset: str, rated: Iterable[str]) -> str:
     presets = game_class(game).presets
     if preset_pool(preset) not in presets:
         return f"{game} has no preset {short_repr(preset)}: {list_choices(presets)}"
-    return f"no match was rated in {game}/{preset} yet: there is {', '.join(rated) or 'no pool'}"
+    return f"no match was rated in {game}/{preset} yet; pools with ratings: {', '.join(rated) or 'none'}"
 
 
 def unknown_game_message(game: str) -> str | None:

@@ -58,7 +58,7 @@ def format_waiting(bot: str, game: str, opponent: str | None, listing: Listing) 
         absent = "" if listing.more_bots else ", which never connected" if stranger else ", which is not connected"
         return f"{bot}: waiting for {opponent} at {game}{_describe_opponent(found, game) if found else absent}"
     if own.pace_s:
-        return f"{bot}: waiting {own.pace_s} s: the arena limits how many matches it starts for a bot in an hour"
+        return f"{bot}: waiting {own.pace_s} s: it has reached this arena's limit of matches an hour"
     told = [f"{other.bot} seeks it {ways}" for other in others.values() if (ways := _format_seeks(other, game))]
     more = [f"so do {len(told) - MAX_NAMED_BOTS} more"] if len(told) > MAX_NAMED_BOTS else []
     late = [f"{other.bot} is getting ready for it" for other in others.values() if game in other.warming]
@@ -125,7 +125,7 @@ def _format_reason(end: End, seat: int, failure: str | None) -> str:
     """Return the seat's own reason for a loss, else the match's reason."""
     if end.ranks[seat] != 1 and end.reason != VOID:
         own = end.seats[seat].reason
-        return own if own != FAILED else failure or "its program failed"
+        return failure or "its program failed" if own == FAILED else "played out" if own == WIN else own
     failed = [one.bot for one in end.seats if one.reason == FAILED]
     return end.reason if end.reason != FAILED else f"the program of {', '.join(failed)} failed"
 

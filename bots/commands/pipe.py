@@ -419,7 +419,7 @@ class PipedBot(Bot):
             raise ProgramFailed(str(exc)) from None
         except Fault as exc:  # nobody knows what it would answer next
             self._drop(match)
-            again = ", for the second time" if isinstance(exc, ProgramExited) else ""
+            again = ", also after a restart" if isinstance(exc, ProgramExited) else ""
             raise ProgramFailed(f"{_place_of(turn)} its program {exc}{again}") from None
 
     def _ask_program(self, match: _Match, turn: Turn) -> Choice:

@@ -96,8 +96,11 @@ def test_what_a_spreadsheet_would_compute_in_a_file_of_names_is_text_in_that_of_
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("bot,group\nanna,A\n", ["line 1: there is no column name, there are 'bot', 'group': the first line names "]),
-        ("", ["line 1: there is no column name, the file is empty: the first line names the columns"]),
+        (
+            "bot,group\nanna,A\n",
+            ["line 1: the column name is missing, the columns are 'bot', 'group': the first line names "],
+        ),
+        ("", ["line 1: the column name is missing, the file is empty: the first line names the columns"]),
         ("name,token\nanna,x\n", ["line 1: there is a column token already, and tokens are made here: leave it out"]),
         ("name,name\na,b\n", ["line 1: the column 'name' is there 2 times"]),
         ("name\n", [" has no names below its first line"]),

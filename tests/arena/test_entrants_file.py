@@ -46,7 +46,7 @@ def test_a_file_and_names_play_together(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("e.csv", "who,command\nanna,x\n", ["e.csv, line 1: there is no column name"]),
+        ("e.csv", "who,command\nanna,x\n", ["e.csv, line 1: the column name is missing"]),
         ("e.csv", "name,command\nan na,x\n", ["e.csv, line 2: 'an na' is not a name for a bot"]),
         ("e.csv", "name,command\nanna,x\nben,x\nAnna,x\n", ["line 4: Anna is there twice, first in line 2"]),
         ("e.csv", "name,command,bot\nanna,x,greedy\n", ["line 2: anna has a command and a bot"]),

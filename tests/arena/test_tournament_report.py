@@ -132,7 +132,7 @@ def test_of_a_program_that_failed_in_many_ways_the_most_frequent_are_told(capsys
     assert told == [
         "  no memory (4 matches)",
         *(f"  way {n} (1 match)" for n in range(4)),
-        "  in other ways (2 matches)",
+        "  other failures (2 matches)",
     ]
 
 

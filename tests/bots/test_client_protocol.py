@@ -716,7 +716,7 @@ SOME = bob(messages.ListedSeek(game="nim", open=True, presets=["classic", "stick
 COLD = messages.ListedBot(bot="Bob", warming=["nim", "grundy"], warming_s=7)
 
 
-HELD = "6 s: the arena limits how many matches it starts for a bot in an hour"
+HELD = "6 s: it has reached this arena's limit of matches an hour"
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ async def test_every_page_of_the_operator_keeps_nobody_out_and_runs_nothing_that
             assert await sideways(page) == 0, address
         await page.goto(f"{server.url}/admin")
         await expect(page.get_by_text(SCRIPT)).to_be_visible()
-        await page.get_by_label("Choose anna").check()
+        await page.get_by_label("Select anna").check()
         await page.get_by_role("button", name="New token…").click()
         sure = page.get_by_role("button", name="Make a new token")
         await expect(sure).to_be_visible()
@@ -89,17 +89,17 @@ async def test_the_roster_is_looked_at_again_and_leaves_chosen_what_is_chosen(
     async with visiting(server.url) as visit:
         page = await visit.open("/admin")
         await sign_in(page, server.token)
-        row = page.get_by_role("row").filter(has=page.get_by_label("Choose gus"))
+        row = page.get_by_role("row").filter(has=page.get_by_label("Select gus"))
         await expect(row).to_contain_text("offline")
         await operator.told("/admin/bots", ("bot", "gus"), ("do", "revoke"), ("sure", "yes"))
         await expect(row).to_contain_text("revoked")
         for bot in ("anna", "gus"):
-            await page.get_by_label(f"Choose {bot}").check()
+            await page.get_by_label(f"Select {bot}").check()
         await page.get_by_label("Name", exact=True).focus()
         await operator.post("/admin/bots", [("bot", "gus"), ("do", "rotate"), ("sure", "yes")])
         await expect(row).not_to_contain_text("revoked")
         for bot in ("anna", "gus"):
-            await expect(page.get_by_label(f"Choose {bot}")).to_be_checked()
+            await expect(page.get_by_label(f"Select {bot}")).to_be_checked()
 
 
 async def test_names_come_from_a_file_and_their_tokens_go_into_one(
@@ -111,9 +111,9 @@ async def test_names_come_from_a_file_and_their_tokens_go_into_one(
         page = await visit.open("/admin")
         await sign_in(page, server.token)
         await page.get_by_role("link", name="Add bots").click()
-        await page.get_by_label("Or take them from a file").set_input_files(names)
+        await page.get_by_label("Or load them from a file").set_input_files(names)
         await expect(page.get_by_label("Names, one on each line")).to_have_value(names.read_text())
-        await page.get_by_role("button", name="Add them").click()
+        await page.get_by_role("button", name="Add bots").click()
         async with page.expect_download() as saving:
             await page.get_by_role("link", name="Save as tokens.csv").click()
         saved = await saving.value
@@ -127,8 +127,8 @@ async def test_all_of_it_works_without_a_script(visiting: Visits, server: AdminS
     async with visiting(server.url, java_script_enabled=False) as visit:
         page = await visit.open("/admin")
         await sign_in(page, server.token)
-        await page.get_by_label("Choose ben").check()
-        await page.get_by_label("Choose cleo").check()
+        await page.get_by_label("Select ben").check()
+        await page.get_by_label("Select cleo").check()
         await page.get_by_role("button", name="Revoke…").click()
         await page.get_by_role("button", name="Revoke", exact=True).click()
         await expect(page.get_by_role("status").filter(has_text="Revoked: ben, cleo.")).to_be_visible()
@@ -136,7 +136,7 @@ async def test_all_of_it_works_without_a_script(visiting: Visits, server: AdminS
         for bot in HOUSE:
             await page.get_by_role("checkbox", name=bot).check()
         await page.get_by_role("button", name="Start", exact=True).click()
-        await expect(page.get_by_role("status").filter(has_text="has begun.")).to_be_visible()
+        await expect(page.get_by_role("status").filter(has_text="has started.")).to_be_visible()
         await page.get_by_role("link", name="Log").click()
         await expect(page.get_by_role("row").nth(1)).to_contain_text("started a tournament: nim, greedy, random")
         await page.get_by_role("button", name="Sign out").click()
@@ -166,7 +166,7 @@ async def test_a_tournament_is_seen_as_it_goes_without_a_click(visiting: Visits,
                 playing.create_task(bot.play())
         await expect(progress).to_have_attribute("value", "1")
         await stop.click()
-        await expect(page.get_by_role("button", name=f"Go on {name}")).to_be_visible()
+        await expect(page.get_by_role("button", name=f"Continue {name}")).to_be_visible()
 
 
 @contextmanager
@@ -209,7 +209,9 @@ async def test_a_page_elsewhere_can_neither_send_a_form_nor_read_or_frame_a_page
             assert page.frames[1].url in ("chrome-error://chromewebdata/", "about:blank", f"{server.url}/admin")
             assert "dora" not in await page.frames[1].content()
             await page.get_by_role("button", name="Win").click()
-            await expect(page.get_by_text("The form came from another page, so nothing was done.")).to_be_visible()
+            await expect(
+                page.get_by_text("This form was sent from another site, and nothing was changed.")
+            ).to_be_visible()
             visit.complaints.clear()  # the browser tells of what it refused
     assert not (await server.bots())["dora"].revoked
 
@@ -223,4 +225,4 @@ async def test_a_page_whose_name_is_led_here_reads_and_sends_nothing(tmp_path: P
             for method in ("GET", "POST"):
                 told = await page.evaluate(ASK, method)
                 assert told[0] == 421
-                assert "--admin-host names it" in told[1]
+                assert "--admin-host allows it" in told[1]

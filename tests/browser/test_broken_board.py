@@ -35,7 +35,7 @@ async def test_what_has_a_board_that_does_not_load_is_not_sought(visiting: Visit
         await answer(visit, "board/nim.js", None)
         page = await sit_down(visit, "board-missing", "game=nim")
         await expect(page.locator("#failed")).to_have_text(
-            "The board of Nim did not load, and nothing was sought. Reload this page, and try again."
+            "The board of Nim did not load, so no match was requested. Reload this page and try again."
         )
         await expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
         visit.expects("nim.js")
@@ -46,7 +46,7 @@ async def test_a_game_without_a_board_is_said_to_be_for_programs(visiting: Visit
         known = (STATIC / "board" / "index.js").read_text()
         await answer(visit, "board/index.js", known.replace("  nim: async", "  other: async"))
         page = await sit_down(visit, "board-none", "game=nim")
-        told = "Nim has no board on this page, so people can’t play it here: connect a program."
+        told = "Nim has no board on this page, so you cannot play it here. Connect a program instead."
         await expect(page.locator("#failed")).to_have_text(told)
 
 
@@ -66,7 +66,7 @@ async def test_a_match_whose_board_fails_at_the_first_turn_is_called_off_and_not
         assert told["reason"] == "void"
         assert not any("mu_after" in seat for seat in told["seats"])
         await expect(page.locator("#failed")).to_have_text(
-            "This page can’t show your match of Nim, so it is void, and not rated. "
+            "This page can’t show your match of Nim. The match is called off and not rated. "
             "Reload the page before you try again."
         )
         visit.expects("no picture")
@@ -78,7 +78,7 @@ async def test_a_match_whose_board_does_not_load_is_still_read_move_by_move(
     async with visiting(library, fresh=True) as visit:
         await answer(visit, "board/nim.js", None)
         page = await visit.open(f"/matches/{kept['nim']}")
-        await expect(page.locator(".viewer")).to_contain_text("There is no picture of Nim here.")
+        await expect(page.locator(".viewer")).to_contain_text("This page has no board for Nim.")
         await expect(page.locator("table tbody tr:not(.spacer)").first).to_be_visible()
         visit.expects("nim.js")
 
@@ -87,5 +87,5 @@ async def test_a_lesson_whose_board_does_not_load_says_so(visiting: Visits, hous
     async with visiting(house.page, fresh=True) as visit:
         await answer(visit, "board/duel.js", None)
         page = await visit.open("/play/tutorial/risk-duel")
-        await expect(page.get_by_role("alert")).to_have_text("The board did not load. Reload this page, and try again.")
+        await expect(page.get_by_role("alert")).to_have_text("The board did not load. Reload this page and try again.")
         visit.expects("duel.js")

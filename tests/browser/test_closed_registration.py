@@ -33,19 +33,19 @@ async def test_a_person_plays_with_the_token_that_they_were_given_and_need_it_on
         page = await come(visit, "anna", "game=nim")
         await start_playing(page)
         wrong = page.locator("#wrong-token")
-        await expect(wrong).to_have_text("Names are given here with a token: type or paste yours.")
+        await expect(wrong).to_have_text("On this arena a name needs its token: type or paste yours.")
         assert await sideways(page) == 0
         assert await barriers(page) == ""
         for typed, told in (
             ("short", "A token has 16 to 128 characters: this one has 5."),
-            ("x" * 20, "That is not the token of anna."),
+            ("x" * 20, "This is not the token of anna."),
         ):
             await page.get_by_label("Your token").fill(typed)
             await start_playing(page)
             await expect(wrong).to_have_text(told)
         await page.get_by_label("Your token").fill(f" \u200b{token_of('anna')} ")
         await start_playing(page)
-        await page.get_by_role("button", name="Give up waiting").click()
+        await page.get_by_role("button", name="Stop waiting").click()
         await expect(page.get_by_label("Your token")).to_be_hidden()
         again = await visit.open("/play?game=nim&opponent=rival")
         await expect(again.get_by_label("Your name")).to_have_value("anna")
@@ -67,7 +67,7 @@ async def test_who_has_no_name_is_told_to_ask_and_a_name_can_be_forgotten(visiti
         await page.get_by_label("Your name").fill("anna")
         await page.get_by_label("Your token").fill(token_of("anna"))
         await start_playing(page)
-        await page.get_by_role("button", name="Give up waiting").click()
+        await page.get_by_role("button", name="Stop waiting").click()
         await page.get_by_role("button", name="Forget them here").click()
         await expect(page.get_by_label("Your name")).to_have_value("")
         kept = await page.evaluate("localStorage.getItem('arena.identity')")
@@ -101,8 +101,8 @@ async def test_with_open_registration_the_token_of_a_name_that_somebody_has_is_a
         page = await come(visit, "Anna", "game=nim")
         await expect(page.get_by_label("Your token")).to_be_hidden()
         await start_playing(page)
-        told = "The name Anna is taken: choose another, or give its token."
+        told = "The name Anna is taken: choose another, or enter its token."
         await expect(page.locator("#wrong-bot")).to_have_text(told)
         await page.get_by_label("Your token").fill(token_of("anna"))
         await start_playing(page)
-        await expect(page.get_by_role("button", name="Give up waiting")).to_be_visible()
+        await expect(page.get_by_role("button", name="Stop waiting")).to_be_visible()

@@ -49,7 +49,7 @@ async def test_a_name_is_registered_once_and_its_token_lets_a_program_in(visitin
         async with visiting(await arena.page()) as other:
             theirs = await other.open("/connect?bot=ZOE")
             await theirs.get_by_role("button", name="Reserve it now").click()
-            await expect(theirs.get_by_text("Somebody owns the name ZOE already: choose another.")).to_be_visible()
+            await expect(theirs.get_by_text("The name ZOE is taken: choose another.")).to_be_visible()
             await expect(theirs.locator("#token-in-code")).to_have_text("")
         seek = ["--game", "nim", "--matches", "1", "--url", arena.url]
         watching = run("arena-bot", "run", "random", "--open", *seek, folder=tmp_path)
@@ -78,7 +78,7 @@ async def test_a_name_that_was_refused_on_the_play_page_has_no_token_in_its_code
     async with player(house.url, "owner"), visiting(house.page) as visit:
         page = await sit_down(visit, "owner", "game=nim")
         await expect(page.locator("#wrong-bot")).to_have_text(
-            "The name owner is taken: choose another, or give its token."
+            "The name owner is taken: choose another, or enter its token."
         )
         await page.goto(f"{house.page}/connect?bot=owner")
         await expect(page.get_by_role("button", name="Reserve it now")).to_be_visible()

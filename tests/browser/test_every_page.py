@@ -148,7 +148,7 @@ async def test_what_is_not_there_is_a_page_like_any_other(reading: Visits, libra
     async with reading(library) as visit:
         page = await visit.open(address)
         assert await barriers(page) == ""
-        await page.get_by_role("link", name="To the start page").click()
+        await page.get_by_role("link", name="Go to the home page").click()
         await page.wait_for_url("**/")
         visit.expects("status of 404")
 

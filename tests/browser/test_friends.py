@@ -45,8 +45,10 @@ async def test_who_opens_an_invitation_says_a_name_and_is_seated(visiting: Visit
         await rival.seek("risk-duel", open=True)
         ann, link = await invite(hers, host, "game=risk-duel&preset=africa")
         bob = await his.open(link)
-        await expect(bob.get_by_role("heading", level=1)).to_have_text(f"{host} invites you to Risk: the duel, Africa")
-        await expect(bob.get_by_text(f"{host} waits for you.")).to_be_visible()
+        await expect(bob.get_by_role("heading", level=1)).to_have_text(
+            f"{host} invites you to play Risk: the duel, Africa"
+        )
+        await expect(bob.get_by_text(f"{host} is waiting for you.")).to_be_visible()
         for page in (ann, bob):
             assert await barriers(page) == ""
             assert await sideways(page) == 0
@@ -93,7 +95,7 @@ async def test_a_rematch_is_called_for_by_one_click_begun_by_another_and_taken_b
         await expect(bob).to_have_title(re.compile(f"^● {host} wants a rematch"))
         await expect(bob.get_by_text(f"{host} wants a rematch.")).to_be_visible()
         assert await barriers(bob) == ""
-        await expect(ann.locator("#absent")).to_have_text(f"{guest} is asked: the match begins when they accept.")
+        await expect(ann.locator("#absent")).to_have_text(f"{guest} has been asked: the match starts when they accept.")
         await bob.get_by_role("button", name="Rematch").click()
         for page in (ann, bob):
             await expect(page.locator(".table .players")).to_be_visible()
@@ -101,7 +103,7 @@ async def test_a_rematch_is_called_for_by_one_click_begun_by_another_and_taken_b
         await play_out(ann, bob)
         await ann.get_by_role("button", name="Rematch").click()
         await expect(bob.get_by_text(f"{host} wants a rematch.")).to_be_visible()
-        await ann.get_by_role("button", name="Give up waiting").click()
+        await ann.get_by_role("button", name="Stop waiting").click()
         await expect(bob.locator(".ending .calls")).to_have_text("")
         await expect(bob).to_have_title(re.compile("^You (won|lost): "))
 
@@ -116,16 +118,18 @@ async def test_an_invitation_says_when_its_host_is_not_there_or_a_name_will_not_
         visiting(house.page) as his,
     ):
         bob = await his.open(f"/play?from={host}&game=tictactoe&preset=classic")
-        await expect(bob.get_by_text(f"{host} is not here now.")).to_be_visible()
-        await expect(bob.get_by_role("link", name="or a bot")).to_have_attribute("href", "/play?game=tictactoe")
+        await expect(bob.get_by_text(f"{host} is offline.")).to_be_visible()
+        await expect(bob.get_by_role("link", name="Choose another opponent")).to_have_attribute(
+            "href", "/play?game=tictactoe"
+        )
         await accept(bob, host.upper(), host)
-        await expect(bob.get_by_role("alert").filter(has_text=f"{host} is who invites")).to_be_visible()
+        await expect(bob.get_by_role("alert").filter(has_text=f"{host} sent this invitation")).to_be_visible()
         await accept(bob, cid.name, host)
-        taken = f"The name {cid.name} is taken: choose another, or give its token."
+        taken = f"The name {cid.name} is taken: choose another, or enter its token."
         await expect(bob.locator("#wrong-guest")).to_have_text(taken)
         assert await barriers(bob) == ""
         await accept(bob, guest, host)
-        await expect(bob.locator("#absent")).to_contain_text(f"{host} is not connected")
+        await expect(bob.locator("#absent")).to_contain_text(f"{host} is offline")
         await invite(hers, host, "game=tictactoe")
         await expect(bob.locator(".table .players")).to_be_visible()
 
@@ -156,6 +160,6 @@ async def test_a_host_who_waits_for_another_variant_is_not_said_to_wait(visiting
     async with player(house.url, "elsewhere") as host, visiting(house.page) as visit:
         await host.seek("nim", private=True, config={"preset": "sticks"})
         page = await visit.open("/play?from=elsewhere&game=nim&preset=classic")
-        await expect(page.locator("#invited")).to_contain_text("elsewhere is here, but has no open invitation now.")
+        await expect(page.locator("#invited")).to_contain_text("elsewhere is online but not waiting.")
         page = await visit.open("/play?from=elsewhere&game=nim&preset=sticks")
-        await expect(page.locator("#invited")).to_contain_text("elsewhere waits for you.")
+        await expect(page.locator("#invited")).to_contain_text("elsewhere is waiting for you.")

@@ -46,8 +46,8 @@ async def test_decisions_of_poker_are_graded_in_chips_and_deals_tell_what_each_s
         worst = panel.get_by_role("button").first
         await expect(worst).to_contain_text("hand 1: fold")
         await expect(worst).to_contain_text("gave away 3.00 chips")
-        await expect(panel).to_contain_text("In chips of the hand, against who plays the equilibrium")
-        await expect(panel).to_contain_text("ann: 0.17 chips given away by 1 of 2 moves; luck gave it −1.00 chips")
+        await expect(panel).to_contain_text("In chips of the hand, against an opponent who plays the equilibrium")
+        await expect(panel).to_contain_text("ann: gave away 0.17 chips with 1 of 2 moves; luck gave it −1.00 chips")
         await worst.click()
         await expect(page.locator(".now-facts")).to_contain_text(
             "gave away 3.00 chips: worth −1.00 chips; call was worth +2.00 chips"

@@ -95,7 +95,7 @@ async def test_the_first_match_of_an_arena_comes_on_as_soon_as_it_is_played(visi
         player(house.url, "bob") as bob,
     ):
         page = await visit.open("/")
-        await expect(page.get_by_role("region", name="Nothing has been played yet")).to_be_visible()
+        await expect(page.get_by_role("region", name="No matches yet")).to_be_visible()
         await meet(ann, bob)
         await expect(page.get_by_role("region", name="Live now")).to_be_visible()
         await expect(page.locator(COUNTERS)).to_have_count(15)

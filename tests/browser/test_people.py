@@ -21,10 +21,10 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 async def test_whom_another_person_names_is_asked_and_can_accept(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as hers, visiting(house.page, PHONE) as his:
         ann = await sit_down(hers, "ann", "game=grundy&preset=large&opponent=Bob")
-        await expect(ann.locator("#absent")).to_contain_text("Bob is not connected")
+        await expect(ann.locator("#absent")).to_contain_text("Bob is offline")
         bob = await come(his, "bob")
         await expect(bob.locator("#calls")).to_contain_text(
-            "ann waits to play you at Grundy’s game, heaps of 20 and 30"
+            "ann wants to play Grundy’s game, heaps of 20 and 30 with you"
         )
         assert await sideways(bob) == 0
         await bob.get_by_role("button", name="Play ann").click()
@@ -39,16 +39,15 @@ async def test_a_person_who_waits_is_told_why(visiting: Visits, tmp_path: Path) 
         page = await sit_down(visit, "ann", "game=tictactoe")
         why = page.locator("#absent")
         await expect(why).to_have_text(
-            "Nobody else here wants to play Tic-tac-toe now. The match starts when somebody does."
+            "Nobody else online wants to play Tic-tac-toe now. The match starts when somebody does."
         )
         assert await barriers(page) == ""
-        await page.get_by_role("button", name="Give up waiting").click()
+        await page.get_by_role("button", name="Stop waiting").click()
         await expect(page.get_by_role("radio", name="rival")).to_have_count(0)
-        await page.get_by_label("Somebody else, by name").fill("rival")
+        await page.get_by_label("Another opponent, by name").fill("rival")
         await start_playing(page)
-        await expect(why).to_contain_text(
-            "rival is here, but not ready to play Tic-tac-toe with you. The match begins if "
-        )
+        says = "rival is online but is not ready to play Tic-tac-toe with you. The match starts when it is."
+        await expect(why).to_have_text(says)
         await rival.seek("tictactoe", open=True)
         await expect(page.get_by_role("heading", name="Tic-tac-toe")).to_be_visible()
 
@@ -58,9 +57,9 @@ async def test_who_waits_is_told_who_wants_the_same_game_in_another_variant(visi
     async with open_house(tmp_path) as house, visiting(house.page) as visit, player(house.url, "rival") as rival:
         page = await sit_down(visit, "ann", "game=nim&preset=classic")
         why = page.locator("#absent")
-        await expect(why).to_contain_text("Nobody else here wants to play Nim now")
+        await expect(why).to_contain_text("Nobody else online wants to play Nim now")
         await rival.seek("nim", rated=False, config={"preset": "sticks"})
-        told = "Nobody else here wants to play Nim, classic now, but rival wants Nim, 21 sticks, the last one loses."
+        told = "Nobody else online wants to play Nim, classic, but rival wants Nim, 21 sticks, the last one loses."
         await expect(why).to_have_text(told)
 
 
@@ -74,19 +73,19 @@ async def test_a_name_that_is_somebody_elses_is_explained_and_another_one_taken(
         await page.get_by_label("Your name").fill("Ann")
         await start_playing(page)
         await expect(page.locator("#wrong-bot")).to_have_text(
-            "The name Ann is taken: choose another, or give its token."
+            "The name Ann is taken: choose another, or enter its token."
         )
         assert await barriers(page) == ""
         await page.get_by_label("Your name").fill("zoe")
         await start_playing(page)
-        await expect(page.get_by_role("button", name="Give up waiting")).to_be_visible()
+        await expect(page.get_by_role("button", name="Stop waiting")).to_be_visible()
 
 
 @pytest.mark.nightly
 async def test_a_person_who_comes_back_has_their_name_and_its_token_still(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as visit:
         page = await sit_down(visit, "ann", "game=nim")
-        await page.get_by_role("button", name="Give up waiting").click()
+        await page.get_by_role("button", name="Stop waiting").click()
         again = await visit.open("/play")
         await expect(again.get_by_label("Your name")).to_have_value("ann")
         await expect(page.get_by_role("button", name="Play here instead")).to_be_visible()
@@ -97,7 +96,7 @@ async def test_nobody_plays_against_themselves(visiting: Visits, tmp_path: Path)
     async with open_house(tmp_path) as house, visiting(house.page) as visit:
         page = await sit_down(visit, "ann", "game=nim&opponent=ANN")
         await expect(page.locator("#wrong-named")).to_contain_text("You can't play against yourself")
-        for field, invalid in (("Somebody else, by name", "true"), ("Your name", None)):
+        for field, invalid in (("Another opponent, by name", "true"), ("Your name", None)):
             assert await page.get_by_label(field).get_attribute("aria-invalid") == invalid
 
 
@@ -138,7 +137,7 @@ async def through(rival: Player) -> None:
 async def test_where_nothing_is_live_the_page_says_how_to_start_an_arena(reading: Visits, library: str) -> None:
     async with reading(library) as visit:
         page = await visit.open("/play")
-        await expect(page.get_by_text("These pages show an arena that is not running")).to_be_visible()
+        await expect(page.get_by_text("You cannot play here: these pages")).to_be_visible()
         await expect(page.get_by_text("arena serve --demo")).to_be_visible()
 
 
@@ -148,13 +147,13 @@ async def test_a_person_types_their_own_name_and_is_shown_by_it_beside_one_that_
     async with open_house(tmp_path) as house, visiting(house.page, PHONE) as hers, visiting(house.page) as his:
         page = await sit_down(hers, " Zoë  Müller", "game=nim&preset=classic")
         told = page.locator("#wrong-bot")
-        await expect(told).to_contain_text("You play as Zoe-Muller")
+        await expect(told).to_contain_text("You will play as Zoe-Muller")
         await expect(told).to_contain_text("Zoë Müller is shown beside it")
         await expect(page.get_by_label("Your name")).to_have_value("Zoe-Muller")
         assert await sideways(page) == 0
         assert await barriers(page) == ""
         await start_playing(page)
-        await expect(page.get_by_role("button", name="Give up waiting")).to_be_visible()
+        await expect(page.get_by_role("button", name="Stop waiting")).to_be_visible()
         other = await come(his, "ben", "game=nim&preset=classic")
         row = other.locator(".opponent", has_text="Zoe-Muller")
         await expect(row.locator("bdi.display")).to_have_text(" Zoë Müller")

@@ -131,7 +131,7 @@ async def test_a_person_wins_a_match_of_nim(visiting: Visits, house: House, riva
         start = await rival.begin()
         assert start["rated"], "among people"
         assert start["clock"] == {"bank_ms": 600_000, "increment_ms": 10_000}
-        manner = "Press a counter: it is taken with all above it."
+        manner = "Press a counter to take it with all counters above it."
         await expect(page.locator(".asked .terms")).to_have_text(f"{manner} Each has 10 min + 10 s a move.")
         end = await play(page, rival, choose)
         await expect(page.get_by_role("heading", name="You won")).to_be_visible()
@@ -146,9 +146,9 @@ async def test_a_person_wins_a_match_of_nim(visiting: Visits, house: House, riva
 @pytest.mark.parametrize(
     ("game", "more", "manner"),
     [
-        ("nim", "&preset=sticks", "Press a counter: it is taken with all above it, 1, 2 or 3 in all."),
-        ("grundy", "", "Press a counter: its heap is split after it, into two of different sizes."),
-        ("tictactoe", "", "Press a free cell to put your mark there."),
+        ("nim", "&preset=sticks", "Press a counter to take it with all counters above it, 1, 2 or 3 in all."),
+        ("grundy", "", "Press a counter to split its heap after it, into two heaps of different sizes."),
+        ("tictactoe", "", "Press a free cell to place your mark."),
         ("risk-duel", "", ""),
     ],
 )
@@ -213,7 +213,7 @@ async def test_a_move_that_is_none_is_explained_and_costs_nothing(
             turn = await rival.expect("turn")
         await expect(page.locator(".status")).to_contain_text("Your move.")
         await page.locator(".board [data-heap='1'][data-at='0']").click()
-        await expect(page.locator(".wrong").last).to_contain_text("a move takes 1 or 2")
+        await expect(page.locator(".wrong").last).to_contain_text("a move must take 1 or 2")
         await page.locator(".board [data-heap='1'][data-at='3']").click()
         assert (await rival.expect("turn"))["events"][-1]["move"] == {"heap": 1, "take": 1}
         assert not any(message["type"] == "rejected" for message in rival.heard)
@@ -256,7 +256,7 @@ async def test_who_gives_up_a_rematch_sees_who_comes_in(visiting: Visits, house:
         page, _ = await begin(visit, rival, "tictactoe")
         await resign(page)
         await page.get_by_role("button", name="Rematch").click()
-        await page.get_by_role("button", name="Give up waiting").click()
+        await page.get_by_role("button", name="Stop waiting").click()
         async with player(house.url, new("late")) as late:
             await late.seek("tictactoe", open=True)
             await expect(page.locator(".opponent", has_text=late.name)).to_be_visible()
@@ -282,10 +282,10 @@ async def test_of_two_tabs_of_one_person_the_newer_one_plays(visiting: Visits, h
         first, start = await begin(visit, rival, "nim", "&preset=classic")
         second = await visit.open("/play")
         await expect(second.locator("#table")).to_be_visible()
-        await expect(first.get_by_text("you play in another tab", exact=False)).to_be_visible()
+        await expect(first.get_by_text("you are playing in another tab", exact=False)).to_be_visible()
         await first.evaluate(AWAY_AND_BACK)
         await first.bring_to_front()
         await first.get_by_role("button", name="Play here instead").click()
-        await expect(second.get_by_text("you play in another tab", exact=False)).to_be_visible()
+        await expect(second.get_by_text("you are playing in another tab", exact=False)).to_be_visible()
         end = await play(first, rival, click_nim)
         assert (end["match"], end["reason"]) == (start["match"], "win")

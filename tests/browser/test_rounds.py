@@ -57,9 +57,7 @@ async def test_a_person_plays_rounds_of_the_dilemma_and_reads_what_came_of_them(
             await expect(page.locator(".status")).to_contain_text("Your move.")
             assert await page.evaluate(OUTSIDE, PARTS) == []
             await page.get_by_role("button", name="Defect").click()
-            await expect(page.locator(".status")).to_contain_text(
-                f"You chose defect: that stands. Waiting for {rival.name} …"
-            )
+            await expect(page.locator(".status")).to_contain_text(f"You chose defect. Waiting for {rival.name} …")
             await expect(page.locator(".board [data-chosen] th")).to_have_text("defect")
             await expect(page.get_by_role("button", name="Defect")).to_be_hidden()
             await expect(page.locator(".log li")).to_have_count(number)
@@ -120,9 +118,9 @@ async def test_a_choice_stands_when_the_page_is_loaded_again(visiting: Visits, h
         page, _ = await begin(visit, rival, "dilemma", {"rounds": 2})
         turn = await rival.expect("turn")
         await page.locator(".choices button").nth(1).press("Enter")
-        await expect(page.locator(".status")).to_contain_text("that stands")
+        await expect(page.locator(".status")).to_contain_text("You chose")
         await page.reload()
-        stands = f"You have chosen: that stands. Waiting for {rival.name} …"
+        stands = f"You have chosen. Waiting for {rival.name} …"
         await expect(page.locator(".status")).to_contain_text(stands)
         await expect(page.locator(".choices")).to_be_hidden()
         await rival.move(turn, DEFECT)

@@ -77,9 +77,9 @@ async def test_games_and_their_kinds_are_offered_in_words(reading: Visits, house
         await expect(rules).to_have_attribute("href", "/rules/risk-campaign")
         kinds = await page.get_by_label("Variant").locator("option").all_inner_texts()
         assert kinds[:3] == ["Grid, two players, fair", "Grid, two players", "World, six players"]
-        assert kinds[-1] == "A config of your own …"
+        assert kinds[-1] == "Custom settings …"
         await expect(page.get_by_label("Settings as JSON")).to_be_hidden()
-        await page.get_by_label("Variant").select_option("A config of your own …")
+        await page.get_by_label("Variant").select_option("Custom settings …")
         await expect(page.get_by_label("Settings as JSON")).to_be_visible()
 
 
@@ -110,10 +110,10 @@ async def test_only_who_plays_what_is_chosen_is_offered(visiting: Visits, tmp_pa
         await expect(page.get_by_label("Variant")).to_have_value("short")
         await expect(names).to_have_text(["Anybody", "bluffer"])
         await expect(page.get_by_role("radio", name="Anybody")).to_be_checked()
-        await page.get_by_label("Somebody else, by name").fill("ALL")
+        await page.get_by_label("Another opponent, by name").fill("ALL")
         await page.get_by_label("Your name").fill("ann")
         await start_playing(page)
-        told = "all does not play Kuhn poker, 10 hands, but Risk: the duel. Choose another opponent."
+        told = "all does not play Kuhn poker, 10 hands. It plays Risk: the duel. Choose another opponent."
         await expect(page.locator("#wrong-named")).to_have_text(told)
 
 
@@ -128,12 +128,12 @@ async def test_a_wait_for_three_says_who_sits_and_who_gets_ready(visiting: Visit
         await searcher.send("warming", games=["risk-campaign"])
         page = await visit.open("/play?game=risk-campaign&preset=world-3")
         offered = page.locator(".opponent", has_text="searcher")
-        await expect(offered).to_contain_text("gets ready for this game: half a minute or more the first time")
+        await expect(offered).to_contain_text("getting ready for this game: half a minute or more the first time")
         await page.get_by_label("Your name").fill("ann")
         await start_playing(page)
         why = page.locator("#absent")
         await expect(why).to_contain_text(
-            "2 seats of 3 are filled, by you and greedy. searcher gets ready for this game"
+            "2 seats of 3 are taken, by you and greedy. searcher is getting ready for this game"
         )
         assert await barriers(page) == ""
         assert await sideways(page) == 0
@@ -191,7 +191,9 @@ async def test_a_table_for_which_too_few_are_here_is_said_to_be_and_smaller_ones
             await bot.seek("risk-campaign", open=True)
         page = await visit.open("/play?game=risk-campaign&preset=world")
         fewer = page.locator(".fewer")
-        await expect(fewer).to_contain_text("Only 2 of the 5 others who are needed are here: you would wait until more")
+        await expect(fewer).to_contain_text(
+            "You need 5 other players, and only 2 are online: you would have to wait for more"
+        )
         assert await barriers(page) == ""
         assert await sideways(page) == 0
         await fewer.get_by_role("button", name="World, three players").click()
@@ -202,8 +204,8 @@ async def test_a_table_for_which_too_few_are_here_is_said_to_be_and_smaller_ones
         await page.get_by_label("Your name").fill("ann")
         await start_playing(page)
         why = page.locator("#absent")
-        await expect(why).to_contain_text("3 more are needed, and nobody else here plays this")
-        await expect(why).to_contain_text("Enough are here for “World, three players”")
+        await expect(why).to_contain_text("3 more players are needed. Nobody else online plays this")
+        await expect(why).to_contain_text("Enough are online for “World, three players”")
 
 
 @pytest.mark.parametrize("game", NAMES)

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 async def test_a_table_is_sorted_by_the_heading_that_is_pressed(reading: Visits, library: str) -> None:
     async with reading(library) as visit:
         page = await visit.open("/bots/ann#opponents")
-        table = page.get_by_role("table", name="Against each opponent")
+        table = page.get_by_role("table", name="Results against each opponent")
         names, played = table.locator("tbody th"), table.locator("tbody td:nth-child(2)")
         await played.last.evaluate("cell => (cell.textContent = '1\\u202f000')")
         assert await names.count() > 1

@@ -50,7 +50,12 @@ async def test_an_address_leads_to_its_tab(reading: Visits, library: str) -> Non
 async def test_without_scripts_all_sections_are_there_one_below_the_other(visiting: Visits, library: str) -> None:
     async with visiting(library, java_script_enabled=False) as visit:
         page = await visit.open("/bots/ann")
-        for heading in ("Latest matches", "Against each opponent", "How its matches ended", "Where it stands"):
+        for heading in (
+            "Latest matches",
+            "Results against each opponent",
+            "How its matches ended",
+            "Standings in all games",
+        ):
             await expect(page.get_by_role("heading", name=heading)).to_be_visible()
         await expect(page.get_by_role("link", name="Opponents")).to_have_attribute("href", "#opponents")
 

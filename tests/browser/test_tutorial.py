@@ -17,16 +17,16 @@ FOCUSED = """(() => {
 })()"""
 PRESSED = {
     "risk-duel": [
-        ("Brazil is", "Go on"),
-        ("Venezuela is", "Go on"),
-        ("Brazil is", "Reinforce Brazil", "Go on"),
-        ("Brazil is", "Attack Peru · 42 %, else lose 3", "Go on"),
+        ("Brazil is", "Next"),
+        ("Venezuela is", "Next"),
+        ("Brazil is", "Reinforce Brazil", "Next"),
+        ("Brazil is", "Attack Peru · 42 %, else lose 3", "Next"),
         ("Brazil is", "Attack Argentina · 42 %, else lose 4"),
     ],
     "risk-campaign": [
         ("Brazil is", "Brazil is", "Brazil is", "Place them"),
         ("Brazil is", "Attack Peru · 79 %", "Attack Peru · 79 %"),
-        ("End the turn", "Go on"),
+        ("End the turn", "Next"),
         ("Peru is", "Peru is", "Peru is", "Place them"),
         ("Peru is", "Attack Argentina · 97 %", "Attack Argentina · 97 %"),
     ],
@@ -76,7 +76,7 @@ async def test_on_a_phone_a_tap_or_the_button_show_me_does_each_move(visiting: V
             await expect(page.get_by_text(f"Move {number} of 5")).to_be_visible()
             assert await sideways(page) == 0
             await page.get_by_role("button", name="Show me").tap()
-            onward = page.get_by_role("button", name="Go on")
+            onward = page.get_by_role("button", name="Next")
             if number < 5 and await onward.is_visible():
                 await onward.tap()
         await expect(page.get_by_text("You have won.")).to_be_visible()
@@ -91,20 +91,20 @@ async def test_what_is_pressed_amiss_in_a_tutorial_is_answered_with_a_hint(readi
         hint = page.get_by_role("alert")
         await page.get_by_role("button", name="Peru is nobody's").click()
         await expect(hint).to_have_text(
-            "The rules allow that, but this lesson has something else in mind. Press Brazil, on the right of the map."
+            "The rules allow this move, but the lesson needs another one. Press Brazil, on the right of the map."
         )
         await expect(page.get_by_text("Move 1 of 5")).to_be_visible()
         await page.get_by_role("button", name="Brazil is nobody's").click()
         await expect(hint).to_have_text("")
-        await page.get_by_role("button", name="Go on").click()
+        await page.get_by_role("button", name="Next").click()
         await page.get_by_role("button", name="Peru is Ada's").click()
-        await expect(hint).to_contain_text("a free one is invaded. Press Venezuela, at the top of the map.")
+        await expect(hint).to_contain_text("as long as there is one. Press Venezuela, at the top of the map.")
         await page.get_by_role("button", name="Venezuela is nobody's").click()
-        await expect(page.get_by_text("Venezuela is yours, too.")).to_be_visible()
+        await expect(page.get_by_text("Venezuela is yours too.")).to_be_visible()
 
 
 async def test_a_game_without_a_tutorial_is_said_to_have_none(reading: Visits, library: str) -> None:
     async with reading(library) as visit:
         page = await visit.open("/play/tutorial/nim")
-        await expect(page.get_by_text("no tutorial of nim")).to_be_visible()
+        await expect(page.get_by_text("no tutorial for nim")).to_be_visible()
         visit.expects("status of 404")

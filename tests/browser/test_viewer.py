@@ -230,9 +230,9 @@ async def test_a_match_of_dice_tells_what_they_gave_by_the_move_and_in_all(
     async with reading(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['duel']}"))
         await tab(page, "Grades")
-        given = re.compile(r": \d+\.\d\s% given away by \d+ of \d+ moves?; luck gave it [+−]\d+\.\d\s%$")
+        given = re.compile(r": gave away \d+\.\d\s% of a point with \d+ of \d+ moves?; luck gave it [+−]\d+\.\d\s%$")
         await expect(page.locator(".by-bot li", has_text=given)).to_have_count(2)
-        await expect(page.get_by_text("Luck is told by exact.")).to_be_visible()
+        await expect(page.get_by_text("Luck is measured by the value function exact.")).to_be_visible()
         await tab(page, "Moves")
         await page.set_viewport_size({"width": 1000, "height": 800})
         lucky = page.locator("td[data-column=luck]", has_text=re.compile(r"^[+−]\d+\.\d\s%$")).first
@@ -262,11 +262,11 @@ async def test_each_seat_has_a_scale_of_its_own_for_what_it_says(
             FORGED, [kept["tictactoe"], {at: {"info": {"value": value}} for at, value in enumerate(values)}]
         )
         await tab(page, "Plots")
-        plot = page.get_by_role("img", name="what the bots say of their positions")
+        plot = page.get_by_role("img", name="the bots’ evaluations of their positions")
         await expect(plot.locator(".line.seat-0")).to_have_attribute("d", re.compile("^M1 4.0L3 73.0"))
         await expect(plot.locator(".line.seat-1")).to_have_attribute("d", re.compile("^M2 4.0L4 73.0"))
-        caption = page.locator("figcaption", has_text="what the bots say of their positions")
-        await expect(caption).to_contain_text(re.compile("each on a scale of its own: .* ± 562K.* ± 100"))
+        caption = page.locator("figcaption", has_text="the bots’ evaluations of their positions")
+        await expect(caption).to_contain_text(re.compile("each bot on its own scale: .* ± 562K.* ± 100"))
 
 
 async def test_a_match_is_shown_though_its_grades_do_not_come(
@@ -276,7 +276,7 @@ async def test_a_match_is_shown_though_its_grades_do_not_come(
         page = await visit.open("/matches")
         await page.route("**/grades", lambda route: route.abort())
         await page.goto(f"{library}/matches/{kept['nim']}")
-        await expect(page.get_by_text("The grades of the moves did not come")).to_be_visible()
+        await expect(page.get_by_text("The moves could not be graded")).to_be_visible()
         await expect(page.locator(".board")).to_be_visible()
         visit.expects("/grades")
 
@@ -294,7 +294,7 @@ async def test_of_a_game_without_a_board_the_moves_are_told(
         page = await visit.open("/matches")
         await page.route(f"**/api/v1/matches/{kept['nim']}", rename)
         await page.goto(f"{library}/matches/{kept['nim']}#ply=0")
-        await expect(page.locator(".stage")).to_contain_text("There is no picture of Auction here.")
+        await expect(page.locator(".stage")).to_contain_text("This page has no board for Auction.")
         await expect(page.locator(".moves tr[aria-current]")).to_contain_text('{"bid":1}, {"bid":3}')
 
 

@@ -79,7 +79,7 @@ async def test_six_boards_of_all_games_fill_a_projector_and_nothing_sticks_out(
 async def test_a_match_comes_on_moves_and_its_end_makes_room(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page, haste=1) as visit, AsyncExitStack() as stack:
         page = await visit.open("/wall")
-        await expect(page.get_by_role("heading", name="Nobody plays now")).to_be_visible()
+        await expect(page.get_by_role("heading", name="No match right now")).to_be_visible()
         await expect(page.locator("#nothing .address")).to_have_text([f"{house.page}/play", f"{house.page}/connect"])
         assert await barriers(page) == ""
         ann, bob = await match(stack, house, "nim", {"heaps": [1]}, 2, "bot")
@@ -93,7 +93,7 @@ async def test_a_match_comes_on_moves_and_its_end_makes_room(visiting: Visits, t
         )
         await expect(wall.locator(".player .badge").filter(has_text="1st")).to_be_visible()
         await expect(wall).to_have_count(0)
-        await expect(page.get_by_role("heading", name="No match at this moment")).to_be_visible()
+        await expect(page.get_by_role("heading", name="No match right now")).to_be_visible()
 
 
 async def test_while_bots_are_here_and_none_plays_the_wall_says_who_waits(visiting: Visits, tmp_path: Path) -> None:
@@ -101,9 +101,9 @@ async def test_while_bots_are_here_and_none_plays_the_wall_says_who_waits(visiti
         for name in ("ann", "bob"):
             await stack.enter_async_context(player(house.url, name))
         page = await visit.open("/wall")
-        await expect(page.get_by_role("heading", name="No match at this moment")).to_be_visible()
-        await expect(page.locator("#nothing-told")).to_have_text("ann and bob are here, and wait for the next match.")
-        await expect(page.get_by_text("Nobody plays now")).to_have_count(0)
+        await expect(page.get_by_role("heading", name="No match right now")).to_be_visible()
+        await expect(page.locator("#nothing-told")).to_have_text("ann and bob are online and wait for the next match.")
+        await expect(page.get_by_text("No bot and no person is online.")).to_have_count(0)
         assert await barriers(page) == ""
         await page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
         assert await sideways(page) == 0
@@ -167,7 +167,7 @@ async def test_leaderboards_take_turns_and_are_kept_up_to_date(visiting: Visits,
         await page.route("**/board/nim.js", after_play)  # what is over before the wall can listen counts as well
         await page.goto(f"{house.page}/wall", wait_until="commit")
         board = page.locator("#leaders > section:not([hidden])")
-        await expect(board).to_contain_text("The first rated match opens it.")
+        await expect(board).to_contain_text("No rated matches yet.")
         for game in ("nim", "tictactoe"):
             await play(game)
         played.set()
@@ -220,5 +220,5 @@ async def test_two_people_invited_and_again_are_seen_on_the_wall(visiting: Visit
 async def test_over_a_stored_arena_the_wall_says_how_to_run_one(reading: Visits, library: str) -> None:
     async with reading(library) as visit:
         page = await visit.open("/wall")
-        await expect(page.get_by_role("heading", name="Nothing is live here")).to_be_visible()
+        await expect(page.get_by_role("heading", name="No server is running")).to_be_visible()
         await expect(page.locator("#leaders > section:not([hidden]) li").first).to_be_visible()

@@ -82,7 +82,7 @@ async def test_who_played_a_match_sees_their_own_worst_moves(
             await page.goto(f"{library}/matches/{kept['duel']}")
             await page.get_by_role("tab", name="Grades").click()
             section = page.get_by_role("region", name="worst moves")
-            await expect(section.get_by_role("heading")).to_have_text("Your moves that gave most away")
+            await expect(section.get_by_role("heading")).to_have_text("Your costliest moves")
             await expect(section.get_by_role("combobox")).to_have_count(0)
             worst = next(move for move in await graded(page, kept["duel"]) if move["bot"] == bot)
             await expect(section.get_by_role("button").first).to_contain_text(f"{50 * worst['gave_away']:.1f} %")
@@ -104,7 +104,7 @@ async def test_after_a_match_a_person_looks_back_at_their_worst_moves(visiting: 
                 await page.locator(".status", has_text="Your move.").wait_for()
                 await page.locator(".board [role='button']").first.click()
         section = page.get_by_role("region", name="worst moves")
-        await expect(section.get_by_role("heading")).to_have_text("Your moves that gave most away")
+        await expect(section.get_by_role("heading")).to_have_text("Your costliest moves")
         worst = [move for move in await graded(page, start["match"]) if move["seat"] == seat and move["gave_away"]]
         assert worst
         button = section.get_by_role("button").first
@@ -119,7 +119,7 @@ async def test_after_a_match_a_person_looks_back_at_their_worst_moves(visiting: 
         assert await sideways(page) == 0
         await page.goto(f"{house.page}/matches/{start['match']}")
         await page.get_by_role("tab", name="Grades").click()
-        await expect(page.get_by_role("region", name="worst moves")).to_contain_text("Your moves that gave most away")
+        await expect(page.get_by_role("region", name="worst moves")).to_contain_text("Your costliest moves")
 
 
 def estimated(document: dict[str, Any], seat: int) -> tuple[dict[str, Any], list[int]]:
@@ -166,11 +166,11 @@ async def test_of_a_campaign_the_moves_of_a_seat_are_estimated_for_who_played_it
         await page.get_by_role("tab", name="Grades").click()
         if not played:
             assert asked == []
-            await page.get_by_label("What the moves gave away of").select_option(bot)
+            await page.get_by_label("Costs of the moves of").select_option(bot)
             await page.get_by_role("button", name="Estimate").click()
         section = page.get_by_role("region", name="worst moves")
         await expect(section.get_by_role("button")).to_have_count(len(numbers))
-        await expect(section).to_contain_text("Estimated by uct, 1,000 simulations a move; what is below 2.5 %")
+        await expect(section).to_contain_text("Estimated by uct, 1,000 simulations a move; costs below 2.5 %")
         assert asked == ["estimated=true&seat=2"]
         await section.get_by_role("button").first.click()
         await expect(page.locator(".timeline-place")).to_contain_text(f"move {numbers[0]} of")

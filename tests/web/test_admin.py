@@ -105,7 +105,7 @@ async def test_a_list_lets_bots_in_and_their_tokens_are_shown_once(server: Admin
         ("name,group\nnora,1\nNORA,3\n", "the list, line 3: NORA is there twice, first in line 2"),
         ("nora\n\nanyone!\n", "the list, line 3: 'anyone!' is not a name for a bot"),
         ("name,token\nnora,x\n", "there is a column token already, and tokens are made here"),
-        ("bot,group\nnora,x\n", "there is no column name"),
+        ("bot,group\nnora,x\n", "the column name is missing"),
         (f"nora\n{SCRIPT}\n", "<script>alert(1)</script>' is not a name for a bot"),
     ],
 )
@@ -194,29 +194,29 @@ async def test_a_new_token_is_shown_once_and_the_old_one_is_void(server: AdminSe
     assert not {row["token"] for row in rows} & {row["token"] for row in new}
     half = await operator.post("/admin/bots", [("bot", "ida"), ("bot", "nobody"), ("do", "rotate"), ("sure", "yes")])
     assert [row["name"] for row in offered(half.text)] == ["ida"]
-    assert "The rest have no new tokens: there is no bot called nobody" in half.text
+    assert "The other bots keep their old tokens: there is no bot called nobody" in half.text
 
 
 async def test_bots_are_approved_and_no_more(server: AdminServer) -> None:
     operator = await server.operator()
     await tokens(operator, "jon\nkay")
     both = (("bot", "jon"), ("bot", "kay"))
-    assert await operator.told("/admin/bots", *both, ("do", "disapprove")) == "No longer approved: jon, kay."
+    assert await operator.told("/admin/bots", *both, ("do", "disapprove")) == "Approval withdrawn: jon, kay."
     assert not (await server.bots())["kay"].approved
     assert await operator.told("/admin/bots", *both, ("do", "approve")) == "Approved: jon, kay."
     assert (await server.bots())["kay"].approved
     nobody = await operator.told("/admin/bots", ("bot", "jon"), ("bot", "nobody"), ("do", "disapprove"))
     assert nobody.startswith("There is no bot called nobody")
     assert (await server.bots())["jon"].approved, "all or none"
-    assert (await operator.told("/admin/bots", ("do", "approve"))).startswith("Tick the boxes of some bots first")
+    assert (await operator.told("/admin/bots", ("do", "approve"))).startswith("Select bots first")
 
 
 async def test_names_are_noted_as_peoples_and_no_more(server: AdminServer) -> None:
     operator = await server.operator()
     await tokens(operator, "uma")
-    assert await operator.told("/admin/bots", ("bot", "uma"), ("do", "person")) == "People: uma."
+    assert await operator.told("/admin/bots", ("bot", "uma"), ("do", "person")) == "Marked as people: uma."
     assert (await server.bots())["uma"].person
-    assert await operator.told("/admin/bots", ("bot", "uma"), ("do", "no_person")) == "Bots: uma."
+    assert await operator.told("/admin/bots", ("bot", "uma"), ("do", "no_person")) == "Marked as bots: uma."
     assert not (await server.bots())["uma"].person
 
 
@@ -238,10 +238,10 @@ async def test_matches_are_annulled_and_count_again_and_a_season_starts(server: 
     assert await operator.told("/admin/matches", *again) == "2 matches count again, and nim/classic rated anew."
     wrong = await operator.told("/admin/matches", *bots[:1], ("since", "soon"), ("do", "annul"))
     assert wrong.startswith("The day is 'soon': it is a day, 2026-01-31")
-    assert "Start the season second?" in (await operator.post("/admin/seasons", [("name", "second")])).text
+    assert "Start season second?" in (await operator.post("/admin/seasons", [("name", "second")])).text
     assert [season.season for season in await server.read(list_seasons)] == ["first"]
     assert await operator.told("/admin/seasons", ("name", "second"), ("sure", "yes")) == (
-        "Season second has started with new ratings."
+        "Season second has started: all ratings start over."
     )
     assert [season.season for season in await server.read(list_seasons)] == ["first", "second"]
     told = await operator.told("/admin/seasons", ("name", "second"), ("sure", "yes"))

@@ -60,7 +60,7 @@ async def test_who_is_not_signed_in_sees_the_form_for_the_token_alone(server: Ad
         assert (told.status, told.headers["location"], told.body) == (303, "/admin", b"")
     for cookie in ("", "arena_admin=", "arena_admin=guessed", f"arena_admin={server.token}"):
         told = await stranger.post("/admin/bots", REVOKE, "guessed", Cookie=cookie)
-        assert (told.status, "nothing was done" in told.text) == (403, True)
+        assert (told.status, "nothing was changed" in told.text) == (403, True)
     assert await unharmed(server)
 
 
@@ -93,7 +93,7 @@ async def test_a_stolen_session_is_worth_nothing_to_a_page_of_another_origin(
     known = {"{https}": server.url.replace("http:", "https:"), "{url}/admin": f"{server.url}/admin"}
     sent = {name: known.get(value, value) for name, value in headers.items()}
     told = await operator.post("/admin/bots", REVOKE, **sent)
-    assert (told.status, "the form came from another page" in told.text.lower()) == (403, True)
+    assert (told.status, "this form was sent from another site" in told.text.lower()) == (403, True)
     assert (await AdminClient(server.url).sign_in(server.token, **sent)).status == 403
     assert await unharmed(server)
 
@@ -103,7 +103,7 @@ async def test_a_form_without_the_token_of_the_session_does_nothing(server: Admi
     assert operator.csrf != other.csrf
     for forged in ("", "guessed", other.csrf, operator.csrf[:-1], "ä"):
         told = await operator.post("/admin/bots", REVOKE, forged)
-        assert (told.status, "not from your session" in told.text) == (403, True)
+        assert (told.status, "belongs to another session" in told.text) == (403, True)
     twice = urlencode([("csrf", "guessed"), ("csrf", operator.csrf), *REVOKE])
     assert (await operator.send("POST", "/admin/bots", twice)).status == 403
     assert await unharmed(server)

@@ -54,7 +54,7 @@ async def tournaments(server: AdminServer) -> dict[str, TournamentRow]:
 async def begun(operator: AdminClient, fields: Fields) -> str:
     """The id of what was started."""
     said = await operator.told("/admin/tournaments", *fields)
-    found = re.match(r"The tournament (\w+) has begun", said)
+    found = re.match(r"The tournament (\w+) has started", said)
     assert found, said
     return found[1]
 
@@ -84,7 +84,7 @@ async def test_a_tournament_is_started_seen_as_it_goes_and_has_a_page_in_the_end
     assert f'<a class="id" href="/tournaments/{name}">' in after
     public = words((await operator.get(f"/tournaments/{name}")).text)
     assert "6 of 6 matches played, finished" in public
-    assert "Rated in not rated: it was played beside the ladder" in public
+    assert "Rated in not rated: it was not part of the ladder" in public
     results = await server.read(tournament_results, name)
     assert all(not result.rated for result in results)
     assert await server.read(rated_pools) == []
@@ -108,14 +108,14 @@ async def test_who_is_not_there_forfeits_and_says_so(server: AdminServer) -> Non
         (asked("greedy", named="greedy2"), "There is no bot called 'greedy2' on this server"),
         (asked("greedy", named="GREEDY"), "Two bots are called 'greedy'"),
         (asked(*HOUSE, rounds=0), "Rounds is 0: it is 1 to 100000"),
-        (asked(*HOUSE, rounds="x"), "Rounds is 'x': it is a whole number"),
+        (asked(*HOUSE, rounds="x"), "Rounds is 'x': it must be a whole number"),
         (asked(*HOUSE, rounds=100_000, paired="yes"), "That makes 600,000 matches: at most 20,000"),
         (asked(*HOUSE, format="cup"), "Format is 'cup': "),
         (asked(*HOUSE, clock="soon"), "Clock is 'soon': it must be seconds and increment"),
-        (asked(*HOUSE, wait=0), "Wait is 0: it is 1 to 3600 seconds"),
+        (asked(*HOUSE, wait=0), "Wait is 0: it must be 1 to 3600 seconds"),
         (asked(*HOUSE, pool="chess/blitz"), "there is no game"),
         (asked(*HOUSE, pool="nim/none"), "none"),
-        (asked(*HOUSE, settings="heaps"), "A setting of the game is 'heaps': write KEY=VALUE"),
+        (asked(*HOUSE, settings="heaps"), "The game config has 'heaps': write KEY=VALUE"),
         (asked(*HOUSE, settings="heap=3"), "heap"),
         (asked("<b>", "greedy"), "'<b>' is no bot name"),
     ],
@@ -145,12 +145,12 @@ async def test_a_tournament_that_was_stopped_goes_on_with_what_it_has(server: Ad
     assert again == f"The tournament {name} goes on already: look at it, or take another seed."
     assert await operator.told("/admin/tournaments", ("do", "stop"), chosen) == f"Stopped: {name}."
     assert "no tournament" in (await operator.told("/admin/tournaments", ("do", "stop"), chosen)).lower()
-    assert f'aria-label="Go on {name}"' in (await operator.get("/admin/tournaments")).text
+    assert f'aria-label="Continue {name}"' in (await operator.get("/admin/tournaments")).text
     said = await operator.told("/admin/tournaments", ("do", "go-on"), chosen)
-    assert re.fullmatch(rf"The tournament {name} has begun, with \d+ of its matches played before\.", said)
+    assert re.fullmatch(rf"The tournament {name} has started: \d+ of its matches had been played\.", said)
     await operator.told("/admin/tournaments", ("do", "stop"), chosen)
     assert (
-        "there is no tournament"
+        "these pages started no tournament 'none'"
         in (await operator.told("/admin/tournaments", ("do", "go-on"), ("tournament", "none"))).lower()
     )
 

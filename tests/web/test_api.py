@@ -134,8 +134,11 @@ def test_the_description_is_openapi_and_has_every_operation(api: Visitor) -> Non
     parameters = told["paths"]["/matches"]["get"]["parameters"]
     assert {each["name"] for each in parameters} == set(MatchesQuery.__struct_fields__)
     assert told["paths"]["/bots/{bot}/history"]["get"]["parameters"][1] | {"schema": {}} == {
-        "name": "pool", "in": "query", "required": True, "schema": {},
-    }  # fmt: skip
+        "name": "pool",
+        "in": "query",
+        "required": True,
+        "schema": {},
+    }
 
 
 def test_answers_are_what_the_description_says(api: Visitor, names: Mapping[str, str]) -> None:
@@ -239,7 +242,7 @@ def test_matches_that_are_added_while_pages_are_read_neither_repeat_nor_hide_one
         ("/tournaments/t0", 404, "there is no tournament 't0'"),
         ("/leaderboard/nim/odd", 404, "nim has no preset 'odd': one of classic, "),
         ("/leaderboard/chess/classic", 404, "there is no game 'chess': one of nim, grundy"),
-        ("/leaderboard/grundy/large", 404, "no match was rated in grundy/large yet: there is "),
+        ("/leaderboard/grundy/large", 404, "no match was rated in grundy/large yet; pools with ratings: "),
         ("/matches?game=chess", 400, "there is no game 'chess': one of nim, grundy"),
         ("/matches?pool=nim", 400, "there is no pool 'nim': one of "),
         ("/matches?pool=nim/foo&game=nim", 400, "there is no pool 'nim/foo': one of "),

@@ -20,7 +20,7 @@ def section(page: str, name: str) -> str:
 def test_a_bot_is_shown_in_the_pool_where_it_played_most(visitor: Visitor) -> None:
     season(visitor.store)
     page = visitor.get("/bots/ann").text
-    assert "Latest matches at Nim, classic" in page
+    assert "Latest matches in Nim, classic" in page
     assert 'class="plot history"' in page
     assert re.search(r"\d of 4", section(page, "standings"))
 
@@ -33,12 +33,12 @@ def test_under_the_rating_each_day_is_said_once(visitor: Visitor) -> None:
 
 def test_thinking_is_said_to_hold_the_pauses_of_a_bot(visitor: Visitor) -> None:
     season(visitor.store)
-    assert "what a bot waits for those who watch" in section(visitor.get("/bots/ann").text, "standings")
+    assert "includes the pause that lets people follow" in section(visitor.get("/bots/ann").text, "standings")
 
 
 def test_another_pool_has_an_address_of_its_own(visitor: Visitor) -> None:
     season(visitor.store)
-    assert "Latest matches at Tic-tac-toe, classic" in visitor.get("/bots/ann?pool=tictactoe/classic").text
+    assert "Latest matches in Tic-tac-toe, classic" in visitor.get("/bots/ann?pool=tictactoe/classic").text
     answer = visitor.get("/bots/ann?pool=grundy/large")
     assert answer.status == 404
     assert "Ann has no matches in grundy/large" in answer.text
@@ -79,7 +79,7 @@ def test_opponents_seats_and_versions_are_counted(visitor: Visitor) -> None:
 def test_a_bot_with_unrated_matches_alone_has_no_rating(visitor: Visitor) -> None:
     finish(visitor.store, result("m1", rated=False))
     page = visitor.get("/bots/ann").text
-    assert "Latest matches at Nim, unrated" in page
+    assert "Latest matches in Nim, unrated" in page
     assert "plot history" not in page
 
 
@@ -131,10 +131,10 @@ def test_a_bot_of_an_earlier_season_has_finished_its_matches_still(visitor: Visi
     visitor.store.write(start_season, "autumn")
     page = visitor.get("/bots/ann").text
     assert "has not finished a match yet" not in page
-    assert "no rated match in this season yet" in section(page, "standings")
+    assert "no rated match in this season" in section(page, "standings")
     assert 'href="/matches/m1?bot=ann"' in section(page, "recent")
     finish(visitor.store, result("m4", pool="tictactoe/classic"))
-    assert "Latest matches at Nim, classic" in visitor.get("/bots/ann?pool=nim/classic").text
+    assert "Latest matches in Nim, classic" in visitor.get("/bots/ann?pool=nim/classic").text
 
 
 def test_the_first_line_says_rank_rating_and_form(visitor: Visitor) -> None:
@@ -170,7 +170,7 @@ def test_a_person_is_shown_the_bot_to_meet_next(visitor: Visitor) -> None:
     visitor.store.write(set_people, ["zoe"], person=True)
     page = visitor.get("/bots/zoe").text
     assert "A person · " in page
-    assert re.search(r'Next higher rating at Nim, classic, people: <a href="/bots/level-2"[^>]*>level-2</a>', page)
+    assert re.search(r'Ranked next above in Nim, classic, people: <a href="/bots/level-2"[^>]*>level-2</a>', page)
     assert "Next higher rating" not in visitor.get("/bots/level-3").text
 
 

@@ -150,7 +150,7 @@ async def test_a_bot_is_told_which_matches_it_lost(tmp_path: Path) -> None:
         with beside(arena) as visitor:
             told = visitor.get("/connect?bot=RANDOM").text
             assert told.count('href="/matches/') == len(list(visitor.store.iterate(iter_results, bot="random")))
-            assert "No bot of this name has come in yet" in visitor.get("/connect?bot=zoe").text
+            assert "No bot has used this name yet" in visitor.get("/connect?bot=zoe").text
 
 
 def test_a_name_that_is_none_is_refused_in_a_line_and_harmless(visitor: Visitor) -> None:
@@ -162,14 +162,14 @@ def test_a_name_that_is_none_is_refused_in_a_line_and_harmless(visitor: Visitor)
 
 def test_a_stored_arena_says_that_nothing_connects_to_it(visitor: Visitor) -> None:
     told = visitor.get("/connect").text
-    assert "This is a stored arena" in told
+    assert "These pages show stored data: no server is running, so bots cannot connect" in told
     assert 'id="python"' not in told
 
 
 def test_who_asks_for_a_websocket_through_a_proxy_is_told_that_there_is_none(visitor: Visitor) -> None:
     answer = visitor.get("/", Sec_WebSocket_Key="dGhlIHNhbXBsZSBub25jZQ==")
     assert answer.status == 404
-    assert "which takes no connections" in answer.text
+    assert "bots cannot connect here" in answer.text
 
 
 async def test_where_registration_is_closed_no_name_is_registered(tmp_path: Path) -> None:

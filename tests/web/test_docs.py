@@ -105,7 +105,10 @@ def test_of_words_that_no_section_has_all_of_the_rare_ones_find_it_and_those_tha
 
 def test_a_question_in_plain_words_leads_somewhere(visitor: Visitor) -> None:
     page = visitor.get("/docs?q=how+can+qqqq+reconnect").text
-    assert "Nothing has all of that: how can qqqq reconnect. Nowhere is: qqqq. These come nearest:" in page
+    assert (
+        "No section contains all of these words: how can qqqq reconnect. Found nowhere: qqqq. The closest sections:"
+        in page
+    )
     assert "<mark>reconnect</mark>" in page
     assert "nearest" not in visitor.get("/docs?q=qqqq").text
 
@@ -118,7 +121,7 @@ def test_the_list_a_document_a_picture_and_what_is_found_are_pages(visitor: Visi
     assert (picture.status, picture.headers["content-type"]) == (200, "image/svg+xml")
     assert visitor.get("/docs/examples/bot.mjs").headers["content-type"].startswith("text/plain")
     found = visitor.get("/docs?q=%3Cb%3E+clock").text
-    assert "Nothing has all of that: &lt;b&gt; clock" in found
+    assert "No section contains all of these words: &lt;b&gt; clock" in found
     assert "<mark>clock</mark>" in visitor.get("/docs?q=clock").text
 
 

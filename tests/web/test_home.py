@@ -31,7 +31,7 @@ def test_a_visitor_is_told_what_this_is_and_led_to_play_to_watch_and_to_connect(
 
 def test_an_arena_where_nothing_was_played_says_how_to_begin(visitor: Visitor) -> None:
     page = visitor.get("/").text
-    assert "Nothing has been played yet" in page
+    assert "No matches yet" in page
     assert "arena serve --demo" in page
     assert (shown(page), leaders(page)) == (None, {})
 

@@ -57,7 +57,7 @@ async def test_a_bot_is_told_that_it_can_connect_to_no_stored_arena(port: int) -
         await connect(f"ws://127.0.0.1:{port}/socket")
     answer = refused.value.response
     assert answer.status_code == 404
-    assert answer.body.startswith(b"these pages show a stored arena, which takes no connections")
+    assert answer.body.startswith(b"these pages show stored data: bots cannot connect here")
 
 
 async def test_the_oldest_connection_of_an_address_makes_room_for_its_third(port: int) -> None:

@@ -18,33 +18,33 @@ DRIVER = Path(__file__).with_name("idle.mjs")
 FIFTEEN = [{"bot": f"bot{number}"} for number in range(15)]
 HEX = {"match": "m", "game": "hex", "preset": "small"}
 CASES: dict[str, tuple[Any, str, str]] = {
-    "nobody": ({"bots": [], "matches": []}, "Nobody plays now", "No bot and nobody else is here."),
+    "nobody": ({"bots": [], "matches": []}, "No match right now", "No bot and no person is online."),
     "one": (
         {"bots": [{"bot": "ann"}], "matches": []},
-        "No match at this moment",
-        "ann is here, and waits for the next match.",
+        "No match right now",
+        "ann is online and waits for the next match.",
     ),
     "many": (
         {"bots": FIFTEEN, "matches": [], "more_bots": 5},
-        "No match at this moment",
-        "bot0, bot1, bot2, bot3, bot4, bot5, bot6, bot7 and 12 more are here, and wait for the next match.",
+        "No match right now",
+        "bot0, bot1, bot2, bot3, bot4, bot5, bot6, bot7 and 12 more are online and wait for the next match.",
     ),
     "all held by the pace": (
         {"bots": [{"bot": "ann", "pace_s": 600}, {"bot": "bob", "pace_s": 61}], "matches": []},
-        "No match at this moment",
-        "ann and bob are here. They have played their matches of this hour: the next one begins in 61 seconds.",
+        "No match right now",
+        "ann and bob are online. They have reached their hourly limit of matches: the next one starts in 61 seconds.",
     ),
     "some held by the pace": (
         {"bots": [{"bot": "ann", "pace_s": 600}, {"bot": "bob"}], "matches": []},
-        "No match at this moment",
-        "ann and bob are here, and wait for the next match.",
+        "No match right now",
+        "ann and bob are online and wait for the next match.",
     ),
     "a game without a board": (
         {"bots": FIFTEEN, "matches": [HEX, HEX]},
-        "2 matches without a board here",
-        "What is played now has no picture: Hex, small.",
+        "2 live matches without a board",
+        "This page has no board for Hex, small.",
     ),
-    "no answer": (None, "The arena does not answer", "What is played now can't be seen."),
+    "no answer": (None, "The arena does not answer", "Live matches cannot be shown."),
 }
 
 

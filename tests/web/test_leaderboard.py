@@ -148,7 +148,7 @@ def test_the_start_page_the_wall_and_a_bots_page_tell_payoffs(visitor: Visitor) 
     dilemma(visitor)
     for address in ("/", "/wall"):
         page = visitor.get(address).text
-        assert "A round</span>" in page
+        assert "Payoff a round</span>" in page
         assert page.index(">tft</a>") < page.index(">grim</a>")
         assert "1.998" in page
     page = visitor.get("/bots/nasty").text

@@ -174,7 +174,7 @@ async def test_a_body_is_refused_unread_and_its_connection_ends(port: int, metho
     writer.write(f"{method} /api/v1/games HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000000\r\n\r\n".encode())
     told = await rest_of(reader)
     assert told.startswith(b"HTTP/1.1 413 ")
-    assert told.endswith(b'{"error":{"message":"a request to the page has no body"}}')
+    assert told.endswith(b'{"error":{"message":"a request to these pages must have no body"}}')
     writer.close()
 
 

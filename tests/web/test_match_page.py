@@ -38,7 +38,7 @@ def test_a_match_that_was_annulled_is_marked_on_its_page_among_others_and_in_the
     match = Library(visitor.store).play("nim", [PERFECT, ANN])
     assert "annulled" not in visitor.get("/matches").text + visitor.get(f"/matches/{match}").text
     visitor.store.write(annul_matches, [match])
-    assert "rated until the operator annulled it" in visitor.get(f"/matches/{match}").text
+    assert "annulled by the operator" in visitor.get(f"/matches/{match}").text
     assert '<span class="badge">annulled</span>' in visitor.get("/matches").text
     for address in (f"/api/v1/matches/{match}", f"/api/v1/matches/{match}/result"):
         assert json.loads(visitor.get(address).text)["annulled"] == "nim/classic"

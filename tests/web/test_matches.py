@@ -101,7 +101,7 @@ def test_an_outcome_is_asked_for_as_one_of_the_bot(played: Visitor) -> None:
 
 def test_what_is_searched_for_is_said_and_stands_in_the_form(played: Visitor) -> None:
     page = played.get("/matches?bot=ann&outcome=lost&since=2026-01-02").text
-    assert "Matches with ann, that it has lost, from 2026-01-02, newest first: 1" in page
+    assert "Matches with ann, outcome: lost, from 2026-01-02 on, newest first: 1" in page
     assert 'name="bot" type="text" value="ann"' in page
     assert '<option value="lost" selected>' in page
     assert "For ann" in page
@@ -113,9 +113,9 @@ def test_what_is_searched_for_is_said_and_stands_in_the_form(played: Visitor) ->
         ("game=chess", "game", "There is no game chess"),
         ("pool=nim/none", "pool", "There is no pool &#39;nim/none&#39;: one of "),
         ("reason=luck", "reason", "There is no reason luck"),
-        ("since=yesterday", "since", "Yesterday is no date"),
-        ("opponent=bob", "opponent", "Name the bot above"),
-        ("since=2026-02-01&until=2026-01-01", "until", "Ends before it begins"),
+        ("since=yesterday", "since", "Yesterday is not a date"),
+        ("opponent=bob", "opponent", "Needs a bot: name one"),
+        ("since=2026-02-01&until=2026-01-01", "until", "Is before From"),
     ],
 )
 def test_a_wrong_field_is_said_beside_it(played: Visitor, query: str, field: str, sentence: str) -> None:
@@ -138,7 +138,7 @@ def test_a_name_that_nobody_has_is_said(played: Visitor) -> None:
 def test_a_cursor_that_is_none_is_said(played: Visitor) -> None:
     answer = played.get("/matches?after=zzz")
     assert answer.status == 400
-    assert "To the newest" in answer.text
+    assert "Show the newest" in answer.text
 
 
 def test_pages_lead_through_all_matches(visitor: Visitor) -> None:
@@ -153,4 +153,4 @@ def test_pages_lead_through_all_matches(visitor: Visitor) -> None:
 
 
 def test_an_arena_without_matches_says_how_to_begin(visitor: Visitor) -> None:
-    assert "No match has been played to its end yet" in visitor.get("/matches").text
+    assert "No match has finished yet" in visitor.get("/matches").text

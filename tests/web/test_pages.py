@@ -8,7 +8,7 @@ from web_client import Visitor
 
 def test_an_arena_without_matches_says_so(visitor: Visitor) -> None:
     assert "No rated matches yet" in visitor.get("/leaderboard").text
-    assert "Nothing has been played yet" in visitor.get("/").text
+    assert "No matches yet" in visitor.get("/").text
 
 
 def test_what_is_not_there_is_said_in_a_sentence(visitor: Visitor) -> None:

@@ -123,7 +123,7 @@ def test_the_terminal_its_file_the_api_and_the_page_tell_the_same(
         r'<tr><td class="number">(.)</td><td class="number">(.+?)</td><th scope="row"><a href="/bots/(\w+)"', page
     )
     assert places == [(str(row["rank"]), _range(row), row["bot"]) for row in by_command["table"]]
-    assert ("less luck" in page) == (by_command["ranked_by"] == "adjusted")
+    assert ("adjusted for luck" in page) == (by_command["ranked_by"] == "adjusted")
     for row in by_command["table"]:
         kept = row["payoff"] or row["adjusted"] or row
         low, high = (kept["low"], kept["high"]) if row["payoff"] else (100 * kept["low"], 100 * kept["high"])

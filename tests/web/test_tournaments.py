@@ -26,7 +26,7 @@ ARGUMENTS = {
 }
 
 
-FIRST = re.compile(r'<td data-label="First">(.*?)</td>')
+FIRST = re.compile(r'<td data-label="Winner">(.*?)</td>')
 """Who is first, in the list."""
 
 
@@ -109,7 +109,7 @@ def test_where_luck_is_known_bots_are_in_the_order_of_scores_less_luck(visitor: 
             for place, pair in enumerate(seats)
         ),
     )
-    assert ">Less luck</th>" not in visitor.get(f"/tournaments/{name}").text
+    assert ">Adjusted</th>" not in visitor.get(f"/tournaments/{name}").text
     lucks = {f"m{place}": MatchLuck("exact", 0.6 if place % 2 == 0 else -0.6) for place in range(8)}
     visitor.store.write(save_luck, lucks)
     finish(visitor.store, result("void", seats[0], (1, 1), reason="void", tournament=name, place=8, rated=False))
@@ -119,7 +119,7 @@ def test_where_luck_is_known_bots_are_in_the_order_of_scores_less_luck(visitor: 
         page,
     )
     assert rows == [("1", "bob", "12.5"), ("2", "ann", "87.5")]
-    assert "<b>bob</b> leads with 72.5\u202f% of the points less luck." in page
+    assert "<b>bob</b> leads with 72.5\u202f% of the points, adjusted for luck." in page
     visitor.store.write(finish_tournament, name)
     assert FIRST.findall(visitor.get("/tournaments").text) == ['<a href="/bots/bob">bob</a>']
     table = json.decode(visitor.get(f"/api/v1/tournaments/{name}").body)["table"]
@@ -136,11 +136,11 @@ def test_who_leads_and_at_last_who_won_stands_under_the_title_with_whom_chance_m
 ) -> None:
     under_way = visitor.get(f"/tournaments/{tournament}").text
     assert "<b>ann</b> leads with 75.0\u202f% of the points." in under_way
-    assert "Chance alone may have put it there: cid and bob may be as good or better" in under_way
+    assert "This may be chance: cid and bob may be as good or better" in under_way
     finish(visitor.store, result("m3", ("bob", "cid"), (2, 1), tournament=tournament, place=2))
     visitor.store.write(finish_tournament, tournament)
     tied = visitor.get(f"/tournaments/{tournament}").text
-    assert "<b>ann and cid</b> share the first place, each with 75.0\u202f%" in tied
+    assert "<b>ann and cid</b> share first place, each with 75.0\u202f%" in tied
 
 
 def test_the_list_names_the_winner_of_each_tournament_that_is_over(visitor: Visitor, tournament: str) -> None:
@@ -182,8 +182,8 @@ def test_a_test_of_as_many_pairs_as_it_takes_has_a_page_and_no_end_in_sight(visi
     under_way = visitor.get(f"/tournaments/{name}").text
     assert "1 match played, not finished" in under_way
     assert "<progress" not in under_way
-    assert "not rated, as no test is" in under_way
-    assert "as many as it takes, every start twice" in under_way
+    assert "not rated: tests never are" in under_way
+    assert "as many as needed, each start position twice" in under_way
     visitor.store.write(finish_tournament, name)
     assert "1 match played, finished" in visitor.get(f"/tournaments/{name}").text
     listed = visitor.get("/tournaments").text
@@ -222,7 +222,7 @@ def test_where_payoffs_are_the_result_the_table_and_the_winner_are_by_them(visit
     assert "No two bots met twice" in page
     assert "Beyond chance" not in page
     assert "Share of points" not in page
-    assert re.search(r'data-label="First"><a [^>]*>tft</a></td>', visitor.get("/tournaments").text)
+    assert re.search(r'data-label="Winner"><a [^>]*>tft</a></td>', visitor.get("/tournaments").text)
     told = json.decode(visitor.get(f"/api/v1/tournaments/{name}").text)
     assert told["table"][0]["payoff"]["mean"] == 1.9975
     assert told["payoffs"]["nasty"]["grim"] == {"mean": 1.02, "low": None, "high": None, "opponents": 1}

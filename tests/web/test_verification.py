@@ -192,7 +192,7 @@ def test_of_a_deal_that_was_drawn_again_the_last_draw_is_told(check: Checking) -
     choices = [choice for choice in deal["detail"]["choices"] if not choice["thrown"]]
     assert [choice["choice"] for choice in choices] == deal["detail"]["is"]["move"]["heaps"]
     assert deal["detail"]["drawn"] == 3 * deal["detail"]["draws"] > 3
-    assert deal["text"].startswith(f"Dealt as the dice say: draw {deal['detail']['draws']}; deal:0:")
+    assert deal["text"].startswith(f"The deal follows from the dice: draw {deal['detail']['draws']}; deal:0:")
     assert choices[-1]["bytes"] in "".join(block["hex"] for block in deal["detail"]["blocks"])
 
 
@@ -560,7 +560,7 @@ def test_what_was_hidden_is_told_with_what_chance_made_of_it(check: Checking) ->
     assert said.endswith("it goes on.")
     sealed = [step["text"] for step in steps if (step["index"], step["what"]) == (0, "sealed")]
     assert len(sealed) == 2
-    assert all(re.match(r'Seat [12] may choose \{"choose":[01]\}, which nobody is told', text) for text in sealed)
+    assert all(re.match(r'Seat [12] may choose \{"choose":[01]\}\. The choice stays secret', text) for text in sealed)
 
 
 def test_what_is_wrong_in_a_round_is_said_with_what_would_be_right(check: Checking) -> None:
@@ -569,7 +569,7 @@ def test_what_is_wrong_in_a_round_is_said_with_what_would_be_right(check: Checki
         (sealed_of_another_round, "the match is at move 2."),
         (sealed_unlawful, "the rules do not allow it, choices are 0 to 1."),
         (sealed_after_three_strikes, "it had its strike number 3."),
-        (sealed_missing, "had yet to choose."),
+        (sealed_missing, "had not chosen yet."),
         (payoff_of_the_match, "the footer says "),
     )
     documents = []
@@ -682,7 +682,7 @@ def test_of_a_game_without_rules_here_nothing_is_said_to_be_verified_but_digests
     (verdict,) = judge([document])
     assert verdict["kind"] == "partial"
     assert verdict["text"].startswith(
-        "Digests alone: the rules of hex are not known here, so neither moves nor dice nor"
+        "Digests alone: this page does not know the rules of hex, so it did not check the moves, the dice or the result"
     )
     assert "Verified" not in verdict["text"]
     forgery = json.loads(document)

@@ -85,8 +85,8 @@ def test_who_is_busy_is_offered_where_it_is_known_to_play_this(ask: Ask) -> None
 
 
 def test_people_are_offered_whatever_is_wanted_and_who_warms_up_with_how_long_that_takes(ask: Ask) -> None:
-    assert how(ask, PERSON, DUEL) == "a person: agree with them to name each other"
-    assert how(ask, COLD, WORLD) == "gets ready for this game: half a minute or more the first time"
+    assert how(ask, PERSON, DUEL) == "a person: plays you if you choose each other"
+    assert how(ask, COLD, WORLD) == "getting ready for this game: half a minute or more the first time"
     assert how(ask, COLD, {"game": "nim", "preset": "classic", "seats": 2}) is None
 
 
@@ -111,17 +111,17 @@ def waiting(ask: Ask, wish: Map, *bots: Map, opponents: Any = (), **more: Any) -
 
 
 def test_a_table_of_three_says_which_seats_are_filled_and_who_gets_ready(ask: Ask) -> None:
-    alone = "2 more are needed, and nobody else here plays this: the match starts when more players come."
-    assert waiting(ask, WORLD) == f"1 seat of 3 is filled, by you. {alone}"
-    slow = "its code is compiled, which takes half a minute or more the first time."
-    ready = f"alphabeta gets ready for this game (12 s so far): {slow}"
-    assert waiting(ask, WORLD, GREEDY, BLUFFER, COLD) == f"2 seats of 3 are filled, by you and greedy. {ready}"
+    alone = "2 more players are needed. Nobody else online plays this, so the match starts when they come."
+    assert waiting(ask, WORLD) == f"1 seat of 3 is taken, by you. {alone}"
+    slow = "compiling its code takes half a minute or more the first time."
+    ready = f"alphabeta is getting ready for this game (12 s so far): {slow}"
+    assert waiting(ask, WORLD, GREEDY, BLUFFER, COLD) == f"2 seats of 3 are taken, by you and greedy. {ready}"
     third = {**GREEDY, "bot": "random"}
     assert waiting(ask, WORLD, GREEDY, third) == (
-        "All 3 seats are filled, by you, greedy and random: the match begins in a moment."
+        "All 3 seats are taken, by you, greedy and random. The match starts in a moment."
     )
     assert waiting(ask, WORLD, GREEDY, third, opponents=["zoe"]) == (
-        "2 seats of 3 are filled, by you and greedy. zoe is not connected. The match starts when it comes."
+        "2 seats of 3 are taken, by you and greedy. zoe is offline: the match starts when it connects."
     )
 
 
@@ -133,11 +133,11 @@ def test_a_wait_for_more_than_are_here_says_so_and_names_smaller_tables_for_whic
     assert {table["seats"] for table in tables} == {3, 2}
     told = waiting(ask, six, *two)
     assert told.startswith(
-        "3 seats of 6 are filled, by you, greedy and random. 3 more are needed, and nobody else here plays "
-        "this: the match starts when more players come. Enough are here for “World, three players”"
+        "3 seats of 6 are taken, by you, greedy and random. 3 more players are needed. Nobody else online plays "
+        "this, so the match starts when they come. Enough are online for “World, three players”"
     )
-    assert told.endswith(": give up waiting to choose one.")
-    assert "3 more are needed" not in waiting(ask, six, *two, more_bots=1)
+    assert told.endswith(": stop waiting to choose one of them.")
+    assert "3 more players are needed" not in waiting(ask, six, *two, more_bots=1)
     assert ask("shortage", six, "ann", [*two, COLD]) == 2, "who gets ready will come"
     assert ask("shortage", DUEL, "ann", []) == 0
     assert ask("smallerTables", GAMES, six, "ann", [BLUFFER, PERSON]) == []
@@ -146,11 +146,11 @@ def test_a_wait_for_more_than_are_here_says_so_and_names_smaller_tables_for_whic
 
 
 def test_who_waits_for_a_bot_that_does_not_play_this_is_told_what_it_plays(ask: Ask) -> None:
-    told = "bluffer does not play Risk: the duel, South America, but Kuhn poker."
-    assert waiting(ask, DUEL, BLUFFER, opponents=["Bluffer"]) == f"{told} Give up waiting, and choose another opponent."
+    told = "bluffer does not play Risk: the duel, South America. It plays Kuhn poker."
+    assert waiting(ask, DUEL, BLUFFER, opponents=["Bluffer"]) == f"{told} Stop waiting and choose another opponent."
     assert ask("otherwise", BLUFFER, DUEL, "ann", []) == told
     assert ask("otherwise", FAIR, DUEL, "ann", []) == (
-        "fair does not play Risk: the duel, South America, but Risk: the duel, Europe, fair."
+        "fair does not play Risk: the duel, South America. It plays Risk: the duel, Europe, fair."
     )
     many = {"bot": "many", "seeks": [{"game": f"game-{number}", "open": True} for number in range(8)]}
     for bot in (GREEDY, PERSON, COLD, {"bot": "idle"}, many):
@@ -160,16 +160,18 @@ def test_who_waits_for_a_bot_that_does_not_play_this_is_told_what_it_plays(ask: 
 def test_a_wait_of_two_is_explained_by_who_is_here(ask: Ask) -> None:
     assert waiting(ask, DUEL, GREEDY) == ""
     assert waiting(ask, DUEL, BLUFFER) == (
-        "Nobody else here wants to play Risk: the duel now. The match starts when somebody does."
+        "Nobody else online wants to play Risk: the duel now. The match starts when somebody does."
     )
     assert waiting(ask, DUEL, BLUFFER, FAIR) == (
-        "Nobody else here wants to play Risk: the duel, South America now, but fair wants Risk: the duel, Europe, fair."
+        "Nobody else online wants to play Risk: the duel, South America, but fair wants Risk: the duel, Europe, fair."
     )
     assert waiting(ask, DUEL, COLD).startswith(
-        "Nobody else here can play Risk: the duel, South America yet. alphabeta gets"
+        "Nobody else online can play Risk: the duel, South America yet. alphabeta is getting"
     )
     assert waiting(ask, DUEL, COLD, GREEDY, opponents=["greedy"]) == ""
-    assert waiting(ask, DUEL, COLD, opponents=["alphabeta"]).startswith("alphabeta gets ready for this game (12 s")
+    assert waiting(ask, DUEL, COLD, opponents=["alphabeta"]).startswith(
+        "alphabeta is getting ready for this game (12 s"
+    )
     assert waiting(ask, DUEL, BLUFFER, more_bots=1) == ""
 
 

@@ -71,7 +71,7 @@ def guard_admin_pages(app: ASGIApp, config: AdminConfig) -> ASGIApp:
         if is_allowed_host(host, config.hosts):
             await app(scope, receive, told)
             return
-        text = f"{short_repr(host)} is no name of this page for the operator: --admin-host names it\n"
+        text = f"{short_repr(host)} is not an address of the admin pages: --admin-host allows it\n"
         refused = PlainTextResponse(text, HTTPStatus.MISDIRECTED_REQUEST, {"connection": "close"})
         await refused(scope, receive, told)
 
@@ -139,11 +139,11 @@ class AccessControl:
             _check_page(request)
             session = self._session(request)
             if session is None:
-                said = "you are no longer signed in, so nothing was done: sign in again"
+                said = "your session has ended, and nothing was changed: sign in again"
                 return _sign_in_page(request, said, HTTPStatus.FORBIDDEN, {"connection": "close"})
             form = await read_form(request)
             if not hmac.compare_digest(form.one("csrf").encode(), session.csrf.encode()):
-                raise _refused("the form is not from your session, so nothing was done: reload the page")
+                raise _refused("this form belongs to another session, and nothing was changed: reload the page")
             return await answer(AdminRequest(self, request, session, form))
 
         return endpoint
@@ -160,9 +160,9 @@ class AccessControl:
                 said = f"too many wrong tokens from your address: try again in {wait} s"
                 return _sign_in_page(request, said, HTTPStatus.TOO_MANY_REQUESTS, {"retry-after": str(wait)})
             self._guesses.add_failure(address, now)
-            log.warning("a wrong operator's token came to the page, from %s", address)
+            log.warning("a wrong operator token was sent to the admin pages, from %s", address)
             return _sign_in_page(request, "that is not the operator’s token", HTTPStatus.FORBIDDEN)
-        log.info("the operator signed in to the page, from %s", address)
+        log.info("the operator signed in to the admin pages, from %s", address)
         response = RedirectResponse(PREFIX, HTTPStatus.SEE_OTHER)
         session = self.sessions.begin(token, now)
         self._set_cookie(request, response, session.id, int(SESSION_LIFETIME_S))
@@ -201,7 +201,7 @@ def _check_page(request: Request) -> None:
             return
     elif site == "same-origin":
         return
-    raise _refused("the form came from another page, so nothing was done")
+    raise _refused("this form was sent from another site, and nothing was changed")
 
 
 def _refused(why: str) -> HTTPException:

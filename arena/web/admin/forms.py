@@ -40,7 +40,7 @@ def fits(size: str, most: int = MAX_FORM_BYTES) -> bool:
 async def read_form(request: Request, max_bytes: int = MAX_FORM_BYTES) -> Form:
     """Read the form of a request, of at most `max_bytes` bytes. Raises `HTTPException`."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM_MEDIA_TYPE:
-        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a form is sent as {FORM_MEDIA_TYPE}")
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the form must be sent as {FORM_MEDIA_TYPE}")
     said = request.headers.get("content-length", "")
     if not fits(said, max_bytes):
         raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"this form has {max_bytes:,} bytes at most")
@@ -53,7 +53,7 @@ async def read_form(request: Request, max_bytes: int = MAX_FORM_BYTES) -> Form:
     try:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except ValueError as exc:
-        raise HTTPException(HTTPStatus.BAD_REQUEST, "this is not a form as browsers send it, in UTF-8") from exc
+        raise HTTPException(HTTPStatus.BAD_REQUEST, "the form is malformed: send it URL-encoded, in UTF-8") from exc
     for name, value in pairs:
         fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
     return Form(fields)

@@ -39,7 +39,7 @@ async def annul(request: AdminRequest) -> Response:
     back = MATCHES + query({"bot": bot})
     try:
         if not ids and bot is None:
-            raise UsageFault("tick the boxes of some matches, or name a bot")
+            raise UsageFault("select matches with their checkboxes, or name a bot")
         bound = None if since is None else parse_time_bound(since, "the day", days=0)
         if form.one("sure") != "yes":
             return request.show("admin_confirm_annul.html", undo=undo, ids=ids, bot=bot, since=since, back=back)
@@ -63,4 +63,4 @@ async def start_season(request: AdminRequest) -> Response:
         await ask(request, StartSeason(name=name), type(None))
     except Fault as fault:
         return request.redirect_failed(str(fault), SEASONS)
-    return request.redirect_done(f"season {name} has started with new ratings", SEASONS)
+    return request.redirect_done(f"season {name} has started: all ratings start over", SEASONS)

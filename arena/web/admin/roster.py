@@ -25,9 +25,9 @@ SOURCE_NAME = "the list"
 """The name of the submitted list in error messages."""
 _CHANGES: dict[str, tuple[Callable[[list[str]], Request], str]] = {
     "approve": (lambda names: Approve(names=names), "approved"),
-    "disapprove": (lambda names: Approve(names=names, approved=False), "no longer approved"),
-    "person": (lambda names: SetPeople(names=names), "people"),
-    "no_person": (lambda names: SetPeople(names=names, person=False), "bots"),
+    "disapprove": (lambda names: Approve(names=names, approved=False), "approval withdrawn"),
+    "person": (lambda names: SetPeople(names=names), "marked as people"),
+    "no_person": (lambda names: SetPeople(names=names, person=False), "marked as bots"),
 }
 """Actions on several bots: the request to the server, and the words for the confirmation."""
 
@@ -50,7 +50,7 @@ async def change(request: AdminRequest) -> Response:
     """Apply an action to the chosen bots. Revoking and new tokens need a confirmation."""
     names, do = request.form.many("bot"), request.form.one("do")
     if not names:
-        return request.redirect_failed("tick the boxes of some bots first")
+        return request.redirect_failed("select bots first, with the checkboxes before their names")
     if do in ("revoke", "rotate") and request.form.one("sure") != "yes":
         return request.show("admin_confirm_bots.html", do=do, names=names)
     try:
@@ -67,7 +67,7 @@ async def change(request: AdminRequest) -> Response:
                 return await _rotate(request, names)
     except Fault as fault:
         return request.redirect_failed(str(fault))
-    return request.redirect_failed("that action on bots does not exist")
+    return request.redirect_failed("there is no such action for bots")
 
 
 async def _rotate(request: AdminRequest, names: list[str]) -> Response:
@@ -83,7 +83,7 @@ async def _rotate(request: AdminRequest, names: list[str]) -> Response:
     except Fault as fault:
         if not tokens:
             raise
-        notice = "failed", f"the rest have no new tokens: {fault}"
+        notice = "failed", f"the other bots keep their old tokens: {fault}"
     return _tokens(request, NewBots(make_name_list(list(tokens)), tokens), "have new tokens", notice)
 
 
@@ -103,7 +103,7 @@ async def add(request: AdminRequest) -> Response:
         listed, wrong = proposed or text, str(fault)
         return request.show("admin_add.html", HTTPStatus.BAD_REQUEST, listed=listed, wrong=wrong, proposed=proposed)
     notice = ("warn", "\n".join(new.notes)) if new.notes else None
-    return _tokens(request, new, "may come in", notice)
+    return _tokens(request, new, "added", notice)
 
 
 async def _proposed(request: AdminRequest, text: str) -> str:

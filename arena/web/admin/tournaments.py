@@ -32,7 +32,7 @@ from protocol.games import NAMES, game_class
 MAX_LATEST = 20
 MAX_STANDING_ROWS = 10
 """Maximum rows shown of a tournament's table."""
-FORMATS = {"round-robin": "round robin", "gauntlet": "gauntlet of the first", "swiss": "Swiss"}
+FORMATS = {"round-robin": "round robin", "gauntlet": "gauntlet: the first against all others", "swiss": "Swiss"}
 TOURNAMENTS = f"{PREFIX}/tournaments"
 EMPTY_FORM = Form({})
 
@@ -67,8 +67,8 @@ async def change(request: AdminRequest) -> Response:
         if do in ("stop", "go-on"):
             return request.redirect_failed(str(fault), TOURNAMENTS)
         return await _page(request, request.form, str(fault), HTTPStatus.BAD_REQUEST)
-    before = f", with {begun.played} of its matches played before" if begun.played else ""
-    return request.redirect_done(f"the tournament {begun.tournament} has begun{before}", TOURNAMENTS)
+    before = f": {begun.played} of its matches had been played" if begun.played else ""
+    return request.redirect_done(f"the tournament {begun.tournament} has started{before}", TOURNAMENTS)
 
 
 async def _page(request: AdminRequest, form: Form, wrong: str = "", status: int = HTTPStatus.OK) -> Response:
@@ -111,13 +111,13 @@ def _parse_form(form: Form) -> StartTournament:
     for word in form.one("settings").split():
         key, equals, value = word.partition("=")
         if not equals or not key:
-            raise UsageFault(f"a setting of the game is {short_repr(word)}: write KEY=VALUE, like heaps=3,5,7")
+            raise UsageFault(f"the game config has {short_repr(word)}: write KEY=VALUE, like heaps=3,5,7")
         config[key] = parse_value(value)
     clock = form.one("clock")
     read_clock(clock)
     wait = _number(form, "wait")
     if not 1 <= wait <= MAX_WAIT_S:
-        raise UsageFault(f"wait is {wait}: it is 1 to {MAX_WAIT_S:g} seconds")
+        raise UsageFault(f"wait is {wait}: it must be 1 to {MAX_WAIT_S:g} seconds")
     return StartTournament(
         bots=list(dict.fromkeys([*form.one("named").replace(",", " ").split(), *form.many("bot")])),
         game=game,
@@ -136,7 +136,7 @@ async def _resume_request(request: AdminRequest) -> StartTournament:
     name = request.form.one("tournament")
     known = await request.read(tournament_table, name, site_of(request.request).cached_standings)
     if known is None or known.arguments.get("rated", True):
-        raise UsageFault(f"there is no tournament {short_repr(name)} that these pages began")
+        raise UsageFault(f"these pages started no tournament {short_repr(name)}")
     fields = ("bots", "game", "config", "format", "rounds", "paired", "clock")
     return StartTournament(**{field: known.arguments[field] for field in fields}, seed=known.seed)
 
@@ -144,5 +144,5 @@ async def _resume_request(request: AdminRequest) -> StartTournament:
 def _number(form: Form, name: str) -> int:
     text = form.one(name)
     if not text.isdecimal() or len(text) > 9:
-        raise UsageFault(f"{name} is {short_repr(text)}: it is a whole number")
+        raise UsageFault(f"{name} is {short_repr(text)}: it must be a whole number")
     return int(text)

@@ -20,7 +20,7 @@ def file(request: Request) -> Response:
     """Send the wheel, whose name contains its version."""
     wheel, name = build_client_wheel(), request.path_params["file"]
     if name != wheel.name:
-        raise NotFound(f"there is no file {short_repr(name)} here, but {wheel.name}: /download has its address")
+        raise NotFound(f"there is no file {short_repr(name)} here: the client is {wheel.name}, on the page /download")
     return respond_with_etag(request, wheel.content, "application/octet-stream", {})
 
 

@@ -61,5 +61,5 @@ def tutorial(request: Request) -> Response:
     game = request.path_params["game"]
     taught = [name for name in NAMES if game_class(name).tutorial is not None]
     if game not in taught:
-        raise NotFound(f"there is no tutorial of {game}: {list_choices(taught)}")
+        raise NotFound(f"there is no tutorial for {game}: {list_choices(taught)}")
     return render_page(request, "tutorial.html", game=game, config=load_game(game, game_class(game).tutorial).config)

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from arena.store.match_search import Search, search_matches
 from arena.store.paging import Page
-from arena.store.result_queries import OUTCOMES, VOID_OUTCOME, RecordRemoved, record_of, result_of
+from arena.store.result_queries import OUTCOMES, RecordRemoved, record_of, result_of
 from arena.store.store import Reader
 from arena.web.answers import Pieces, StreamedAnswer
 from arena.web.errors import NotFound
@@ -83,12 +83,12 @@ def _find_errors(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
         wrong["pool"] = unknown
     for name in ("opponent", "outcome"):
         if asked[name] and not asked["bot"] and name not in wrong:
-            wrong[name] = "name the bot above"
+            wrong[name] = "needs a bot: name one in the field Bot"
     for name in ("since", "until"):
         if asked[name] and not _is_time(asked[name]):
-            wrong[name] = f"{asked[name]} is no date: a day is written 2026-11-21"
+            wrong[name] = f"{asked[name]} is not a date: write it like 2026-11-21"
     if not wrong and asked["since"] and asked["until"] and asked["since"][:10] > asked["until"][:10]:
-        wrong["until"] = "ends before it begins"
+        wrong["until"] = "is before From: give a later date"
     return wrong
 
 
@@ -116,10 +116,10 @@ def _describe_search(asked: Mapping[str, str]) -> str:
         of and f"of {of}",
         asked["bot"] and f"with {asked['bot']}",
         asked["opponent"] and f"against {asked['opponent']}",
-        outcome and ("that were called off" if outcome == VOID_OUTCOME else f"that it has {outcome}"),
+        outcome and f"outcome: {OUTCOME_WORDS.get(outcome, outcome)}",
         asked["reason"] and f"ended by: {reason_words(asked['reason'])}",
         asked["tournament"] and f"in tournament {asked['tournament']}",
-        asked["since"] and f"from {asked['since']}",
+        asked["since"] and f"from {asked['since']} on",
         asked["until"] and f"until {asked['until']}",
     )
     parts = list(filter(None, said))

@@ -59,7 +59,7 @@ def connect(request: Request) -> Response:
     bot = request.query_params.get("bot", "").strip()
     wrong = ""
     if bot and not is_bot_name(bot):
-        wrong = "a name has 1 to 32 letters, digits, dots, dashes or underscores, a letter or digit first"
+        wrong = "a name has 1 to 32 letters, digits, dots, dashes or underscores, and starts with a letter or digit"
     known = bool(bot) and not wrong and site.reader.read(is_known_bot, bot)
     lost = site.reader.read(search_matches, Search(bot=bot, outcome=LOST), limit=MAX_LOST_MATCHES) if known else None
     return render_page(

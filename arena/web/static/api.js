@@ -9,7 +9,7 @@
 export async function fetchJson(address) {
   const answer = await fetch(address, { headers: { accept: "application/json" } }).catch(() => null);
   const body = await answer?.json().catch(() => null); // a proxy in between may answer something else than JSON
-  if (!body || !answer.ok) throw new Error(body?.error?.message ?? `the page got no answer from ${address}`);
+  if (!body || !answer.ok) throw new Error(body?.error?.message ?? `there was no answer from ${address}`);
   return body;
 }
 

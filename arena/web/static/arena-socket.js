@@ -22,10 +22,10 @@ const EVERY_MATCH = "*";
 const HOME_KEY = ""; // stands for this node in place of a URL
 
 const FINAL_CLOSE_CODES = new Map([
-  [1009, "the arena refused a message of this page as too large"],
-  [4000, "the arena refused twenty messages of this page"],
+  [1009, "this page sent a message that is too large"],
+  [4000, "this page sent too many invalid messages"],
   [4001, "the arena did not accept this name"],
-  [4003, "you play in another tab or window: this one has been replaced"],
+  [4003, "you are playing in another tab or window, which replaced this one"],
 ]);
 
 /**
@@ -217,7 +217,7 @@ export class ArenaSocket {
     this.#leave();
     if (isSoon) {
       this.#timer = setTimeout(() => this.#connect(), this.#pause());
-      this.#tellState({ name: "waiting", reason: "the arena sends this page from one of its servers to another" });
+      this.#tellState({ name: "waiting", reason: "this page is switching to another server of the arena" });
     } else {
       this.#connect();
     }
@@ -235,7 +235,7 @@ export class ArenaSocket {
     try {
       socket = new WebSocket(this.#address, [SUBPROTOCOL]);
     } catch {
-      this.#tellState({ name: "stopped", reason: `${this.#address} is no address of an arena` });
+      this.#tellState({ name: "stopped", reason: `${this.#address} is not the address of an arena` });
       return;
     }
     this.#socket = socket;
@@ -320,7 +320,7 @@ export class ArenaSocket {
       this.#failedMoves += 1;
     }
     this.#timer = setTimeout(() => this.#connect(), wait);
-    const reason = fatal?.message ?? (open ? "the connection to the arena is lost" : "no arena answers");
+    const reason = fatal?.message ?? (open ? "the connection to the arena is lost" : "the arena does not answer");
     this.#tellState({ name: "waiting", reason, code: fatal?.code, closed: code });
   }
 

@@ -9,7 +9,7 @@ export function showConnection(socket) {
     if (name === "open") {
       banner.hidden = true;
     } else if (name === "waiting" || name === "stopped") {
-      const then = name === "waiting" ? "What is shown may be old. Trying again." : "Reload the page to connect again.";
+      const then = name === "waiting" ? "This page may be out of date. Reconnecting …" : "Reload the page to connect again.";
       banner.textContent = `${sentence(reason)} ${then}`;
       banner.hidden = false;
     }

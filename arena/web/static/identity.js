@@ -127,11 +127,11 @@ export function clearName() {
  * @param {string} bot
  */
 export function nameError(bot) {
-  if (bot === "") return "Say under which name you play.";
+  if (bot === "") return "Enter the name under which you play.";
   if (NAME.test(bot)) return "";
   const close = near(bot);
   const rule =
-    "A name has 1 to 32 letters from A to Z, digits, and . _ - but no spaces, and begins with a letter or digit";
+    "A name has 1 to 32 letters from A to Z, digits, and . _ - but no spaces, and starts with a letter or digit";
   return close === "" ? `${rule}.` : `${rule}: ${close}, for instance.`;
 }
 

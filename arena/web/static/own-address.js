@@ -5,5 +5,5 @@ export const ORIGIN = location.origin;
 
 /** A warning before sharing the address, as a sentence; empty if it works everywhere. */
 export const LOCAL_ADDRESS_WARNING = /^(localhost|127\..*|\[::1\])$/.test(location.hostname)
-  ? `On other machines ${location.hostname} is another one: there, put this machine's name or address in its place.`
+  ? `On another machine, replace ${location.hostname} by this machine's name or address.`
   : "";

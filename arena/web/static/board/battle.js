@@ -28,7 +28,7 @@ export function diceRow(event, defender) {
 function side(faces, seat) {
   const dice = [...faces].sort((a, b) => b - a).map((face) => die(face, seat));
   const who = seat < 0 ? "the defender" : `seat ${seat + 1}`;
-  return el("span", { class: "dice", role: "img", "aria-label": `${who} threw ${faces.join(", ")}` }, ...dice);
+  return el("span", { class: "dice", role: "img", "aria-label": `${who} rolled ${faces.join(", ")}` }, ...dice);
 }
 
 function die(face, seat) {

@@ -15,7 +15,7 @@ export class CampaignBoard extends RiskBoard {
     this.units = el("input", { type: "number", min: 1, inputmode: "numeric", oninput: () => this.draw() });
     this.strike = button("", () => this.#attack());
     this.end = button("End the turn", () => this.choose({ do: "end" }));
-    this.drafting = el("div", { class: "choosing" }, el("label", {}, "units a press ", this.each), this.undo, this.place);
+    this.drafting = el("div", { class: "choosing" }, el("label", {}, "units per press ", this.each), this.undo, this.place);
     this.force = el("label", {}, "with ", this.units, " units");
     this.attacking = el("div", { class: "choosing" }, this.force, this.strike, this.attacks, this.end);
     this.controls.append(this.hint, this.drafting, this.attacking);
@@ -82,14 +82,14 @@ export class CampaignBoard extends RiskBoard {
     if (!this.isPlayable) return;
     if (this.state.phase === "draft") this.#draft(at, event?.shiftKey);
     else if (this.state.owner[at] === this.mover) this.#pick(at);
-    else if (this.source === null) this.onRefuse(`${this.held(at)}: choose one of your own first, next to it, to attack from.`);
+    else if (this.source === null) this.onRefuse(`${this.held(at)}: first choose a neighbour of yours to attack from.`);
     else if (at === this.target) this.#attack();
     else this.#aim(at);
   }
 
   #draft(at, several) {
-    if (this.state.owner[at] !== this.mover) this.onRefuse(`${this.held(at)}: units go on territories of your own.`);
-    else if (!this.#left) this.onRefuse("All units are placed: confirm it, or undo.");
+    if (this.state.owner[at] !== this.mover) this.onRefuse(`${this.held(at)}: you can place units only on your own territories.`);
+    else if (!this.#left) this.onRefuse("All units are placed: confirm or undo.");
     else {
       const many = several ? 5 : this.each.value === "all" ? this.#left : Number(this.each.value);
       this.order.push([at, Math.min(many, this.#left)]);
@@ -152,7 +152,7 @@ export class CampaignBoard extends RiskBoard {
   }
 
   #stuck(at) {
-    if (this.state.troops[at] < 2) return `${this.name(at)} can't attack: 1 has to stay behind.`;
+    if (this.state.troops[at] < 2) return `${this.name(at)} can't attack: 1 unit has to stay behind.`;
     return `${this.name(at)} has no enemy next to it.`;
   }
 
@@ -162,12 +162,12 @@ export class CampaignBoard extends RiskBoard {
 
   #draftHint() {
     const left = this.#left;
-    return left ? `${counted(left, "unit")} to place on territories of yours.` : "All units are placed.";
+    return left ? `${counted(left, "unit")} to place on your territories.` : "All units are placed.";
   }
 
   #attackHint() {
-    if (!this.#attacks().length) return "Nothing can be attacked: end the turn.";
-    if (this.source === null) return "Choose a territory of yours to attack from, or end the turn.";
+    if (!this.#attacks().length) return "You can't attack anything: end the turn.";
+    if (this.source === null) return "Choose one of your territories to attack from, or end the turn.";
     if (this.target === null) return `From ${this.name(this.source)}: choose what to attack.`;
     return `${this.name(this.source)} → ${this.name(this.target)}: with how many?`;
   }

@@ -54,7 +54,7 @@ export class DilemmaBoard extends Board {
   }
 
   get instructions() {
-    return "Press a choice, or its key. Both are told at once, and none can be taken back.";
+    return "Press a choice or its key. Both choices are shown at the same time, and you can't change yours.";
   }
 
   statusText() {
@@ -72,7 +72,7 @@ export class DilemmaBoard extends Board {
   describe(state) {
     const { last, payoffs, ply, to_move: mover } = state;
     const got = (seat) => `${this.player(seat)} has ${numberText(payoffs[seat])}`;
-    const played = last === null ? "Nothing is played yet" : `In round ${ply} ${this.player(0)} played ${this.config.choices[0][last[0]]}, ${this.player(1)} ${this.config.choices[1][last[1]]}`;
+    const played = last === null ? "No round has been played yet" : `In round ${ply} ${this.player(0)} played ${this.config.choices[0][last[0]]}, ${this.player(1)} ${this.config.choices[1][last[1]]}`;
     return `${played}. ${got(0)}, ${got(1)}. ${mover === null ? "The game is over." : `Round ${ply + 1}${this.#known}: both choose at once.`}`;
   }
 
@@ -113,7 +113,7 @@ export class DilemmaBoard extends Board {
       each.row = el("tr", {}, each.head, ...cells);
     }
     const corner = el("td", { class: "corner" }, el("span", { class: `own seat-${mine}` }, who(mine)), el("span", { class: `theirs seat-${theirs}` }, who(theirs)));
-    const about = `what each choice of ${who(mine)} gives against each of ${who(theirs)}${Number(noise) ? `; one in ${Math.round(1 / Number(noise))} choices is changed by chance` : ""}`;
+    const about = `payoffs of each choice of ${who(mine)} against each choice of ${who(theirs)}${Number(noise) ? `; chance changes one in ${Math.round(1 / Number(noise))} choices` : ""}`;
     this.table.replaceChildren(
       el("caption", { class: "quiet" }, about),
       el("thead", {}, el("tr", {}, corner, ...this.columns)),
@@ -137,7 +137,7 @@ export class DilemmaBoard extends Board {
     this.history.show(columns, {
       names: this.seats.map(({ bot }, seat) => (seat === this.view.seat ? "you" : bot)),
       totals: payoffs.map(numberText),
-      caption: ply === 0 ? "No round is played yet" : `Rounds so far: ${ply}${this.#known}`,
+      caption: ply === 0 ? "No round has been played yet" : `Rounds so far: ${ply}${this.#known}`,
       order: [mine, 1 - mine],
     });
   }

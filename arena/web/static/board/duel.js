@@ -51,9 +51,9 @@ export class DuelBoard extends RiskBoard {
     const invasion = this.#legal("invade", { to: at });
     const attack = this.attackOn(at);
     if (invasion || attack) this.choose(invasion || attack);
-    else if (this.view.legal[0].do === "invade") this.onRefuse(`${this.held(at)}: while a territory is free, a free one is invaded.`);
+    else if (this.view.legal[0].do === "invade") this.onRefuse(`${this.held(at)}: invade a free territory, as long as there is one.`);
     else if (owner[at] === this.mover) this.#pick(at);
-    else if (this.source === null) this.onRefuse(`${this.held(at)}: choose one of your own first, next to it, to attack from.`);
+    else if (this.source === null) this.onRefuse(`${this.held(at)}: first choose a neighbour of yours to attack from.`);
     else this.onRefuse(`${this.#unfit(at)}.`);
   }
 
@@ -74,16 +74,16 @@ export class DuelBoard extends RiskBoard {
   #unfit(at) {
     const { troops } = this.state;
     if (!isBorder(this.config.map, this.source, at)) return `${this.name(this.source)} has no border with ${this.name(at)}`;
-    return `${this.name(this.source)} has ${troops[this.source]}, ${this.name(at)} ${troops[at]}: an attack needs as many`;
+    return `${this.name(this.source)} has ${troops[this.source]}, ${this.name(at)} ${troops[at]}: an attacker needs at least as many troops`;
   }
 
   #hint() {
     if (this.view.legal[0].do === "invade") return "Choose a free territory to invade.";
-    if (this.source === null) return "Choose a territory of yours, to reinforce or to attack from.";
+    if (this.source === null) return "Choose one of your territories to reinforce or to attack from.";
     const targets = this.offered().map((to) => this.name(to));
     const from = this.name(this.source);
     const reinforces = this.#legal("reinforce", { at: this.source }) !== undefined;
-    if (!targets.length) return `From ${from} nothing can be attacked${reinforces ? ": reinforce it, or choose another" : ""}.`;
+    if (!targets.length) return `${from} can't attack anything${reinforces ? ": reinforce it or choose another" : ""}.`;
     return `From ${from}: attack ${either(targets)}${reinforces ? `, or reinforce ${from}` : ""}.`;
   }
 }

@@ -8,13 +8,13 @@ const LEAVING_WORDS = {
   timeout: ["ran out of time", "ran out of time"],
   disconnected: ["was disconnected and did not return in time", "were disconnected and did not return in time"],
   illegal: ["made a third illegal move", "made a third illegal move"],
-  no_show: ["never came", "were not ready in time"],
+  no_show: ["did not show up", "were not ready in time"],
   failed: ["stopped: its program failed", "stopped: your program failed"],
 };
 const LIMIT_WORDS = {
-  ply_limit: "the match was as long as a match may be",
+  ply_limit: "the match reached the limit of moves",
   round_limit: "the last round was played",
-  draw: "nobody won",
+  draw: "no player won",
 };
 
 /**
@@ -87,7 +87,7 @@ function headline({ bots, ranks, reason, you, goesOn }) {
   if (first.length === ranks.length) return "A draw";
   if (you === undefined) return `${listed(first)} ${first.length === 1 ? "won" : "tied"}`;
   const rank = ranks[you];
-  if (rank === 1) return first.length === 1 ? "You won" : `You share the first place with ${first.length - 1} more`;
+  if (rank === 1) return first.length === 1 ? "You won" : `You share first place with ${counted(first.length - 1, "other")}`;
   return ranks.length === 2 ? "You lost" : `You came ${ordinal(rank)} of ${ranks.length}`;
 }
 
@@ -112,11 +112,11 @@ function played(ended, winners) {
     const verb = config.misere ? "had to take the last counter" : "took the last counter";
     return seatWithVerb(ended, event.seat, verb, verb);
   }
-  if (game === "grundy" && event?.move) return `${seatWithVerb(ended, event.seat, "made the last split", "made the last split")}: no heap can be split any more`;
+  if (game === "grundy" && event?.move) return `${seatWithVerb(ended, event.seat, "made the last split", "made the last split")}: no heap can be split again`;
   if (state?.payoffs) return paid(ended, winner, state.payoffs);
   if (state?.chips) return isDrawn ? "nobody won a chip" : `${seatWithVerb(ended, winner, "won", "won")} ${counted(state.chips[winner], "chip")} in ${counted(state.hand, "hand")}`;
   if (!config.map) return undefined;
-  if (reason === "ply_limit") return "the last move was played, and nobody holds it all";
+  if (reason === "ply_limit") return "the match reached the limit of moves, and no player holds everything";
   const most = seatWithVerb(ended, winner, "holds the most territories", "hold the most territories");
   if (reason === "round_limit") return isDrawn ? "the last round was played" : `the last round was played: ${most}`;
   return isDrawn ? undefined : seatWithVerb(ended, winner, `holds ${land(config.map)}`, `hold ${land(config.map)}`);

@@ -31,7 +31,7 @@ export class GrundyBoard extends Board {
   }
 
   get instructions() {
-    return "Press a counter: its heap is split after it, into two of different sizes.";
+    return "Press a counter to split its heap after it, into two heaps of different sizes.";
   }
 
   describe(state) {
@@ -48,7 +48,7 @@ export class GrundyBoard extends Board {
     const { heap, first, second } = this.#chosen(part);
     if (first !== second) this.choose({ heap, split: Math.min(first, second) });
     else if (first === 1) this.onRefuse("A heap of 2 can't be split into two different heaps.");
-    else this.onRefuse(`That would make two heaps of ${first}: they have to differ.`);
+    else this.onRefuse(`That would make two heaps of ${first}: the sizes must differ.`);
   }
 
   #point(part) {

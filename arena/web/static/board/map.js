@@ -212,6 +212,6 @@ function folded(name, letters) {
 function legend({ continents }, hasBonuses) {
   if (continents.length < 2 && !hasBonuses) return null;
   const items = continents.map(({ name, bonus }, at) => el("li", { class: `tone-${at % TONES}` }, hasBonuses ? `${name} +${bonus}` : name));
-  const head = hasBonuses ? [el("li", { class: "faint" }, "Units a turn:")] : [];
+  const head = hasBonuses ? [el("li", { class: "faint" }, "Units per turn:")] : [];
   return el("ul", { class: "continents", "aria-label": "continents" }, ...head, ...items);
 }

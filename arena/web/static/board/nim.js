@@ -34,7 +34,7 @@ export class NimBoard extends Board {
 
   get instructions() {
     const { take } = this.config;
-    return `Press a counter: it is taken with all above it${take === null ? "" : `, ${either(take)} in all`}.`;
+    return `Press a counter to take it with all counters above it${take === null ? "" : `, ${either(take)} in all`}.`;
   }
 
   describe(state) {
@@ -58,7 +58,7 @@ export class NimBoard extends Board {
   #press(part) {
     const { heap, take } = this.#chosen(part);
     if (this.#may(take)) this.choose({ heap, take });
-    else this.onRefuse(`That would take ${take}: a move takes ${either(this.config.take)}.`);
+    else this.onRefuse(`That would take ${take}: a move must take ${either(this.config.take)}.`);
   }
 
   #point(part) {

@@ -75,7 +75,7 @@ export class PokerBoard extends Board {
   }
 
   get instructions() {
-    return "Press what you do, or its key: your card is told to nobody before the cards are shown.";
+    return "Press an action or its key. Your opponent does not see your card before the showdown.";
   }
 
   statusText() {
@@ -97,7 +97,7 @@ export class PokerBoard extends Board {
     if (mover === null) return `${has(0)}, ${has(1)}. The game is over.`;
     if (cards === null) return `${has(0)}, ${has(1)}. Hand ${hand + 1} is dealt next.`;
     const holds = cards.map((card, seat) => (card === null ? "" : `${this.player(seat)} holds ${cardName(this.game, card)}. `)).join("");
-    const table = up === null ? "" : `Public is ${cardName(this.game, up)}. `;
+    const table = up === null ? "" : `The public card is ${cardName(this.game, up)}. `;
     return `Hand ${hand + 1}. ${holds}${table}The pot is ${paid[0] + paid[1]}, ${paid[0]} and ${paid[1]}. ${has(0)}, ${has(1)}. ${mover < 0 ? "The public card is next." : `${this.player(mover)} is to move.`}`;
   }
 

@@ -33,7 +33,7 @@ export class TicTacToeBoard extends Board {
   }
 
   get instructions() {
-    return "Press a free cell to put your mark there.";
+    return "Press a free cell to place your mark.";
   }
 
   describe(state) {

@@ -13,7 +13,7 @@ export function canonical(value) {
     return `{${keys.sort(byCodePoint).map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(",")}}`;
   }
   if (typeof value === "number" && !Number.isSafeInteger(value)) {
-    throw new RangeError(`${value} is no integer within 2^53`);
+    throw new RangeError(`${value} is not an integer within 2^53`);
   }
   return JSON.stringify(value);
 }

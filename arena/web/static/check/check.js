@@ -7,7 +7,7 @@ import { fromHex, hmac, join, sha256, toHex, utf8 } from "./hash.js";
 import { short, step } from "./step-text.js";
 
 const UNSEEN =
-  "Times, what bots say of their thinking, and ratings are not looked at here: `arena replay verify` computes ratings.";
+  "Times, the bots' notes on their thinking, and ratings are not checked here: `arena replay verify` computes the ratings.";
 
 /**
  * @typedef {object} Step a result of the verification
@@ -29,14 +29,14 @@ const UNSEEN =
 export async function* check(document) {
   const { header, plies, footer } = document;
   if (!footer) {
-    yield step("scope", null, "The match is not over: what opens its dice is told when it ends.");
+    yield step("scope", null, "The match is not over: the seed of its dice is revealed when it ends.");
     return;
   }
   const seed = await checkSeed(header, footer);
   yield seed;
   if (!seed.ok) return;
   const key = await matchKey(header, footer);
-  yield step("key", true, `The key of all dice is K = ${short(toHex(key))}, of the seed and the seats' nonces.`, {
+  yield step("key", true, `The key of all dice is K = ${short(toHex(key))}, made from the seed and the seats' nonces.`, {
     hex: toHex(key),
   });
   const opening = await openingOf(header, footer);
@@ -63,7 +63,7 @@ async function* guarded(steps) {
   try {
     yield* steps;
   } catch (error) {
-    yield step("move", false, `This is nothing that a record can hold: ${error.message}.`);
+    yield step("move", false, `A record cannot contain this: ${error.message}.`);
   }
 }
 
@@ -71,8 +71,8 @@ async function checkSeed({ match, commitment }, { seed }) {
   const is = toHex(await sha256(join(utf8("bot-arena/1/commit"), utf8(match), fromHex(seed))));
   const ok = is === commitment;
   const text = ok
-    ? `The seed is the one that was promised before the match: SHA-256 of it is ${short(is)}.`
-    : `Another seed was promised: the commitment is ${short(commitment)}, that of this seed ${short(is)}.`;
+    ? `The seed is the one that was committed to before the match: its SHA-256 is ${short(is)}.`
+    : `The seed is not the one that was committed to: the commitment is ${short(commitment)}, the hash of this seed is ${short(is)}.`;
   return step("seed", ok, text, { should: commitment, is });
 }
 

@@ -65,7 +65,7 @@ export class Course {
   async *begin() {
     const { game, seats } = this.header;
     if (this.rules === undefined) {
-      yield step("scope", null, `The rules of ${game} are not known here: only the seed and the digests are checked.`);
+      yield step("scope", null, `This page does not know the rules of ${game}: it checks only the seed and the digests.`);
       return;
     }
     const is = { seats: seats.length, nonces: this.footer.nonces.length };
@@ -109,8 +109,8 @@ export class Course {
     }
     if (this.rules !== undefined) yield* this.#late();
     if (this.rules !== undefined && this.isOver === isVoid) {
-      const goesOn = isVoid ? "The match was over, yet it is said to be void." : `${this.#whoMoves()}.`;
-      yield step("end", false, `The last event is not the end that the footer tells of. ${goesOn}`);
+      const goesOn = isVoid ? "The match was over, but the footer says it is void." : `${this.#whoMoves()}.`;
+      yield step("end", false, `The last event is not the end that the footer gives. ${goesOn}`);
       return;
     }
     if (untold.length) this.digest = await sha256(join(this.digest, utf8(canonical({ strikes: untold }))));
@@ -123,8 +123,8 @@ export class Course {
     const is = Object.fromEntries(Object.keys(should).map((name) => [name, footer[name]]));
     const right = same(should, is);
     const { reason, ranks, plies } = should;
-    const called = `Called off after ${plies} moves, which it may be: that it was is the arena's word.`;
-    const result = `Reason ${reason}, ranks ${ranks.join(", ")}, ${plies} moves: that follows by the rules.`;
+    const called = `Called off after ${plies} moves, which may happen at any time: it rests on the arena's word.`;
+    const result = `Reason ${reason}, ranks ${ranks.join(", ")}, ${plies} moves: this follows from the rules.`;
     const told = isVoid ? called : result;
     yield step("end", right, right ? told : `The result is wrong: ${difference(should, is)}.`, { should, is });
     yield* this.#paid(isVoid);
@@ -133,7 +133,7 @@ export class Course {
   /** Describe who moves next. */
   #whoMoves() {
     const seats = this.awaits.map((seat) => `seat ${seat + 1}`);
-    if (seats.length === 0) return "something is dealt next";
+    if (seats.length === 0) return "a deal is next";
     return `${seats.join(" and ")} ${seats.length === 1 ? "is" : "are"} to move`;
   }
 
@@ -146,7 +146,7 @@ export class Course {
     this.given[seat] += given;
     const most = Math.floor(this.header.clock.bank_ms * MAX_COMPENSATION_FRACTION);
     if (this.given[seat] > most) {
-      const text = `Seat ${seat + 1} was given back ${this.given[seat]} ms so far: at most ${most} may be.`;
+      const text = `Seat ${seat + 1} got back ${this.given[seat]} ms so far: the limit is ${most} ms.`;
       yield step("given", false, text);
     }
   }
@@ -162,7 +162,7 @@ export class Course {
     if (this.tellsStrikes) yield* this.#told(strikes, event);
     else yield* this.#strike(this.#due());
     if (!this.tellsStrikes && strikes !== undefined) {
-      yield step("strikes", false, "The event tells of strikes, which none did in records of this format.");
+      yield step("strikes", false, "The event has strikes, which records of this format do not have.");
     }
     for (const line of sealed) {
       yield* this.#checkGiven(line.seat, line.given);
@@ -195,7 +195,7 @@ export class Course {
       return wrong(`the rules do not allow it, ${error.message}`);
     }
     this.sealed.set(seat, move);
-    return step("sealed", true, `${who} may choose ${shown(move)}, which nobody is told before all have chosen.`);
+    return step("sealed", true, `${who} may choose ${shown(move)}. The choice stays secret until all have chosen.`);
   }
 
   /** Resolve a round in which all seats have chosen. */
@@ -220,7 +220,7 @@ export class Course {
     const { event: should, dice } = dealt;
     const ok = same(should, event);
     const how = tellTrace(dice.trace, this.rules.told);
-    const told = ok ? "Dealt as the dice say" : `Another deal than the dice say, ${difference(should, event)}`;
+    const told = ok ? "The deal follows from the dice" : `The deal does not follow from the dice, ${difference(should, event)}`;
     yield step("deal", ok, `${told}: ${how}.`, { ...dice.trace, should, is: event });
   }
 
@@ -247,13 +247,13 @@ export class Course {
     const { isFirst } = this;
     this.isFirst = false;
     if (isFirst ? strikes === undefined : strikes?.length === 0) {
-      yield step("strikes", false, "The first event of a match has its strikes always, others where there are any.");
+      yield step("strikes", false, "The first event of a match must have the field strikes; later ones have it if there are any.");
       return;
     }
     for (const seat of strikes ?? []) {
       const strike = this.#take((each) => each.seat === seat && this.#isDue(each));
       if (strike === undefined) {
-        const text = `The event tells of a strike of seat ${seat + 1}, of which the record has none before it.`;
+        const text = `The event has a strike of seat ${seat + 1} that the record does not have before it.`;
         yield step("strikes", false, text);
         return;
       }
@@ -262,7 +262,7 @@ export class Course {
     const isUntold = (each) => this.#isDue(each) && (event.seat === CHANCE || event.seat === each.seat);
     const untold = this.deal === undefined && this.awaited.find(isUntold);
     if (untold) {
-      const text = `The record has a strike of seat ${untold.seat + 1} before this event, which does not tell of it.`;
+      const text = `The record has a strike of seat ${untold.seat + 1} before this event, but the event does not have it.`;
       yield step("strikes", false, text);
     }
   }
@@ -278,7 +278,7 @@ export class Course {
   /** Report strikes of seats that were not to move. */
   *#late() {
     for (const { ply, seat } of this.awaited) {
-      const untold = this.tellsStrikes ? " or of which no event tells" : "";
+      const untold = this.tellsStrikes ? " or that no event has" : "";
       const text = `Move ${ply + 1} has a strike of seat ${seat + 1}, which was not to move${untold}.`;
       yield { ...step("strikes", false, text), ply };
     }
@@ -293,13 +293,13 @@ export class Course {
     const earned = (out === "illegal") === (this.struck[seat] >= MAX_STRIKES);
     const ok = may && known && earned;
     const strikes = `it has ${this.struck[seat]} strikes of ${MAX_STRIKES}`;
-    const wrong = may && known ? strikes : "it cannot leave now, or not so";
+    const wrong = may && known ? strikes : "it cannot leave now, or not in this way";
     if (!ok) {
       yield step("out", false, `Seat ${seat + 1} leaves by ${shown(out)}: ${wrong}.`);
       return;
     }
-    const how = out === "illegal" ? `it had ${MAX_STRIKES} strikes` : "why is the arena's word";
-    yield step("out", out === "illegal" ? true : null, `Seat ${seat + 1} leaves: ${out}. It may now; ${how}.`);
+    const how = out === "illegal" ? `it had ${MAX_STRIKES} strikes` : "the reason rests on the arena's word";
+    yield step("out", out === "illegal" ? true : null, `Seat ${seat + 1} leaves: ${out}. It may leave now; ${how}.`);
     if (seats > 2 && this.toMove !== null) this.state = this.rules.drop(this.state, seat);
     this.out.set(seat, out);
     if (seats > 2) this.sealed.delete(seat);
@@ -309,9 +309,9 @@ export class Course {
   async *#moved(event) {
     const seat = this.toMove;
     if (Array.isArray(seat)) {
-      const told = event.moves === undefined ? `Seat ${event.seat + 1} moves alone` : "All are said to have moved";
+      const told = event.moves === undefined ? `Seat ${event.seat + 1} moves alone` : "The event has moves of all seats";
       const seats = this.awaits.map((each) => `seat ${each + 1}`).join(" and ");
-      yield step("move", false, `${told} in round ${this.ply + 1}, but ${seats} had yet to choose.`);
+      yield step("move", false, `${told} in round ${this.ply + 1}, but ${seats} had not chosen yet.`);
       return;
     }
     if (event.seat !== seat || event.ply !== this.ply) {
@@ -346,7 +346,7 @@ export class Course {
     yield step("move", isMove, isMove ? may : `The move is wrong: ${difference(told(should), told(event))}.`);
     if (should.dice !== undefined || event.dice !== undefined) {
       const ok = same(should.dice, event.dice);
-      const how = dice.trace ? tellTrace(dice.trace, this.rules.told) : "there are none here";
+      const how = dice.trace ? tellTrace(dice.trace, this.rules.told) : "no dice are rolled here";
       const wrong = `The dice are ${shown(should.dice)}, the record says ${shown(event.dice)}: ${how}.`;
       yield step("dice", ok, ok ? how : wrong, { ...dice.trace, should: should.dice, is: event.dice });
     }

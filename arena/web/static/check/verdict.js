@@ -20,10 +20,10 @@ export function verdictOf(document, steps) {
   if (!document.footer) return { kind: "partial", text: `Not verified. ${steps[0].text}`, limits: "" };
   const { header, plies } = document;
   const digests = steps.filter(({ what, index }) => what === "digest" && index !== null).length;
-  const [seed, chain] = ["The seed is the one that was promised", `${counted(digests, "digest")} follow from one another`];
+  const [seed, chain] = ["The seed is the one that was committed to", `${counted(digests, "digest")} form a chain`];
   if (!steps.some(isResult)) {
-    const refereed = `the rules of ${header.game} are not known here, so neither moves nor dice nor the result were checked`;
-    const where = `arena replay verify ${header.match} referees it.`;
+    const refereed = `this page does not know the rules of ${header.game}, so it did not check the moves, the dice or the result`;
+    const where = `Check them with arena replay verify ${header.match}.`;
     return { kind: "partial", text: `Digests alone: ${refereed}. ${seed}, and ${chain}. ${where}`, limits: limitsOf(document, steps) };
   }
   const thrown = steps.filter(({ what, detail }) => what === "dice" || what === "deal" || detail?.drawn).length;
@@ -52,8 +52,8 @@ function limitsOf({ header, plies, footer }, steps) {
     ...(footer.reason === "void" ? ["that the match was called off"] : []),
   ];
   const taken = believed.length ? `Taken on the arena's word: ${believed.join(", ")}. ` : "";
-  const unseen = `Not looked at: times, what bots say of their thinking${header.pool ? ", ratings" : ""}.`;
-  return `${taken}${unseen} It is the match that was played if its last digest, ${short(footer.digest)}, is the one that players were told.`;
+  const unseen = `Not checked: times, the bots' notes on their thinking${header.pool ? ", ratings" : ""}.`;
+  return `${taken}${unseen} This is the match that was played if its last digest, ${short(footer.digest)}, is the one that the players got.`;
 }
 
 function counted(count, one, many = `${one}s`) {

@@ -14,7 +14,7 @@ function offerFile() {
   file.addEventListener("change", async () => {
     if (file.files?.[0]) names.value = await file.files[0].text();
   });
-  place.append(el("label", { for: "file" }, "Or take them from a file:"), file);
+  place.append(el("label", { for: "file" }, "Or load them from a file:"), file);
   place.removeAttribute("hidden");
 }
 

@@ -18,7 +18,7 @@ const watch = document.querySelector("#watch");
 function show(bot, matches, isListed) {
   now.hidden = !isListed;
   now.classList.toggle("live", bot !== undefined);
-  say(now, bot === undefined ? "not here now" : doing(bot));
+  say(now, bot === undefined ? "offline" : doing(bot));
   challenge.hidden = bot === undefined;
   watch.hidden = matches.length === 0;
   const shown = matches.slice(0, MAX_MATCHES);
@@ -28,7 +28,7 @@ function show(bot, matches, isListed) {
   watch.replaceChildren(
     ...shown.map((match) => {
       const others = match.seats.filter((seat) => seat.toLowerCase() !== name).join(", ");
-      return el("a", { href: `/matches/${encodeURIComponent(match.match)}` }, `Watch it live against ${others} at ${poolTitle(match.game, match.preset)}`);
+      return el("a", { href: `/matches/${encodeURIComponent(match.match)}` }, `Watch it live against ${others} in ${poolTitle(match.game, match.preset)}`);
     }),
   );
 }

@@ -55,7 +55,7 @@ function showGame() {
 }
 
 function owned(bot) {
-  return `This browser keeps the token of ${bot}. It is in the code below: show that to nobody.`;
+  return `This browser keeps the token of ${bot}. The code below contains it: keep that code secret.`;
 }
 
 /** Register the name now instead of at the program's first connection. */
@@ -96,6 +96,6 @@ function register(bot) {
 
 /** Return why a name could not be registered, as a sentence. */
 function refusal(bot, code, reason) {
-  if (isTaken(code)) return `Somebody owns the name ${bot} already: choose another.`;
-  return `It could not be registered: ${reason}.`;
+  if (isTaken(code)) return `The name ${bot} is taken: choose another.`;
+  return `The name could not be registered: ${reason}.`;
 }

@@ -10,27 +10,27 @@ const MAX_NAMED_BOTS = 8; // maximum bots named, for a projector
  * @returns {{title: string, told: string}}
  */
 export function idleText(listing) {
-  if (listing === null) return { title: "The arena does not answer", told: "What is played now can't be seen." };
+  if (listing === null) return { title: "The arena does not answer", told: "Live matches cannot be shown." };
   const { bots, matches, more_bots: moreBots = 0, more_matches: moreMatches = 0 } = listing;
   if (matches.length > 0) {
     const count = matches.length + moreMatches;
     const games = listed([...new Set(matches.map(({ game, preset }) => poolTitle(game, preset)))]);
     return {
-      title: `${counted(count, "match", "matches")} without a board here`,
-      told: `What is played now has no picture: ${games}.`,
+      title: `${counted(count, "live match", "live matches")} without a board`,
+      told: `This page has no board for ${games}.`,
     };
   }
   const count = bots.length + moreBots;
-  if (count === 0) return { title: "Nobody plays now", told: "No bot and nobody else is here." };
+  if (count === 0) return { title: "No match right now", told: "No bot and no person is online." };
   const names = bots.slice(0, MAX_NAMED_BOTS).map(({ bot }) => bot);
   const left = count - names.length;
-  const here = `${listed([...names, ...(left > 0 ? [`${left} more`] : [])])} ${count === 1 ? "is" : "are"} here`;
+  const here = `${listed([...names, ...(left > 0 ? [`${left} more`] : [])])} ${count === 1 ? "is" : "are"} online`;
   const paces = bots.map(({ pace_s: pace = 0 }) => pace);
   const isHeld = paces.every((pace) => pace > 0);
   const why = isHeld
-    ? `. They have played their matches of this hour: the next one begins in ${duration(Math.min(...paces))}.`
-    : `, and ${count === 1 ? "waits" : "wait"} for the next match.`;
-  return { title: "No match at this moment", told: here + why };
+    ? `. They have reached their hourly limit of matches: the next one starts in ${duration(Math.min(...paces))}.`
+    : ` and ${count === 1 ? "waits" : "wait"} for the next match.`;
+  return { title: "No match right now", told: here + why };
 }
 
 function duration(seconds) {

@@ -49,7 +49,7 @@ function draw() {
   for (const id of [...cards.keys()]) if (!ids.has(id)) cards.delete(id);
   place.hidden = under.length === 0;
   nothing.hidden = under.length > 0;
-  say(nothing, "No match is being played at this moment.");
+  say(nothing, "No live match right now.");
   more.hidden = under.length <= MAX_SHOWN_MATCHES;
   say(more, all ? "Show fewer" : `Show all ${under.length}${left > 0 ? ` of ${under.length + left}` : ""}`);
 }
@@ -65,7 +65,7 @@ if (socket !== null) {
   };
   follow(socket, told, () => {
     told({ matches: [] });
-    say(nothing, "What is played now can't be seen: the arena does not answer.");
+    say(nothing, "Live matches cannot be shown: the arena does not answer.");
   });
   socket.on("start", ({ match, game, preset, rated, seats }) => {
     if (under.some((other) => other.match === match)) return;

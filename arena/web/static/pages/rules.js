@@ -39,7 +39,7 @@ async function draw() {
   await loadBoards(game);
   const [first, ...moves] = examples();
   let state = { ...first.value, seat: first.value.to_move };
-  document.getElementById("picture").replaceChildren(picture(first.value, {}, "A position, which the rules below take as their example."));
+  document.getElementById("picture").replaceChildren(picture(first.value, {}, "The example position of the rules below."));
   for (const { value: move, paragraph } of rules && !Array.isArray(state.to_move) ? moves : []) {
     try {
       const { state: after, event } = await rules.play(state, move, new ToldDice({ dice: WINNING_DICE }));

@@ -93,21 +93,21 @@ function play(socket) {
   function fail({ match, game, resumed = false }, hasChosen, error) {
     console.error(error);
     const goesOn = resumed || hasChosen;
-    const failure = `the page can't show it: ${error.message}`.replace(/\p{C}/gu, " ").slice(0, MAX_FAILURE);
+    const failure = `the page cannot show it: ${error.message}`.replace(/\p{C}/gu, " ").slice(0, MAX_FAILURE);
     if (!goesOn) socket.send({ type: "resign", match, failure });
     table?.close();
     table = null;
     showForm();
     const what = `This page can’t show your match of ${gameTitle(game)}`;
-    say(part("failed"), goesOn ? `${what}, which continues: reload the page.` : `${what}, so it is void, and not rated. Reload the page before you try again.`);
+    say(part("failed"), goesOn ? `${what}, but the match is still running: reload the page.` : `${what}. The match is called off and not rated. Reload the page before you try again.`);
   }
 
   /** Why a game can't be played on this page; empty where it can. */
   async function wrongWithBoard(game) {
     if (await hasBoard(game)) return "";
     return knows(game)
-      ? `The board of ${gameTitle(game)} did not load, and nothing was sought. Reload this page, and try again.`
-      : `${gameTitle(game)} has no board on this page, so people can’t play it here: connect a program.`;
+      ? `The board of ${gameTitle(game)} did not load, so no match was requested. Reload this page and try again.`
+      : `${gameTitle(game)} has no board on this page, so you cannot play it here. Connect a program instead.`;
   }
 
   /** Seek a match, if its board is there. */
@@ -128,7 +128,7 @@ function play(socket) {
     seek = { type: "seek", id: `${Date.now()}-${++seeks}`, ...what, rated: !invites, slow: true, opponents, private: invites };
     const whom = invites ? "your friend" : opponents.length === 0 ? "an opponent" : listed(opponents);
     part("invitation").replaceChildren(...(invites ? [makeLink({ host: bot, what })] : []));
-    say(part("searching"), `Waiting for ${whom} at ${poolTitle(what.game, what.config.preset)} …`);
+    say(part("searching"), `Waiting for ${whom} to play ${poolTitle(what.game, what.config.preset)} …`);
     say(part("absent"), "");
     show("search");
     (part("link") ?? part("give-up")).focus();
@@ -236,8 +236,8 @@ function play(socket) {
     seek = null;
     showForm();
     if (isTaken(code)) form.token.ask(bot);
-    if (isTaken(code) && isTyped) form.token.wrong(`That is not the token of ${bot}.`);
-    else form.wrong("bot", isTaken(code) ? `The name ${bot} is taken: choose another, or give its token.` : sentence(reason));
+    if (isTaken(code) && isTyped) form.token.wrong(`This is not the token of ${bot}.`);
+    else form.wrong("bot", isTaken(code) ? `The name ${bot} is taken: choose another, or enter its token.` : sentence(reason));
     socket.start();
   }
 

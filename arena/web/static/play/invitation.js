@@ -54,7 +54,7 @@ export function makeLink(invitation) {
   const link = el("input", { id: "link", readonly: true, value: linkOf(invitation), onfocus: () => link.select() });
   const told = el("span", { class: "small", role: "status" });
   const copy = async () => {
-    say(told, (await copied(link.value, () => link.select())) ? "Copied." : "It is selected: copy it with your keyboard or its menu.");
+    say(told, (await copied(link.value, () => link.select())) ? "Copied." : "The link is selected: press Ctrl-C, or copy it from the menu.");
   };
   return el(
     "div",

@@ -25,7 +25,7 @@ export class Invited {
     this.#wish = wish;
     const { host, what } = invitation;
     this.#invitation = invitation;
-    this.title = `${host} invites you to ${poolTitle(what.game, what.config.preset)}`;
+    this.title = `${host} invites you to play ${poolTitle(what.game, what.config.preset)}`;
     this.#name = el("input", {
       id: "guest",
       maxlength: 32,
@@ -49,7 +49,7 @@ export class Invited {
     const tokenBox = el("div", { class: "field name token", hidden: true }, el("label", { for: "guest-token" }, "Your token"), token);
     this.token = new TokenField(token, wrongToken, isClosed);
     this.#wrong = el("span", { id: "wrong-guest", class: "wrong", role: "alert" });
-    this.#told = el("p", { "aria-live": "polite" }, `Looking whether ${host} is here …`);
+    this.#told = el("p", { "aria-live": "polite" }, `Checking whether ${host} is online …`);
     const form = el(
       "form",
       { class: "go", novalidate: true, onsubmit: (event) => this.#submit(event) },
@@ -61,7 +61,7 @@ export class Invited {
     );
     this.token.name("");
     const rules = el("a", { href: `/rules/${encodeURIComponent(what.game)}` }, "How to play");
-    const other = el("a", { href: `/play?game=${encodeURIComponent(what.game)}` }, "Play somebody else, or a bot");
+    const other = el("a", { href: `/play?game=${encodeURIComponent(what.game)}` }, "Choose another opponent");
     place.replaceChildren(this.#told, form, el("p", { class: "row" }, rules, other));
   }
 
@@ -81,10 +81,10 @@ export class Invited {
     const { game, preset } = this.#wish;
     const found = bots.find(({ bot }) => bot.toLowerCase() === host.toLowerCase());
     const waits = found?.seeks?.some((seek) => seek.private && seek.game === game && seek.preset === preset);
-    if (waits) say(this.#told, `${host} waits for you.`);
-    else if (found?.playing) say(this.#told, `${host} is playing now. Play, and your match begins when ${host} comes back to you.`);
-    else if (found || more) say(this.#told, `${host} is here, but has no open invitation now. Play, and ${host} is asked to join you.`);
-    else say(this.#told, `${host} is not here now. Play, and your match begins when ${host} comes back; or play a bot.`);
+    if (waits) say(this.#told, `${host} is waiting for you.`);
+    else if (found?.playing) say(this.#told, `${host} is in another match. If you press Play, your match starts when ${host} returns.`);
+    else if (found || more) say(this.#told, `${host} is online but not waiting. If you press Play, ${host} is asked to join you.`);
+    else say(this.#told, `${host} is offline. If you press Play, your match starts when ${host} returns. Or play a bot.`);
   }
 
   /** Show or remove an error beside the name. */
@@ -105,7 +105,7 @@ export class Invited {
     }
     const { host, what } = this.#invitation;
     const isHost = this.bot.toLowerCase() === host.toLowerCase();
-    const wrong = isHost ? `${host} is who invites: send this page's address to a friend.` : nameError(this.bot);
+    const wrong = isHost ? `${host} sent this invitation: send this page's address to a friend, or enter another name.` : nameError(this.bot);
     this.wrong("bot", wrong);
     if (wrong === "" && this.token.check()) this.onPlay({ bot: this.bot, token: this.token.value, what, opponents: [host] });
   }

@@ -24,7 +24,7 @@ export function makeEnding({ headline, why }, end, start, { rematch, leave, meet
   const look = el(
     "a",
     { href: `/matches/${encodeURIComponent(start.match)}` },
-    goesOn ? "Watch the others" : "Replay the match, move by move",
+    goesOn ? "Watch the others play on" : "Replay it move by move",
   );
   const calls = el("p", { class: "calls", role: "status" });
   return [el("h2", { tabindex: -1 }, headline), el("p", {}, why), ...rated(end?.seats[start.seat]), calls, el("p", { class: "row" }, again, step, other, look)];

@@ -57,7 +57,7 @@ export class Table {
     );
     this.#build();
     this.#ways.entitle(this.#matchTitle);
-    this.#say("Waiting until everybody is ready.");
+    this.#say("Waiting until all players are ready.");
   }
 
   /** Take a `turn` of this match. */
@@ -118,7 +118,7 @@ export class Table {
     this.over = true;
     this.clocks.stop();
     this.pace.hurry();
-    const away = { headline: "The match is held up", why: "Its server does not answer. Reload the page to look again." };
+    const away = { headline: "The match is interrupted", why: "Its server does not answer. Reload the page to check again." };
     this.#close(isAway ? away : { headline: "The match is over", why: "It ended while you were away." });
   }
 
@@ -153,7 +153,7 @@ export class Table {
       el("summary", {}, "Possible moves"),
       el("div", { class: "buttons" }),
     );
-    this.log = el("ol", { class: "log", tabindex: 0, "aria-label": "what happened, the last first" });
+    this.log = el("ol", { class: "log", tabindex: 0, "aria-label": "what happened, latest first" });
     this.resign = el("button", { type: "button", onclick: () => this.asking.showModal() }, "Resign");
     this.asking = el(
       "dialog",
@@ -237,7 +237,7 @@ export class Table {
       this.#show(frame);
     } catch (error) {
       if (frame.end === undefined) this.#ways.fail(error);
-      else this.#close({ headline: "The match is over", why: "This page can’t show its end." });
+      else this.#close({ headline: "The match is over", why: "This page cannot show how it ended." });
     }
   }
 
@@ -268,7 +268,7 @@ export class Table {
     const others = listed(movers.filter((mover) => mover !== seat).map((mover) => seats[mover].bot));
     if (!movers.includes(seat)) return `${others} ${movers.length === 1 ? "is" : "are"} to move.`;
     const hasMoved = turn === this.#turn && turn.legal === undefined;
-    return hasMoved ? `You have chosen: that stands. Waiting for ${others} …` : "It is your turn.";
+    return hasMoved ? `You have chosen. Waiting for ${others} …` : "It is your turn.";
   }
 
   #draw(state, view) {
@@ -302,7 +302,7 @@ export class Table {
     this.#explain("");
     this.#list([]);
     const sent = this.#ways.send({ type: "move", match: this.match, ply: this.#turn.ply, move });
-    this.#say(sent ? this.#sent() : "The connection is lost: choose again when it is back.");
+    this.#say(sent ? this.#sent() : "The connection is lost: choose again after it returns.");
   }
 
   /** Return the text after sending a move. In a round with simultaneous moves, the others are still to choose. */
@@ -312,12 +312,12 @@ export class Table {
     if (others.length === 0) return "Sent.";
     this.clocks.halt(seat);
     this.#ways.entitle(this.#matchTitle);
-    return `${this.board.choiceText}: that stands. Waiting for ${listed(others.map((mover) => seats[mover].bot))} …`;
+    return `${this.board.choiceText}. Waiting for ${listed(others.map((mover) => seats[mover].bot))} …`;
   }
 
   #giveUp() {
     if (!this.#ways.send({ type: "resign", match: this.match }))
-      this.#explain("The connection is lost: try again when it is back.");
+      this.#explain("The connection is lost: try again after it returns.");
   }
 
   #close(result, end) {

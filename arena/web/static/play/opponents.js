@@ -80,7 +80,7 @@ export class Opponents {
   /** Return the error of the choice for a person, as a sentence; empty if it is valid. */
   wrongFor(me) {
     const isOwn = this.chosen.some((name) => name.toLowerCase() === me.toLowerCase());
-    if (isOwn) return "You can't play against yourself: choose another opponent.";
+    if (isOwn) return "You cannot play against yourself: choose another opponent.";
     const unfit = this.chosen.map((name) => this.#otherwise(name)).find((told) => told !== "");
     return unfit === undefined ? "" : `${unfit} Choose another opponent.`;
   }
@@ -113,7 +113,7 @@ export class Opponents {
         name: "",
         version: "",
         strength: "",
-        how: open > 0 ? "the next to come; after a short wait, a bot" : "the next to come",
+        how: open > 0 ? "the next person; after a short wait, a bot" : "the next player who comes",
       });
     const type = this.#others === 1 ? "radio" : "checkbox";
     const full = type === "checkbox" && this.chosen.length >= this.#others;
@@ -147,7 +147,7 @@ export class Opponents {
       const isRated = known?.pool === `${this.#wish.game}/${this.#wish.preset}`;
       const soon = readiness(bot, this.#wish, this.#me, this.#matches, isRated);
       if (soon === null && !this.#wanted.has(bot.bot)) return [];
-      const what = soon ?? { how: "online, but not for this now", order: 5 };
+      const what = soon ?? { how: "online, but not available for this game", order: 5 };
       return { name: bot.bot, display: bot.display ?? "", version: bot.version ?? "", strength: this.#word(bot, known), ...what };
     });
     for (const name of this.#wanted) {
@@ -156,7 +156,7 @@ export class Opponents {
           name,
           version: "",
           strength: "",
-          how: this.#bots === null ? "" : "offline: you wait until they come",
+          how: this.#bots === null ? "" : "offline: you wait until they connect",
           order: 4,
         });
     }
@@ -177,12 +177,12 @@ export class Opponents {
   }
 
   #summary(open) {
-    if (this.#bots === null) return "Loading who is online …";
-    if (this.#others === 1) return open > 0 || this.#rows.size > 1 ? "" : "Nobody online plays this game now.";
+    if (this.#bots === null) return "Loading the bots that are online …";
+    if (this.#others === 1) return open > 0 || this.#rows.size > 1 ? "" : "No one online plays this.";
     const rest = this.#others - this.chosen.length;
     if (rest === 0) return "All opponents are chosen.";
     const few = open < this.#others ? ` (${open} online now)` : "";
-    return `Choose up to ${this.#others}. The others are the next to come or, after a short wait, bots${few}.`;
+    return `Choose up to ${this.#others}. The other seats go to the next people or, after a short wait, to bots${few}.`;
   }
 
   #row(name, display, version, type) {

@@ -18,7 +18,7 @@ export function propose(input, tell) {
   if (found === null) return false;
   input.value = found.bot;
   DISPLAYS.set(found.bot, found.display);
-  tell(`You play as ${found.bot}, as a name has letters from A to Z; ${found.display} is shown beside it where the name is new here. Go on if that is right.`);
+  tell(`You will play as ${found.bot}, because names use the letters A to Z. If the name is new here, ${found.display} is shown beside it. Continue if that is right.`);
   return true;
 }
 
@@ -83,7 +83,7 @@ export class TokenField {
    */
   check() {
     const isGiven = this.value !== "";
-    const missing = this.#isClosed && !this.#box.hidden ? "Names are given here with a token: type or paste yours." : "";
+    const missing = this.#isClosed && !this.#box.hidden ? "On this arena a name needs its token: type or paste yours." : "";
     const wrong = isGiven ? wrongWithToken(this.value) : missing;
     complain(this.#input, this.#wrong, wrong);
     return wrong === "";

@@ -141,7 +141,7 @@ export class Offer {
         return el(
           "p",
           { class: "banner live row apart" },
-          el("span", {}, el("b", {}, bot), ` waits to play you at ${poolTitle(game, preset)}`),
+          el("span", {}, el("b", {}, bot), ` wants to play ${poolTitle(game, preset)} with you`),
           el("button", { type: "button", class: "main", onclick: play }, `Play ${bot}`),
         );
       }),
@@ -211,9 +211,9 @@ export class Offer {
     put(box, "hidden", short === 0);
     const others = this.#seats - 1;
     const here = others - short;
-    const told = `${here === 0 ? "Nobody" : `Only ${here}`} of the ${others} others who are needed ${here > 1 ? "are" : "is"} here: you would wait until more come.`;
+    const told = `You need ${others} other players, and ${here === 0 ? "none is" : here > 1 ? `only ${here} are` : "only 1 is"} online: you would have to wait for more.`;
     box.replaceChildren(
-      el("span", {}, tables.length === 0 ? told : `${told} Enough are here for`),
+      el("span", {}, tables.length === 0 ? told : `${told} Enough are online for`),
       ...tables.map((table) =>
         el("button", { type: "button", onclick: () => this.#take(table) }, `${presetTitle(table.game, table.pool)}`),
       ),
@@ -231,7 +231,7 @@ export class Offer {
 
   #fillPresets() {
     const presets = this.#game.presets.map(({ preset }) => new Option(presetTitle(this.#game.game, preset), preset));
-    this.#field("preset").replaceChildren(...presets, new Option("A config of your own …", ""));
+    this.#field("preset").replaceChildren(...presets, new Option("Custom settings …", ""));
     this.#field("preset").value = this.#game.first;
   }
 
@@ -321,7 +321,7 @@ export class Offer {
     } catch {
       // reported below
     }
-    this.wrong("own", 'That is no JSON object, like {"preset": "classic"}: keys and strings in double quotes.');
+    this.wrong("own", 'This is not a JSON object like {"preset": "classic"}: put keys and strings in double quotes.');
     return null;
   }
 }

@@ -49,8 +49,8 @@ export function readiness(bot, wish, me, matches, isRated) {
   if (fitting.some(takesAnybody)) return { how: "wants an unrated match", order: 2 };
   if (fitting.some((seek) => seek.private)) return { how: "waits for a friend", order: 3 };
   if (bot.client === CLIENT)
-    return { how: playing > 0 ? "a person, playing now" : "a person: agree with them to name each other", order: 3 };
-  if (warmsUp(bot, wish)) return { how: `gets ready for this game: ${WARM_UP_TEXT}`, order: 3 };
+    return { how: playing > 0 ? "a person, playing now" : "a person: plays you if you choose each other", order: 3 };
+  if (warmsUp(bot, wish)) return { how: `getting ready for this game: ${USUAL_WARM_UP}`, order: 3 };
   const plays = matches.some((match) => match.seats.includes(bot.bot) && match.game === wish.game && match.preset === wish.preset);
   return playing > 0 && (plays || isRated) ? { how: "busy in a match", order: 4 } : null;
 }
@@ -70,7 +70,7 @@ export function otherwise(bot, wish, me, matches) {
   const what = same.length > 0
     ? listed(same.flatMap(({ game, presets = [] }) => presets.map((preset) => poolTitle(game, preset))))
     : listed([...new Set(open.map(({ game }) => gameTitle(game)))]);
-  return `${bot.bot} does not play ${said(wish)}, but ${what}.`;
+  return `${bot.bot} does not play ${said(wish)}. It plays ${what}.`;
 }
 
 /**
@@ -143,45 +143,45 @@ export function smallerTables(games, wish, me, bots) {
 }
 
 function tooFew(short, tables) {
-  const more = `${short} more ${short === 1 ? "is" : "are"} needed, and nobody else here plays this: the match starts when ${short === 1 ? "another player comes" : "more players come"}.`;
+  const more = `${short} more ${short === 1 ? "player is" : "players are"} needed. Nobody else online plays this, so the match starts when ${short === 1 ? "one comes" : "they come"}.`;
   if (tables.length === 0) return more;
   const titles = tables.map(({ game, pool }) => `“${presetTitle(game, pool)}”`);
-  return `${more} Enough are here for ${listed(titles)}: give up waiting to choose ${titles.length === 1 ? "it" : "one"}.`;
+  return `${more} Enough are online for ${listed(titles)}: stop waiting to choose ${titles.length === 1 ? "it" : "one of them"}.`;
 }
 
 /** Why some who are named do not play; `otherwise` says of one what it is here for. */
 function absence(opponents, here, willing, elsewhere, wish) {
   const away = opponents.filter((name) => !here.has(name.toLowerCase()));
   if (away.length > 0)
-    return `${listed(away)} ${away.length === 1 ? "is" : "are"} not connected. The match starts when ${away.length === 1 ? "it comes" : "they come"}.`;
+    return `${listed(away)} ${away.length === 1 ? "is" : "are"} offline: the match starts when ${away.length === 1 ? "it connects" : "they connect"}.`;
   const missing = opponents.map((name) => here.get(name.toLowerCase())).filter((other) => !willing.includes(other));
   if (missing.length === 0) return "";
   const told = missing.map(elsewhere).filter(Boolean);
-  if (told.length > 0) return `${told.join(" ")} Give up waiting, and choose another opponent.`;
+  if (told.length > 0) return `${told.join(" ")} Stop waiting and choose another opponent.`;
   const [names, isOne] = [listed(missing.map(({ bot }) => bot)), missing.length === 1];
   if (missing.every(({ client }) => client === CLIENT))
-    return `${names} ${isOne ? "is" : "are"} asked: the match begins when ${isOne ? "they accept" : "all accept"}.`;
-  return `${names} ${isOne ? "is" : "are"} here, but not ready to play ${gameTitle(wish.game)} with you. The match begins if ${isOne ? "it becomes" : "they become"} ready; or give up waiting, and choose another opponent.`;
+    return `${names} ${isOne ? "has" : "have"} been asked: the match starts when ${isOne ? "they accept" : "all accept"}.`;
+  return `${names} ${isOne ? "is online but is" : "are online but are"} not ready to play ${gameTitle(wish.game)} with you. The match starts when ${isOne ? "it is" : "they are"}.`;
 }
 
 /** Which seats of a table of several are filled; empty where two play. */
 function seatsFilled({ seats }, company) {
   if (seats <= 2) return "";
   const names = ["you", ...company.map(({ bot }) => bot)];
-  if (names.length === seats) return `All ${seats} seats are filled, by ${listed(names)}: the match begins in a moment.`;
-  return `${counted(names.length, "seat")} of ${seats} ${names.length === 1 ? "is" : "are"} filled, by ${listed(names)}.`;
+  if (names.length === seats) return `All ${seats} seats are taken, by ${listed(names)}. The match starts in a moment.`;
+  return `${counted(names.length, "seat")} of ${seats} ${names.length === 1 ? "is" : "are"} taken, by ${listed(names)}.`;
 }
 
 function nobody(wish, ready, warming, others) {
   if (ready.length > 0 || wish.seats > 2) return "";
-  if (warming.length > 0) return `Nobody else here can play ${said(wish)} yet.`;
+  if (warming.length > 0) return `Nobody else online can play ${said(wish)} yet.`;
   const alike = others.flatMap(({ bot, seeks = [] }) => {
     const [seek] = seeks.filter(({ game, preset, presets = [], ...seek }) => game === wish.game && (preset ?? presets[0]) && takesAnybody(seek));
     return seek === undefined ? [] : `${bot} wants ${poolTitle(wish.game, seek.preset ?? seek.presets[0])}`;
   });
   return alike.length > 0
-    ? `Nobody else here wants to play ${said(wish)} now, but ${listed(alike.slice(0, MAX_SHOWN))}.`
-    : `Nobody else here wants to play ${gameTitle(wish.game)} now. The match starts when somebody does.`;
+    ? `Nobody else online wants to play ${said(wish)}, but ${listed(alike.slice(0, MAX_TOLD))}.`
+    : `Nobody else online wants to play ${gameTitle(wish.game)} now. The match starts when somebody does.`;
 }
 
 /** Who warms up for the game, for how long it has, and how long that takes; empty where nobody does. */
@@ -190,7 +190,7 @@ function gettingReady(warming) {
   const longest = Math.max(...warming.map(({ warming_s: seconds = 0 }) => seconds));
   const since = longest >= 1 ? ` (${longest} s so far)` : "";
   const isOne = warming.length === 1;
-  return `${listed(warming.map(({ bot }) => bot))} ${isOne ? "gets" : "get"} ready for this game${since}: ${isOne ? "its" : "their"} code is compiled, which takes ${WARM_UP_TEXT}.`;
+  return `${listed(warming.map(({ bot }) => bot))} ${isOne ? "is" : "are"} getting ready for this game${since}: compiling ${isOne ? "its" : "their"} code takes ${USUAL_WARM_UP}.`;
 }
 
 function said({ game, preset }) {

@@ -24,7 +24,7 @@ class Tutorial {
     this.came = el("p", { class: "came" });
     this.task = el("p", { class: "task" });
     this.wrong = el("p", { class: "wrong", role: "alert" });
-    this.onward = el("button", { type: "button", class: "main", onclick: () => this.#answered() }, "Go on");
+    this.onward = el("button", { type: "button", class: "main", onclick: () => this.#answered() }, "Next");
     this.showing = el("button", { type: "button", onclick: () => this.board.choose(this.lesson.step.move) }, "Show me");
     this.again = el("button", { type: "button", onclick: () => this.begin() }, "Start again");
     const played = el("a", { class: "button main", href: `/play?game=${game}` }, "Play it for real");
@@ -54,7 +54,7 @@ class Tutorial {
     if (shown === null) {
       const { state, view } = await this.lesson.asked();
       this.board.show(state, view);
-      this.#hint("The rules allow that, but this lesson has something else in mind.");
+      this.#hint("The rules allow this move, but the lesson needs another one.");
     } else if (step.answer) {
       this.#tell(shown, step.came, "Now it is Ada’s turn.");
       this.answer = step.answer;
@@ -102,5 +102,5 @@ if (await hasBoard(game)) {
   const tutorial = new Tutorial(game, JSON.parse(document.getElementById("config").textContent));
   tutorial.begin().then(() => root.replaceChildren(tutorial.element));
 } else {
-  root.replaceChildren(el("p", { class: "banner lost", role: "alert" }, "The board did not load. Reload this page, and try again."));
+  root.replaceChildren(el("p", { class: "banner lost", role: "alert" }, "The board did not load. Reload this page and try again."));
 }

@@ -13,7 +13,7 @@ export class EyeSelect {
     this.choose = choose;
     const names = ["everything", ...seats.map(({ bot }) => `what ${bot} saw`), "what spectators saw"];
     const options = names.map((name, at) => el("option", { value: at }, name));
-    this.select = el("select", { title: "whose view (V)", onchange: () => choose(this.eyes[this.select.selectedIndex]) }, ...options);
+    this.select = el("select", { title: "choose a view (V)", onchange: () => choose(this.eyes[this.select.selectedIndex]) }, ...options);
     this.element = el("label", { class: "eye-select", hidden: true }, "Show", this.select);
   }
 

@@ -51,7 +51,7 @@ export function follow(root, id, { botAddress, rulesOf, stored }) {
     say(document.getElementById("game"), "No such match");
     document.title = "No such match · Bot Arena";
     say(course, "");
-    const told = `No match ${id} is under way, and none of that name is stored. `;
+    const told = `There is no match ${id}, neither live nor stored. `;
     root.replaceChildren(el("p", { class: "empty", role: "alert" }, told, el("a", { href: "/matches" }, "All matches")));
   }
 

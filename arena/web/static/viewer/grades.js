@@ -23,9 +23,9 @@ export function gradesOf(match, report, go, mine, of) {
     const given = own.reduce((sum, move) => sum + move.gave_away, 0);
     const worse = own.filter((move) => move.gave_away > 0).length;
     const lucky = luck?.events.length ? `; luck gave it ${luckText(luck.total[seat], luck.unit)}${luck.unit ? ` ${luck.unit}` : ""}` : "";
-    return el("li", { class: `seat-${seat}` }, makeSeatSymbol(seat), el("span", {}, el("b", {}, bot), `: ${lossText(given, unit)} given away by ${worse} of ${counted(own.length, "move")}${lucky}`));
+    return el("li", { class: `seat-${seat}` }, makeSeatSymbol(seat), el("span", {}, el("b", {}, bot), `: gave away ${lossText(given, unit)}${unit ? "" : " of a point"} with ${worse} of ${counted(own.length, "move")}${lucky}`));
   });
-  const by = luck?.events.length ? [el("p", { class: "small faint" }, `Luck is told by ${luck.value}.`)] : [];
+  const by = luck?.events.length ? [el("p", { class: "small faint" }, `Luck is measured by the value function ${luck.value}.`)] : [];
   return [worstMoves(match, report, go, mine, of), el("ul", { class: "by-bot" }, ...byBot), ...by];
 }
 
@@ -43,10 +43,10 @@ export function offerOf(match, grade, of) {
   const asked = async (event) => {
     event.preventDefault();
     put(button, "disabled", true);
-    say(told, "Simulating: that may take a minute …");
+    say(told, "Simulating: this may take a minute …");
     await grade(Number(choice.value)).catch((error) => say(told, sentence(error.message)));
     put(button, "disabled", false);
   };
-  const form = el("form", { class: "row", onsubmit: asked }, el("label", {}, "What the moves gave away of ", choice), button);
+  const form = el("form", { class: "row", onsubmit: asked }, el("label", {}, "Costs of the moves of ", choice), button);
   return el("div", {}, form, told);
 }

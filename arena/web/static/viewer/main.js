@@ -41,7 +41,7 @@ async function show() {
     if (graded === "estimated" && options.mine === null) await viewer.offerGrades(grade);
     else await grade(options.mine);
   } catch (error) {
-    root.append(el("p", { class: "banner warn", role: "status" }, `The grades of the moves did not come: ${error.message}`));
+    root.append(el("p", { class: "banner warn", role: "status" }, `The moves could not be graded: ${error.message}`));
   }
 }
 

@@ -14,9 +14,9 @@ export class Plots {
    */
   constructor(match, go) {
     this.match = match;
-    this.values = makePlot("what the bots say of their positions", go);
+    this.values = makePlot("the bots’ evaluations of their positions", go);
     this.times = makePlot("thinking time", go);
-    const note = el("p", { class: "quiet" }, "The numbers of both plots stand in the list of moves.");
+    const note = el("p", { class: "quiet" }, "The list of moves has the numbers of both plots.");
     this.element = el("div", { class: "plots" }, this.values.element, this.times.element, note);
     this.refresh();
   }
@@ -31,11 +31,11 @@ export class Plots {
     const values = valuePaths(match);
     drawPlot(this.values, values.map(({ d }) => d), "line");
     put(this.values.element, "hidden", values.every(({ d }) => !d));
-    this.values.scale.replaceChildren("each on a scale of its own: ", ...values.flatMap(({ d, most }, seat) => (d ? [scaleOf(match, seat, most)] : [])));
+    this.values.scale.replaceChildren("each bot on its own scale: ", ...values.flatMap(({ d, most }, seat) => (d ? [scaleOf(match, seat, most)] : [])));
     const times = timePaths(match);
     drawPlot(this.times, times.paths, "bars");
     put(this.times.element, "hidden", times.most === 0);
-    say(this.times.scale, `up to ${durationText(times.most)}, a bot's pauses included`);
+    say(this.times.scale, `up to ${durationText(times.most)}, including a bot's pauses`);
   }
 
   /**

@@ -71,6 +71,6 @@ function diceText(luck, seat, { seats }, unit) {
 }
 
 function gradeText({ seat, value, gave_away: given, best, best_value: bestValue }, { game, config }, unit) {
-  if (!given) return `the best there was, worth ${worthText(value, unit)}`;
+  if (!given) return `the best move, worth ${worthText(value, unit)}`;
   return el("span", { class: "bad" }, `gave away ${lossText(given, unit)}: worth ${worthText(value, unit)}; ${notation(game, config, best, seat)} was worth ${worthText(bestValue, unit)}`);
 }

@@ -18,7 +18,7 @@ export class Verification {
     this.verdict = el("p", { role: "status", class: "verdict" });
     this.limits = el("p", { class: "faint small limits" });
     this.general = el("ul", { class: "now-steps" });
-    this.details = el("details", { hidden: true }, el("summary", {}, "steps that concern the whole match"), this.general);
+    this.details = el("details", { hidden: true }, el("summary", {}, "steps for the whole match"), this.general);
     this.element = el("div", { class: "verification" }, this.button, this.progress, this.verdict, this.limits, this.details);
   }
 

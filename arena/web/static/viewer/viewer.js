@@ -134,9 +134,9 @@ export class Viewer {
   /** Return why there is no board. */
   #why() {
     const { fault, footer, header, last } = this.match;
-    if (!this.board) return `There is no picture of ${gameTitle(header.game)} here.`;
+    if (!this.board) return `This page has no board for ${gameTitle(header.game)}.`;
     if (footer?.reason === "void" && !last) return "The match was called off before its first turn.";
-    if (this.match.live && !last) return "The match begins when all are ready.";
+    if (this.match.live && !last) return "The match starts when all players are ready.";
     return fault ?? "The board of this move is not known.";
   }
 

@@ -30,14 +30,14 @@ export function worstMoves(match, report, go, mine, of = null) {
   const show = (seat) => list.replaceChildren(...items(match, report, go, seat, seat === mine));
   const choice = mine === null ? chooser(match, report, show, of) : null;
   show(mine ?? Number(choice.querySelector("select").value));
-  const title = el("h2", {}, mine === null ? "The moves that gave most away" : "Your moves that gave most away");
+  const title = el("h2", {}, mine === null ? "Costliest moves" : "Your costliest moves");
   list.addEventListener("click", ({ target }) => {
     const pressed = target.closest("button");
     if (pressed) for (const button of list.querySelectorAll("button")) put(button, "aria-pressed", String(button === pressed));
   });
   const { estimate, noise, unit } = report;
-  const by = estimate ? ` Estimated by ${estimate}${noise ? `; what is below ${lossText(noise)} can't be told from chance` : ""}.` : "";
-  const scaleText = unit ? `In ${unit} of the hand, against who plays the equilibrium and by what the seat knew.` : "In percent of the point: a win is 100\u00a0%, a draw 50\u00a0%.";
+  const by = estimate ? ` Estimated by ${estimate}${noise ? `; costs below ${lossText(noise)} may be chance` : ""}.` : "";
+  const scaleText = unit ? `In ${unit} of the hand, against an opponent who plays the equilibrium, and by what the seat knew.` : "In percent of the point: a win is 100\u00a0%, a draw 50\u00a0%.";
   const scale = el("p", { class: "small faint" }, `${scaleText}${by}`);
   return el("section", { class: "worst-moves", "aria-label": "worst moves" }, title, choice, list, scale);
 }
@@ -50,7 +50,7 @@ function worstOf({ moves, noise = 0 }, seat) {
 
 function items(match, report, go, seat, isMine) {
   const worst = worstOf(report, seat);
-  if (!worst.length) return [el("li", {}, `${isMine ? "You" : match.header.seats[seat].bot} gave nothing away${report.estimate ? " that can be told from chance." : ": every move was the best there was."}`)];
+  if (!worst.length) return [el("li", {}, `${isMine ? "You" : match.header.seats[seat].bot} gave nothing away${report.estimate ? " beyond what may be chance." : ": every move was the best."}`)];
   return worst.map((grade) => item(match, grade, report.unit, go));
 }
 

@@ -156,7 +156,7 @@ async function dealt(bytes, count, players) {
 
 function check(state, move, map) {
   if (state.phase === "draft") {
-    demand(move?.do === "draft", "a turn begins with a draft");
+    demand(move?.do === "draft", "a turn must begin with a draft");
     checkDraft(state, move);
     return;
   }
@@ -183,7 +183,7 @@ function checkDraft({ owner, seat, units: due }, move) {
   const named = new Set();
   for (const [at, count] of move.units) {
     demand(owner[at] === seat, `territory ${at} is not seat ${seat}'s`);
-    demand(!named.has(at), `territory ${at} is there twice`);
+    demand(!named.has(at), `territory ${at} is listed twice`);
     demand(count >= 1, `territory ${at} gets ${count} units`);
     named.add(at);
   }

@@ -54,7 +54,7 @@ export function duel({ map, max_troops, max_plies, armies = [] }) {
 }
 
 function check({ owner, troops, to_move: seat }, move, { map, max_troops, count }) {
-  demand(Object.hasOwn(FIELDS, move?.do), "do is invade, reinforce or attack");
+  demand(Object.hasOwn(FIELDS, move?.do), "do must be invade, reinforce or attack");
   const fields = FIELDS[move.do];
   demandFields(move, "do", ...fields);
   for (const field of fields) demand(isPlace(move[field], count), `territories are 0 to ${count - 1}`);
@@ -62,10 +62,10 @@ function check({ owner, troops, to_move: seat }, move, { map, max_troops, count 
     demand(owner[move.to] === NO_OWNER, `territory ${move.to} is not free`);
     return;
   }
-  demand(!owner.includes(NO_OWNER), "free territories are invaded first");
+  demand(!owner.includes(NO_OWNER), "free territories must be invaded first");
   if (move.do === "reinforce") {
     demand(owner[move.at] === seat, `territory ${move.at} is not seat ${seat}'s`);
-    demand(troops[move.at] < max_troops, `territory ${move.at} has all of ${max_troops} troops`);
+    demand(troops[move.at] < max_troops, `territory ${move.at} has the maximum of ${max_troops} troops`);
     return;
   }
   const { from, to } = move;

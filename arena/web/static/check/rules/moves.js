@@ -16,7 +16,7 @@ export function isPlace(value, count) {
 /** Require that a move has exactly these fields. */
 export function demandFields(move, ...fields) {
   const same = Object.keys(move ?? {}).sort().join() === [...fields].sort().join();
-  demand(same, `such a move has the fields ${fields.join(", ")}`);
+  demand(same, `this move must have the fields ${fields.join(", ")}`);
 }
 
 /** Return whether two territories of a map have a border. */

@@ -25,7 +25,7 @@ export function nim(config) {
       const { heap, take } = move;
       demand(isPlace(heap, heaps.length), `heaps are 0 to ${heaps.length - 1}`);
       const allowed = config.take?.join(" or ") ?? "1 or more";
-      demand(take >= 1 && (config.take ?? [take]).includes(take), `a move takes ${allowed}`);
+      demand(take >= 1 && (config.take ?? [take]).includes(take), `a move must take ${allowed}`);
       demand(isPlace(take, heaps[heap] + 1), `heap ${heap} holds ${heaps[heap]}`);
       return {
         state: state(replaced(heaps, heap, heaps[heap] - take), ply + 1),

@@ -62,7 +62,7 @@ function poker({ hands }, { alike, stakes, mostBets }) {
   async function play(before, move) {
     demandFields(move, "do");
     const legal = legalMoves(before);
-    demand(legal.includes(move.do), `possible is ${legal.join(" or ")}`);
+    demand(legal.includes(move.do), `legal moves are ${legal.join(" or ")}`);
     const { cards, paid, ply, to_move: seat } = before;
     const event = { ply, seat, move: { do: move.do } };
     if (move.do === "fold") {
