@@ -62,7 +62,8 @@ def conclusion(shown: str) -> str:
     """The sentence in which a test ends, as one line."""
     return shown.split("\n\n")[-1].replace(" \n", " ").rstrip("\n")
 
-    # One test
+
+# One test
 
 
 def test_a_test_ends_in_a_sentence_that_is_a_line_and_shows_its_numbers_on_80_columns(duel: StorableMatch) -> None:
@@ -113,7 +114,8 @@ def test_at_a_terminal_the_numbers_are_shown_as_they_come(tmp_path: Path) -> Non
     assert re.search(r"nim, greedy against random: \d+ games? \(win \d+\)", screen)
     assert "score  " in screen
 
-    # The same again
+
+# The same again
 
 
 @pytest.mark.nightly
@@ -144,7 +146,8 @@ def test_a_game_without_dice_has_no_luck_to_be_taken_out(tmp_path: Path) -> None
     assert "luck" not in nim.shown
     assert conclusion(nim.shown).startswith("perfect is better than random. It scores 1.000 (0.")
 
-    # Stopped, and gone on with
+
+# Stopped, and gone on with
 
 
 HELD_UP = [faulty("halting"), "random", "--game", "nim", "--set", "start=p-position", "--set", "heaps=5,5,5"]
@@ -182,7 +185,8 @@ def test_where_one_like_it_was_finished_another_begins_and_the_first_is_a_seed_a
     assert seed[0] not in another.out
     assert played("arena", "test", *words, "--seed", seed[1]).out == first.out
 
-    # More than two bots
+
+# More than two bots
 
 
 def test_of_three_seats_every_start_is_played_from_each_and_shown_again_with_its_luck(tmp_path: Path) -> None:
@@ -243,7 +247,8 @@ def test_against_several_a_test_that_was_stopped_in_its_second_part_goes_on_ther
     assert f"arena: an equal test is finished, --seed {seed} shows it; this is a new one\n" in another.err
     assert seed not in another.out
 
-    # Bots that fail
+
+# Bots that fail
 
 
 def test_a_bot_that_forfeits_is_called_broken_and_its_words_are_named(tmp_path: Path) -> None:

@@ -44,7 +44,6 @@ def format_conclusion(bots: tuple[str, str], question: Question, findings: Findi
     if findings.outside:
         outside = f"{findings.outside:,} of {format_units(findings, findings.pairs)}"
         error += f", provided that all pairs score from 0 to 1, which {outside} do not"
-        error += f", provided that all score 0 to 1: {findings.outside:,} of {pairs} do not"
     return f"{claim.said}. It {scores}{looks}; {claim.otherwise}, {error}."
 
 

@@ -125,7 +125,7 @@ def _format_reason(end: End, seat: int, failure: str | None) -> str:
     """Return the seat's own reason for a loss, else the match's reason."""
     if end.ranks[seat] != 1 and end.reason != VOID:
         own = end.seats[seat].reason
-        return failure or "its program failed" if own == FAILED else "played out" if own == WIN else own
+        return failure or "its program failed" if own == FAILED else own
     failed = [one.bot for one in end.seats if one.reason == FAILED]
     return end.reason if end.reason != FAILED else f"the program of {', '.join(failed)} failed"
 
