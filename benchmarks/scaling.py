@@ -160,7 +160,9 @@ class Load(NamedTuple):
     processor: int | None = None
 
     def play(self, pipe: Connection) -> None:
-        """Play, and send the seconds from each move to its turn whenever the other end of `line` asks."""
+        """Play. Whenever the other end of `pipe` asks, send the delays since the last time, each in seconds from a move
+        to the opponent's turn.
+        """
         if self.processor is not None:
             os.sched_setaffinity(0, {self.processor})
         elif not self.pace:

@@ -100,7 +100,7 @@ def with_bot_names(listed: NameList, known: Iterable[RegisteredBot]) -> NameList
 
 
 def _taken(known: Iterable[RegisteredBot]) -> set[str]:
-    """The names, folded, that nobody can be given now."""
+    """Return the case-folded names that no new bot can get."""
     return {fold_name(bot.name) for bot in known if bot.token_hash or bot.revoked}
 
 

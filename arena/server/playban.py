@@ -18,7 +18,9 @@ time.
 """
 
 MAX_TRIED_BOTS = 1000
-"""Beyond so many, the bots that are offline and whose last match is longest ago have to show again that they come."""
+"""Maximum number of bots that are known to come to their matches. Beyond it, those that are offline and whose last
+match is longest ago have to prove it again.
+"""
 
 
 def pause_message(seconds: float) -> str:

@@ -51,8 +51,8 @@ class AnswerLimit:
         self.clock = clock
         self._process = process
         self.last_hang = float("-inf")
-        """The time at which a session was last closed. Sessions that were opened before it may hang too and are
-        replaced.
+        """The time at which a session was last closed because it hung. Sessions that were opened before that may hang
+        too, and are replaced.
         """
         self._hurried: float | None = None
 

@@ -150,7 +150,7 @@ def _normalized(search: Search) -> Search:
 
 
 def _find_newest(connection: Connection, query: str, given: dict[str, Any], fitting: int | None) -> list[int]:
-    """Return the newest numbers: first from a window of recent matches that should suffice, else from all."""
+    """Return the newest match numbers: from a window of recent matches if it holds enough, else from all."""
     least = given["least"]
     if fitting:
         window = max(_MIN_WINDOW, _WINDOW_FACTOR * given["limit"] * given["before"] // fitting)

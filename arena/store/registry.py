@@ -237,7 +237,7 @@ def _check_displays(connection: Connection, displays: Mapping[str, str]) -> None
 
 
 def display_names(connection: Connection, limit: int) -> dict[str, str]:
-    """Return display names by folded names, of those that were registered last where they are more than so many."""
+    """Return display names by folded bot names: at most `limit`, of the bots that were registered last."""
     query = select(bots.c.key, bots.c.display).where(bots.c.display.is_not(None)).order_by(bots.c.id.desc())
     return {row.key: row.display for row in connection.execute(query.limit(limit))}
 

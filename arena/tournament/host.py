@@ -55,7 +55,8 @@ HOST = "127.0.0.1"
 SHUTDOWN_TIMEOUT_S = 2.0
 """Seconds that a bot has to exit by itself when there are no more matches."""
 MAX_CRASHES = 3
-"""Crashes in a row after which a bot is not started again; also the limit of times it is killed for being away.
+"""A bot that crashes this many times in a row is not started again, nor one that is killed this many times because it
+stayed disconnected.
 
 A match that it appeared in (if `strict`: that it finished) resets the count.
 """

@@ -171,7 +171,9 @@ def refresh(number: int, port: int, times: int, wanted: Event, lost: Event) -> N
 
 
 async def measure(options: argparse.Namespace) -> int:
-    """Measure and print the ratios. Return 1 if a watcher was lost or a page failed, else 0."""
+    """Measure the speed of matches and the processor time of a ply under each load, and print the ratios to those
+    without load. Return 1 if a spectator was lost or a page failed, else 0.
+    """
     processes = multiprocessing.get_context("spawn")
     kinds = {f"{options.watchers} watchers of one match": processes.Event()}
     kinds[f"a page refreshed {options.refreshes} times a second"] = processes.Event()

@@ -98,7 +98,7 @@ async def hang_up(raw: RawConnection, match: str) -> None:
 
 
 async def read_slowly(raw: RawConnection, match: str) -> None:
-    """Read a little of the answer now and then."""
+    """Read the answer slowly, 4 KiB each half second."""
     await request_match(raw, match)
     while await raw.reader.read(4096):  # noqa: ASYNC110 - slowness is the point
         await asyncio.sleep(0.5)

@@ -130,7 +130,7 @@ class Regular:
 
 
 async def _watch(port: int) -> None:
-    """Subscribe to all matches and watch each from its start; reconnect now and then."""
+    """Subscribe to all matches and watch each from its start; reconnect every 20 s."""
     while True:
         raw = await RawConnection.enter(port)
         raw.send(type="watch", match="*")
@@ -208,7 +208,7 @@ def main() -> None:
 
 
 def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[Sample], int, int]:
-    """Return what the server held every now and then, and how many matches and newcomers are in its store."""
+    """Return regular samples of what the server holds, and the numbers of matches and of newcomers in its store."""
     samples: list[Sample] = []
     with tempfile.TemporaryDirectory() as data:
         command = [sys.executable, __file__, "--seconds", str(seconds), "--serve", data]

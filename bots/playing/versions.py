@@ -44,7 +44,7 @@ DEFAULT_MATCHES = 200
 MIN_STARTS = 10
 """Starts before anything is said of the bots."""
 MAX_FORFEIT_RATIO = 0.05
-"""A share of a bot's matches above which what it forfeits decides more than its play."""
+"""Above this share of forfeits among a bot's matches, forfeits decide more than its play does."""
 PROGRESS_INTERVAL_S = 5.0
 MAX_COMPLAINTS = 3
 """Different lines of a bot's own faults that are shown."""
@@ -52,7 +52,7 @@ CLOCK = Clock(bank_ms=10_000, increment_ms=100)
 
 
 class Comparing(Struct, kw_only=True):
-    """What came of the matches so far."""
+    """The results of the matches so far."""
 
     seats: int
     scores: list[SideScore] = field(default_factory=list)

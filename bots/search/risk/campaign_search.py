@@ -122,7 +122,9 @@ MIN_NODES = 50
 TABLE_SIZE = 2**17
 """Positions that the table holds. It is the same on every machine, so that moves are the same."""
 VALUE_TOLERANCE = 0.1
-"""Values this close count as equal: rounding errors in `state` reach some hundredths, of 900,000."""
+"""Values count as equal if they differ by less: rounding errors in `state` reach some hundredths. Values go up to
+900,000.
+"""
 
 
 def make_play_array(board: list[int], position: Position, depth: int) -> Any:

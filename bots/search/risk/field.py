@@ -20,7 +20,7 @@ TURN, LEFT, ROUND, ACTIVE, DRAFTING, UNITS, OVER, IS_IN_GAME = range(SECOND_SLOT
 ACTIVE the number of seats in the game, DRAFTING whether the turn is at its draft, UNITS the units to place, OVER
 whether the game is over. field[IN + seat] says whether the seat is in the game."""
 TERRITORIES_OF_SEAT = IS_IN_GAME + MAX_PLAYERS
-"""field[HELD + seat] is the number of the seat's territories."""
+"""field[TERRITORIES_OF_SEAT + seat] is the number of the seat's territories."""
 CONTINENT_COUNT, BLOCKS = TERRITORIES_OF_SEAT + MAX_PLAYERS, TERRITORIES_OF_SEAT + MAX_PLAYERS + 1
 """The number of continents, and where their blocks begin."""
 FOES, BLOCK = 2, 3

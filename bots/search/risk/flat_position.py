@@ -28,8 +28,9 @@ FIRST_CELL, CELL_LENGTH = 24, 4
 # board[cell]: where its neighbours begin in `board`; +1: where they end; +2: UNIT // their number; +3: its index.
 BORDER, BORDER_END, PER_NEIGHBOUR, INDEX = 0, 1, 2, 3
 TERRITORY_COUNT, SHARES, WALK = 0, 1, 2
-"""Slots of `board`. TERRITORIES is the number of territories; board[board[SHARES] + n] is UNIT // n, for n enemies; at
-WALK begin the pairs of cells of `unam`. From slot 4 on the header belongs to the game."""
+"""Slots of `board`. TERRITORY_COUNT is the number of territories; board[board[SHARES] + n] is SHARE_UNIT // n, for n
+enemies; at WALK begin the pairs of cells of `evaluate_unam`. From slot 4 on the header belongs to the game.
+"""
 
 # state[cell]: its owner; +1: troops. If it is MAX's, +2: enemy neighbours; +3: the sum of its shares against them.
 OWNER, TROOPS, ENEMY_COUNT, ENEMY_SHARES = 0, 1, 2, 3

@@ -55,8 +55,10 @@ from machine.compiled import compiled, entry, floats, ints, zeros
 from protocol.games.risk.campaign import MAX_PLAYERS, Attack, Campaign, Draft, End, Move, Position
 
 END_MOVE, DRAFT_RULE_MOVE = 0, 1
-"""The moves that end a turn and that draft by the draft rule. A draft to a cell is twice the cell, plus 1 for half of
-the units. An attack across a border is twice the border's index in `board`, plus 1 to send only `enough` units."""
+"""The encoding of moves. END_MOVE ends a turn, and DRAFT_RULE_MOVE drafts by the draft rule. A draft to a cell is twice
+the cell, plus 1 for half of the units. An attack across a border is twice the border's index in `board`, plus 1 to send
+only `enough` units.
+"""
 MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, SPLIT_COUNT, WIDTHS = range(
     FIRST_GAME_SLOT, FIRST_GAME_SLOT + 10
 )
