@@ -66,7 +66,7 @@ class Bot(asyncio.Protocol):
         self._upgraded = False
         self._moves: list[bytes] = []
         self.moved = 0.0
-        """When its last move was sent."""
+        """The time of its last move."""
         self.opponent = self
 
     def connection_made(self, transport: Any) -> None:

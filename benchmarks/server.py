@@ -122,7 +122,7 @@ class _Load:
         self._missing = connections
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._moved_at: dict[object, float] = {}
-        """By match, when the unanswered move was sent."""
+        """The time of the unanswered move of each match."""
 
     async def wait_until_complete(self) -> None:
         """Wait until all are connected: clients that play already would slow down those that connect."""

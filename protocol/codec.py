@@ -43,7 +43,7 @@ _SERVER_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromServer.__sub
 
 Frame = bytes | str
 MAX_DIGITS = 4300
-"""Of an integer that Python reads (`sys.int_info`); it takes longer the more there are."""
+"""Maximum digits of an integer that Python reads (`sys.int_info`). Reading takes longer with each digit."""
 
 MAX_FAST_PATH_BYTES = 2 * MAX_MAP
 """A msgpack frame up to this many bytes can exceed no limit except that of depth: a map entry takes two bytes."""
@@ -215,7 +215,7 @@ CODECS = {codec.subprotocol: codec for codec in (MSGPACK, JSON)}
 
 
 class UnusableInfo(NamedTuple):
-    """In place of the `info` of a move: why it is none that can be kept."""
+    """Stands in place of a move's `info` that cannot be kept, and says why."""
 
     why: str
 

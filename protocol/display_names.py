@@ -1,4 +1,6 @@
-"""What people call themselves beside the name of their bot: any letters, within bounds. The nearest name for a bot."""
+"""Display names, which people read beside the names of their bots: any letters, within bounds. Also finds the nearest
+name that a bot may have.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ PLAIN_LETTERS = {
     "ŧ": "t",
     "Ŧ": "T",
 }
-"""Latin letters that are not made of a plain one and marks, as `identity.js` has them, which a test compares."""
+"""Latin letters that do not decompose into a plain letter and marks, each with its plain letter. A test compares them
+with `identity.js`.
+"""
 _PLAIN = {ord(letter): plain for letter, plain in PLAIN_LETTERS.items()}
 
 
@@ -54,7 +58,7 @@ def normalize_display(text: str) -> str:
 
 
 def is_display_name(name: str) -> bool:
-    """Whether a name may stand beside that of a bot, as it is."""
+    """Return whether a text is a display name without any change."""
     if not 1 <= len(name) <= MAX_DISPLAY_LENGTH or re.match(TEXT_PATTERN, name) is None:
         return False
     if name != " ".join(name.split()):

@@ -312,9 +312,10 @@ class Match:
         return effects if strikes < MAX_STRIKES else effects + self._remove_seat(seat, ILLEGAL, now)
 
     def _needs_both(self, *seats: int) -> bool:
-        """Whether the match is called off by seats that leave without a move.
+        """Return whether the match is called off if these seats leave without a move.
 
-        One with people is, as a page may have failed. Where more than two play, the others go on once it has begun.
+        A match with people is, because a page may have failed. With more than two seats, the others play on once it has
+        begun.
         """
         pool, standing = self.header.pool, self.standing
         if pool is None or not is_people_pool(pool) or any(seat in standing.events_before_last_move for seat in seats):

@@ -248,7 +248,9 @@ class MatchStanding(Struct, gc=False):
         self.events_sent = {**self.events_sent, seat: self.events_before_last_move.get(seat, 0)}
 
     def was_absent(self, seat: int) -> bool:
-        """Whether a seat that never moved dropped out because nothing was heard of it, or had the match called off."""
+        """Return whether a seat that never moved dropped out by absence. In a match that was called off, a failure
+        counts too.
+        """
         course = self.course
         if course is not None and course.is_void:
             return self.early_quits.get(seat) in (*ABSENCES, FAILED) and seat not in self.events_before_last_move

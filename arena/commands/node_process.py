@@ -35,7 +35,8 @@ log = logging.getLogger("arena.node")
 
 
 async def open_as_node(database: PostgresDatabase, name: str) -> NodeStore:
-    """The store of a node; who had its name is given the time in which the database finds that it is gone, or hangs.
+    """Open the store of a node. If another process held its name, wait until the database has found that it is gone or
+    hangs.
 
     Raises `NodeTaken`, and as `Store.open` does.
     """

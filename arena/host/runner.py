@@ -148,7 +148,7 @@ class MatchRunner:
         """The events that have arrived meanwhile; None if there are none."""
         self._waiting_since = 0.0
         self._recording_fails = self._seats_know_failure = False
-        """Two flags: recording has failed so far, and the seats have been told."""
+        """Whether recording has failed so far, and whether the seats were notified of that."""
         self._loop = asyncio.get_running_loop()
         self._deadline: float | None = None
         self._timer: asyncio.Handle | None = None

@@ -19,7 +19,9 @@ _DELIMITERS = (",", ";", "\t")
 MAX_COLUMNS = 200
 """A list of a course has a dozen; the sheet of a spreadsheet, saved whole, has 16,384."""
 MAX_MISTAKES = 50
-"""More lines of mistakes nobody reads, and a page of a hundred thousand holds up the process that makes it."""
+"""Maximum mistakes that are listed. A page of a hundred thousand would hold up the process that makes it, and no one
+would read them.
+"""
 _SEPARATOR_LINE = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 

@@ -57,7 +57,9 @@ MIN_READ_INTERVAL_S = 0.1
 RELISTEN_DELAY_S = 1.0
 """Seconds until a failed listener connects to the database again."""
 MAX_HELLO_SILENCE_S = 2.0 * NODE_TIMEOUT_S
-"""Bots that come wait for a database that is slow, but not for one that has not answered for so long."""
+"""A connecting bot waits while the database is slow. Once the database has not answered for this many seconds, the bot
+is refused.
+"""
 PROBE_INTERVAL_S = 5.0
 """A node whose session does not answer asks over a new one which others are alive, with this time in between."""
 
@@ -76,9 +78,12 @@ class NodeTimeouts:
     """Limits on how long a node waits for the database, in seconds."""
 
     beat_timeout_s: float = NODE_TIMEOUT_S
-    """The database is taken for away when it has not answered a sign of life by then: the others see this node so."""
+    """After this time without an answer to a heartbeat the database counts as unreachable: by then, other nodes count
+    this one as gone.
+    """
     echo_timeout_s: float = 5.0
-    """A connection on which no echo of a sign of life was heard for so long is deaf, and replaced."""
+    """A listening session that has received no notification of this node's own heartbeats for this long is replaced.
+    """
 
 
 class SingleNode:
@@ -101,7 +106,9 @@ class SingleNode:
         return None
 
     def hangs(self) -> str | None:
-        """Return that line once the database is away for so long that clients should not wait; else None."""
+        """Return the line of `database_problem` if connecting bots should not wait for the database any longer; else
+        None.
+        """
         return None
 
     def url_of_other_owner(self, game: str) -> str | None:

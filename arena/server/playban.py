@@ -42,7 +42,7 @@ class Playbans:
         max_tried: int = MAX_TRIED_BOTS,
     ) -> None:
         self._trusted: dict[str, None] = {}
-        """The one that came to a match last at the end."""
+        """The trusted bots, in the order of their latest matches."""
         self._is_online = is_online
         self._max_tried = max_tried
         self._now = now

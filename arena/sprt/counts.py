@@ -14,7 +14,7 @@ from protocol.errors import UsageFault
 
 PENTANOMIAL_SIZE, TRINOMIAL_SIZE = 5, 3
 MAX_COUNT = 10**15
-"""More than anyone has played; sums of such counts are still exact as floats."""
+"""Maximum of a count: more than anyone has played. Sums of such counts are still exact as floats."""
 
 
 class CountFindings(Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection
 
 _KEY = "after_commit"
-"""Where a connection keeps the statements."""
+"""The key of the statements in the `info` of a connection."""
 
 
 class LaterStatement(NamedTuple):

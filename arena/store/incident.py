@@ -1,4 +1,4 @@
-"""What went wrong with a bot, as a value: hosts and workers report it without the library of the database."""
+"""Incidents as values, which hosts and workers can report without the library of the database."""
 
 from __future__ import annotations
 

@@ -29,18 +29,18 @@ _OTHER = f"""SELECT coalesce(extract(epoch FROM clock_timestamp() - state_change
 FROM pg_stat_activity
 WHERE pid <> pg_backend_pid() AND pid::text = split_part(%(session)s, ' ', 1)
     AND coalesce(extract(epoch FROM backend_start)::text = split_part(%(session)s, ' ', 2), true)"""
-"""The session that holds the name, if it goes on; when it began, only its own role is told. For how long nothing has
-changed there, and how long the database would let it idle, or would take for a statement: one that is silent for longer
-hangs.
+"""The session that holds the name, if it still exists: for how long it has done nothing, whether it does not wait for a
+lock, and after how many seconds it counts as hung, by its limit for idling or for statements. PostgreSQL shows the
+start time of a session only to its own role.
 """
 _END = "SELECT pg_terminate_backend(split_part(%(session)s, ' ', 1)::int)"
-"""A session that stands still ends as soon as it goes on, before it does anything else."""
+"""Ends a session. A hung one ends as soon as it continues, before it does anything else."""
 _STORE_SESSION = """UPDATE nodes SET session = (
     SELECT pid::text || ' ' || extract(epoch FROM backend_start)::text || ' ' || %(longest)s::text
     FROM pg_stat_activity WHERE pid = pg_backend_pid()
 ) WHERE id = %(node)s"""
-"""Others may have had the process id of this session before, so its name has when it began; and how long its statements
-may take.
+"""Stores this session's process id with its start time, because process ids are reused, and the time limit of its
+statements.
 """
 _TAKE_NAME = "UPDATE nodes SET holder = holder + 1, draining = false WHERE id = %(node)s RETURNING holder"
 _SET_SESSION_TIMEOUTS = f"""SELECT set_config('idle_session_timeout', '{LEASE_S}s', false),
@@ -48,7 +48,7 @@ _SET_SESSION_TIMEOUTS = f"""SELECT set_config('idle_session_timeout', '{LEASE_S}
 
 
 class NodeTaken(ArenaFault):
-    """Another process has the node's name, or had it meanwhile. Its session has been silent for so long."""
+    """Another process has the node's name, or had it in between. Its session has been silent for `silent_s` seconds."""
 
     def __init__(self, message: str, silent_s: float = 0.0) -> None:
         super().__init__(message)

@@ -45,7 +45,9 @@ _ALREADY_EXISTS_CODES = ("23505", "42P06", "42P07", "42710")
 _LOCK_FAILURES = ("55P03", "40P01")
 """SQLSTATE codes of statements that got no lock: they waited too long, or in a deadlock."""
 PROBE_TIMEOUT_S = 4.0
-"""For so long a new connection is asked whether the database works, which another one does not answer."""
+"""Time limit of a query over a new connection, which tells whether the database works while another connection gets no
+answer.
+"""
 TCP_USER_TIMEOUT_MS = 10_000
 """A connection is dropped when the server acknowledges nothing for this long."""
 KEEPALIVE_INTERVAL_S = 5
@@ -73,8 +75,8 @@ _LOCK_HOLDERS = f"""WITH held AS (
 )
 SELECT pid, role, since FROM held WHERE is_strong OR NOT (SELECT bool_or(is_strong) FROM held) ORDER BY pid"""
 """Sessions with locks on our tables and views: those with more than a reader's lock if there are any. One that waits
-for an exclusive lock counts, as all others wait behind it. PostgreSQL tells since when only of roles of which ours is a
-member.
+for an exclusive lock counts, as all others wait behind it. PostgreSQL shows the start of a transaction only for roles
+of which ours is a member.
 """
 _SIZE = f"""SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class
 WHERE relnamespace = '{SCHEMA_NAME}'::regnamespace AND relkind = 'r'"""
@@ -308,7 +310,7 @@ class PostgresDatabase(Database):
         return raw
 
     def _connection_words(self) -> dict[str, Any]:
-        """The parameters of every connection."""
+        """Return the parameters of every connection."""
         return {
             "application_name": "bot-arena",
             "connect_timeout": self.limit.connect_timeout_s(),

@@ -38,7 +38,7 @@ _templates.filters.update(titles.FILTERS)
 
 
 _displays: ContextVar[Callable[[], Mapping[str, str]]] = ContextVar("_displays", default=dict)
-"""What gives the display names of the site whose page is made now: macros know no site."""
+"""Returns the display names of the site whose page is being rendered, because macros do not know the site."""
 
 
 def _display_name(bot: str) -> str:

@@ -15,18 +15,20 @@ from protocol.pools import is_people_pool
 RATING_STEP = 5.0
 """The rating difference at which the better bot scores 80 %, by the rating model."""
 MIN_STEP = 1.0
-"""A word is no smaller step than that: ratings of some dozens of matches differ by as much by chance."""
+"""The minimum difference between two words: ratings after some dozens of matches differ by as much by chance."""
 STRENGTH_WORDS = ("beginner", "easy", "medium", "strong", "expert")
-"""From the weakest on; where nobody plays at random, the middle one is around the rating with which a bot begins."""
+"""Words for strengths, weakest first. If no bot of a pool moves at random, the middle one stands for the rating with
+which a bot begins.
+"""
 UNSURE, PERFECT_WORD = "little known", "perfect"
 MIN_RATED_MATCHES = 3
 """Rated matches below which a bot is little known; low, so that even a new arena shows strengths within minutes."""
 PERFECT_BOTS = ("perfect", "oracle")
 """The built-in bots that play perfectly."""
 AT_RANDOM = ("random", "level-1")
-"""Those that move at random: nobody is weaker who tries to win."""
+"""The bots that move at random. No bot that tries to win is weaker."""
 MAX_BOTS = 100
-"""So many bots of a pool are told, the best."""
+"""Maximum bots of a pool that get a word, best first."""
 
 
 class Scale(NamedTuple):
@@ -37,14 +39,14 @@ class Scale(NamedTuple):
 
 
 BY_RATING = Scale(MU - RATING_STEP * (len(STRENGTH_WORDS) // 2), RATING_STEP)
-"""The scale where nobody is known to move at random."""
+"""The scale of a pool in which no bot is known to move at random."""
 
 
 def scale_of(bots: Sequence[RatedBot]) -> Scale:
-    """Return the scale of a pool: who moves at random is the weakest, whatever that is worth there.
+    """Return the scale of a pool. Bots that move at random are the weakest, whatever their rating.
 
-    Where luck decides much, all ratings are near each other, and words by rating alone would call everybody medium. So
-    words are as far apart as there is room up to the strongest, within `MIN_STEP` and `STEP`.
+    If luck decides much, ratings lie close together, and words by rating alone would call every bot medium. So the
+    words are as far apart as there is room up to the strongest bot, within `MIN_STEP` and `RATING_STEP`.
     """
     known = [bot for bot in bots if bot.played >= MIN_RATED_MATCHES]
     at_random = [bot.mu for bot in known if bot.bot in AT_RANDOM]

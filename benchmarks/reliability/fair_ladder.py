@@ -55,18 +55,18 @@ cli.main()
 """
 RATED_PER_PAIR = 50
 NO_DICE = Dice(bytes(32), 0)
-"""For moves, which roll none."""
+"""The dice of moves, which roll none."""
 TROLL_COUNT = 6
 HONEST_COUNT = 8
 MOVE_DELAY_S = 0.02
 """Seconds per move of the honest bots in the attack by trolls."""
 
 HANDS = 100
-"""Of a match of Leduc's poker."""
+"""The hands of a match of Leduc poker."""
 HONEST_OPPONENTS, HONEST_MATCHES = 5, 4
-"""On a ladder of payoffs, and the matches with each."""
+"""The honest opponents on a ladder of payoffs, and the number of matches with each."""
 MAX_MOVED = 0.1
-"""What names that are thrown away may move a mean on the average, in chips a hand."""
+"""Maximum change of a mean by throwaway names, on average, in chips per hand."""
 
 ChooseMove = Callable[[dict[str, Any]], dict[str, Any]]
 Policy = Callable[[Poker, PokerState, random.Random], str]
@@ -318,8 +318,9 @@ def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float 
 
 
 class PayoffAttack(NamedTuple):
-    """Some names that meet one bot of a ladder, each in so many matches, and leave once they have won so much a hand;
-    the bot is an honest one that is to lose by it, or a king that is to gain.
+    """An attack by `names` names that each play `matches` matches against one bot of a ladder, and leave once they are
+    `leaves_at` chips per hand ahead. The bot is an honest one that is to lose by it or, with `crowns`, a king that is
+    to gain.
     """
 
     title: str

@@ -50,10 +50,13 @@ MAX_NEWCOMERS = 20
 GAMES = (("nim", "classic"), ("nim", "min-nim"), ("tictactoe", "classic"))
 MEASURE_NAMES = ("MiB of memory", "open files", "tasks", "objects")
 MAX_OBJECTS_PER_NEWCOMER = 0.5
-"""What keeps every name that ever came keeps an object for it at least, or none that the collector of garbage knows."""
+"""Maximum objects per newcomer. Whatever is kept for every name is at least one object, unless the garbage collector
+does not track it.
+"""
 MAX_KIB_PER_NEWCOMER = 1.0
-"""The latter shows in memory. What is kept of so many names, and no more, takes less than that until it is full: 2,000
-with their addresses, 1,000 that came to a match, 10,000 with the pace of their matches.
+"""Maximum memory per newcomer, which shows what the garbage collector does not track. Stores of bounded size take less
+than that until they are full: 2,000 names with their addresses, 1,000 that came to a match, 10,000 with the pace of
+their matches.
 """
 MAX_KIB_PER_MATCH = 0.5
 """The database's connections keep up to 16 MiB of its pages each, and a match adds some 2 KiB to the file."""
@@ -147,7 +150,9 @@ async def _watch(port: int) -> None:
 
 
 async def _play(port: int, bots: int, newcomers: float) -> None:
-    """Run the regulars, a watcher, and so many newcomers a second who play one match, unless too many have not yet."""
+    """Run the regular bots, a spectator, and `newcomers` new names a second that play one match each, unless too many
+    are still playing.
+    """
     regulars = [Regular(port, f"regular-{number}", random.Random(number)) for number in range(bots)]
     playing = {asyncio.create_task(regular.live()) for regular in regulars} | {asyncio.create_task(_watch(port))}
     number = 0

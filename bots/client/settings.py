@@ -73,7 +73,7 @@ class Settings:
     rated: bool = True
     opponent: str | None = None
     against: str | None = None
-    """Another version, which is played on this machine in place of an arena's bots."""
+    """Another version of the bot, which is played on this machine instead of an arena's bots."""
     open: bool = False
     """Take any match of the game, or of all games that the bot plays."""
     min_move_time: float = 0.0

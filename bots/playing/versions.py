@@ -56,12 +56,12 @@ class Comparing(Struct, kw_only=True):
 
     seats: int
     scores: list[SideScore] = field(default_factory=list)
-    """Of the bot, in every match."""
+    """The scores of the bot in every match."""
     starts: int = 0
     courses: set[tuple[Any, ...]] = field(default_factory=set)
-    """How the matches of each start went, as far as results show it."""
+    """The courses of the matches of each start, as far as results show them."""
     forfeits: Counter[str] = field(default_factory=Counter)
-    """By label, as `played` is: the seats that were lost by forfeit."""
+    """The number of seats lost by forfeit, by label. `played` counts all seats by label."""
     played: Counter[str] = field(default_factory=Counter)
 
     def take(self, number: int, results: Sequence[Result], labels: Sequence[Sequence[str]]) -> None:
@@ -107,7 +107,7 @@ def compare_versions(bot: Bot, settings: Settings) -> None:
 
 
 def _play(table: _Table, found: Comparing, starts: int) -> bool:
-    """Play so many starts and tell how far that is; whether somebody stopped it before."""
+    """Play the matches of `starts` starts and print the progress. Return whether Ctrl-C ended them early."""
     told = monotonic()
     try:
         for start in range(starts):
@@ -159,7 +159,7 @@ def _other_presets(rules: Game[Any, Any]) -> str:
 
 
 def _load(word: str, rules: Game[Any, Any]) -> Bot:
-    """The other version. Raises `UsageFault`."""
+    """Return the other version. Raises `UsageFault`."""
     if Path(word).is_file():
         made = load_bot(Path(word), None, Path(word).stem, {}, {})
     elif word.endswith(".py"):
@@ -174,7 +174,7 @@ def _load(word: str, rules: Game[Any, Any]) -> Bot:
 
 
 def _labels(bot: Bot, word: str) -> tuple[str, str]:
-    """What the two are called: by their files, where these differ."""
+    """Return names for the two versions: those of their files if these differ."""
     program = Path(sys.argv[0]).name
     own = program if program.endswith(".py") else bot.name
     other = Path(word).name if word.endswith(".py") else word

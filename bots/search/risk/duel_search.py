@@ -71,7 +71,7 @@ EVALUATION_BOUND = 7
 ROOT_PLY, CUTOFF_COUNTS = FIRST_GAME_SLOT, FIRST_GAME_SLOT + 1
 """work[AT] is the ply of the root. At work[CUTS] begin the cutoff counts, by seat and move."""
 MOVE_LISTS = 16
-"""Where the moves of each ply begin in `work`."""
+"""The slot of `work` at which the move lists begin, one for each ply."""
 
 ENTRY_LENGTH = 2
 """Entries of `table`: a position's key; then its move, depth and bound, packed. Its value is worths[slot // SLOT]."""

@@ -74,7 +74,7 @@ SLOT_COUNT = WIDTHS + 2 * WIDTH_COUNT
 MAX_MOVES = 64
 """The greatest number of moves of a position."""
 GAINS = MAX_PLAYERS
-"""Where the gains of moves begin in `scores`, MOST of a ply, behind a float a seat."""
+"""The offset of the gains of moves in `scores`: `MAX_MOVES` for each ply, after one float for each seat."""
 MIN_PROBABILITY = 0.001
 """Results with a lower probability are ignored."""
 EVALUATIONS = {**MODES, "outlook": OUTLOOK}
