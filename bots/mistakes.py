@@ -160,7 +160,7 @@ def not_called_so(method: Callable[..., object]) -> str:
         inspect.signature(method).bind(None)
     except TypeError:
         return "can't be called with a turn"
-    except ValueError:  # one that does not say
+    except ValueError:  # a callable without a signature
         return ""
     return ""
 
@@ -172,8 +172,7 @@ def bot_made() -> None:
 
 
 def expect_run(cls: type, base: type) -> None:
-    """Report at the end of the running program if it made no bot of its own classes of `base`; `cls` is one of these.
-    """
+    """Report at the end of the running program if it made no bot of its own classes of `base`; `cls` is one of these."""
     if cls.__module__ == "__main__" and hasattr(sys.modules.get("__main__"), "__file__"):
         atexit.unregister(_tell_never_run)
         atexit.register(_tell_never_run, base)

@@ -41,9 +41,7 @@ class TableRow(Struct, frozen=True, kw_only=True):
     """
 
     rank: int | None
-    """The bot's place: 1 and the number of bots with more of what the lines are in the order of; None of one that has
-    played no match that counts.
-    """
+    """The bot's rank: 1 plus the number of bots above it in the table's order. None if no match of the bot counts."""
     best_rank: int | None = None
     """1 plus the number of bots that are certainly above it, at 95 % for all bots together."""
     worst_rank: int | None = None
@@ -212,8 +210,8 @@ def head_to_head_shares(names: Sequence[str], results: Iterable[Result | PlayedM
 
 
 def score_table(names: Sequence[str], samples: Sequence[MatchSample], *, raw: bool = False) -> list[TableRow]:
-    """Return the bots by their scores less luck, where that is known of all of them and `raw` ones are not asked for,
-    else by their shares of points, best first. Void matches do not count.
+    """Return the bots, best first: by their scores less luck if luck is known for all of them and `raw` is false, else
+    by their shares of points. Void matches do not count.
     """
     matches = list(_scored_matches(samples))
     played, firsts = _scores_by_bot(matches), _firsts_by_bot(matches)

@@ -292,7 +292,7 @@ class ClusterView(SingleNode):
         self.on_clock_warning(self._clock_warning())
 
     def _see(self, nodes: list[NodeStatus]) -> NodeStatus:
-        """Know the nodes as they are now; this one."""
+        """Update the list of nodes, report changes and return this node."""
         before, self._nodes = self._nodes, nodes
         self._own = own = next(node for node in nodes if node.name == self._name)
         if list(map(_identity, nodes)) != list(map(_identity, before)):
@@ -302,7 +302,9 @@ class ClusterView(SingleNode):
         return own
 
     def _expect_echo(self) -> None:
-        """A sign of life was sent to this node, too."""
+        """Note that a heartbeat was announced over this node's channel. If it has received none for too long, mark its
+        session as deaf.
+        """
         now = self._clock()
         if self._unheard_since is None:
             self._unheard_since = now
@@ -401,7 +403,9 @@ class ClusterView(SingleNode):
             beating.cancel()
 
     async def _probe(self) -> None:
-        """Look which nodes others see, over a new session: bots go to those, as this one can store nothing."""
+        """Ask over a new session which nodes are alive. Bots are then sent to other nodes, because this one can store
+        nothing.
+        """
         now = self._clock()
         if now - self._last_heartbeat < self._timeouts.beat_timeout_s or now - self._probed < PROBE_INTERVAL_S:
             return
@@ -421,14 +425,14 @@ class ClusterView(SingleNode):
             try:
                 channel = await self._store.write(wake_channel)
                 await self._listen_to(channel)
-            except ArenaFault as fault:  # it is read at every sign of life all the same
+            except ArenaFault as fault:  # announcements are also read at every heartbeat
                 log.debug("nothing wakes this node when others announce something: %s", fault)
             except Exception:
                 log.exception("nothing wakes this node when others announce something")
             await asyncio.sleep(RELISTEN_DELAY_S)
 
     async def _listen_to(self, channel: str) -> None:
-        """Be woken over a channel, until the connection ends or is deaf. Raises `StoreUnavailable`."""
+        """Listen to a channel that wakes this node, until the connection ends or is deaf. Raises `StoreUnavailable`."""
         self._deaf.clear()
         self._unheard_since = None
         echo = f"arena_{secrets.token_hex(16)}"

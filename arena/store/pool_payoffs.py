@@ -21,16 +21,18 @@ MIN_RANKED_OPPONENTS = 3
 MIN_RANKED_ROUNDS = MIN_RANKED_OPPONENTS * MAX_WEIGHT_ROUNDS
 """The rounds of that many opponents of full weight. With fewer rounds, a mean is mostly chance."""
 MAX_RANKED_SHARE = 0.5
-"""The share of the weight that one opponent may have, so that a friend and two that left at once make no rank."""
+"""Maximum share of the weight that one opponent may have. It prevents a rank by one friend and two opponents that left
+at once.
+"""
 _WEIGHT = f"CASE WHEN rounds < {MAX_WEIGHT_ROUNDS} THEN rounds ELSE {MAX_WEIGHT_ROUNDS} END"
 MEAN_SQL = f"""CAST(round(CAST(
         sum(CAST({_WEIGHT} AS float) * total / rounds) / sum({_WEIGHT})
     AS numeric), {EQUAL_MEAN_DIGITS}) AS float)"""
-"""Over opponents, of rows of `payoffs`, as `mean_payoff` has it."""
+"""The mean payoff over opponents, from rows of `payoffs`, as `mean_payoff` computes it."""
 RANKED = f"""CASE WHEN count(*) >= {MIN_RANKED_OPPONENTS} AND sum(rounds) >= {MIN_RANKED_ROUNDS}
         AND max({_WEIGHT}) <= {MAX_RANKED_SHARE} * sum({_WEIGHT})
     THEN 1 ELSE 0 END"""
-"""1 where such rows are enough for a rank, else 0, as `PoolPayoff.ranked` has it."""
+"""1 if these rows are enough for `PoolPayoff.ranked`, else 0."""
 _SUMS_SQL = "json_array(matches, rounds, total, squares, products, rest_squares, weighted, round_squares)"
 
 

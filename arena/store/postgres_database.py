@@ -234,7 +234,7 @@ class PostgresDatabase(Database):
         timeouts = replace(self.limit.timeouts, statement_timeout_s=PROBE_TIMEOUT_S, answer_timeout_s=1.0)
         asked = PostgresDatabase(self._url.render_as_string(hide_password=False), timeouts)
         asked.limit = AnswerLimit(timeouts, process=self.limit)
-        asked._names_lock_holders = False  # they are found in this way themselves
+        asked._names_lock_holders = False  # the holders are found over such a connection
         engine = asked.create_reading_engine()
         try:
             with asked.translate_errors(), engine.connect() as connection:

@@ -146,7 +146,7 @@ def register_bot(
     statement = statement.on_conflict_do_update(index_elements=["key"], set_=row, where=free)
     if connection.execute(statement.returning(bots.c.id)).first() is None:
         raise NameInUse(f"a bot is called {name} already")
-    # What is kept of an earlier bot is none of this one's.
+    # Data of an earlier bot does not belong to this one.
     connection.execute(delete(incidents).where(incidents.c.bot == find_bot_id(connection, name)))
 
 

@@ -340,7 +340,7 @@ PAYOFF_ATTACKS = (
     PayoffAttack("3 puppets, 1 match, king is honest too", 3, 1, None, True),
     PayoffAttack("3 puppets, 10 matches, king is honest too", 3, 10, None, True),
 )
-"""The last two are what costs names and matches, and cannot be told from weak opponents."""
+"""The last two attacks cost names and matches, and cannot be distinguished from weak opponents."""
 
 
 def payoffs(options: argparse.Namespace) -> bool:

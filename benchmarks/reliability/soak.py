@@ -221,7 +221,7 @@ def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[Sample],
             assert server.stdout is not None
             assert server.stderr is not None
             port = next(found[1] for line in server.stderr if (found := re.search(r"listening on \S+:(\d+)", line)))
-            threading.Thread(target=server.stderr.read, daemon=True).start()  # else it would wait to be heard some day
+            threading.Thread(target=server.stderr.read, daemon=True).start()  # else a full pipe would block the server
             players = subprocess.Popen(
                 [sys.executable, "-c", _PLAYERS_CODE, port, str(bots), str(newcomers)], cwd=Path(__file__).parent
             )
