@@ -107,7 +107,7 @@ def _parse_bot(word: str, known: Sequence[str]) -> BuiltinBot:
 def make_demo_bots() -> list[BuiltinBot]:
     pairs = zip(
         NAMES, parse_builtin_bots(SEEKING_DEMO_BOTS), strict=False
-    )  # a game without one is still played by those that are open
+    )  # a game added later may have no bot here; the open bots play it
     seeking = [bot.with_options("--game", game, *DEMO_PACE_OPTIONS) for game, bot in pairs]
     return [bot.with_options("--open", *DEMO_PACE_OPTIONS) for bot in parse_builtin_bots(OPEN_DEMO_BOTS)] + seeking
 

@@ -172,7 +172,7 @@ def bot_made() -> None:
 
 
 def expect_run(cls: type, base: type) -> None:
-    """Report at the end of the running program if it made no bot of its own classes of `base`; `cls` is one of these."""
+    """Report at the end of the running program if it made no bot of its own classes of `base`, such as `cls`."""
     if cls.__module__ == "__main__" and hasattr(sys.modules.get("__main__"), "__file__"):
         atexit.unregister(_tell_never_run)
         atexit.register(_tell_never_run, base)

@@ -179,7 +179,7 @@ class Codec:
         return value
 
     def _unpack_leniently(self, frame: Frame) -> Any:
-        """Unpack what also has values that may not be sent, as bytes and NaN; None where that can't be done."""
+        """Unpack a message that may contain forbidden values, such as bytes and NaN; None if that fails."""
         try:
             if self is JSON:
                 return json.loads(frame, parse_int=read_integer) if isinstance(frame, str) else None

@@ -294,7 +294,7 @@ class Match:
         return self.standing.find_accepted_move(seat, ply)
 
     def _normalise_move(self, move: Any) -> dict[str, Any] | None:
-        """Return a move as its event has it; None if it is malformed."""
+        """Return a move in the form of its event; None if it is malformed."""
         try:
             return self.game.encode_move(self.game.decode_move(move))
         except MalformedMove:

@@ -145,7 +145,7 @@ class MatchRunner:
         self.lines = b""
         """The lines to record."""
         self._backlog: Backlog | None = None
-        """The events that have arrived meanwhile; None if there are none."""
+        """The events that have arrived while effects waited; None if there are none."""
         self._waiting_since = 0.0
         self._recording_fails = self._seats_know_failure = False
         """Whether recording has failed so far, and whether the seats were notified of that."""

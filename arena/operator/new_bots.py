@@ -55,7 +55,7 @@ class NewBots(NamedTuple):
 
     @property
     def displays(self) -> dict[str, str]:
-        """The display names, by name, of those who have one."""
+        """The display names of the new bots that have one, by name."""
         return {row[NAME_COLUMN]: normalize_display(row[DISPLAY]) for row in self.name_list.rows if row.get(DISPLAY)}
 
     def to_csv(self) -> str:

@@ -237,8 +237,8 @@ def is_luck_adjusted(rows: Iterable[TableRow]) -> bool:
 
 
 def _rank_rows(listed: Sequence[TableRow], matches: Sequence[ScoredMatch], *, raw: bool = False) -> list[TableRow]:
-    """Return the lines of a table, which are in the order of scores, with their ranks; in the order of scores less luck
-    where these are known and not to be left aside.
+    """Return the rows of a table, sorted and with ranks: by luck-adjusted scores if all are known and `raw` is false,
+    else by scores.
     """
     adjusted = not raw and is_luck_adjusted(listed)
     values = {row.bot: rounded((row.adjusted or row).score if adjusted else row.score) for row in listed}

@@ -377,8 +377,8 @@ class ClusterView(SingleNode):
                 await self._probe()
 
     async def _beat_or_probe(self) -> None:
-        """Be seen; while the session with the database does not answer, see the others over a new one. Raises
-        `StoreError`.
+        """Send a heartbeat. While the session with the database does not answer, look at the nodes over a new one.
+        Raises `StoreError`.
         """
         beating, told = asyncio.ensure_future(self.send_heartbeat()), False
         try:

@@ -129,8 +129,9 @@ def register_bot(
     person: bool = False,
     display: str | None = None,
 ) -> None:
-    """Register a bot, or a `person`, that came by itself, maybe with a `display` name; in place of one that did so too,
-    never finished a match, and was not seen since `unused_since`, or of one that is known from unrated matches alone.
+    """Register a bot (or a `person`) that came by itself, maybe with a `display` name. It may replace one of the same
+    name that came by itself too, never finished a match, and was not seen since `unused_since`; or one that is only
+    known from unrated matches.
 
     Raises `NameInUse`, also for a name that was only rated in tournaments.
     """

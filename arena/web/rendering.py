@@ -42,7 +42,7 @@ _displays: ContextVar[Callable[[], Mapping[str, str]]] = ContextVar("_displays",
 
 
 def _display_name(bot: str) -> str:
-    """Return what people call who plays as this bot; empty where that is the name alone."""
+    """Return the display name of a bot; empty if it has none."""
     return _displays.get()().get(fold_name(bot), "")
 
 
