@@ -30,7 +30,7 @@ NEW_SEEK_DELAY_S, PAIRING_INTERVAL_S = 0.02, 1.0
 FAST_MATCH_S, SLOW_MATCH_S = 0.2, 6.0
 """Seconds per match of fast and slow bots."""
 PRESENCE_S, ABSENCE_S = 60.0, 60.0
-"""Seconds for which some bots stay, and stay away."""
+"""Some bots come and go: seconds for which they stay, and for which they stay away."""
 OLD_MAX_WAIT_S, OLD_NEIGHBOUR_COUNT = 2.0, 16
 
 Pair = tuple[Seeker, Seeker]

@@ -22,7 +22,7 @@ def seed_state(seed: int) -> tuple[int, int]:
 
 @compiled
 def draw(state: Any) -> int:
-    """Return a number from 0 to SPAN - 1 by L'Ecuyer's two generators (1988): the same compiled and plain."""
+    """Return a number from 0 to DRAW_RANGE - 1 by L'Ecuyer's two generators (1988): the same compiled and plain."""
     first = state[FIRST_SLOT] = 40014 * state[FIRST_SLOT] % _FIRST_MODULUS
     second = state[SECOND_SLOT] = 40692 * state[SECOND_SLOT] % _SECOND_MODULUS
     return (first - second) % DRAW_RANGE  # type: ignore[no-any-return]

@@ -34,7 +34,7 @@ def default_value_names(game: Game[Any, Any]) -> tuple[str, ...]:
 
 
 def quick_value_names(game: Game[Any, Any]) -> tuple[str, ...]:
-    """Return the values in points that do not take minutes to make, without `none`."""
+    """Return the names of the value functions in points, without `none` and those that take minutes to make."""
     made = _factories_of(game)
     quick = (name for name in default_value_names(game) if not isinstance(made[name], LazyValue))
     return tuple(name for name in quick if name != NoLuck.name)

@@ -13,9 +13,10 @@ from protocol.errors import UsageFault
 from protocol.names import MAX_NAME_LENGTH, NAME_DESCRIPTION, TEXT_PATTERN, is_bot_name
 
 MAX_DISPLAY_LENGTH = 48
-"""Characters; a full name of three words has 30."""
+"""Maximum characters of a display name; a full name of three words has 30."""
 MAX_MARKS = 4
-"""Combining marks in a row: scripts that need many have three or four, and more draw over other lines."""
+"""Maximum combining marks in a row: scripts that need many have three or four, and more would draw over other lines.
+"""
 DISPLAY_FORM = (
     f"1 to {MAX_DISPLAY_LENGTH} characters with a letter or digit among them, none a control or invisible one, "
     f"and at most {MAX_MARKS} marks in a row"

@@ -27,7 +27,9 @@ from protocol.errors import ArenaFault
 RETRY_DELAY_S = 0.2
 """Seconds between two attempts to claim a name that is taken, or to look up an announcement."""
 MAX_SILENCE_S = 3.0
-"""A node that works asks the database something every second."""
+"""Seconds without a statement after which the holder of a name may hang: a node that works asks the database something
+every second.
+"""
 NODE_LOST_EXIT_CODE = os.EX_TEMPFAIL
 """Exit code of a node that must be restarted: 75."""
 

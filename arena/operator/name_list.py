@@ -17,7 +17,7 @@ DISPLAY = "display"
 """The column of what people call who plays."""
 _DELIMITERS = (",", ";", "\t")
 MAX_COLUMNS = 200
-"""A list of a course has a dozen; the sheet of a spreadsheet, saved whole, has 16,384."""
+"""Maximum columns of a list. A course's list has a dozen; a spreadsheet that was saved whole has 16,384."""
 MAX_MISTAKES = 50
 """Maximum mistakes that are listed. A page of a hundred thousand would hold up the process that makes it, and no one
 would read them.

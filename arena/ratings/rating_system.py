@@ -27,7 +27,7 @@ drift; a new version adds `NEW_VERSION_SIGMA`.
 """
 NEW_VERSION_SIGMA = SIGMA / 10
 PROVISIONAL_MATCHES = 10
-"""With fewer matches, a place on the leaderboard is provisional."""
+"""Below this number of matches, a place on the leaderboard is provisional."""
 RATING_TOLERANCE = 1e-9
 """Relative tolerance, and absolute around 0, for differences between two machines' arithmetic."""
 _PRECISION_DIGITS = 60

@@ -310,7 +310,7 @@ class BotCache:
         self._forget_absent()
 
     def _end(self, match: str) -> Header | None:
-        """A match is under way no more; its header, if it was a rated one."""
+        """Note that a match is over. Return its header if the match was rated."""
         header = self._under_way.pop(match, None)
         for seat in () if header is None else header.seats:
             bot = fold_name(seat.bot)

@@ -53,7 +53,7 @@ NODE_LOST_WARNING_S = 15.0
 MAX_CLOCK_DIFFERENCE_S = 60.0
 """Maximum difference of a node's clock from the database's. If it is days off, the node's matches look old."""
 MIN_READ_INTERVAL_S = 0.1
-"""Nodes read announcements at most ten times a second, however often they are woken."""
+"""Minimum seconds between two readings of announcements, however often the node is woken."""
 RELISTEN_DELAY_S = 1.0
 """Seconds until a failed listener connects to the database again."""
 MAX_HELLO_SILENCE_S = 2.0 * NODE_TIMEOUT_S

@@ -18,7 +18,7 @@ from protocol.errors import ArenaFault
 LEASE_S = 8
 """The database ends a session idle for this many seconds; its node name is then free."""
 UNLISTED_DELAY_S = 2
-"""A session that the database ends is still listed for a moment."""
+"""Seconds for which PostgreSQL may still list a session that it has ended."""
 _UPSERT_NODE = """INSERT INTO nodes (name, url) VALUES (%(name)s, '') ON CONFLICT (name) DO UPDATE SET url = nodes.url
 RETURNING id, holder, session"""
 """This statement locks the row until the transaction ends."""

@@ -17,9 +17,9 @@ _OF_POOL = "tournament = '' AND payoffs.pool = {pool} AND payoffs.season = {seas
 EQUAL_MEAN_DIGITS = 9
 """Means that agree to this many digits are equal, so that the order of summation never decides a rank."""
 MIN_RANKED_OPPONENTS = 3
-"""With fewer opponents, a mean depends more on them than on the bot."""
+"""Minimum opponents for a rank. With fewer, a mean depends more on them than on the bot."""
 MIN_RANKED_ROUNDS = MIN_RANKED_OPPONENTS * MAX_WEIGHT_ROUNDS
-"""The rounds of that many opponents of full weight. With fewer rounds, a mean is mostly chance."""
+"""Minimum rounds for a rank: those of that many opponents of full weight. With fewer, a mean is mostly chance."""
 MAX_RANKED_SHARE = 0.5
 """Maximum share of the weight that one opponent may have. It prevents a rank by one friend and two opponents that left
 at once.

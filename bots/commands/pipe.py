@@ -48,7 +48,7 @@ SHUTDOWN_TIMEOUT_S = 1.0
 MAX_QUOTED_LENGTH = 60
 """Characters of a program's output that a message quotes."""
 MAX_LINE_BYTES = MAX_CLIENT_FRAME_BYTES
-"""Bytes. A longer move could not be sent."""
+"""Maximum bytes of a line. A longer move could not be sent."""
 _INFO_NAMES = Info.__struct_fields__
 KILL_TIMEOUT_S = 2.0
 """Seconds for a keeper to end all processes on a busy machine."""

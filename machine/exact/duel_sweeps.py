@@ -1,8 +1,8 @@
 """Sweeps over the full boards of bounded Risk: one improves values by the moves, the other proves an error bound.
 
-A value is a 32-bit integer, `ONE` for a win of the mover. Its index in a row is the set of territories held by the
-mover's opponent, who is the mover after the move; so a row is read in the order in which it is written. All boards of a
-row go through a move together, and the inner loops have no branches: many times faster than board by board.
+A value is a 32-bit integer, `WIN_VALUE` for a win of the mover. Its index in a row is the set of territories held by
+the mover's opponent, who is the mover after the move; so a row is read in the order in which it is written. All boards
+of a row go through a move together, and the inner loops have no branches: many times faster than board by board.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ MAX_MARGIN = (1 << 16) - 1
 _WIN_SHARE = float(WIN_PROBABILITY.numerator)
 _LOSS_SHARE = float(WIN_PROBABILITY.denominator - WIN_PROBABILITY.numerator)
 _TOTAL_SHARE = float(WIN_PROBABILITY.denominator)
-"""An attack wins `_WON` of `_ALL` times and loses `_LOST`: whole numbers, so that rounding happens only once."""
+"""Of `_TOTAL_SHARE` attacks, `_WIN_SHARE` win and `_LOSS_SHARE` lose. The numbers are whole, so that rounding happens
+only once.
+"""
 SCRATCH_ROWS = 4
 """Scratch rows for each thread behind the table, in which symmetries are applied."""
 

@@ -136,12 +136,14 @@ def _is_often_drawn(game: Duel) -> bool:
 
 
 def campaign_values(game: Campaign) -> ValueFactories:
-    """Return the values of this campaign, the best first; none without dice."""
+    """Return the value functions of a campaign, the best first; none without dice."""
     return {**_fitted_values(game), PLAIN_FEATURES_NAME: plain_features_value} if game.battle == "dice" else {}
 
 
 def _fitted_values(game: Duel | Campaign) -> ValueFactories:
-    """Return the values by coefficients: the map's own for this number of seats, and for two seats the general ones."""
+    """Return the value functions with fitted coefficients: the map's own for this number of seats, and for two seats
+    the general ones.
+    """
     if game.seats > 2:
         return _share_values(game)
     shipped = (_map_coefficients(game), _general_coefficients(game.name))

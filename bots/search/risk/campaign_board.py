@@ -13,9 +13,10 @@ from protocol.games.risk.campaign import MAX_PLAYERS, Campaign
 
 BORDERS, SOURCES, BORDER_COUNT, SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, CONTINENTS, CONTINENT_COUNT, SNAKE = range(4, 15)
 """The campaign's slots of `board`. At BORDERS begins the list of the cells that borders lead to, at SOURCES that of the
-cells that they lead from; MOVES is the number of borders. ATTACKS is the number of attacks a turn under the rules.
-CLASSIC, DICE and SNAKE are 0 or 1. At CONTINENTS begin the continents, each as bonus, count and cells; HELD is their
-number."""
+cells that they lead from; BORDER_COUNT is the number of borders. ATTACKS is the number of attacks a turn under the
+rules. CLASSIC, DICE and SNAKE are 0 or 1. At CONTINENTS begin the continents, each as bonus, count and cells;
+CONTINENT_COUNT is their number.
+"""
 
 KEY_DIGIT_BASE = 64
 """The base of the digits in which troops enter a search key: two with the owner, a third for larger armies."""

@@ -91,17 +91,19 @@ from protocol.games.risk.campaign import MAX_PLAYERS, MIN_CLASSIC_DRAFT, Attack,
 from protocol.games.risk.draft import territories_by_pressure
 
 TURN, LEFT, ROUND, ACTIVE, ELIMINATED, SAVED, KEY, ATTACKS_PER_TURN, ALIVE = range(FIRST_GAME_SLOT, FIRST_GAME_SLOT + 9)
-"""Slots of `play` for the position, apart from owners and troops: TURN the seat to move, LEFT the attacks it has left,
-ROUND the round, ACTIVE the seats in the game, GONE the seat that the last attack eliminated (−1: none), KEPT where
-saved positions begin, KEY the search key, A_TURN attacks a turn, and from ALIVE on by seat whether it is in the game.
+"""Slots of `play` for the position, apart from owners and troops. TURN: the seat to move. LEFT: the attacks it has
+left. ROUND: the round. ACTIVE: the number of seats in the game. ELIMINATED: the seat that the last attack eliminated
+(−1: none). SAVED: where saved positions begin. KEY: the search key. ATTACKS_PER_TURN: attacks a turn. From ALIVE on, by
+seat: whether it is in the game.
 """
 ALL_ATTACKS, BATTLE_MODE, QUIESCENCE, DEPTH_IN_TURNS, ROUND_IN_KEY, LISTS, HISTORY, DRAFTING = range(
     ALIVE + MAX_PLAYERS, ALIVE + MAX_PLAYERS + 8
 )
-"""Slots of `play` for the search. EVERY: 1 if every attack is a move, 0 if only candidates are. FIGHT: how battles are
-resolved. CALM: whether leaves get a quiescence search. BY_TURNS: whether depth counts turns. NEAR: whether the round is
-part of the key. LISTS and HISTORY: where move lists and history scores begin. DRAFTING: whether the turn is at its
-draft."""
+"""Slots of `play` for the search. ALL_ATTACKS: 1 if every attack is a move, 0 if only candidates are. BATTLE_MODE: how
+battles are resolved. QUIESCENCE: whether leaves get a quiescence search. DEPTH_IN_TURNS: whether depth counts turns.
+ROUND_IN_KEY: whether the round is part of the key. LISTS and HISTORY: where move lists and history scores begin.
+DRAFTING: whether the turn is at its draft.
+"""
 DRAFT_SCRATCH = DRAFTING + 1
 """Scratch space of a draft, two slots a territory. Saved positions follow."""
 
@@ -237,7 +239,7 @@ def list_moves(board: Any, state: Any, play: Any, begin: int) -> int:
     """Write the attacks of the seat to move, then the end of the turn, to `play` from `begin` on. Return where they
     end.
 
-    Unless play[EVERY] is 1, an attack needs two units more than the enemy has.
+    Unless play[ALL_ATTACKS] is 1, an attack needs two units more than the enemy has.
     """
     seat, every, borders, end = play[TURN], play[ALL_ATTACKS], board[BORDERS], begin
     for at in range(FIRST_CELL, borders, CELL_LENGTH):
@@ -333,7 +335,7 @@ def value_of_terminal(board: Any, state: Any, play: Any, ply: int) -> float:
 
 @compiled
 def evaluate_leaf(board: Any, state: Any, play: Any, scale: Any, ply: int, alpha: float, beta: float) -> float:
-    """Return the value at the horizon, after a quiescence search if play[CALM] is set."""
+    """Return the value at the horizon, after a quiescence search if play[QUIESCENCE] is set."""
     play[play[LINES] + ply * play[LINE_LENGTH]] = 0
     more = min(play[LEFT], MAX_ATTACKS) if play[QUIESCENCE] else 0
     return search_quiescence(board, state, play, scale, more, board[BORDER_COUNT], ply, alpha, beta)
@@ -343,7 +345,7 @@ def evaluate_leaf(board: Any, state: Any, play: Any, scale: Any, ply: int, alpha
 def first_sources_after(board: Any, last: int) -> tuple[int, int]:
     """Return the first cell from which attacks may follow `last`, and a lower cell that they may also start from.
 
-    board[MOVES] as `last` means none. Attacks that share no territory are only tried in one order.
+    If `last` is board[BORDER_COUNT], there was none. Attacks that share no territory are only tried in one order.
     """
     if last == board[BORDER_COUNT]:
         return FIRST_CELL, FIRST_CELL

@@ -63,18 +63,23 @@ INFINITY = float("inf")
 
 BORDERS, SOURCES, ORDER, MAX_TROOPS, MAX_PLIES, MAX_MOVES, MOVE_CODE_COUNT, ZOBRIST, ARMIES = range(4, 13)
 """Slots of `board`. At BORDERS begin the borders; SOURCES is the distance from a border to the cell that it leads from;
-at ORDER begin the cells sorted by degree. CODES exceeds every move number. At ZOBRIST begin the random numbers, by
-territory, seat and troops, then by ply. At ARMIES begin the troops of an invasion, by number of free territories."""
+at ORDER begin the cells sorted by degree. MOVE_CODE_COUNT exceeds every move number. At ZOBRIST begin the random
+numbers, by territory, seat and troops, then by ply. At ARMIES begin the troops of an invasion, by number of free
+territories.
+"""
 EVALUATION_BOUND = 7
-"""scale[BOUND] is an upper bound on evaluations."""
+"""scale[EVALUATION_BOUND] is an upper bound on evaluations."""
 
 ROOT_PLY, CUTOFF_COUNTS = FIRST_GAME_SLOT, FIRST_GAME_SLOT + 1
-"""work[AT] is the ply of the root. At work[CUTS] begin the cutoff counts, by seat and move."""
+"""Slots of `work`. ROOT_PLY is the ply of the root. The cutoff counts, by seat and move, begin at work[CUTOFF_COUNTS].
+"""
 MOVE_LISTS = 16
 """The slot of `work` at which the move lists begin, one for each ply."""
 
 ENTRY_LENGTH = 2
-"""Entries of `table`: a position's key; then its move, depth and bound, packed. Its value is worths[slot // SLOT]."""
+"""The slots of an entry in `table`: a position's key; then its move, depth and bound, packed. The entry's value is
+worths[slot // ENTRY_LENGTH].
+"""
 DEFAULT_SETTINGS = DuelSettings()
 TABLE_SIZE = 2**18
 """Positions that the table holds. It is the same on every machine, so that moves are the same."""

@@ -39,7 +39,7 @@ from protocol.games.risk.duel import NO_OWNER, Action, Duel, Position
 from protocol.messages import Event
 
 ROOT_PLY, PATH, MOVES = 2, 8, 136
-"""work[AT] is the ply of the root; the nodes of a simulation begin at CHOSEN, the moves at LISTED."""
+"""Slots of `work`. ROOT_PLY is the ply of the root. The nodes of a simulation begin at PATH, the moves at MOVES."""
 MAX_DEPTH = MOVES - PATH
 EXPLORATION = 0.4
 """The constant of PUCT."""

@@ -154,7 +154,7 @@ def choose_site(board: Any, field: Any, odds: Any, weights: Any, worth: float, p
 
 @compiled
 def choose_attack(board: Any, field: Any, odds: Any, weights: Any, worth: float) -> tuple[int, int, int]:
-    """Return source, target and units of the raider's attack; NOWHERE to end the turn."""
+    """Return source, target and units of the raider's attack; NO_CELL to end the turn."""
     seat = field[TURN]
     best, source, target, sent = weights[MIN_GAIN], NO_CELL, NO_CELL, 0
     for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
@@ -188,7 +188,7 @@ def choose_rush_site(board: Any, field: Any) -> int:
 
 @compiled
 def choose_rush_attack(board: Any, field: Any) -> tuple[int, int, int]:
-    """Return source, target and units of the rush's attack, always at full strength; NOWHERE to end the turn."""
+    """Return source, target and units of the rush's attack, always at full strength; NO_CELL to end the turn."""
     seat = field[TURN]
     most, source, target, sent = 0, NO_CELL, NO_CELL, 0
     for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
@@ -228,7 +228,7 @@ def play_turn(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy
 
 @entry
 def choose_move(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy: int) -> tuple[int, int, int]:
-    """Return a policy's next move: a site, NOWHERE and the new units for a draft; else an attack."""
+    """Return a policy's next move: a site, NO_CELL and the new units for a draft; else an attack."""
     worth = unit_weight(board, field) if policy == RAID else 1.0
     if field[DRAFTING]:
         site = (

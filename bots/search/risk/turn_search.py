@@ -62,10 +62,11 @@ only `enough` units.
 MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, SPLIT_COUNT, WIDTHS = range(
     FIRST_GAME_SLOT, FIRST_GAME_SLOT + 10
 )
-"""Slots of `work`. ME is MAX, MODE the evaluation, SEARCH the number of an alpha-beta search, else 0. PLIES is the
-greatest number of plies, FIRST the move to try first at the root, −1 for none. KEPT is where saved positions begin, one
-a ply; LISTS the moves, MOST of a ply; PLACES what the draft rule places at the root, by territory index. SPLITS is the
-number of best sites that also get split drafts. From WIDE on: by turn the limit of drafts, then the limit of attacks.
+"""Slots of `work`. MAX_SEAT: the seat of MAX. MODE: the evaluation. SEARCH_NUMBER: the number of an alpha-beta search,
+else 0. MAX_PLIES: the greatest number of plies. ROOT_MOVE: the move to try first at the root, −1 for none. SAVED: where
+saved positions begin, one for each ply. LISTS: where the move lists begin, each with room for MAX_MOVES. RULE_DRAFT:
+where the units begin that the draft rule places at the root, by territory index. SPLIT_COUNT: the number of best sites
+that also get split drafts. From WIDTHS on, by turn: the limit of drafts, then the limit of attacks.
 """
 WIDTH_COUNT = 4
 """Turns with their own limits of moves. Later turns have the last one's."""

@@ -11,11 +11,12 @@ from bots.search.base import SearchLimit
 from machine.compiled import HAS_NUMBA, compiled, zeros
 
 DECISION, SIBLING, CHILD, VISITS, NODE_LENGTH = range(5)
-"""Offsets in a node of `tree`, which is NODE slots long; the root is the first. DECISION led to the node, SIBLING is
-its parent's next child, CHILD its own first child (0: none), VISITS its count of visits. totals[node // NODE] is the
-sum of the values of its visits."""
+"""Offsets in a node of `tree`, which is NODE_LENGTH slots long; the root is the first. DECISION led to the node,
+SIBLING is its parent's next child, CHILD its own first child (0: none), VISITS its count of visits. totals[node //
+NODE_LENGTH] is the sum of the values of its visits.
+"""
 NEXT_NODE, TREE_END = 0, 1
-"""work[NEXT] is where the next node goes, work[END_OF_ROOM] where the tree is full."""
+"""work[NEXT_NODE] is where the next node goes, work[TREE_END] where the tree is full."""
 MAX_NODES = 2**18
 """Nodes that a tree holds, the same on every machine, so that moves are the same. A full tree gets no new nodes."""
 MIN_SIMULATIONS = 10
