@@ -20,7 +20,7 @@ _MAX_MULTIPLIER_STEPS = 12
 _NEWTON_TOLERANCE = 1e-8
 """Each step of Newton's method doubles the digits, so all are right after a step that is relatively this small."""
 _NEWTON_START_RATIO = 0.9
-"""Newton's method begins at most this fraction of the way from 0 to an end of the possible range."""
+"""Newton's method starts at most at this fraction of the way to the end of the possible range."""
 _MAX_LOG_STEP = 0.7
 _MIN_DIVISOR = 1e-5
 """A divisor below this would lose too many digits if it were computed as 1 plus something."""
@@ -94,9 +94,7 @@ class _Problem(NamedTuple):
     ratio: float
 
     def terms(self, rms: float) -> list[float]:
-        """Return for each value how much it adds to the mean beyond what is required, to first order at this root mean
-        square.
-        """
+        """Return what each value adds to the mean beyond the required one, to first order at this root mean square."""
         half = self.ratio / 2
         return [offset - half * (rms + offset * offset / rms) for offset in self.offsets]
 

@@ -68,7 +68,7 @@ class Dice:
         return self.choice(purpose, 6) + 1
 
     def roll_many(self, purpose: str, count: int) -> bytes:
-        """Roll several dice at once. The results are those of repeated `roll`, in a tenth of the time."""
+        """Roll several dice at once, with the results of `roll` in a tenth of the time."""
         stream = self._stream(purpose)
         thrown = b""
         while len(thrown) < count:

@@ -361,7 +361,7 @@ class Arena(HostHandler):
             await self._bots.load(seat.bot)
         try:
             await self.nodes.register_resumed(header, seed)
-        except BotGone as fault:  # a match that was not announced before the server ended
+        except BotGone as fault:  # of a match that nobody was told of before the server ended
             log.warning("match %s does not go on: %s", header.match, fault)
             return False
         if header.rated:

@@ -425,7 +425,7 @@ class ClusterView(SingleNode):
             try:
                 channel = await self._store.write(wake_channel)
                 await self._listen_to(channel)
-            except ArenaFault as fault:  # announcements are also read at every heartbeat
+            except ArenaFault as fault:  # it is read at every sign of life all the same
                 log.debug("nothing wakes this node when others announce something: %s", fault)
             except Exception:
                 log.exception("nothing wakes this node when others announce something")

@@ -1,4 +1,4 @@
-"""Incidents as values, which hosts and workers can report without the library of the database."""
+"""Failures of bots. Hosts and workers create them, so this module does not import the database library."""
 
 from __future__ import annotations
 

@@ -45,8 +45,8 @@ BY_RATING = Scale(MU - RATING_STEP * (len(STRENGTH_WORDS) // 2), RATING_STEP)
 def scale_of(bots: Sequence[RatedBot]) -> Scale:
     """Return the scale of a pool. Bots that move at random are the weakest, whatever their rating.
 
-    If luck decides much, ratings lie close together, and words by rating alone would call every bot medium. So the
-    words are as far apart as there is room up to the strongest bot, within `MIN_STEP` and `RATING_STEP`.
+    Where luck decides much, all ratings are near each other, and words by rating alone would call everybody medium. So
+    words are as far apart as there is room up to the strongest, within `MIN_STEP` and `RATING_STEP`.
     """
     known = [bot for bot in bots if bot.played >= MIN_RATED_MATCHES]
     at_random = [bot.mu for bot in known if bot.bot in AT_RANDOM]

@@ -95,7 +95,7 @@ class Broker:
 
 
 async def kill_repeatedly(broker: Broker, rng: random.Random, kill_counts: Counter[str]) -> None:
-    """Kill and restart the broker at random intervals, and count that in `kill_counts`."""
+    """Kill and restart the broker now and then, and count that in `kill_counts`."""
     while True:
         await asyncio.sleep(rng.uniform(0.5, 4))
         await broker.kill()

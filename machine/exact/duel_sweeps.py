@@ -23,7 +23,7 @@ MAX_MARGIN = (1 << 16) - 1
 _WIN_SHARE = float(WIN_PROBABILITY.numerator)
 _LOSS_SHARE = float(WIN_PROBABILITY.denominator - WIN_PROBABILITY.numerator)
 _TOTAL_SHARE = float(WIN_PROBABILITY.denominator)
-"""Of `_TOTAL_SHARE` attacks, `_WIN_SHARE` win and `_LOSS_SHARE` lose. The numbers are whole, so that rounding happens
+"""An attack wins `_WIN_SHARE` of `_TOTAL_SHARE` times and loses `_LOSS_SHARE`: whole numbers, so that rounding happens
 only once.
 """
 SCRATCH_ROWS = 4

@@ -16,7 +16,7 @@ MAX_TABLE_UNITS = 80
 """The most units of either side in the table. Larger battles are scaled down to it."""
 _ROW_LENGTH = 3 * (MAX_TABLE_UNITS + 1)
 SUFFICIENT_OFFSET = (MAX_TABLE_UNITS + 1) * _ROW_LENGTH
-"""The offset of the table's last part: for each number of defenders, the number of attackers that is `enough`."""
+"""The offset of the table's last part: for each number of defenders, the number of attackers that suffice."""
 SUFFICIENT_PROBABILITY = 0.9
 """The probability of winning with `enough` attackers."""
 
