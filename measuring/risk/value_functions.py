@@ -59,8 +59,8 @@ class Constants(Struct, frozen=True, forbid_unknown_fields=True):
 class Coefficients(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A file of coefficients; `turn`, and `attacks` for each attack left, add to the logit of the seat to move.
 
-    With more than two seats the features are those of `SHARES` and have no odds. `name`, with a version, is the name of
-    the value function; `provenance` says how the coefficients were made.
+    With more than two seats the features are those of `SHARE_NAMES` and have no odds. `name`, with a version, is the
+    name of the value function; `provenance` says how the coefficients were made.
     """
 
     name: str

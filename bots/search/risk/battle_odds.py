@@ -18,7 +18,7 @@ _ROW_LENGTH = 3 * (MAX_TABLE_UNITS + 1)
 SUFFICIENT_OFFSET = (MAX_TABLE_UNITS + 1) * _ROW_LENGTH
 """The offset of the table's last part: for each number of defenders, the number of attackers that suffice."""
 SUFFICIENT_PROBABILITY = 0.9
-"""The probability of winning with `enough` attackers."""
+"""The least probability of winning with the attackers that `find_sufficient` returns."""
 
 
 @cache

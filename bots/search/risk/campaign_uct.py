@@ -51,7 +51,8 @@ from protocol.messages import CHANCE, Event
 
 END_DECISION = 0
 """The decision to end a turn. A draft of all units to a cell is twice the cell. An attack across a border is twice the
-border's index in `board`, plus 1 to send only `enough` units."""
+border's index in `board`, plus 1 to send only as many units as `find_sufficient` returns.
+"""
 EXPLORATION, TEMPERATURE, FLOOR, RISK, HORIZON, ARMY, INCOME, TEMPO, INNER = range(9)
 """Slots of `params`. EXPLORATION: the constant of PUCT. TEMPERATURE: the gap to the best gain, in units, at which a
 prior falls to a quarter. FLOOR: added to every prior. RISK: the least winning probability of an attack in the tree.

@@ -57,7 +57,7 @@ from protocol.games.risk.campaign import MAX_PLAYERS, Attack, Campaign, Draft, E
 END_MOVE, DRAFT_RULE_MOVE = 0, 1
 """The encoding of moves. END_MOVE ends a turn, and DRAFT_RULE_MOVE drafts by the draft rule. A draft to a cell is twice
 the cell, plus 1 for half of the units. An attack across a border is twice the border's index in `board`, plus 1 to send
-only `enough` units.
+only as many units as `find_sufficient` returns.
 """
 MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, SPLIT_COUNT, WIDTHS = range(
     FIRST_GAME_SLOT, FIRST_GAME_SLOT + 10
