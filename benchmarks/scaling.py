@@ -207,7 +207,7 @@ def run_servers(postgres: PostgresServer, names: Sequence[str]) -> Iterator[dict
 
 
 def measure_loads(servers: dict[str, Server], loads: Sequence[Load], seconds: float) -> LoadResults:
-    """Let all loads play, and return what they felt in the given seconds."""
+    """Let all loads play, and return the plies and delays that they measured in the given seconds."""
     spawn = multiprocessing.get_context("spawn")
     lines, processes = [], []
     for load in loads:

@@ -449,7 +449,7 @@ class MatchRunner:
             )
 
     def refuse(self, why: str) -> None:
-        """Tell the seats of a match that does not begin, by the seeks of which it came."""
+        """Notify the seats that the match does not begin. Each message refers to the seat's seek."""
         for seat, peer in enumerate(self._seats):
             if peer is not None:
                 seek = self._match.seek_of(seat)

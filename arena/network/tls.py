@@ -138,7 +138,7 @@ def _file_of(pem: str) -> Iterator[str]:
             file.flush()
             yield f"/proc/self/fd/{file.fileno()}"
     else:
-        with tempfile.TemporaryDirectory() as folder:  # which nobody else may enter
+        with tempfile.TemporaryDirectory() as folder:  # only this user may enter it
             path = Path(folder) / "pem"
             path.write_text(pem, encoding="utf-8")
             yield str(path)

@@ -225,7 +225,7 @@ class PostgresDatabase(Database):
                 async for sent in connection.notifies():
                     yield sent.channel
             finally:
-                await connection.close()  # which waits for nothing
+                await connection.close()  # returns without waiting
         except psycopg.Error as exc:
             raise StoreUnavailable(self.message(exc)) from exc
 
@@ -246,7 +246,7 @@ class PostgresDatabase(Database):
         self.limit.hurry()
 
     def to_fault(self, exc: DBAPIError) -> Fault:
-        if "NUL (0x00)" in str(exc.orig):  # of what somebody looks for, as nothing that is stored has one
+        if "NUL (0x00)" in str(exc.orig):  # in a search: stored texts have none
             return UsageFault("no name and no word here has a NUL in it")
         unavailable = self.is_unavailable(exc)
         return (StoreUnavailable if unavailable else StoreError)(self.message(exc.orig))
@@ -292,9 +292,9 @@ class PostgresDatabase(Database):
             connect_args={"options": " ".join(f"-c{option}" for option in asked)},
             pool_size=connections,
             max_overflow=0,
-            pool_use_lifo=True,  # who asks little has one connection, which knows its statements
+            pool_use_lifo=True,  # a rare user keeps one connection, which knows its statements
             isolation_level=isolation_level,
-            use_native_hstore=False,  # which would be asked for with each connection
+            use_native_hstore=False,  # it would take a query for each connection
             execution_options=ENGINE_OPTIONS,
         )
         event.listen(engine, "do_connect", lambda _, __, given, named: self._connect(*given, **named))
@@ -333,8 +333,10 @@ class PostgresDatabase(Database):
 
 
 def _check_connection(raw: Any, record: ConnectionPoolEntry) -> None:
-    """Have another connection made in place of one that its server has ended, which without asking it is known, or that
-    may hang, as another one does; unless it was just made.
+    """Reject a connection from the pool if its server has ended it, or if it may hang because another one did. The pool
+    then makes a new one; a connection that was just made fails instead.
+
+    The state of a connection is known without asking the server.
     """
     from psycopg import OperationalError
 

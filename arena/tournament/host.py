@@ -316,7 +316,7 @@ class TournamentHost(HostHandler):
         self._restarts.start(self._restart(bot))
 
     def _exclude_bot(self, name: str, why: str, note: str) -> None:
-        """Have a bot forfeit its matches from now on, including the current one."""
+        """Make a bot forfeit its matches from now on, including the current one."""
         self._forfeiting[name] = why
         self._notes.append(f"{note}\n{name} forfeits its matches here from now on")
         runner = self._host.clients.runners.get(self._current_match)

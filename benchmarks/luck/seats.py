@@ -36,7 +36,7 @@ SEED = "seats-1"
 """The seed; no fit has played these games."""
 TEST_COUNT = 200
 OPENING_PLIES = 60
-"""Plies; luck has no bias wherever a match is cut off."""
+"""Plies after which a match is cut off to measure luck, which has no bias wherever that is."""
 
 
 class Row(NamedTuple):

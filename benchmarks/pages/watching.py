@@ -28,7 +28,7 @@ sys.path.append(str(Path(__file__).parents[1] / "reliability"))
 from rig import JSON, PING, PONG, RawConnection, Server, make_frame, parse_options, run_attackers
 
 CONFIG = {"heaps": [500, 500], "take": [1]}
-"""1,000 plies per match."""
+"""A config of nim with 1,000 plies per match."""
 ADDRESS_COUNT = 20
 SETTLE_S = 1.0
 """Seconds between a change of load and the next measurement."""

@@ -41,7 +41,7 @@ RUN_TIMEOUT_S = 300.0
 KINDS = ("hello", "seek", "unseek", "start", "ready", "deal", "move", "strike", "back", "watch", "end")
 SLOTS = 64
 TAIL_FACTOR = -math.log(1e-9)
-"""A deal that is redrawn until it fits takes this many times the mean in one of 10⁹ cases."""
+"""The factor by which a deal that is redrawn until it fits exceeds the mean in one of 10⁹ cases."""
 
 Message = dict[str, Any]
 ChooseMove = Callable[[Message, random.Random], Any]

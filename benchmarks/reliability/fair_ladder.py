@@ -291,14 +291,14 @@ def raising(game: Poker, state: PokerState, rng: random.Random) -> str:
 
 
 def giving(game: Poker, state: PokerState, rng: random.Random) -> str:
-    """Put in with anything what one that raises takes, and fold in the last round."""
+    """Pay into the pot with any cards, against a bot that raises, and fold in the last round."""
     legal = game.legal_moves(state)
     order = ("raise", "bet", "call") if state.public is None else ("bet", "fold")
     return next(move for move in order if move in legal)
 
 
 def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float | None = None) -> TotalPayoff:
-    """Return what seat 0 was paid in a match, which seat 1 leaves once it has won as much a hand."""
+    """Return the payoff of seat 0 in a match. Seat 1 leaves once it has won `leaves_at` chips per hand."""
     game = load_game("leduc", {"hands": HANDS})
     assert isinstance(game, Poker)
     state = game.state_before_deal()

@@ -91,7 +91,7 @@ async def request_match(raw: RawConnection, match: str) -> None:
 
 
 async def hang_up(raw: RawConnection, match: str) -> None:
-    """Leave as soon as the answer begins, or after a while."""
+    """Hang up as soon as the answer begins, or after half a second."""
     await request_match(raw, match)
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(raw.reader.read(1), 0.5)

@@ -18,7 +18,7 @@ import uvloop
 from rig import JSON, MSGPACK, HonestPair, PlayTimes, RawConnection, Server, parse_options, run_attackers
 
 MAX_UNREAD_MIB = 4.0
-"""MiB that one connection may leave unread; `UNREAD_IN_ALL` is for all of them together."""
+"""MiB that one connection may leave unread; `MAX_TOTAL_UNREAD_MIB` is for all of them together."""
 MAX_TOTAL_UNREAD_MIB = 256.0
 ADDRESS_COUNT = 20
 

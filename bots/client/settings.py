@@ -202,7 +202,7 @@ def split_address(url: str, *schemes: str) -> SplitResult | None:
     try:
         parts = urlsplit(url)
         sound = parts.scheme in schemes and host_of_url(url) and parts.port != 0 and not parts.fragment
-        (parts.hostname or "").encode("idna")  # what no name server would be asked for
+        (parts.hostname or "").encode("idna")  # raises an error for names that can never be looked up
     except ValueError:
         return None
     return parts if sound else None

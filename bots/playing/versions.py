@@ -42,12 +42,12 @@ from referee.result import Result, match_points
 
 DEFAULT_MATCHES = 200
 MIN_STARTS = 10
-"""Starts before anything is said of the bots."""
+"""Minimum starts before a conclusion about the bots is printed."""
 MAX_FORFEIT_RATIO = 0.05
 """Above this share of forfeits among a bot's matches, forfeits decide more than its play does."""
 PROGRESS_INTERVAL_S = 5.0
 MAX_COMPLAINTS = 3
-"""Different lines of a bot's own faults that are shown."""
+"""Maximum different lines about a bot's own faults that are printed."""
 CLOCK = Clock(bank_ms=10_000, increment_ms=100)
 
 
@@ -65,7 +65,7 @@ class Comparing(Struct, kw_only=True):
     played: Counter[str] = field(default_factory=Counter)
 
     def take(self, number: int, results: Sequence[Result], labels: Sequence[Sequence[str]]) -> None:
-        """Take the matches of a start, from each seat of the bot in turn; `labels` say by match who sat where."""
+        """Add the matches of a start, one from each seat of the bot; `labels` name the seats of each match."""
         for result, sat in zip(results, labels, strict=True):
             for seat, label in zip(result.seats, sat, strict=True):
                 self.played[label] += 1
@@ -122,7 +122,7 @@ def _play(table: _Table, found: Comparing, starts: int) -> bool:
 
 
 def conclusion(found: Comparing, labels: tuple[str, str], rules: Game[Any, Any], *, is_stopped: bool) -> list[str]:
-    """Say which version is better, and what is to be known before that is believed, a sentence each."""
+    """Return which version is better, and what limits that conclusion, in one sentence each."""
     one, other = labels
     estimate = estimate_scores(found.scores).score
     if estimate is None:
@@ -222,7 +222,7 @@ class _Table:
         return hashlib.sha256(f"{self._seed}/{self._rules.name}/{what}".encode()).digest()
 
     def _complain(self, label: str, line: str) -> None:
-        """Tell what the author of a bot has to know, the first few times."""
+        """Print a line about a mistake in a bot to its author, up to `MAX_COMPLAINTS` different ones."""
         told = self._complaints[label]
         if line not in told and len(told) < MAX_COMPLAINTS:
             told.add(line)
