@@ -48,7 +48,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "dilemma": {"rounds": 1000},
 }
 PACED_PAIRS, MOVE_DELAY_S = 4, 0.02
-"""The number of pairs in the other game, and their seconds per move."""
+"""In the paced game, which runs beside the busy one: the number of pairs, and their seconds per move."""
 MOVES: dict[str, Callable[[int], dict[str, int]]] = {
     "nim": lambda ply: {"heap": int(ply >= 500), "take": 1},
     "dilemma": lambda _: {"choose": 0},

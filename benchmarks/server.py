@@ -49,7 +49,7 @@ PROGRAM_NAMES = ("server.py", "referee.py")
 """Names that this program has had, newest first."""
 GAME = "nim"
 CONFIG = {"heaps": [500, 500], "take": [1, 2, 3]}
-"""1,000 plies per match, with up to six legal moves per turn."""
+"""A config of nim with 1,000 plies per match and up to six legal moves per turn."""
 POOL = "nim/classic"
 _MOVE_FRAME = msgpack.packb({"type": "move", "match": "m-100", "ply": 100, "move": {"heap": 0, "take": 1}})
 _TURN_FRAME = msgpack.packb(

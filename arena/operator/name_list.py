@@ -14,7 +14,7 @@ from protocol.errors import UsageFault
 
 NAME_COLUMN = "name"
 DISPLAY = "display"
-"""The column of what people call who plays."""
+"""The column of display names."""
 _DELIMITERS = (",", ";", "\t")
 MAX_COLUMNS = 200
 """Maximum columns of a list. A course's list has a dozen; a spreadsheet that was saved whole has 16,384."""

@@ -76,7 +76,7 @@ def record_heartbeat(connection: Connection, node: int, url: str, echo: str | No
 
 
 def mark_stopped(connection: Connection, node: int) -> None:
-    """Note that a node stopped in order."""
+    """Note that a node was stopped properly."""
     execute(connection, "UPDATE nodes SET seen = NULL WHERE id = :node", {"node": node})
 
 

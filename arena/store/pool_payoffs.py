@@ -58,12 +58,12 @@ def pairs_query(bot: str, season: str, pool: str = ":pool") -> str:
 
 
 def read_payoff(pairs: str) -> PoolPayoff | None:
-    """Return what a bot was paid on the average, from what `pairs_query` gives of it; None without any."""
+    """Return a bot's mean payoff over opponents, from the sums that `pairs_query` selects; None without any."""
     return pool_payoff([_pair(*sums) for sums in msgspec.json.decode(pairs, type=list[tuple[int, ...]])])
 
 
 def pool_payoff(met: Sequence[PairPayoffs]) -> PoolPayoff | None:
-    """Return the same of what it was paid against each opponent."""
+    """Return a bot's mean payoff over opponents, from its payoffs against each; None without any."""
     found = mean_payoff(met)
     if found is None:
         return None

@@ -263,7 +263,7 @@ def deal_ms(case: Case) -> float:
 
 
 async def run_all(port: int, meter: Meter, options: argparse.Namespace) -> dict[tuple[str, str], float]:
-    """Return the minimum over several runs, by kind and game."""
+    """Return the longest callback by kind and game, in milliseconds: the minimum over several runs."""
     least: dict[tuple[str, str], float] = {}
     for number in range(options.runs):
         run = Run(port, meter, number)

@@ -198,7 +198,7 @@ class _Table:
         ]
 
     def play(self, start: int) -> tuple[list[Result], list[list[str]]]:
-        """Play a start from every seat of the bot: the results, and by match who sat where."""
+        """Play a start from every seat of the bot. Return the results, and for each match the labels by seat."""
         dealt = self._rules.config_of_deal(Dice(self._derive(f"start/{start}"), 0))
         game = load_game(self._rules.name, dealt)
         results, sat = [], []

@@ -45,8 +45,8 @@ def campaign_board(rules: Campaign) -> list[int]:
 
 @compiled
 def find_next_turn(board: Any, seats: Any, alive: int, seat: int, round_number: int) -> tuple[int, int]:
-    """Return the next seat after `seat` in round `number`, and its round. `seats` has from `alive` on who is in the
-    game.
+    """Return the next seat after `seat` in round `round_number`, and its round. seats[alive + seat] says whether a seat
+    is in the game.
     """
     step = -1 if board[SNAKE] and round_number % 2 == 0 else 1
     following = seat + step
