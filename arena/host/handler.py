@@ -92,7 +92,7 @@ class FinishedMatch:
         return record
 
     def announce_wait(self) -> None:
-        """Notify the seats of the reason why the end of the match is delayed."""
+        """Tell the seats why the end of the match is delayed."""
         text = "the arena can't store the result of this match now: its end is told when it can"
         self._runner.announce(Error(code=error_codes.UNAVAILABLE, message=text, ref=self.result.match))
 

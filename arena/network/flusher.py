@@ -48,7 +48,7 @@ class Flusher:
             self.schedule_flush()
 
     def schedule_flush(self) -> None:
-        """Schedule that `before` is called and everything flushed at the end of the turn."""
+        """Have `before_flush` called and everything flushed at the end of the turn."""
         self._put_off_count += 1
         if self._queued_at is None:
             self._queued_at = self._loop.time()

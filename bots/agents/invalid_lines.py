@@ -89,7 +89,7 @@ def error_of(fault: Exception) -> JSONRPCError | None:
 
 
 def _id_in(found: list[Any]) -> str | int | None:
-    """Return the id of a request that is invalid in another way; None if it can't be found."""
+    """Return the id of a request with another error; None if it is unknown."""
     for one in found:
         asked = one["input"]
         if isinstance(asked, dict) and len(one["loc"]) == 2:  # the whole object, of which a field is missing
