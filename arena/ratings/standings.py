@@ -295,7 +295,7 @@ def _scores_by_bot(matches: Iterable[ScoredMatch]) -> dict[str, list[SideScore]]
 
 
 def _firsts_by_bot(matches: Iterable[ScoredMatch]) -> dict[str, list[SideScore]]:
-    """Return the points by bot that matches of more than two seats have if they all go to the first."""
+    """Return by bot the scores of matches with more than two seats if the best seat gets all the points."""
     firsts = []
     for match in matches:
         if len(match.seats) > 2:

@@ -110,7 +110,9 @@ class BotResolver:
         )
 
     def check_games(self, games: Mapping[str, str]) -> None:
-        """Raise `UsageFault` if a named bot does not play one of these games, each with a match as an example."""
+        """Raise `UsageFault` if a named bot does not play one of these games. `games` maps each game to the id of a
+        match, which the message names as an example.
+        """
         for what in self._given:
             if what.partition(":")[0] not in known_bots():
                 continue

@@ -141,7 +141,7 @@ def match_numbers(connection: Connection, search: Search) -> list[int]:
 
 
 def _normalized(search: Search) -> Search:
-    """Validate a search and swap in the opponent if only that is given. Raises `UsageFault`."""
+    """Validate a search. If it names only an opponent, return one that names it as the bot. Raises `UsageFault`."""
     if search.bot is None and search.opponent is not None:
         search = replace(search, bot=search.opponent, opponent=None)
     if search.outcome is not None and (search.bot is None or search.outcome not in OUTCOMES):

@@ -33,7 +33,9 @@ ROW_FORMAT = "{:<35} {:<11}{:>7}  {:<16}{:<17}{:>6}  {:<12}{:>5}"
 
 
 class Row(NamedTuple):
-    """A comparison of two bots, given by names of weights or in the words of `bots.play`, and the values to try."""
+    """A comparison of two bots, given by names of weights or in the words of `bots.play`, and the value functions to
+    try.
+    """
 
     name: str
     game: str

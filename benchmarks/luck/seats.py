@@ -40,7 +40,7 @@ OPENING_PLIES = 60
 
 
 class Row(NamedTuple):
-    """A comparison: the bots' simulations, the number of A's seats, the value that measures luck, and h1."""
+    """A comparison: the bots' simulations, the number of A's seats, the value function that measures luck, and h1."""
 
     name: str
     preset: str

@@ -214,7 +214,9 @@ class Run:
         return told[0] if told[0]["type"] == "end" else told[list(seats).index(movers(told[0])[0])]
 
     async def _make_other_requests(self, case: Case, seats: dict[int, RawConnection], turn: Message) -> None:
-        """Make the other requests that are possible during a match, and end it."""
+        """Measure the other requests that are possible during a match: strikes, watching, reconnecting; then end
+        it.
+        """
         game, match, seat = case.game, turn["match"], movers(turn)[0]
         async with self.measure("strike", game):
             wrong: tuple[Any, ...] = ({"do": "attack", "from": 0, "to": 99, "units": 1}, [[[]] * 1000] * 15)

@@ -152,7 +152,7 @@ class PipedProgram:
         return line
 
     def discard_output(self) -> bytes:
-        """Return and discard what it has written since the last line was read. Raises `Unusable`."""
+        """Return and discard what the program has written since the last line was read. Raises `UnusableAnswer`."""
         with contextlib.suppress(BlockingIOError):
             self._read()
         written = bytes(self._output)

@@ -115,7 +115,7 @@ _PLAIN_COEFFICIENTS = Coefficients(
 
 
 def duel_values(game: Duel) -> ValueFactories:
-    """Return the values of this duel, the best first; a table that takes minutes to solve comes last."""
+    """Return the value functions of a duel, the best first; a table that takes minutes to solve comes last."""
     by_hand: ValueFactories = {PLAIN_FEATURES_NAME: plain_features_value}
     others = {**by_hand, **_fitted_values(game)} if _is_often_drawn(game) else {**_fitted_values(game), **by_hand}
     if not can_grade(game):
@@ -151,7 +151,7 @@ def _fitted_values(game: Duel | Campaign) -> ValueFactories:
 
 
 def _share_values(game: Duel | Campaign) -> ValueFactories:
-    """Return the value of shares for more than two seats, if it was fitted for the map."""
+    """Return the value function of shares for more than two seats, if one was fitted for the map."""
     found = _map_coefficients(game, f"-{game.seats}")
     if found is None:
         return {}
@@ -161,7 +161,7 @@ def _share_values(game: Duel | Campaign) -> ValueFactories:
 
 
 def exact_value(game: Duel) -> ValueFunction:
-    """Return the value by the table of exact play, which ignores the ply limit."""
+    """Return the value function of the table of exact play, which ignores the ply limit."""
     table = cached_table(game.map, game.max_troops, game.armies)
 
     def values_by_seat(position: Position) -> SeatValues:
@@ -172,7 +172,9 @@ def exact_value(game: Duel) -> ValueFunction:
 
 
 def plain_features_value(game: Duel | Campaign) -> ValueFunction:
-    """Return the value by `measure`: half a point plus a seat's mean feature above the average of all seats."""
+    """Return the value function of `measure_features`: half a point plus a seat's mean feature above the average of all
+    seats.
+    """
     return (
         FittedValue(game, _PLAIN_COEFFICIENTS)
         if game.seats == 2
