@@ -36,11 +36,15 @@ USAGE_HINT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE, o
 ALL_LEVELS_WORD = "levels"
 """Short for all levels of `level`."""
 OPEN_DEMO_BOTS = "random,greedy,perfect,level:2,level:4,level:6"
-"""Some levels are for people, who are offered the next after a match; all eight would take much memory."""
+"""Built-in bots of a demo that take any match. Some are levels, for people, who are offered the next level after a
+match; all eight would take much memory.
+"""
 SEEKING_DEMO_BOTS = (
     "minimax:depth=2,theory=perfect,rookie=random,level:1,ga:nodes=500,tit-for-tat,bluffer=perfect,caller=random"
 )
-"""One for each game. Most need no warm-up, and begin at once; by `level-1` the page knows how weak random moves are."""
+"""Built-in bots of a demo, one for each game, that seek it. Most need no warm-up and begin at once. `level-1` shows
+people how weak random moves are.
+"""
 DEMO_PACE_OPTIONS = ("--min-move-time", "0.7")
 """Options that slow bots down so that people can follow."""
 FIRST_RESTART_DELAY_S = 1.0
@@ -103,7 +107,7 @@ def _parse_bot(word: str, known: Sequence[str]) -> BuiltinBot:
 def make_demo_bots() -> list[BuiltinBot]:
     pairs = zip(
         NAMES, parse_builtin_bots(SEEKING_DEMO_BOTS), strict=False
-    )  # a game without one is still played by those that are open
+    )  # a game added later may have no bot here; the open bots play it
     seeking = [bot.with_options("--game", game, *DEMO_PACE_OPTIONS) for game, bot in pairs]
     return [bot.with_options("--open", *DEMO_PACE_OPTIONS) for bot in parse_builtin_bots(OPEN_DEMO_BOTS)] + seeking
 

@@ -131,7 +131,7 @@ class Outbox:
         return taken
 
     def put_back(self, taken: Sequence[NumberedMessage]) -> list[QueuedMessage]:
-        """Put lasting messages back at their place. Return those that were dropped for lack of room."""
+        """Put durable messages back in the front of the queue. Return those that were dropped for lack of room."""
         return self._durable.extendleft(list(reversed(taken)))
 
     @property

@@ -1,11 +1,11 @@
 """Measure how fast a ladder finds the true order of bots, with random, former, present and optimal pairing.
 
-Time is simulated: some bots are slow, some come and go. Printed after some numbers of matches per bot are Kendall's tau
-between rating and strength, the share of possible pairs that met, and the fewest matches of a bot relative to the mean.
-All are means over several ladders.
+Time is simulated: some bots are slow, some come and go. After several numbers of matches per bot it prints Kendall's
+tau between rating and strength, the share of possible pairs that met, and the fewest matches of a bot relative to the
+mean. All are means over several ladders.
 
-With `--in-rounds` every bot is present and plays once a round, so that only the pairing differs. Printed are the
-matches per bot until tau reaches some values, for random and for optimal pairing. `--spread 0.5` halves differences.
+With `--in-rounds` every bot is present and plays once a round, so that only the pairing differs. It prints the matches
+per bot until tau reaches each of several values, for random and for optimal pairing. `--spread 0.5` halves differences.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NEW_SEEK_DELAY_S, PAIRING_INTERVAL_S = 0.02, 1.0
 FAST_MATCH_S, SLOW_MATCH_S = 0.2, 6.0
 """Seconds per match of fast and slow bots."""
 PRESENCE_S, ABSENCE_S = 60.0, 60.0
-"""Seconds for which some bots stay, and stay away."""
+"""Some bots come and go: seconds for which they stay, and for which they stay away."""
 OLD_MAX_WAIT_S, OLD_NEIGHBOUR_COUNT = 2.0, 16
 
 Pair = tuple[Seeker, Seeker]

@@ -44,7 +44,7 @@ class RoundRobin(NamedTuple):
     """The results of a round robin: scores by pair, and the ratings after all matches."""
 
     scores: Mapping[tuple[int, int], Sequence[float]]
-    """By pair, the first player's score in each round of both seats, adjusted for luck if `less_luck`."""
+    """The first player's score in each round of both seats, by pair; adjusted for luck if `less_luck`."""
     standings: Sequence[RatingStanding]
     less_luck: bool
 

@@ -48,7 +48,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "dilemma": {"rounds": 1000},
 }
 PACED_PAIRS, MOVE_DELAY_S = 4, 0.02
-"""The number of pairs in the other game, and their seconds per move."""
+"""The number of pairs, and their seconds per move, in the paced game that runs beside the busy one."""
 MOVES: dict[str, Callable[[int], dict[str, int]]] = {
     "nim": lambda ply: {"heap": int(ply >= 500), "take": 1},
     "dilemma": lambda _: {"choose": 0},
@@ -66,7 +66,7 @@ class PreparedBot(asyncio.Protocol):
         self._upgraded = False
         self._moves: list[bytes] = []
         self.moved = 0.0
-        """When its last move was sent."""
+        """The time of its last move."""
         self.opponent = self
 
     def connection_made(self, transport: Any) -> None:
@@ -160,7 +160,9 @@ class Load(NamedTuple):
     processor: int | None = None
 
     def play(self, pipe: Connection) -> None:
-        """Play, and send the seconds from each move to its turn whenever the other end of `pipe` asks."""
+        """Play. Whenever the other end of `pipe` asks, send the delays since the last time, each in seconds from a move
+        to the opponent's turn.
+        """
         if self.processor is not None:
             os.sched_setaffinity(0, {self.processor})
         elif not self.pace:
@@ -205,7 +207,7 @@ def run_servers(postgres: PostgresServer, names: Sequence[str]) -> Iterator[dict
 
 
 def measure_loads(servers: dict[str, Server], loads: Sequence[Load], seconds: float) -> LoadResults:
-    """Let all loads play, and return what they felt in the given seconds."""
+    """Let all loads play, and return the plies and delays that they measured in the given seconds."""
     spawn = multiprocessing.get_context("spawn")
     lines, processes = [], []
     for load in loads:

@@ -49,7 +49,7 @@ PROGRAM_NAMES = ("server.py", "referee.py")
 """Names that this program has had, newest first."""
 GAME = "nim"
 CONFIG = {"heaps": [500, 500], "take": [1, 2, 3]}
-"""1,000 plies per match, with up to six legal moves per turn."""
+"""A config of nim with 1,000 plies per match and up to six legal moves per turn."""
 POOL = "nim/classic"
 _MOVE_FRAME = msgpack.packb({"type": "move", "match": "m-100", "ply": 100, "move": {"heap": 0, "take": 1}})
 _TURN_FRAME = msgpack.packb(
@@ -122,7 +122,7 @@ class _Load:
         self._missing = connections
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._moved_at: dict[object, float] = {}
-        """The time when the unanswered move of each match was sent."""
+        """The time of the unanswered move of each match."""
 
     async def wait_until_complete(self) -> None:
         """Wait until all are connected: clients that play already would slow down those that connect."""

@@ -38,7 +38,7 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name on first use: defining a bot, or searching, needs neither sockets nor a referee."""
+    """Import a name when it is first used: to define a bot, or to search, takes neither sockets nor a referee."""
     if name in _LATER:
         if name != "run":
             mistakes.check_hidden(("measuring", "referee"))

@@ -1,4 +1,4 @@
-"""The cores that this process may use, and a warning for who asks for more work at once than they can do."""
+"""The cores that this process may use, and a warning if more processes are asked for than they can run at once."""
 
 from __future__ import annotations
 

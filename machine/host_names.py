@@ -16,7 +16,7 @@ _HOST = re.compile(
 
 
 def read_host(text: str) -> str:
-    """Return the name or address in `example.org:8080` or `[::1]`, in lower case; empty where it is no host."""
+    """Return the name or address in `example.org:8080` or `[::1]`, in lower case; empty if the text is no host."""
     found = _HOST.fullmatch(text)
     if found is None:
         return ""
@@ -31,7 +31,7 @@ def read_host(text: str) -> str:
 
 
 def host_of_url(url: str) -> str:
-    """Return the host of a URL, in lower case; empty where it has none."""
+    """Return the host of a URL, in lower case; empty if it has none."""
     try:
         place = urlsplit(url).netloc
     except ValueError:

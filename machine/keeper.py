@@ -82,7 +82,7 @@ def _watch(child: int, line: socket.socket, signals: socket.socket) -> int | Non
 
 
 def _prepare_signals() -> socket.socket:
-    """Become a subreaper, survive SIGTERM and the like, and return a socket that gets a byte for each signal."""
+    """Become a subreaper, survive SIGTERM, SIGINT and SIGHUP, and return a socket that gets a byte for each signal."""
     adopt_orphans()
     read, write = socket.socketpair()
     write.setblocking(False)

@@ -31,7 +31,7 @@ def keep_private() -> None:
 
 
 def die_with_parent() -> None:
-    """Have this process killed when the thread that started it ends. It survives exec."""
+    """Request that this process is killed when the thread that started it ends. The request survives exec."""
     _prctl(_SET_PDEATHSIG, _SIGKILL)
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 _MAX_STEPS = 100
 _TOLERANCE = 1e-12
 _BOUND_TOLERANCE = 1e-3
-"""A lower bound only needs a rough solution."""
+"""Tolerance of lower bounds, which only need a rough solution."""
 _MAX_NEWTON_STEPS = 30
 _MAX_MULTIPLIER_STEPS = 12
 _NEWTON_TOLERANCE = 1e-8
@@ -25,7 +25,8 @@ _MAX_LOG_STEP = 0.7
 _MIN_DIVISOR = 1e-5
 """A divisor below this would lose too many digits if it were computed as 1 plus something."""
 _GRID_CELLS = 64
-"""Cells in which further peaks are looked for between two bounds of the root mean square; a power of two."""
+"""The number of cells in which further peaks are looked for between two bounds of the root mean square; a power of two.
+"""
 _COARSE_CELLS = 8
 _MAX_ROOT_STEPS = 60
 

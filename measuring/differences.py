@@ -12,7 +12,9 @@ from measuring.student_t import satterthwaite, standard_error, t_critical
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """A difference with its 95 % interval, standard error and degrees of freedom; both are 0 if it is known exactly."""
+    """A difference with its 95 % interval, standard error and degrees of freedom. An exact difference has 0 for the
+    last two.
+    """
 
     mean: float
     low: float

@@ -12,10 +12,10 @@ from msgspec import Struct
 from measuring.student_t import satterthwaite, student_cdf, t_critical
 
 MAX_WEIGHT_ROUNDS = 200
-"""An opponent weighs as many rounds as were played against it, up to this limit. Below the limit, choosing when to
-leave does not move a mean: the payoffs of rounds that are stopped at will add up, on the average, to the mean of a
-round times the rounds played (A. Wald, On cumulative sums of random variables, 1944). So the limit is the length of the
-longest match of a preset. It is no more, as one opponent that is met all day is not to weigh more than the others.
+"""Maximum weight of an opponent, which weighs as many rounds as were played against it. Below the limit, players can't
+move a mean by choosing when to leave: on average, the payoffs up to a chosen stop add up to the mean of a round times
+the rounds played (A. Wald, On cumulative sums of random variables, 1944). So the limit is the length of the longest
+match of a preset. It is no higher, so that one opponent that is met all day does not outweigh the others.
 """
 
 
@@ -74,13 +74,15 @@ def mean_of_rounds(units: Sequence[TotalPayoff]) -> list[float]:
 
 
 def pair_payoffs(payoffs: Sequence[float], rounds: int) -> PairPayoffs:
-    """Return the summary of units with these payoffs (at least one) and `rounds` rounds in all."""
+    """Return the payoffs of one or more units with these values, which have `rounds` rounds in all."""
     mean = fmean(payoffs)
     return PairPayoffs(len(payoffs), mean, math.fsum((payoff - mean) ** 2 for payoff in payoffs), rounds)
 
 
 def weighted_pairs(pairs: Iterable[PairPayoffs]) -> list[WeightedPair]:
-    """Return the parts whose sum is the mean over opponents, one at least: the factors are shares of weight."""
+    """Return the payoffs against each of one or more opponents, with the opponent's share of the weight. The mean over
+    opponents is the sum of their means times these shares.
+    """
     met = list(pairs)
     total = sum(pair.weight for pair in met)
     return [WeightedPair(pair, pair.weight / total) for pair in met]
@@ -97,7 +99,7 @@ def mean_payoff(pairs: Iterable[PairPayoffs]) -> MeanPayoff | None:
     met = weighted_pairs(pairs)
     if not met:
         return None
-    # Taken from one of them, the mean of equal numbers is that number to the last bit.
+        # Taken from one of them, the mean of equal numbers is that number to the last bit.
     origin = met[0].pair.mean
     mean = origin + math.fsum(factor * (pair.mean - origin) for pair, factor in met)
     low = high = None

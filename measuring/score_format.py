@@ -51,14 +51,14 @@ def format_score_with_interval(comparison: Comparison) -> str:
 
 
 def describe_comparison(one: str, other: str, comparison: Comparison, scores: str) -> str:
-    """Say in a sentence which of two is better, or how far from even the one's true score may be; `scores` says what it
-    scored.
+    """Describe in a sentence which of two is better, or how far the true score of `one` may be from even. `scores` is a
+    phrase with its score.
     """
     if comparison.low > 0.5:
         return f"{one} is better than {other}: it {scores}"
     if comparison.high < 0.5:
         return f"{one} is worse than {other}: it {scores}"
-    # of the ends as they are shown: 0.355 and 0.645 are 0.145 from 0.5
+        # from the rounded ends that are shown: 0.355 and 0.645 are 0.145 from 0.5
     far = max(round(comparison.high, 3) - 0.5, 0.5 - round(comparison.low, 3))
     said = f"{one} {scores}; its true score is within {far:.3f} of 0.5 (95 %)"
     return f"neither {one} nor {other} is shown to be better: {said}"

@@ -55,7 +55,7 @@ def share_difference(score: float, played: int, before: float, played_before: in
 
 
 def _exact_interval(score: float, played: int) -> tuple[float, float]:
-    """Return the 95 % interval of Clopper and Pearson."""
+    """Return the 95 % interval of Clopper and Pearson for the share of points."""
     return _low_end(score * played, played), 1 - _low_end((1 - score) * played, played)
 
 

@@ -17,24 +17,26 @@ _VALUES_BY_GAME = {
     "kuhn": "measuring.payoff_values:poker_values",
     "leduc": "measuring.payoff_values:poker_values",
 }
-"""The function that returns the values of a game under its config, by game."""
+"""The function that returns the value functions of a game under its config, by game."""
 
 
 def value_names(game: Game[Any, Any]) -> tuple[str, ...]:
-    """Return the names of the values for this game and config, the best first and `none` last, without solving any."""
+    """Return the names of the value functions for this game and config, the best first and `none` last, without solving
+    any.
+    """
     return tuple(_factories_of(game))
 
 
 def default_value_names(game: Game[Any, Any]) -> tuple[str, ...]:
-    """Return the values that adjust results by default: those in points, and only for two seats.
+    """Return the names of the value functions that adjust results by default: those in points, and only for two seats.
 
-    Values in payoff units do not adjust points, and with more seats the adjustment saves almost nothing.
+    Value functions in payoff units do not adjust points, and with more seats the adjustment saves almost nothing.
     """
     return (NoLuck.name,) if game.payoff_unit or game.seats > 2 else value_names(game)
 
 
 def quick_value_names(game: Game[Any, Any]) -> tuple[str, ...]:
-    """Return the values in points that do not take minutes to make, without `none`."""
+    """Return the names of the value functions in points, without `none` and those that take minutes to make."""
     made = _factories_of(game)
     quick = (name for name in default_value_names(game) if not isinstance(made[name], LazyValue))
     return tuple(name for name in quick if name != NoLuck.name)

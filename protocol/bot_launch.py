@@ -46,7 +46,7 @@ PIN_NODE = "ARENA_STAY"
 LEVELLED_BOT = "level"
 """The reference bot with several strengths, and the name of its only setting."""
 MAX_LEVEL = 8
-"""The number of its strengths, from 1."""
+"""The highest level of `LEVELLED_BOT`; the lowest is 1."""
 _LEVEL_PATTERN = re.compile(rf"{LEVELLED_BOT}:([^=,]+)")
 _FILE_PATTERN = re.compile(r"((?s:.*)\.py)(?::([^:=/\\]+))?(?::(.*))?")
 _SETTING_SEPARATOR = re.compile(r",(?!-?\d*\.?\d+(?:,|\Z))")

@@ -43,7 +43,7 @@ _SERVER_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromServer.__sub
 
 Frame = bytes | str
 MAX_DIGITS = 4300
-"""Digits of an integer that Python reads (`sys.int_info`). More digits take longer."""
+"""Maximum digits of an integer that Python reads (`sys.int_info`). Reading takes longer with each digit."""
 
 MAX_FAST_PATH_BYTES = 2 * MAX_MAP
 """A msgpack frame up to this many bytes can exceed no limit except that of depth: a map entry takes two bytes."""
@@ -179,7 +179,7 @@ class Codec:
         return value
 
     def _unpack_leniently(self, frame: Frame) -> Any:
-        """Unpack what also has values that may not be sent, as bytes and NaN; None where that can't be done."""
+        """Unpack a message that may contain forbidden values, such as bytes and NaN; None if that fails."""
         try:
             if self is JSON:
                 return json.loads(frame, parse_int=read_integer) if isinstance(frame, str) else None
@@ -216,7 +216,7 @@ CODECS = {codec.subprotocol: codec for codec in (MSGPACK, JSON)}
 
 
 class UnusableInfo(NamedTuple):
-    """The reason why the `info` of a move cannot be stored, in its place."""
+    """Stands in place of a move's `info` that cannot be kept, and says why."""
 
     why: str
 

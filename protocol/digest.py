@@ -48,7 +48,7 @@ def strikes_digest(previous: bytes, strikes: Sequence[int]) -> bytes:
 
 
 def salt(key: bytes, previous: bytes) -> bytes:
-    """Return 32 bytes that stop anyone without the match key from guessing hidden values, from D(k − 1), until D(k)
-    fits.
+    """Return the 32-byte salt of D(k), made of the match key and D(k − 1). Without it, anyone could find hidden values
+    by trying which of them gives D(k).
     """
     return hmac.digest(key, b"bot-arena/1/salt" + previous, "sha256")

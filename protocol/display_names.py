@@ -1,4 +1,6 @@
-"""What people call themselves beside the name of their bot: any letters, within bounds. The nearest name for a bot."""
+"""Display names, which people read beside the names of their bots: any letters, within bounds. Also finds the nearest
+name that a bot may have.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,10 @@ from protocol.errors import UsageFault
 from protocol.names import MAX_NAME_LENGTH, NAME_DESCRIPTION, TEXT_PATTERN, is_bot_name
 
 MAX_DISPLAY_LENGTH = 48
-"""Characters; a full name of three words has 30."""
+"""Maximum characters of a display name; a full name of three words has 30."""
 MAX_MARKS = 4
-"""Combining marks in a row: scripts that need many have three or four, and more draw over other lines."""
+"""Maximum combining marks in a row: scripts that need many have three or four, and more would draw over other lines.
+"""
 DISPLAY_FORM = (
     f"1 to {MAX_DISPLAY_LENGTH} characters, at least one of them a letter or digit, without control or invisible "
     f"characters, and with at most {MAX_MARKS} combining marks in a row"
@@ -41,7 +44,9 @@ PLAIN_LETTERS = {
     "ŧ": "t",
     "Ŧ": "T",
 }
-"""Latin letters that are not made of a plain one and marks, as `identity.js` has them, which a test compares."""
+"""Latin letters that do not decompose into a plain letter and marks, each with its plain letter. A test compares them
+with `identity.js`.
+"""
 _PLAIN_LETTER_TABLE = {ord(letter): plain for letter, plain in PLAIN_LETTERS.items()}
 
 
@@ -54,7 +59,7 @@ def normalize_display(text: str) -> str:
 
 
 def is_display_name(name: str) -> bool:
-    """Return whether a text is a display name in its stored form."""
+    """Return whether a text is a display name without any change."""
     if not 1 <= len(name) <= MAX_DISPLAY_LENGTH or re.match(TEXT_PATTERN, name) is None:
         return False
     if name != " ".join(name.split()):

@@ -32,7 +32,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
     banks_s: tuple[float, ...]
     increment_s: float
     max_compensation_ms: int
-    """The limit of lag compensation per seat, in milliseconds. Round trips alone count up to half of it."""
+    """The limit of lag compensation per seat, in milliseconds. At most half of it compensates for round trips."""
     compensated_ms: tuple[int, ...]
     """The lag compensation of each seat so far, in milliseconds."""
     running: Mapping[int, float] = {}

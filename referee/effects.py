@@ -66,7 +66,7 @@ class DeadlineReached(Struct, frozen=True, gc=False):
 
 
 class SendDelay(Struct, frozen=True, gc=False):
-    """A message for a seat was written only at `written_at`, although due after `sent_after`."""
+    """A message for a seat was to be written after `sent_after`, and was written only at `written_at`."""
 
     seat: int
     sent_after: float

@@ -294,7 +294,7 @@ class Match:
         return self.standing.find_accepted_move(seat, ply)
 
     def _normalise_move(self, move: Any) -> dict[str, Any] | None:
-        """Return a move as its event has it; None if it is malformed."""
+        """Return a move in the form of its event; None if it is malformed."""
         try:
             return self.game.encode_move(self.game.decode_move(move))
         except MalformedMove:
@@ -314,7 +314,8 @@ class Match:
     def _needs_both(self, *seats: int) -> bool:
         """Return whether the match is called off if these seats leave without a move.
 
-        One with people is, as a page may have failed. With more than two seats, the others go on once it has begun.
+        A match with people is, because a page may have failed. With more than two seats, the others play on once it has
+        begun.
         """
         pool, standing = self.header.pool, self.standing
         if pool is None or not is_people_pool(pool) or any(seat in standing.events_before_last_move for seat in seats):

@@ -105,7 +105,8 @@ class Footer(Line, frozen=True, kw_only=True):
     reason: str
     reasons: list[str]
     payoffs: list[float | None] | None = None
-    """Each seat's mean payoff per round, over this number of `rounds`; only if payoffs are the result."""
+    """Each seat's mean payoff per round; None unless payoffs are the result. `rounds` has each seat's number of rounds.
+    """
     rounds: list[int] | None = None
     plies: int
     digest: _Hex32

@@ -252,7 +252,9 @@ class MatchStanding(Struct, gc=False):
         self.events_sent = {**self.events_sent, seat: self.events_before_last_move.get(seat, 0)}
 
     def was_absent(self, seat: int) -> bool:
-        """Return whether a seat that never moved dropped out in silence, or had the match called off."""
+        """Return whether a seat that never moved dropped out by absence. In a match that was called off, a failure
+        counts too.
+        """
         course = self.course
         if course is not None and course.is_void:
             return self.early_quits.get(seat) in (*ABSENCES, FAILED) and seat not in self.events_before_last_move

@@ -258,7 +258,7 @@ def _find_line(key: str, text: str) -> str:
 
 
 def retention_of(settings: ServerSettings) -> Retention:
-    """Return how long the settings keep which records."""
+    """Return the settings for how long, and how many, records of matches are kept."""
     return Retention(
         unrated_days=settings.keep_unrated_records,
         rated_days=settings.keep_rated_records,

@@ -18,7 +18,7 @@ from arena.network.connection_limits import ConnectionBounds
 
 
 class Ports(NamedTuple):
-    """The listening sockets of the arena, its pages and its metrics; an empty list where one is off."""
+    """The listening sockets of the arena, its pages and its metrics; an empty list for each that is off."""
 
     arena: list[socket.socket]
     page: list[socket.socket]

@@ -27,7 +27,9 @@ from protocol.errors import ArenaFault
 RETRY_DELAY_S = 0.2
 """Seconds between two attempts to claim a name that is taken, or to look up an announcement."""
 MAX_SILENCE_S = 3.0
-"""A node that works asks the database something every second."""
+"""Seconds without a statement after which the holder of a name may hang: a node that works asks the database something
+every second.
+"""
 NODE_LOST_EXIT_CODE = os.EX_TEMPFAIL
 """Exit code of a node that must be restarted: 75."""
 
@@ -35,7 +37,8 @@ log = logging.getLogger("arena.node")
 
 
 async def open_as_node(database: PostgresDatabase, name: str) -> NodeStore:
-    """Open the store of a node. If another process had its name, wait until the database finds it gone or hung.
+    """Open the store of a node. If another process held its name, wait until the database has found that it is gone or
+    hangs.
 
     Raises `NodeTaken`, and as `Store.open` does.
     """

@@ -70,7 +70,9 @@ def format_table(
 
 
 def redraw(lines: Sequence[str]) -> None:
-    """Replace the terminal's content. If the lines don't fit, their end is visible, and the last one says how many."""
+    """Replace the terminal's content. If the lines don't fit, the first ones are cut off and the last one says how many
+    there are.
+    """
     from machine.console import Console
 
     width, height = screen_size()

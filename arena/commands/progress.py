@@ -17,8 +17,8 @@ FIRST_MESSAGE_DELAY_S, MESSAGE_INTERVAL_S = 5.0, 30.0
 
 
 def track_progress(items: Iterable[T], count: int, description: str) -> Iterable[T]:
-    """Yield the things and report progress: a bar on a terminal, else a line now and then. `description` names the
-    work.
+    """Yield the items and report progress: with a bar on a terminal, else with a line every `MESSAGE_INTERVAL_S`.
+    `description` names the work.
     """
     console = Console(stderr=True)
     if console.is_terminal:

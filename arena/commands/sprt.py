@@ -169,7 +169,7 @@ def in_free_folder(options: SprtOptions) -> SprtOptions:
 
 
 def _luck_as_json(luck: tuple[float, ...] | None) -> float | tuple[float, ...] | None:
-    """Return the luck of the first of two seats, from which the other's follows; else the luck of all seats."""
+    """Return the luck of every seat or, if there are two, of the first alone: the other's follows from it."""
     return luck[0] if luck is not None and len(luck) == 2 else luck
 
 

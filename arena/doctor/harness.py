@@ -128,7 +128,7 @@ class Opponent:
         self._playing = asyncio.create_task(self._play())
 
     async def seek(self, seek: Message) -> None:
-        """Seek the same match as another seek, which may have named an opponent."""
+        """Send a seek that fits another one; unrated if that names an opponent."""
         rated = bool(seek.get("rated", True)) and "opponent" not in seek
         await self._send(type="seek", id="house", game=seek["game"], config=seek.get("config", {}), rated=rated)
 
@@ -291,7 +291,7 @@ class Harness:
         await self.bot.start()
 
     async def seek_match(self) -> None:
-        """Have the arena start a match of the bot against the opponents."""
+        """Make the arena start a match of the bot against the opponents."""
         await self.ensure_welcomed()
         sought = await self._until(self._find_seek, self.timeouts.seek_timeout_s if self.seeks else 0.0)
         if sought is None:
@@ -345,7 +345,7 @@ class Harness:
         return found
 
     def hold_turns(self) -> None:
-        """Have the opponents hold their turns."""
+        """Make the opponents hold their turns."""
         self._holds = True
         for opponent in self.opponents:
             opponent.holds_turns = True

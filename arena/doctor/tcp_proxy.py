@@ -38,7 +38,7 @@ class TcpProxy:
         self.closes_new_connections = False
         """True if connections are accepted and closed at once, as by a load balancer whose server is down."""
         self.closed_connections = 0
-        """Number of connections closed so."""
+        """The number of connections closed in this way."""
         self.links: set[ProxiedTcpConnection] = set()
         self._server: asyncio.Server | None = None
         self._connection_tasks: set[asyncio.Task[None]] = set()

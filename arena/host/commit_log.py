@@ -167,7 +167,7 @@ def _remove_logs(folder: Path, paths: Iterable[Path]) -> None:
 
 
 def _entries_by_match(groups: Iterable[_Group]) -> dict[str, list[JournalEntry]]:
-    """Return, by match, the logged entries since its journal began."""
+    """Return the logged entries of each match since its journal was started."""
     found: dict[str, list[JournalEntry]] = {}
     for _, entries in sorted(groups):
         for entry in entries:

@@ -45,7 +45,7 @@ MAX_FAILURES = 50
 MAX_CONFIG_CHARS = 80
 """Maximum characters shown of a config that is no preset."""
 BUCKET_S, HOUR_S = 10, 3600
-"""Seconds per bucket of the counter of finished matches, and seconds that it covers."""
+"""The counter of finished matches: seconds per bucket, and seconds that all buckets cover."""
 
 log = logging.getLogger("arena.events")
 

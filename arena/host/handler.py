@@ -106,9 +106,9 @@ class FinishedMatch:
 
 
 class Identity(NamedTuple):
-    """The name of a bot as registered, None for a spectator, a token that was made for it just now, the URLs of other
-    nodes where it has matches, the hash of the token that it brought, where others may take that away, whether the
-    name is a person's, and what people call who plays.
+    """The identity of a client. `bot` is the registered name, None for a spectator. `token` was just made for a new bot.
+    `elsewhere` has the URLs of other nodes where the bot has matches. `token_hash` is that of the token it brought, if
+    others may take that away. `person` says that a person plays, under the display name `display`.
     """
 
     bot: str | None
@@ -168,10 +168,12 @@ class HostHandler(ABC):
         return None
 
     def begun(self, match: str) -> None:
-        """A match begins: its seats are sent its start."""
+        """Handle the begin of a match: its seats are now sent `start`."""
 
     def not_begun(self, match: str, fault: Fault) -> None:
-        """A match does not begin after all, as what had to be done before says: there is nothing left of it."""
+        """Handle a match that does not begin, because the work before its start failed. Nothing is left of the
+        match.
+        """
 
     def on_match_added(self, runner: MatchRunner) -> None:
         """Handle a match that is about to start, or to resume after a restart."""

@@ -192,7 +192,7 @@ class MatchHost:
         runner.refuse(str(fault))
 
     def _remove(self, runner: MatchRunner) -> None:
-        """Have nothing left of a match that did not begin."""
+        """Remove everything of a match that did not begin."""
         runner.stop()
         self.clients.remove_match(runner)
         with contextlib.suppress(JournalFault):

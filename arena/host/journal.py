@@ -26,7 +26,7 @@ from referee.record_reader import complete_lines, read_lines
 READ_BLOCK_BYTES = 64 * 1024
 """The block size for reading a journal from its end."""
 PROBE_BYTES = 16 * 1024
-"""The size of a typical journal."""
+"""The size of the file that is written to test whether journals can be made: that of a typical journal."""
 MAX_SHOWN_BYTES = 80
 
 log = logging.getLogger("arena.host.journal")

@@ -26,7 +26,7 @@ class Meters:
         self.referee: dict[str, Histogram] = {}
         """The referee's time for a move, from reading it to its journal line, by game."""
         self.journal = Histogram(FAST_BOUNDS_S)
-        """Time to write that line."""
+        """Time to write the journal line of a move."""
         self.delivery = Histogram(FAST_BOUNDS_S)
         """Time from reading a move until it is recorded and sent to the players."""
         self.lag = Histogram(SLOW_BOUNDS_S)

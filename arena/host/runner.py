@@ -146,10 +146,10 @@ class MatchRunner:
         self.lines = b""
         """The lines to record."""
         self._backlog: Backlog | None = None
-        """The events that have arrived meanwhile; None if there are none."""
+        """The events that have arrived while effects waited; None if there are none."""
         self._waiting_since = 0.0
         self._recording_fails = self._seats_know_failure = False
-        """Two flags: recording has failed so far, and the seats have been told."""
+        """True once recording has failed, and once the seats were notified of that."""
         self._loop = asyncio.get_running_loop()
         self._deadline: float | None = None
         self._timer: asyncio.Handle | None = None
@@ -452,7 +452,7 @@ class MatchRunner:
             )
 
     def refuse(self, why: str) -> None:
-        """Tell the seats of a match that does not begin, by the seeks of which it came."""
+        """Notify the seats that the match does not begin. Each message refers to the seat's seek."""
         for seat, peer in enumerate(self._seats):
             if peer is not None:
                 seek = self._match.seek_of(seat)

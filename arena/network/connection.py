@@ -292,7 +292,9 @@ class Connection(ServerConnection):
         )
 
     def _schedule_reading(self) -> None:
-        """Schedule the processing of unread input, ahead of others if it is awaited. Reading pauses until then."""
+        """Schedule the processing of unread input. If the arena awaits a message of this client, it comes before the
+        input of other clients. Reading pauses until then.
+        """
         if self._unread and not self._must_hold_input:
             if not self._is_queued_ahead and self._is_awaited(self._clock()):
                 self._is_queued_ahead = True

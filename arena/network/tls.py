@@ -131,14 +131,16 @@ def _pem(file: Path, what: str) -> str:
 
 @contextlib.contextmanager
 def _file_of(pem: str) -> Iterator[str]:
-    """Have a text in a file, as OpenSSL wants it: one in memory where there are such, as it may be a key."""
+    """Yield the path of a file with a text, because OpenSSL reads only files. The file is in memory if possible, as it
+    may hold a key.
+    """
     if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
         with open(os.memfd_create("pem"), "w", encoding="utf-8") as file:
             file.write(pem)
             file.flush()
             yield f"/proc/self/fd/{file.fileno()}"
     else:
-        with tempfile.TemporaryDirectory() as folder:  # which nobody else may enter
+        with tempfile.TemporaryDirectory() as folder:  # only this user may enter it
             path = Path(folder) / "pem"
             path.write_text(pem, encoding="utf-8")
             yield str(path)

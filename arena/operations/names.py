@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
 
 LEAVING_INTERVAL_S = 0.5
-"""Seconds until other nodes are told again to end the bot's matches: it may have started another."""
+"""Seconds until other nodes are asked again to end the bot's matches: it may have started another."""
 FORFEIT_TIMEOUT_S = 10.0
 """Maximum seconds for the matches that a deleted bot forfeits to be stored."""
 

@@ -138,7 +138,7 @@ async def connect_to_url(
 
 @asynccontextmanager
 async def connect_to_folder(folder: Path, database: Database | None = None) -> AsyncIterator[OperatorConnection]:
-    """Connect to the server that runs on a data folder and, if a `database` is given, has that open.
+    """Connect to the server that runs on a data folder. If `database` is given, the server must have that one open.
 
     Raise as `connect_to_url` does.
     """

@@ -14,12 +14,14 @@ from protocol.errors import UsageFault
 
 NAME_COLUMN = "name"
 DISPLAY = "display"
-"""The column of what people call who plays."""
+"""The column of display names."""
 _DELIMITERS = (",", ";", "\t")
 MAX_COLUMNS = 200
-"""A list of a course has a dozen; the sheet of a spreadsheet, saved whole, has 16,384."""
+"""Maximum columns of a list. A course's list has a dozen; a spreadsheet that was saved whole has 16,384."""
 MAX_MISTAKES = 50
-"""People read no more lines of mistakes, and a page of a hundred thousand would hold up the process that makes it."""
+"""Maximum mistakes that are listed. A page of a hundred thousand would hold up the process that makes it, and no one
+would read them.
+"""
 _SEPARATOR_LINE = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 

@@ -55,7 +55,7 @@ class NewBots(NamedTuple):
 
     @property
     def displays(self) -> dict[str, str]:
-        """The display names, by name, of those who have one."""
+        """The display names of the new bots that have one, by name."""
         return {row[NAME_COLUMN]: normalize_display(row[DISPLAY]) for row in self.name_list.rows if row.get(DISPLAY)}
 
     def to_csv(self) -> str:
@@ -100,7 +100,7 @@ def with_bot_names(listed: NameList, known: Iterable[RegisteredBot]) -> NameList
 
 
 def _taken(known: Iterable[RegisteredBot]) -> set[str]:
-    """Return the names, folded, that are in use or revoked."""
+    """Return the case-folded names that no new bot can get."""
     return {fold_name(bot.name) for bot in known if bot.token_hash or bot.revoked}
 
 

@@ -104,7 +104,9 @@ class LaunchSpec(msgspec.Struct, frozen=True, kw_only=True):
     largest_log: int | None = None
     """Bytes after which the log is rotated; one older file is kept."""
     sandbox: tuple[str, ...] = ()
-    """A command to run in front: it gets the descriptor of a socket to the arena, and the program's command."""
+    """A command that starts the program inside a sandbox. Its arguments are the descriptor of a socket to the arena,
+    and the program's command.
+    """
 
     def to_line(self) -> bytes:
         """Return the specification as it is sent."""

@@ -22,10 +22,12 @@ MU = 25.0
 SIGMA = MU / 3
 BETA = SIGMA / 2
 TAU = 0.0
-"""A match adds no uncertainty: a bot that does not change does not drift. A new version adds `NEW_VERSION_SIGMA`."""
+"""The uncertainty that TrueSkill adds to a rating at each match. It is 0, because a bot that does not change does not
+drift; a new version adds `NEW_VERSION_SIGMA`.
+"""
 NEW_VERSION_SIGMA = SIGMA / 10
 PROVISIONAL_MATCHES = 10
-"""With fewer matches, a place on the leaderboard is provisional."""
+"""Below this number of matches, a place on the leaderboard is provisional."""
 RATING_TOLERANCE = 1e-9
 """Relative tolerance, and absolute around 0, for differences between two machines' arithmetic."""
 _PRECISION_DIGITS = 60

@@ -41,9 +41,7 @@ class TableRow(Struct, frozen=True, kw_only=True):
     """
 
     rank: int | None
-    """The bot's place: 1 and the number of bots with more of what the lines are in the order of; None of one that has
-    played no match that counts.
-    """
+    """The bot's rank: 1 plus the number of bots above it in the table's order. None if no match of the bot counts."""
     best_rank: int | None = None
     """1 plus the number of bots that are certainly above it, at 95 % for all bots together."""
     worst_rank: int | None = None
@@ -212,8 +210,8 @@ def head_to_head_shares(names: Sequence[str], results: Iterable[Result | PlayedM
 
 
 def score_table(names: Sequence[str], samples: Sequence[MatchSample], *, raw: bool = False) -> list[TableRow]:
-    """Return the bots by their scores less luck, where that is known of all of them and `raw` ones are not asked for,
-    else by their shares of points, best first. Void matches do not count.
+    """Return the bots, best first: by their scores less luck if luck is known for all of them and `raw` is false, else
+    by their shares of points. Void matches do not count.
     """
     matches = list(_scored_matches(samples))
     played, firsts = _scores_by_bot(matches), _firsts_by_bot(matches)
@@ -239,8 +237,8 @@ def is_luck_adjusted(rows: Iterable[TableRow]) -> bool:
 
 
 def _rank_rows(listed: Sequence[TableRow], matches: Sequence[ScoredMatch], *, raw: bool = False) -> list[TableRow]:
-    """Return the lines of a table, which are in the order of scores, with their ranks; in the order of scores less luck
-    where these are known and not to be left aside.
+    """Return the rows of a table, sorted and with ranks: by luck-adjusted scores if all are known and `raw` is false,
+    else by scores.
     """
     adjusted = not raw and is_luck_adjusted(listed)
     values = {row.bot: rounded((row.adjusted or row).score if adjusted else row.score) for row in listed}
@@ -297,7 +295,7 @@ def _scores_by_bot(matches: Iterable[ScoredMatch]) -> dict[str, list[SideScore]]
 
 
 def _firsts_by_bot(matches: Iterable[ScoredMatch]) -> dict[str, list[SideScore]]:
-    """Return the points by bot that matches of more than two seats have if they all go to the first."""
+    """Return by bot the scores of matches with more than two seats if the best seat gets all the points."""
     firsts = []
     for match in matches:
         if len(match.seats) > 2:

@@ -45,7 +45,7 @@ def start_name(tournament: str, place: int, seats: int) -> str:
 
 
 def count_matches(tournament_format: str, bots: int, rounds: int, *, seats: int = 2, paired: bool = False) -> int:
-    """Return the number of matches of a tournament: round-robin, gauntlet, swiss or test (where it is the maximum)."""
+    """Return the number of matches of a round-robin, gauntlet or swiss tournament, or the maximum of a test."""
     groups = {
         "round-robin": comb(bots, seats),
         "gauntlet": comb(bots - 1, seats - 1),

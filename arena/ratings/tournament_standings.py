@@ -1,4 +1,4 @@
-"""The standings of a tournament, as the terminal, pages, the API and files tell them: all have them from here. Pure."""
+"""Computes the standings of a tournament for the terminal, the pages, the API and files. Pure."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ ADJUSTED, SCORE, PAYOFF = "adjusted", "score", "payoff"
 
 
 class TournamentStandings(Struct, frozen=True, kw_only=True):
-    """The results of a tournament. The table is sorted by `ranked_by`: `adjusted`, `score` or `payoff`. `head_to_head`
-    has the share of points of each bot (first key) against each other one, `payoffs` what it was paid.
+    """The standings of a tournament. The table is sorted by `ranked_by`: `adjusted`, `score` or `payoff`.
+    `head_to_head` has each bot's share of points (first key) against each other bot, `payoffs` its mean payoff.
     """
 
     ranked_by: str

@@ -85,7 +85,7 @@ def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:
     if header.pool is not None and header.pool not in game.pools:
         raise BadRecord(f"{header.match}: its config is not rated in the header's pool {short_repr(header.pool)}")
     if ratings is None:
-        before_pools = header.pool is None and NO_SHOW in footer.reasons  # unrated in those days
+        before_pools = header.pool is None and NO_SHOW in footer.reasons  # such matches were not rated then
         if pool is not None and not before_pools:
             raise BadRecord(f"{end}: the match is rated, but the footer has no ratings")
         return

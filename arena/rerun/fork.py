@@ -87,7 +87,7 @@ class Continuation(NamedTuple):
 
 
 class BranchPlayers(NamedTuple):
-    """The bots that play on, and the name to report for the `bot` in the seat."""
+    """The bots that play a branch, and the name under which the one in the examined seat is reported."""
 
     players: InProcessPlayers
     bot: str

@@ -50,9 +50,9 @@ class Lineup(NamedTuple):
 
 
 class BotResolver:
-    """Finds the programs for a match, by the words of the command line. `bot` is the new bot, `old` the program of the
-    one that it replaces; `opponents` are others by name. `origin` returns how a tournament was set up. Raises
-    `UsageFault` for words that name no bot.
+    """Finds the programs that play on a match. `bot` is the new bot, and `old` the program of the bot that it replaces.
+    `opponents` gives the programs of other bots, as `NAME=BOT`. `origin` returns the arguments with which a tournament
+    was started. Raises `UsageFault` for a program that does not exist.
     """
 
     def __init__(
@@ -110,7 +110,9 @@ class BotResolver:
         )
 
     def check_games(self, games: Mapping[str, str]) -> None:
-        """Raise `UsageFault` if a named bot does not play one of these games, each with a match as an example."""
+        """Raise `UsageFault` if a named bot does not play one of these games. `games` maps each game to the id of a
+        match, which the message names as an example.
+        """
         for what in self._given:
             if what.partition(":")[0] not in known_bots():
                 continue

@@ -57,7 +57,7 @@ class Worth(FirstDifference, frozen=True, kw_only=True, omit_defaults=True):
 
 class KindWorth(Struct, frozen=True, kw_only=True):
     """The matches that diverged in positions of a `kind`, in the classification `by`. `better` and `worse` count those
-    where the new bot is so by the match's own 95 % interval; `worth` is the sum.
+    in which the match's own 95 % interval shows the new bot better or worse; `worth` is the sum.
     """
 
     by: str

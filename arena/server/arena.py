@@ -270,7 +270,7 @@ class Arena(HostHandler):
 
     def on_connected(self, session: ClientSession) -> None:
         self._auth.last_seen.on_connected(session.key)
-        if not self._bots.came(session.key):  # so many came meanwhile that it was forgotten again
+        if not self._bots.came(session.key):  # many other bots came, and it was dropped from the cache
             self.background.start(self._look_up(session.key))
         self.ladder.on_connected(session)
         self.drain.notify(session)

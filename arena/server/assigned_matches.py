@@ -105,7 +105,7 @@ class AssignedMatches:
         return True
 
     def fail(self, match: str, fault: Fault) -> None:
-        """Tell who asked for an assigned match why it does not begin."""
+        """Notify the requester of an assigned match why it does not begin."""
         assigned = self._under_way.pop(match, None)
         if assigned is not None:
             assigned.over.set_exception(fault)

@@ -32,8 +32,8 @@ DAY_S = 24 * 3600.0
 MAX_UNKNOWN_NAMES = 1000
 """Maximum unknown names in the cache."""
 MAX_ABSENT_BOTS = 256
-"""Bots that are kept in memory though they are not connected: most that lost their connection come back in a moment.
-What is known of others is read again when they come.
+"""Maximum disconnected bots in the cache. Most bots that lose their connection return in a moment; what is known of
+others is loaded again when they return.
 """
 MAX_LOOKUPS = 16
 """Maximum concurrent lookups of names. Names beyond it count as known."""
@@ -172,7 +172,7 @@ class BotCache:
         known.approved = found.approved
         known.ratings = found.ratings
         if not known.has_history:
-            if has_history:  # it was forgotten meanwhile
+            if has_history:  # dropped from the cache in the meantime
                 found = await self._store.read(load_ladder_bot, bot, history=True)
                 known = self._of(name)
             self._note_history(name, known, found)
@@ -205,7 +205,7 @@ class BotCache:
 
     def _reset_ratings(self, name: str, ladder_bot: LadderBot) -> None:
         known = self._bots.get(name)
-        if known is None:  # forgotten meanwhile
+        if known is None:  # dropped from the cache in the meantime
             return
         known.ratings = ladder_bot.ratings
         known.rated_matches.clear()
@@ -310,7 +310,7 @@ class BotCache:
         self._forget_absent()
 
     def _end(self, match: str) -> Header | None:
-        """A match is under way no more; its header, if it was a rated one."""
+        """Note that a match is over. Return its header if the match was rated."""
         header = self._under_way.pop(match, None)
         for seat in () if header is None else header.seats:
             bot = fold_name(seat.bot)

@@ -19,8 +19,8 @@ DRAIN_CANCELLED_MESSAGE = "the arena goes on after all: matches begin again"
 
 
 class Drain:
-    """The draining state, which can be undone. `on_drained` is called at the end. Bots are told, also when they
-    connect.
+    """The draining state, which can be undone. `on_drained` is called at the end. Connected bots are notified, as are
+    those that connect later.
     """
 
     def __init__(self, clients: ClientRegistry, warnings: Warnings) -> None:

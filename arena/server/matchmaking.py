@@ -152,7 +152,9 @@ class Matchmaker:
         self._waiting = SeekIndex(on_seek_changed)
         self._pool_members = PoolMembers(is_playing, self._chance)
         self._new = FairSeekQueue()
-        """Seeks not examined yet. Among all others, no two that name each other could start a match."""
+        """Seeks that were not examined yet. All pairs of examined seeks that name each other have started a match or
+        could not.
+        """
         self._postponed: dict[ActiveSeek, None] = {}
         """Seeks whose match could not start yet, although one names the other's bot."""
         self._waiting_for_similar: OrderedDict[ActiveSeek, None] = OrderedDict()
@@ -160,7 +162,7 @@ class Matchmaker:
         self._open_queues: defaultdict[str, FairSeekQueue] = defaultdict(FairSeekQueue)
         """Seeks that may pair with open ones, by game; under "", those that name some of several opponents."""
         self._last_fill = 0.0
-        """The time of the last round for these."""
+        """The time of the last round that paired the seeks of `_open_queues`."""
         self._round: Iterator[None] | None = None
         """The rest of the current round."""
         self._began = False

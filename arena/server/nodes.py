@@ -53,11 +53,13 @@ NODE_LOST_WARNING_S = 15.0
 MAX_CLOCK_DIFFERENCE_S = 60.0
 """Maximum difference of a node's clock from the database's. If it is days off, the node's matches look old."""
 MIN_READ_INTERVAL_S = 0.1
-"""Nodes read announcements at most ten times a second, however often they are woken."""
+"""Minimum seconds between two readings of announcements, however often the node is woken."""
 RELISTEN_DELAY_S = 1.0
 """Seconds until a failed listener connects to the database again."""
 MAX_HELLO_SILENCE_S = 2.0 * NODE_TIMEOUT_S
-"""Bots that come wait for a database that is slow, but not for one that has not answered for so long."""
+"""A connecting bot waits while the database is slow. Once the database has not answered for this many seconds, the bot
+is refused.
+"""
 PROBE_INTERVAL_S = 5.0
 """A node whose session does not answer asks over a new one which others are alive, with this time in between."""
 
@@ -76,9 +78,12 @@ class NodeTimeouts:
     """Limits on how long a node waits for the database, in seconds."""
 
     beat_timeout_s: float = NODE_TIMEOUT_S
-    """The database is taken for away when it has not answered a sign of life by then: the others see this node so."""
+    """After this time without an answer to a heartbeat the database counts as unreachable: by then, other nodes count
+    this one as gone.
+    """
     echo_timeout_s: float = 5.0
-    """A connection on which no echo of a sign of life was heard for so long is deaf, and replaced."""
+    """A listening session that has received no notification of this node's own heartbeats for this long is replaced.
+    """
 
 
 class SingleNode:
@@ -101,7 +106,9 @@ class SingleNode:
         return None
 
     def hangs(self) -> str | None:
-        """Return that line once the database is away for so long that clients should not wait; else None."""
+        """Return the line of `database_problem` if connecting bots should not wait for the database any longer; else
+        None.
+        """
         return None
 
     def url_of_other_owner(self, game: str) -> str | None:
@@ -286,7 +293,7 @@ class ClusterView(SingleNode):
         self.on_clock_warning(self._clock_warning())
 
     def _see(self, nodes: list[NodeStatus]) -> NodeStatus:
-        """Know the nodes as they are now; this one."""
+        """Update the list of nodes, report changes and return this node."""
         before, self._nodes = self._nodes, nodes
         self._own = own = next(node for node in nodes if node.name == self._name)
         if list(map(_identity, nodes)) != list(map(_identity, before)):
@@ -296,7 +303,9 @@ class ClusterView(SingleNode):
         return own
 
     def _expect_echo(self) -> None:
-        """A sign of life was sent to this node, too."""
+        """Note that a heartbeat was announced over this node's channel. If it has received none for too long, mark its
+        session as deaf.
+        """
         now = self._clock()
         if self._unheard_since is None:
             self._unheard_since = now
@@ -371,8 +380,8 @@ class ClusterView(SingleNode):
                 await self._probe()
 
     async def _beat_or_probe(self) -> None:
-        """Be seen; while the session with the database does not answer, see the others over a new one. Raises
-        `StoreError`.
+        """Send a heartbeat. While the session with the database does not answer, look at the nodes over a new one.
+        Raises `StoreError`.
         """
         beating, told = asyncio.ensure_future(self.send_heartbeat()), False
         try:
@@ -400,7 +409,9 @@ class ClusterView(SingleNode):
             beating.cancel()
 
     async def _probe(self) -> None:
-        """Look which nodes others see, over a new session: bots go to those, as this one can store nothing."""
+        """Ask over a new session which nodes are alive. Bots are then sent to other nodes, because this one can store
+        nothing.
+        """
         now = self._clock()
         if now - self._last_heartbeat < self._timeouts.beat_timeout_s or now - self._probed < PROBE_INTERVAL_S:
             return
@@ -427,7 +438,7 @@ class ClusterView(SingleNode):
             await asyncio.sleep(RELISTEN_DELAY_S)
 
     async def _listen_to(self, channel: str) -> None:
-        """Be woken over a channel, until the connection ends or is deaf. Raises `StoreUnavailable`."""
+        """Listen to a channel that wakes this node, until the connection ends or is deaf. Raises `StoreUnavailable`."""
         self._deaf.clear()
         self._unheard_since = None
         echo = f"arena_{secrets.token_hex(16)}"

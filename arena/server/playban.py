@@ -18,7 +18,9 @@ time.
 """
 
 MAX_TRIED_BOTS = 1000
-"""Beyond this many bots, those offline whose last match is oldest must prove again that they come to matches."""
+"""Maximum number of bots that are known to come to their matches. Beyond it, those that are offline and whose last
+match is longest ago have to prove it again.
+"""
 
 
 def pause_message(seconds: float) -> str:
@@ -40,7 +42,7 @@ class Playbans:
         max_tried: int = MAX_TRIED_BOTS,
     ) -> None:
         self._trusted: dict[str, None] = {}
-        """The one that came to a match last at the end."""
+        """The trusted bots, in the order of their latest matches."""
         self._is_online = is_online
         self._max_tried = max_tried
         self._now = now

@@ -14,7 +14,7 @@ from protocol.errors import UsageFault
 
 PENTANOMIAL_SIZE, TRINOMIAL_SIZE = 5, 3
 MAX_COUNT = 10**15
-"""More than anyone has played; sums of such counts are still exact as floats."""
+"""Maximum of a count: more than anyone has played. Sums of such counts are still exact as floats."""
 
 
 class CountFindings(Struct, frozen=True, kw_only=True):
@@ -50,8 +50,8 @@ def check_counts(counts: Sequence[int]) -> None:
 
 
 def findings_of_counts(counts: Sequence[int], hypotheses: Hypotheses) -> CountFindings:
-    """Return the figures of counts: five of pairs that scored 0, 1/4, 1/2, 3/4 and 1, or three of games lost, drawn,
-    won.
+    """Return what a test finds from counts: five, of pairs that scored 0, 1/4, 1/2, 3/4 and 1; or three, of games lost,
+    drawn and won.
 
     Raises `UsageFault`.
     """

@@ -23,7 +23,7 @@ MIN_PAIRS = 10
 SCORE_TOLERANCE = 1e-9
 """Rounding error by which the mean of a pair's scores may exceed 0 to 1."""
 MAX_FORFEIT_SHARE = 0.05
-"""A share of a bot's matches above which its forfeits decide more than its play."""
+"""Above this share of forfeits among a bot's matches, forfeits decide more than its play does."""
 
 
 class Question(Struct, frozen=True, kw_only=True):

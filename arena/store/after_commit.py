@@ -23,7 +23,9 @@ class LaterStatement(NamedTuple):
 
 
 def run_after_commit(connection: Connection, statement: str, words: Mapping[str, Any] | None = None) -> None:
-    """Have `Store.write` run a statement after the transaction of this connection; the same one only once."""
+    """Schedule a statement that `Store.write` runs after the transaction of this connection; equal statements run
+    once.
+    """
     later: list[LaterStatement] = connection.info.setdefault(_KEY, [])
     if (one := LaterStatement(statement, words)) not in later:
         later.append(one)

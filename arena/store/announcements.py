@@ -79,9 +79,10 @@ def wake_channel(connection: Connection) -> str:
 
 
 def free_queue(connection: Connection) -> None:
-    """Have PostgreSQL forget the notifications that every listener has read, so that a full queue has room again.
+    """Make PostgreSQL drop the notifications that every listener has read, so that a full queue has room again.
 
-    Otherwise only one more notification does that, which a full queue refuses. It may take seconds: there are 8 GB.
+    Otherwise only a further notification would do that, which a full queue refuses. It may take seconds: the queue has
+    8 GB.
     """
     execute(connection, "SELECT pg_notification_queue_usage()")
 

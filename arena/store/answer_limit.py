@@ -16,19 +16,19 @@ class DatabaseTimeouts:
     connect_timeout_s: float = 5.0
     """A server that has not let a connection in after this time is away."""
     statement_timeout_s: float = 3600.0
-    """The database ends a statement after this time."""
+    """A server that has not accepted a connection after this time counts as unreachable."""
     lock_timeout_s: float = 10.0
-    """The database ends a statement that has waited for a lock for so long, or for half the time of a statement."""
+    """The database ends a statement that has waited for a lock for this long, or for half of `statement_timeout_s`."""
     answer_timeout_s: float = 5.0
-    """A session that has not even said after this much longer that the statement was ended hangs, and is closed."""
+    """A session that has not even reported the end of a statement this much later hangs, and is closed."""
     stop_answer_timeout_s: float = 2.5
-    """A statement may take this long in a process that is about to end."""
+    """Time limit of a statement in a process that is about to end."""
     stop_timeout_s: float = 7.5
-    """A process that is about to end stops waiting for statements after this time."""
+    """A process that is about to end waits for no statement after this time."""
 
 
 SERVER_STATEMENT_TIMEOUT_S = 20
-"""A statement of a server takes much less, and bots wait for it."""
+"""Time limit of a statement in a server, where statements take much less and bots wait for them."""
 
 
 def of_server(statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S) -> DatabaseTimeouts:
@@ -37,8 +37,8 @@ def of_server(statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S) -> Databa
 
 
 class AnswerLimit:
-    """Decides when a session that does not answer is closed. Thread-safe. A limit with a `process_limit` hurries when
-    that does.
+    """Decides when a session that does not answer is closed. Thread-safe. With `process_limit`, it hurries when that limit
+    does.
     """
 
     def __init__(
@@ -51,8 +51,8 @@ class AnswerLimit:
         self.clock = clock
         self._process_limit = process_limit
         self.last_hang = float("-inf")
-        """The time at which a session was last closed. Sessions that were opened before it may hang too and are
-        replaced.
+        """The time at which a session was last closed because it hung. Sessions that were opened before that may hang
+        too, and are replaced.
         """
         self._hurried: float | None = None
 
@@ -66,7 +66,7 @@ class AnswerLimit:
             self._hurried = self.clock()
 
     def deadline(self, asked: float) -> float:
-        """Return when a session is given up that was asked something at that time."""
+        """Return the time at which a session is given up that was asked something at the time `asked`."""
         patient = asked + self.timeouts.statement_timeout_s + self.timeouts.answer_timeout_s
         stopping = self._stopping_since
         if stopping is None:
@@ -75,7 +75,7 @@ class AnswerLimit:
         return min(patient, soon, stopping + self.timeouts.stop_timeout_s)
 
     def connect_timeout_s(self) -> int:
-        """Return for how many whole seconds a new connection is waited for, as psycopg takes them."""
+        """Return the time limit for a new connection, in whole seconds as psycopg takes it."""
         usual = self.timeouts.connect_timeout_s
         if self._stopping_since is not None:
             usual = min(usual, self.timeouts.stop_answer_timeout_s)

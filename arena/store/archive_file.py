@@ -24,7 +24,7 @@ from referee.record_reader import unpack
 BLOCK_BYTES, BLOCK_RECORDS = 256 * 1024, 256
 """Maximum bytes and records per block. Decompressing one takes about 4 ms. A longer record has its own block."""
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 4 * BLOCK_BYTES}]
-"""A larger dictionary would not help, and each block allocates its own."""
+"""Compression by xz. A larger dictionary would not help, and each block allocates its own."""
 ARCHIVE_SUFFIX = ".zip"
 _PARTIAL_PATTERN = "*.part"
 _BLOCK_DATE = (1980, 1, 1, 0, 0, 0)

@@ -52,8 +52,8 @@ def needed_archives(connection: Connection) -> list[Archive]:
 
 
 def read_archived(connection: Connection, archive: int, matches: Collection[str]) -> dict[str, bytes]:
-    """Return the gzip records, by match id, of those of the matches that an archive file holds. Raises
-    `ArchiveMissing`, `BadRecord` for a damaged file, or `ArenaFault`.
+    """Return by match id the gzip records of these matches that an archive file holds. Raises `ArchiveMissing`,
+    `BadRecord` for a damaged file, or `ArenaFault`.
     """
     path = execute(connection, _PATH_OF_FILE, {"number": archive}).scalar_one_or_none()
     if path is None:

@@ -82,7 +82,7 @@ class AsyncStore:
         self.commits = Histogram(COMMIT_BUCKETS_S)
         """A histogram of the seconds taken by transactions that begin and finish matches, including failed ones."""
         self.failures = 0
-        """The number of these transactions that failed."""
+        """The number of failed transactions among those that begin and finish matches."""
 
     @property
     def notifies(self) -> bool:

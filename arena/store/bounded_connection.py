@@ -65,7 +65,7 @@ class BoundedAsyncConnection(AsyncConnection[Any]):
 
 
 def _bounded(steps: Generator[Any, Any, Any], limit: AnswerLimit) -> Generator[Any, Any, Any]:
-    """Take the steps of an operation while something comes in time. Raises `NoDatabaseAnswer`."""
+    """Run the steps of an operation, and raise `NoDatabaseAnswer` if the server sends nothing in time."""
     asked = limit.clock()
     try:
         state = next(steps)

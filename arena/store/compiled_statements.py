@@ -16,7 +16,7 @@ MAX_STATEMENTS = 1000
 
 
 class _SharedCache(LRUCache[Any, Any]):
-    """A cache whose keys name the kind of a dialect and the version of its server, not the dialect of one engine."""
+    """A cache whose keys contain the class of a dialect and the server's version, so that engines share entries."""
 
     __slots__ = ()
 

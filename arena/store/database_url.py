@@ -12,7 +12,8 @@ from arena.store.sqlite_database import SqliteDatabase
 
 
 def open_database_url(location: str | Path, timeouts: DatabaseTimeouts | None = None) -> Database:
-    """Open the database of a path, a `sqlite:///FILE` or a `postgresql://…` URL; `timeouts` are for one on a server.
+    """Return the database at a path, a `sqlite:///FILE` or a `postgresql://…` URL. One on a server gets these
+    `timeouts`.
 
     Raises `StoreError` for any other URL.
     """

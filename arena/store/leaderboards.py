@@ -29,7 +29,9 @@ PAYOFF_SORT, SCORE_SORT = "payoff", "score"
 SORTS = (SCORE_SORT, PAYOFF_SORT, "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
 """The possible orders of a leaderboard. `share` is the share of matches won, with draws as half wins."""
 _UNRANKED_GAP_SQL = "1e9"
-"""No payoff and no score is so large: bots that are not ranked come below those that are, and above those unpaid."""
+"""A number above every payoff and score. Subtracted once, it sorts bots without a rank below those with one; subtracted
+twice, it sorts bots without payoffs below both.
+"""
 _SORT_EXPRESSIONS = {name: name for name in SORTS} | {
     "bot": "key",
     "played": "matches",

@@ -141,7 +141,7 @@ def match_numbers(connection: Connection, search: Search) -> list[int]:
 
 
 def _normalized(search: Search) -> Search:
-    """Validate a search and swap in the opponent if only that is given. Raises `UsageFault`."""
+    """Validate a search. If it names only an opponent, return one that names it as the bot. Raises `UsageFault`."""
     if search.bot is None and search.opponent is not None:
         search = replace(search, bot=search.opponent, opponent=None)
     if search.outcome is not None and (search.bot is None or search.outcome not in OUTCOMES):
@@ -150,7 +150,7 @@ def _normalized(search: Search) -> Search:
 
 
 def _find_newest(connection: Connection, query: str, given: dict[str, Any], fitting: int | None) -> list[int]:
-    """Return the newest numbers: first from a window of recent matches that should suffice, else from all."""
+    """Return the newest match numbers: from a window of recent matches if it holds enough, else from all."""
     least = given["least"]
     if fitting:
         window = max(_MIN_WINDOW, _WINDOW_FACTOR * given["limit"] * given["before"] // fitting)

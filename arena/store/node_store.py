@@ -18,7 +18,7 @@ from protocol.errors import ArenaFault
 LEASE_S = 8
 """The database ends a session idle for this many seconds; its node name is then free."""
 UNLISTED_DELAY_S = 2
-"""A session that the database ends is still listed for a moment."""
+"""Seconds for which PostgreSQL may still list a session that it has ended."""
 _UPSERT_NODE = """INSERT INTO nodes (name, url) VALUES (%(name)s, '') ON CONFLICT (name) DO UPDATE SET url = nodes.url
 RETURNING id, holder, session"""
 """This statement locks the row until the transaction ends."""
@@ -29,18 +29,18 @@ _OTHER_SESSION_SQL = f"""SELECT coalesce(extract(epoch FROM clock_timestamp() - 
 FROM pg_stat_activity
 WHERE pid <> pg_backend_pid() AND pid::text = split_part(%(session)s, ' ', 1)
     AND coalesce(extract(epoch FROM backend_start)::text = split_part(%(session)s, ' ', 2), true)"""
-"""The session that holds the name, if it goes on; when it began, only its own role is told. For how long nothing has
-changed there, and how long the database would let it idle, or would take for a statement: one that is silent for longer
-hangs.
+"""The session that holds the name, if it still exists: for how long it has done nothing, whether it does not wait for a
+lock, and after how many seconds it counts as hung, by its limit for idling or for statements. PostgreSQL shows the
+start time of a session only to its own role.
 """
 _END = "SELECT pg_terminate_backend(split_part(%(session)s, ' ', 1)::int)"
-"""A session that stands still ends as soon as it goes on, before it does anything else."""
+"""Ends a session. A hung one ends as soon as it continues, before it does anything else."""
 _STORE_SESSION = """UPDATE nodes SET session = (
     SELECT pid::text || ' ' || extract(epoch FROM backend_start)::text || ' ' || %(longest)s::text
     FROM pg_stat_activity WHERE pid = pg_backend_pid()
 ) WHERE id = %(node)s"""
-"""Others may have had the process id of this session before, so its name has when it began; and how long its statements
-may take.
+"""Stores this session's process id with its start time, because process ids are reused, and the time limit of its
+statements.
 """
 _TAKE_NAME = "UPDATE nodes SET holder = holder + 1, draining = false WHERE id = %(node)s RETURNING holder"
 _SET_SESSION_TIMEOUTS = f"""SELECT set_config('idle_session_timeout', '{LEASE_S}s', false),
@@ -48,7 +48,7 @@ _SET_SESSION_TIMEOUTS = f"""SELECT set_config('idle_session_timeout', '{LEASE_S}
 
 
 class NodeTaken(ArenaFault):
-    """Another process has the node's name, or had it meanwhile. Its session has been silent for so long."""
+    """Another process has the node's name, or had it in between. Its session has been silent for `silent_s` seconds."""
 
     def __init__(self, message: str, silent_s: float = 0.0) -> None:
         super().__init__(message)
@@ -85,7 +85,7 @@ class NodeStore(Store):
         try:
             self._claim_name(raw)
         except BaseException as exc:
-            raw.close()  # which nobody else does, and so gives back what it holds
+            raw.close()  # nothing else does; this releases its locks
             if isinstance(exc, Error):
                 raise StoreUnavailable(self.database.message(exc)) from exc
             raise
@@ -109,7 +109,7 @@ class NodeStore(Store):
             if self._holder_number is None and not (is_not_queued and silent_s > longest_s):
                 text = f"a node {self.name} runs already: give this one another name with --node"
                 raise NodeTaken(text, silent_s)
-            raw.execute(_END, words)  # of this process, or one that hangs: what it holds it gives back, if it still can
+            raw.execute(_END, words)  # a session of this process or a hung one: it releases its locks if it still can
         if self._holder_number is None:
             (self._holder_number,) = raw.execute(_TAKE_NAME, words).fetchone()
         raw.execute(_STORE_SESSION, words)

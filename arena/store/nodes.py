@@ -76,7 +76,7 @@ def record_heartbeat(connection: Connection, node: int, url: str, echo: str | No
 
 
 def mark_stopped(connection: Connection, node: int) -> None:
-    """Note that a node stopped in order."""
+    """Note that a node was stopped properly."""
     execute(connection, "UPDATE nodes SET seen = NULL WHERE id = :node", {"node": node})
 
 
@@ -119,9 +119,10 @@ class BotGone(UsageFault):
 
 
 def begin_matches(connection: Connection, begun: Sequence[MatchInProgress]) -> dict[str, BotGone]:
-    """Note matches that are about to begin, or go on, maybe on another node; return by match why some cannot.
+    """Note matches that are about to begin or to continue, maybe on another node than before. Return by match why some
+    can't: one of their bots is gone.
 
-    Renaming or deleting a bot reads this first, so one of the two always sees the other.
+    Before a bot is renamed or deleted, its matches are looked for here, so that one of the two always sees the other.
     """
     names = {fold_name(bot): bot for one in begun for bot in one.bots}
     known = set(connection.execute(select(bots.c.key).where(bots.c.key.in_(names))).scalars())

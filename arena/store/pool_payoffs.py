@@ -17,20 +17,22 @@ _OF_POOL = "tournament = '' AND payoffs.pool = {pool} AND payoffs.season = {seas
 EQUAL_MEAN_DIGITS = 9
 """Means that agree to this many digits are equal, so that the order of summation never decides a rank."""
 MIN_RANKED_OPPONENTS = 3
-"""With fewer opponents, a mean depends more on them than on the bot."""
+"""Minimum opponents for a rank. With fewer, a mean depends more on them than on the bot."""
 MIN_RANKED_ROUNDS = MIN_RANKED_OPPONENTS * MAX_WEIGHT_ROUNDS
-"""The rounds of that many opponents of full weight. With fewer rounds, a mean is mostly chance."""
+"""Minimum rounds for a rank: those of that many opponents of full weight. With fewer, a mean is mostly chance."""
 MAX_RANKED_SHARE = 0.5
-"""The share of the weight that one opponent may have, so that a friend and two that left at once make no rank."""
+"""Maximum share of the weight that one opponent may have. It prevents a rank by one friend and two opponents that left
+at once.
+"""
 _WEIGHT = f"CASE WHEN rounds < {MAX_WEIGHT_ROUNDS} THEN rounds ELSE {MAX_WEIGHT_ROUNDS} END"
 MEAN_SQL = f"""CAST(round(CAST(
         sum(CAST({_WEIGHT} AS float) * total / rounds) / sum({_WEIGHT})
     AS numeric), {EQUAL_MEAN_DIGITS}) AS float)"""
-"""Over opponents, of rows of `payoffs`, as `mean_payoff` has it."""
+"""The mean payoff over opponents, from rows of `payoffs`, as `mean_payoff` computes it."""
 RANKED_SQL = f"""CASE WHEN count(*) >= {MIN_RANKED_OPPONENTS} AND sum(rounds) >= {MIN_RANKED_ROUNDS}
         AND max({_WEIGHT}) <= {MAX_RANKED_SHARE} * sum({_WEIGHT})
     THEN 1 ELSE 0 END"""
-"""1 where such rows are enough for a rank, else 0, as `PoolPayoff.ranked` has it."""
+"""1 if these rows are enough for `PoolPayoff.ranked`, else 0."""
 _SUMS_SQL = "json_array(matches, rounds, total, squares, products, rest_squares, weighted, round_squares)"
 
 
@@ -56,12 +58,12 @@ def pairs_query(bot: str, season: str, pool: str = ":pool") -> str:
 
 
 def read_payoff(pairs: str) -> PoolPayoff | None:
-    """Return what a bot was paid on the average, from what `pairs_query` gives of it; None without any."""
+    """Return a bot's mean payoff over opponents, from the sums that `pairs_query` selects; None without any."""
     return pool_payoff([_pair(*sums) for sums in msgspec.json.decode(pairs, type=list[tuple[int, ...]])])
 
 
 def pool_payoff(met: Sequence[PairPayoffs]) -> PoolPayoff | None:
-    """Return the same of what it was paid against each opponent."""
+    """Return a bot's mean payoff over opponents, from its payoffs against each; None without any."""
     found = mean_payoff(met)
     if found is None:
         return None

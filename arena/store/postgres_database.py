@@ -45,7 +45,9 @@ _ALREADY_EXISTS_CODES = ("23505", "42P06", "42P07", "42710")
 _LOCK_FAILURES = ("55P03", "40P01")
 """SQLSTATE codes of statements that got no lock: they waited too long, or in a deadlock."""
 PROBE_TIMEOUT_S = 4.0
-"""A new connection has this long to show that the database works, after another one did not answer."""
+"""Time limit of a query over a new connection, which tells whether the database works while another connection gets no
+answer.
+"""
 TCP_USER_TIMEOUT_MS = 10_000
 """A connection is dropped when the server acknowledges nothing for this long."""
 KEEPALIVE_INTERVAL_S = 5
@@ -73,8 +75,8 @@ _LOCK_HOLDERS = f"""WITH held AS (
 )
 SELECT pid, role, since FROM held WHERE is_strong OR NOT (SELECT bool_or(is_strong) FROM held) ORDER BY pid"""
 """Sessions with locks on our tables and views: those with more than a reader's lock if there are any. One that waits
-for an exclusive lock counts, as all others wait behind it. PostgreSQL tells since when only of roles of which ours is a
-member.
+for an exclusive lock counts, as all others wait behind it. PostgreSQL shows the start of a transaction only for roles
+of which ours is a member.
 """
 _SIZE = f"""SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class
 WHERE relnamespace = '{SCHEMA_NAME}'::regnamespace AND relkind = 'r'"""
@@ -223,7 +225,7 @@ class PostgresDatabase(Database):
                 async for sent in connection.notifies():
                     yield sent.channel
             finally:
-                await connection.close()  # which waits for nothing
+                await connection.close()  # returns without waiting
         except psycopg.Error as exc:
             raise StoreUnavailable(self.message(exc)) from exc
 
@@ -232,7 +234,7 @@ class PostgresDatabase(Database):
         timeouts = replace(self.limit.timeouts, statement_timeout_s=PROBE_TIMEOUT_S, answer_timeout_s=1.0)
         asked = PostgresDatabase(self._url.render_as_string(hide_password=False), timeouts)
         asked.limit = AnswerLimit(timeouts, process_limit=self.limit)
-        asked._names_lock_holders = False  # they are found in this way themselves
+        asked._names_lock_holders = False  # the holders are found over such a connection
         engine = asked.create_reading_engine()
         try:
             with asked.translate_errors(), engine.connect() as connection:
@@ -244,7 +246,7 @@ class PostgresDatabase(Database):
         self.limit.hurry()
 
     def to_fault(self, exc: DBAPIError) -> Fault:
-        if "NUL (0x00)" in str(exc.orig):  # of what somebody looks for, as nothing that is stored has one
+        if "NUL (0x00)" in str(exc.orig):  # in a search: stored texts have none
             return UsageFault("no name and no word here has a NUL in it")
         unavailable = self.is_unavailable(exc)
         return (StoreUnavailable if unavailable else StoreError)(self.message(exc.orig))
@@ -290,9 +292,9 @@ class PostgresDatabase(Database):
             connect_args={"options": " ".join(f"-c{option}" for option in asked)},
             pool_size=connections,
             max_overflow=0,
-            pool_use_lifo=True,  # who asks little has one connection, which knows its statements
+            pool_use_lifo=True,  # a rare user keeps one connection, which knows its statements
             isolation_level=isolation_level,
-            use_native_hstore=False,  # which would be asked for with each connection
+            use_native_hstore=False,  # it would take a query for each connection
             execution_options=ENGINE_OPTIONS,
         )
         event.listen(engine, "do_connect", lambda _, __, given, named: self._connect(*given, **named))
@@ -331,8 +333,10 @@ class PostgresDatabase(Database):
 
 
 def _check_connection(raw: Any, record: ConnectionPoolEntry) -> None:
-    """Have another connection made in place of one that its server has ended, which without asking it is known, or that
-    may hang, as another one does; unless it was just made.
+    """Reject a connection from the pool if its server has ended it, or if it may hang because another one did. The pool
+    then makes a new one; a connection that was just made fails instead.
+
+    The state of a connection is known without asking the server.
     """
     from psycopg import OperationalError
 

@@ -129,8 +129,9 @@ def register_bot(
     person: bool = False,
     display: str | None = None,
 ) -> None:
-    """Register a bot, or a `person`, that came by itself, maybe with a `display` name; in place of one that did so too,
-    never finished a match, and was not seen since `unused_since`, or of one that is known from unrated matches alone.
+    """Register a bot (or a `person`) that came by itself, maybe with a `display` name. It may replace one of the same
+    name that came by itself too, never finished a match, and was not seen since `unused_since`; or one that is only
+    known from unrated matches.
 
     Raises `NameInUse`, also for a name that was only rated in tournaments.
     """
@@ -146,7 +147,7 @@ def register_bot(
     statement = statement.on_conflict_do_update(index_elements=["key"], set_=row, where=free)
     if connection.execute(statement.returning(bots.c.id)).first() is None:
         raise NameInUse(f"a bot is called {name} already")
-    # What is kept of an earlier bot is none of this one's.
+        # Data of an earlier bot does not belong to this one.
     connection.execute(delete(incidents).where(incidents.c.bot == find_bot_id(connection, name)))
 
 
@@ -237,7 +238,7 @@ def _check_displays(connection: Connection, displays: Mapping[str, str]) -> None
 
 
 def display_names(connection: Connection, limit: int) -> dict[str, str]:
-    """Return display names by folded names, at most `limit`: those that were registered last."""
+    """Return display names by folded bot names: at most `limit`, of the bots that were registered last."""
     query = select(bots.c.key, bots.c.display).where(bots.c.display.is_not(None)).order_by(bots.c.id.desc())
     return {row.key: row.display for row in connection.execute(query.limit(limit))}
 

@@ -216,7 +216,7 @@ def recent_meetings(connection: Connection, bot: str) -> list[tuple[str, str, st
     """
     since = utc_now(days_ago=1)
     mine, theirs, others = seats.alias(), seats.alias(), bots.alias()
-    # By the hours, of which a day has few: the smallest number itself would be looked for from the first match on.
+    # Look in the few hours of the day: a search for the smallest number itself would start at the first match.
     first = select(func.min(hours.c.first)).where(hours.c.hour >= func.substr(since, 1, 13)).scalar_subquery()
     query = (
         select(matches.c.id, matches.c.pool, others.c.key, matches.c.finished)

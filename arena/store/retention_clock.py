@@ -16,7 +16,8 @@ from machine.timestamps import format_timestamp, parse_timestamp, utc_now
 MAX_STEP_DAYS = 1.0
 """Maximum step between two hourly checks. After a larger one, the clock was set or no server ran meanwhile."""
 STEADY_DAYS = 1.0
-"""After a step, the operator has this long to notice that the clock is wrong."""
+"""Days after a step of the clock in which nothing is removed, so that the operator can notice that the clock is wrong.
+"""
 DAY_S = 86400.0
 NOW_SQL = "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
 """SQL for the server's time, in the format of `utc_now`."""

@@ -55,7 +55,8 @@ HOST = "127.0.0.1"
 SHUTDOWN_TIMEOUT_S = 2.0
 """Seconds that a bot has to exit by itself when there are no more matches."""
 MAX_CRASHES = 3
-"""Crashes in a row after which a bot is not started again; also the limit of times it is killed for being away.
+"""A bot that crashes this many times in a row is not started again, nor one that is killed this many times because it
+stayed disconnected.
 
 A match that it appeared in (if `strict`: that it finished) resets the count.
 """
@@ -315,7 +316,7 @@ class TournamentHost(HostHandler):
         self._restarts.start(self._restart(bot))
 
     def _exclude_bot(self, name: str, why: str, note: str) -> None:
-        """Have a bot forfeit its matches from now on, including the current one."""
+        """Make a bot forfeit its matches from now on, including the current one."""
         self._forfeiting[name] = why
         self._notes.append(f"{note}\n{name} forfeits its matches here from now on")
         runner = self._host.clients.runners.get(self._current_match)

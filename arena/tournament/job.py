@@ -92,7 +92,7 @@ class Aborted(NamedTuple):
 
 
 def append_to_log(logs: Path, bot: str, output: bytes) -> None:
-    """Append what a bot wrote to its log. Raises `ArenaFault`."""
+    """Append a bot's output to the bot's log. Raises `ArenaFault`."""
     log = logs / f"{bot}.log"
     with os_errors_as(ArenaFault, f"the log {log} can't be written"):
         logs.mkdir(parents=True, exist_ok=True)

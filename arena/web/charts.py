@@ -12,7 +12,7 @@ ROUND_STEPS = (1.0, 2.0, 5.0, 10.0)
 MIN_LABEL_GAP = 0.24
 """Minimum distance of two ticks, as a fraction of the scale, so that their labels don't overlap on a phone."""
 TICK_STEPS, INTEGER_TICK_STEPS, PAYOFF_TICK_STEPS = 5, 4, 3
-"""Approximate steps of a scale, of one of whole numbers, and of one of payoffs, whose labels are wide."""
+"""Approximate number of steps on a scale, on one of whole numbers, and on one of payoffs, which has wide labels."""
 _ROUNDING_TOLERANCE = 1e-9
 """Tolerance for rounding errors, as a fraction of a step."""
 MIN_RATING_SPAN = 4.0

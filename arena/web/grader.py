@@ -18,7 +18,7 @@ from protocol.errors import BadRecord, Fault
 from referee import record_reader
 
 NICENESS = 10
-"""More than that of the pages' process, so that other visitors go first."""
+"""The niceness of a grader, higher than that of the pages' process, so that other visitors go first."""
 CACHE_FOLDER = "page"
 """The folder within the cache for grades, and for tables solved for visitors."""
 MAX_TABLE_BYTES = 512 * 1024 * 1024

@@ -26,7 +26,7 @@ class WebServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     log: str = "text"
     node: str | None = None
     statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S
-    """The time limit of a database statement."""
+    """Time limit of a database statement, in seconds."""
 
     def encode(self) -> bytes:
         """Return the configuration as the line that is sent."""

@@ -38,11 +38,11 @@ _templates.filters.update(titles.FILTERS)
 
 
 _displays: ContextVar[Callable[[], Mapping[str, str]]] = ContextVar("_displays", default=dict)
-"""A function that returns the display names of the site whose page is being made: macros know no site."""
+"""Returns the display names of the site whose page is being rendered, because macros do not know the site."""
 
 
 def _display_name(bot: str) -> str:
-    """Return what people call who plays as this bot; empty where that is the name alone."""
+    """Return the display name of a bot; empty if it has none."""
     return _displays.get()().get(fold_name(bot), "")
 
 

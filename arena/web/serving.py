@@ -8,7 +8,7 @@ from arena.web.turns import FairTaskQueue
 
 QUICK_THREADS = 4
 LONG_THREADS = 1
-"""Python runs one thread at a time."""
+"""Threads for long answers. One, because Python runs one thread at a time."""
 MAX_LONG_PER_ADDRESS, MAX_LONG = 64, 512
 """Maximum long answers that wait for a turn, per address (such as a class behind one router) and in all."""
 MAX_HELD_BYTES = 64 * 1024 * 1024

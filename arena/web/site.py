@@ -25,7 +25,7 @@ _HOST_AND_PORT = re.compile(rf"(?:{HOST_PATTERN.pattern})(?::\d{{1,5}})?", re.IG
 
 MAX_DISPLAYS = 10_000
 DISPLAYS_TTL_S = 5.0
-"""Display names are cached this long, so that a page of a hundred bots asks the store once."""
+"""Pages cache display names for this many seconds: a page of a hundred bots asks the store once."""
 
 
 class Site:

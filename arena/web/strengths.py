@@ -15,18 +15,20 @@ from protocol.pools import is_people_pool
 RATING_STEP = 5.0
 """The rating difference at which the better bot scores 80 %, by the rating model."""
 MIN_STEP = 1.0
-"""A word is no smaller step than that: ratings of some dozens of matches differ by as much by chance."""
+"""The minimum difference between two words: ratings after some dozens of matches differ by as much by chance."""
 STRENGTH_WORDS = ("beginner", "easy", "medium", "strong", "expert")
-"""The words from the weakest on. If no bot plays at random, the middle one is around the rating of a new bot."""
+"""Words for strengths, weakest first. If no bot of a pool moves at random, the middle one stands for the rating with
+which a bot begins.
+"""
 UNSURE_WORD, PERFECT_WORD = "little known", "perfect"
 MIN_RATED_MATCHES = 3
 """Rated matches below which a bot is little known; low, so that even a new arena shows strengths within minutes."""
 PERFECT_BOTS = ("perfect", "oracle")
 """The built-in bots that play perfectly."""
 RANDOM_BOTS = ("random", "level-1")
-"""The built-in bots that move at random: no bot that tries to win is weaker."""
+"""The bots that move at random. No bot that tries to win is weaker."""
 MAX_BOTS = 100
-"""Strengths are given for at most this many bots of a pool, the best."""
+"""Maximum bots of a pool that get a word, best first."""
 
 
 class StrengthScale(NamedTuple):
@@ -41,7 +43,7 @@ BY_RATING = StrengthScale(MU - RATING_STEP * (len(STRENGTH_WORDS) // 2), RATING_
 
 
 def scale_of(bots: Sequence[RatedBot]) -> StrengthScale:
-    """Return the scale of a pool: who moves at random is the weakest, whatever that is worth there.
+    """Return the scale of a pool. Bots that move at random are the weakest, whatever their rating.
 
     Where luck decides much, all ratings are near each other, and words by rating alone would call everybody medium. So
     words are as far apart as there is room up to the strongest, within `MIN_STEP` and `RATING_STEP`.

@@ -91,7 +91,7 @@ def fit_odds(games: Sequence[ChanceEvents]) -> np.ndarray[Any, Any]:
 
 
 def sum_luck(games: Sequence[ChanceEvents], odds: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return, by game, the total luck by feature, then the same weighted by how open the game was."""
+    """Return a row for each game: the total luck by feature, then that luck weighted by how undecided the game was."""
     rows = []
     for each in games:
         share = 1 / np.cosh(np.clip(each.before @ odds, -50, 50) / 2) ** 2

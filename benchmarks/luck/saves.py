@@ -27,13 +27,15 @@ from measuring.value_registry import load_value
 from measuring.variance_reduction import VarianceReduction, estimate_reduction
 
 SEED = "saves-1"
-"""The seed; no fit has played these games."""
+"""The seed of the matches. No value function was fitted to matches of this seed."""
 WORLD = {"map": "world", "draft": "classic"}
 ROW_FORMAT = "{:<35} {:<11}{:>7}  {:<16}{:<17}{:>6}  {:<12}{:>5}"
 
 
 class SavingsRow(NamedTuple):
-    """A comparison of two bots, given by names of weights or in the words of `bots.play`, and the values to try."""
+    """A comparison of two bots, given by names of weights or in the words of `bots.play`, and the value functions to
+    try.
+    """
 
     name: str
     game: str

@@ -36,11 +36,11 @@ SEED = "seats-1"
 """The seed; no fit has played these games."""
 TEST_COUNT = 200
 OPENING_PLIES = 60
-"""Plies; luck has no bias wherever a match is cut off."""
+"""Plies after which a match is cut off to measure luck, which has no bias wherever that is."""
 
 
 class SeatsRow(NamedTuple):
-    """A comparison: the bots' simulations, the number of A's seats, the value that measures luck, and h1."""
+    """A comparison: the bots' simulations, the number of A's seats, the value function that measures luck, and h1."""
 
     name: str
     preset: str

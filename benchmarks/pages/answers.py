@@ -42,7 +42,7 @@ from arena.store.store import Reader
 from postgres import postgres_server
 
 MAX_P95_MS = 20.0
-"""Maximum p95 in milliseconds."""
+"""Maximum 95th percentile of response times, in milliseconds."""
 BUILTIN_BOT = "bot-0"
 """The built-in bot of the made-up store."""
 FILTERS = {

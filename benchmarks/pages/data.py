@@ -30,7 +30,7 @@ BUILTIN_SHARE = 0.3
 BATCH_SIZE = 20_000
 START_TIME, DURATION_DAYS = datetime(2025, 1, 1, tzinfo=UTC), 600
 UNRATED_SHARE, TOURNAMENT_SHARE = 0.1, 0.3
-"""Shares of the matches."""
+"""The shares of unrated matches and of tournament matches."""
 REASON_WEIGHTS = {"win": 70, "resigned": 9, "timeout": 8, "disconnected": 5, "illegal": 4, "no_show": 3, "void": 1}
 DRAW_SHARE = 0.5
 """The share of completed tic-tac-toe matches that are drawn."""

@@ -28,7 +28,7 @@ sys.path.append(str(Path(__file__).parents[1] / "reliability"))
 from rig import JSON, PING, PONG, RawConnection, Server, make_frame, parse_options, run_attackers
 
 CONFIG = {"heaps": [500, 500], "take": [1]}
-"""1,000 plies per match."""
+"""A config of nim with 1,000 plies per match."""
 ADDRESS_COUNT = 20
 SETTLE_S = 1.0
 """Seconds between a change of load and the next measurement."""
@@ -171,7 +171,9 @@ def refresh(number: int, port: int, times: int, wanted: Event, lost: Event) -> N
 
 
 async def measure(options: argparse.Namespace) -> int:
-    """Measure and print the ratios. Return 1 if a watcher was lost or a page failed, else 0."""
+    """Measure the speed of matches and the processor time of a ply under each load, and print the ratios to those
+    without load. Return 1 if a spectator was lost or a page failed, else 0.
+    """
     processes = multiprocessing.get_context("spawn")
     kinds = {f"{options.watchers} watchers of one match": processes.Event()}
     kinds[f"a page refreshed {options.refreshes} times a second"] = processes.Event()

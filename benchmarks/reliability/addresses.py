@@ -49,7 +49,7 @@ async def halfway(port: int, source: str) -> None:
 
 
 async def watching(port: int, source: str) -> None:
-    """Take as many connections as possible."""
+    """Connect as spectators, as many as possible."""
     held = []
     while True:
         with contextlib.suppress(*CONNECTION_ERRORS):

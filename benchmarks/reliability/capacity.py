@@ -17,7 +17,7 @@ import uvloop
 from rig import TIMEOUT_S, Closed, PlayTimes, RawConnection, Server, parse_options, read_finished_matches
 
 CONFIG = {"heaps": [20, 20]}
-"""40 plies per match, as bots take one at a time."""
+"""A config of nim with 40 plies per match, as bots take one at a time."""
 NORMAL_REASONS = frozenset({"win"})
 """The reasons with which matches end when nothing goes wrong."""
 

@@ -67,7 +67,7 @@ async def play(port: int, name: str, lesson: Lesson) -> None:
 
 
 async def watch(port: int, lesson: Lesson) -> None:
-    """Watch as a browser does: all matches, and now and then one in detail."""
+    """Watch as a browser does: all matches, and one in twenty in detail."""
     raw = await RawConnection.enter(port, source=ROUTER_ADDRESS)
     raw.send(type="watch", match="*")
     watched: set[str] = set()

@@ -41,7 +41,7 @@ RUN_TIMEOUT_S = 300.0
 KINDS = ("hello", "seek", "unseek", "start", "ready", "deal", "move", "strike", "back", "watch", "end")
 SLOTS = 64
 TAIL_FACTOR = -math.log(1e-9)
-"""A deal that is redrawn until it fits takes this many times the mean in one of 10⁹ cases."""
+"""The factor by which a deal that is redrawn until it fits exceeds the mean in one of 10⁹ cases."""
 
 Message = dict[str, Any]
 ChooseMove = Callable[[Message, random.Random], Any]
@@ -214,7 +214,9 @@ class Run:
         return told[0] if told[0]["type"] == "end" else told[list(seats).index(movers(told[0])[0])]
 
     async def _make_other_requests(self, case: CostCase, seats: dict[int, RawConnection], turn: Message) -> None:
-        """Make the other requests that are possible during a match, and end it."""
+        """Measure the other requests that are possible during a match: strikes, watching, reconnecting; then end
+        it.
+        """
         game, match, seat = case.game, turn["match"], movers(turn)[0]
         async with self.measure("strike", game):
             wrong: tuple[Any, ...] = ({"do": "attack", "from": 0, "to": 99, "units": 1}, [[[]] * 1000] * 15)
@@ -263,7 +265,7 @@ def deal_ms(case: CostCase) -> float:
 
 
 async def run_all(port: int, meter: Meter, options: argparse.Namespace) -> dict[tuple[str, str], float]:
-    """Return the minimum over several runs, by kind and game."""
+    """Return the longest callback by kind and game, in milliseconds: the minimum over several runs."""
     least: dict[tuple[str, str], float] = {}
     for number in range(options.runs):
         run = Run(port, meter, number)

@@ -62,11 +62,11 @@ MOVE_DELAY_S = 0.02
 """Seconds per move of the honest bots in the attack by trolls."""
 
 HANDS = 100
-"""Hands in a match of Leduc poker."""
+"""The hands of a match of Leduc poker."""
 HONEST_OPPONENTS, HONEST_MATCHES = 5, 4
-"""The honest opponents on a ladder of payoffs, and the matches with each."""
+"""The honest opponents on a ladder of payoffs, and the number of matches with each."""
 MAX_MOVED = 0.1
-"""Limit of how far throw-away names may move a mean on average, in chips a hand."""
+"""Maximum change of a mean by throwaway names, on average, in chips per hand."""
 
 ChooseMove = Callable[[dict[str, Any]], dict[str, Any]]
 Policy = Callable[[Poker, PokerState, random.Random], str]
@@ -291,14 +291,14 @@ def raising(game: Poker, state: PokerState, rng: random.Random) -> str:
 
 
 def giving(game: Poker, state: PokerState, rng: random.Random) -> str:
-    """Put in with anything what one that raises takes, and fold in the last round."""
+    """Pay into the pot with any cards, against a bot that raises, and fold in the last round."""
     legal = game.legal_moves(state)
     order = ("raise", "bet", "call") if state.public is None else ("bet", "fold")
     return next(move for move in order if move in legal)
 
 
 def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float | None = None) -> TotalPayoff:
-    """Return what seat 0 was paid in a match, which seat 1 leaves once it has won as much a hand."""
+    """Return the payoff of seat 0 in a match. Seat 1 leaves once it has won `leaves_at` chips per hand."""
     game = load_game("leduc", {"hands": HANDS})
     assert isinstance(game, Poker)
     state = game.state_before_deal()
@@ -318,8 +318,9 @@ def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float 
 
 
 class PayoffAttack(NamedTuple):
-    """Some names meet one bot of a ladder, each in a fixed number of matches, and leave once they won enough a hand.
-    The bot is an honest one that is to lose by it, or a king that is to gain.
+    """An attack by `names` names that each play `matches` matches against one bot of a ladder, and leave once they are
+    `leaves_at` chips per hand ahead. The bot is an honest one that is to lose by it or, with `crowns`, a king that is
+    to gain.
     """
 
     title: str
@@ -339,7 +340,7 @@ PAYOFF_ATTACKS = (
     PayoffAttack("3 puppets, 1 match, king is honest too", 3, 1, None, True),
     PayoffAttack("3 puppets, 10 matches, king is honest too", 3, 10, None, True),
 )
-"""The last two are what costs names and matches, and cannot be told from weak opponents."""
+"""The last two attacks cost names and matches, and cannot be distinguished from weak opponents."""
 
 
 def payoffs(options: argparse.Namespace) -> bool:

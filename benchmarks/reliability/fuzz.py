@@ -176,7 +176,7 @@ class CodecOutcomes:
     """The number of unexpected errors."""
     packed: int = 0
     plain: int = 0
-    """The number of msgpack frames, and of those that the fast decoder handled."""
+    """Counts of msgpack frames: all of them, and those that the fast decoder handled."""
     unlike: int = 0
     """The number of frames for which the general decoder gave another result."""
 

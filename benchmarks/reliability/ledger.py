@@ -57,7 +57,7 @@ class Ledger:
     """Everything that the players of an arena were sent."""
 
     starts: dict[str, float] = field(default_factory=dict)
-    """The time when each match was first announced."""
+    """The times at which matches were first announced."""
     turns: list[SentMessage] = field(default_factory=list)
     ends: dict[str, list[SentMessage]] = field(default_factory=dict)
 

@@ -34,7 +34,7 @@ class RecordingBroker:
 
     def __init__(self) -> None:
         self.ends: dict[str, list[str]] = {}
-        """By match, the digests, once for each time that its end was published."""
+        """The digests of each match, one for each time that its end was published."""
         self.end_received = asyncio.Event()
         """Set at every end."""
         self.port = 0

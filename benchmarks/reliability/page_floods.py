@@ -91,14 +91,14 @@ async def request_match(raw: RawConnection, match: str) -> None:
 
 
 async def hang_up(raw: RawConnection, match: str) -> None:
-    """Leave as soon as the answer begins, or after a while."""
+    """Hang up as soon as the answer begins, or after half a second."""
     await request_match(raw, match)
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(raw.reader.read(1), 0.5)
 
 
 async def read_slowly(raw: RawConnection, match: str) -> None:
-    """Read a little of the answer now and then."""
+    """Read the answer slowly, 4 KiB each half second."""
     await request_match(raw, match)
     while await raw.reader.read(4096):  # noqa: ASYNC110 - slowness is the point
         await asyncio.sleep(0.5)

@@ -372,7 +372,7 @@ class HonestPair:
         self._tokens = tokens or tuple(f"the token of {name}" for name in names)
         self._felt = PlayTimes()
         self._moved: dict[str, float] = {}
-        """The time when the last unanswered move of each match was sent."""
+        """The time of the last unanswered move of each match."""
         self._tasks: list[asyncio.Task[None]] = []
         self._playing = asyncio.Event()
 

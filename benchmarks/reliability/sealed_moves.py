@@ -70,7 +70,9 @@ class SeatPair:
 async def measure(
     pair: SeatPair, rounds: int, before: float, probe: Callable[[], Awaitable[None]]
 ) -> tuple[list[float], list[float]]:
-    """Return the milliseconds of the probe in rounds in which the opponent had not moved, and in which it had."""
+    """Return the durations of `probe` in milliseconds, in two lists: before the opponent had moved in a round, and
+    after.
+    """
     took: tuple[list[float], list[float]] = [], []
     await pair.begin(rounds)
     for _ in range(rounds):

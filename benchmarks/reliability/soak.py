@@ -50,12 +50,13 @@ MAX_NEWCOMERS = 20
 GAMES = (("nim", "classic"), ("nim", "min-nim"), ("tictactoe", "classic"))
 MEASURE_NAMES = ("MiB of memory", "open files", "tasks", "objects")
 MAX_OBJECTS_PER_NEWCOMER = 0.5
-"""Code that keeps every name that ever came keeps at least one object for it, or one that the garbage collector
-does not know.
+"""Maximum objects per newcomer. Whatever is kept for every name is at least one object, unless the garbage collector
+does not track it.
 """
 MAX_KIB_PER_NEWCOMER = 1.0
-"""Objects that the collector does not know show in memory. Bounded caches of names take less than this until they are
-full: 2,000 names with their addresses, 1,000 that came to a match, 10,000 with the pace of their matches.
+"""Maximum memory per newcomer, which shows what the garbage collector does not track. Stores of bounded size take less
+than that until they are full: 2,000 names with their addresses, 1,000 that came to a match, 10,000 with the pace of
+their matches.
 """
 MAX_KIB_PER_MATCH = 0.5
 """The database's connections keep up to 16 MiB of its pages each, and a match adds some 2 KiB to the file."""
@@ -132,7 +133,7 @@ class Regular:
 
 
 async def _watch(port: int) -> None:
-    """Subscribe to all matches and watch each from its start; reconnect now and then."""
+    """Subscribe to all matches and watch each from its start; reconnect every 20 s."""
     while True:
         raw = await RawConnection.enter(port)
         raw.send(type="watch", match="*")
@@ -149,7 +150,9 @@ async def _watch(port: int) -> None:
 
 
 async def _play(port: int, bots: int, newcomers: float) -> None:
-    """Run the regulars, a watcher, and `newcomers` a second who play one match, unless too many are still playing."""
+    """Run the regular bots, a spectator, and `newcomers` new names a second that play one match each, unless too many
+    are still playing.
+    """
     regulars = [Regular(port, f"regular-{number}", random.Random(number)) for number in range(bots)]
     playing = {asyncio.create_task(regular.live()) for regular in regulars} | {asyncio.create_task(_watch(port))}
     number = 0
@@ -210,7 +213,7 @@ def main() -> None:
 
 
 def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[ServerSample], int, int]:
-    """Return what the server held every now and then, and how many matches and newcomers are in its store."""
+    """Return regular samples of what the server holds, and the numbers of matches and of newcomers in its store."""
     samples: list[ServerSample] = []
     with tempfile.TemporaryDirectory() as data:
         command = [sys.executable, __file__, "--seconds", str(seconds), "--serve", data]
@@ -218,7 +221,7 @@ def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[ServerSa
             assert server.stdout is not None
             assert server.stderr is not None
             port = next(found[1] for line in server.stderr if (found := re.search(r"listening on \S+:(\d+)", line)))
-            threading.Thread(target=server.stderr.read, daemon=True).start()  # else it would wait to be heard some day
+            threading.Thread(target=server.stderr.read, daemon=True).start()  # else a full pipe would block the server
             players = subprocess.Popen(
                 [sys.executable, "-c", _PLAYERS_CODE, port, str(bots), str(newcomers)], cwd=Path(__file__).parent
             )

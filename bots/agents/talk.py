@@ -39,7 +39,7 @@ class AgentMatch:
     turn: messages.Turn | None = None
     """The latest turn, whichever seat is to move."""
     turn_received: float = 0.0
-    """When it arrived."""
+    """The time at which the latest turn arrived."""
     open_choice: Choose | None = None
     """The choice that is open, if any."""
     rejected: messages.Rejected | None = None

@@ -11,7 +11,7 @@ from protocol.errors import UsageFault
 from protocol.games.dilemma import MAX_PAYOFF
 
 MAX_ROUNDS = 1000
-"""A limit, as the fractions grow with every round."""
+"""Maximum rounds, because the fractions grow with every round."""
 MAX_STRATEGIES = 20
 MAX_NUMBER_LENGTH = 40
 """The greatest length of a probability in characters."""

@@ -99,7 +99,7 @@ def _scheme_hint(url: str, exc: Exception) -> str:
 
 
 def _fault_of_response(url: str, response: Response) -> Fault:
-    """Return the fault for an HTTP answer. Only some of those that blame the request may pass."""
+    """Return the fault for an HTTP answer. An answer that blames the request (4xx) is final, except for a few."""
     status = response.status_code
     body = (response.body or b"").decode(errors="replace").strip().split("\n")[0][:200]
     said = " with a web page" if body.startswith("<") else f": {body}" if body else ""

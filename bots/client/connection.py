@@ -51,9 +51,9 @@ class NodeConnection:
         self._stop_timeout: asyncio.Timeout | None = None
         """The timeout around what `stop` interrupts."""
         self._welcomed_at: float | None = None
-        """When the welcome arrived."""
+        """The time at which the welcome arrived."""
         self.down_since: float | None = None
-        """When the connection was lost, or first failed; no other node has been connected since then."""
+        """The time at which the connection was lost, or first failed. No other node has been connected since then."""
         self._reported_at = 0.0
 
     async def run(self) -> None:

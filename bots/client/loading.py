@@ -62,7 +62,9 @@ def hand_over(bot: Bot) -> None:
 
 
 def refuse(message: str) -> None:
-    """Raise `UsageFault` for what the program gives `run`, if it was loaded for its bot."""
+    """Raise `UsageFault` with this message if the program was loaded only to get its bot. `run` calls this for wrong
+    arguments.
+    """
     if _is_loading.get():
         raise UsageFault(message)
 

@@ -258,7 +258,9 @@ class NodeRouter:
         return [CloseConnection(twin.url)]
 
     def _follow_redirect(self, error: messages.Error, url: str, now: float) -> list[RoutedEffect]:
-        """Follow a redirect to another node, for a seek or, without one, for a match that begins there."""
+        """Connect to the node of a redirect: to send it the redirected seek or, if no seek was redirected, to play a
+        match that begins there.
+        """
         sought = self._seeks.get(error.ref or "")
         if sought is None:
             return [] if self._stays else self._connect(url)[1]

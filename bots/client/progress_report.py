@@ -24,7 +24,7 @@ RETRYABLE_CLOSE_CODES: Mapping[int, str] = {
     close_codes.NO_HELLO: "got no hello in time",
     close_codes.TOO_MANY_CONNECTIONS: "takes no more for now",
 }
-"""Close codes that have a reason, and its text."""
+"""Close codes after which the client reconnects, with the reason that it prints."""
 AUTH_ERROR_CODES = (error_codes.NAME_TAKEN, error_codes.AUTH_FAILED)
 """Errors that another name, or the right token, can prevent."""
 MAX_NAMED_BOTS = 3

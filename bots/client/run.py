@@ -126,7 +126,9 @@ def _find_token(settings: Settings, bot: str) -> str:
 
 
 class ClientBase(ABC):
-    """A bot's connections to the nodes of an arena. Subclasses perform the other effects in `_perform_other`."""
+    """A bot's connections to the nodes of an arena. Subclasses perform effects that are neither messages nor lines in
+    `_perform_other`.
+    """
 
     def __init__(
         self,

@@ -73,7 +73,7 @@ class Settings:
     rated: bool = True
     opponent: str | None = None
     against: str | None = None
-    """Another version, which is played on this machine in place of an arena's bots."""
+    """Another version of the bot, which is played on this machine instead of an arena's bots."""
     open: bool = False
     """Take any match of the game, or of all games that the bot plays."""
     min_move_time: float = 0.0
@@ -204,7 +204,7 @@ def split_address(url: str, *schemes: str) -> SplitResult | None:
     try:
         parts = urlsplit(url)
         sound = parts.scheme in schemes and host_of_url(url) and parts.port != 0 and not parts.fragment
-        (parts.hostname or "").encode("idna")  # what no name server would be asked for
+        (parts.hostname or "").encode("idna")  # raises an error for names that can never be looked up
     except ValueError:
         return None
     return parts if sound else None

@@ -79,7 +79,7 @@ class WorkResult:
     failure: str | None = None
     """The failure of the author's code, in a line; None if there is none."""
     cause: BaseException | None = None
-    """The exception that the author's code raised or caused."""
+    """The exception that the author's code raised, or is blamed for."""
     discarded: str | None = None
     """The parts of `info` that are discarded, with reasons; the move stands without them."""
 

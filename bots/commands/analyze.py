@@ -49,7 +49,7 @@ analyze = typer.Typer(
     add_completion=False,
 )
 _ALLOW_NEGATIVE_NUMBERS = {"ignore_unknown_options": True}
-"""A heap of −1 is a bad heap, not an option."""
+"""Settings of a command that takes negative numbers as arguments: a heap of −1 is an invalid heap, not an option."""
 
 HeapsArgument = Annotated[str, typer.Argument(metavar="HEAPS", help="Sizes of the heaps, like 10,20,30.")]
 Strategies = Annotated[bool, typer.Option("--strategies", help="Play all strategies against each other instead.")]

@@ -48,7 +48,7 @@ SHUTDOWN_TIMEOUT_S = 1.0
 MAX_QUOTED_LENGTH = 60
 """Characters of a program's output that a message quotes."""
 MAX_LINE_BYTES = MAX_CLIENT_FRAME_BYTES
-"""Bytes. A longer move could not be sent."""
+"""Maximum bytes of a line. A longer move could not be sent."""
 _INFO_NAMES = Info.__struct_fields__
 KILL_TIMEOUT_S = 2.0
 """Seconds for a keeper to end all processes on a busy machine."""
@@ -154,7 +154,7 @@ class PipedProgram:
         return line
 
     def discard_output(self) -> bytes:
-        """Return and discard what it has written since the last line was read. Raises `UnusableAnswer`."""
+        """Return and discard what the program has written since the last line was read. Raises `UnusableAnswer`."""
         with contextlib.suppress(BlockingIOError):
             self._read()
         written = bytes(self._output)
@@ -300,8 +300,8 @@ def parse_answer(line: bytes, turn: Turn, on_discarded: Callable[[str], None] = 
 def _move_with_odd_numbers(line: bytes, turn: Turn) -> Any:
     """Return a `move` message whose `info` has numbers that cannot be kept, such as NaN or 5,000 digits; else None.
 
-    Many libraries write them. The move stands without them. Raises `UnusableAnswer` for a line
-    that has them anywhere else.
+    Many libraries write them. They cannot be kept, and the move stands without them. Raises `UnusableAnswer` for a line that
+    has them anywhere else.
     """
     try:
         said = json.loads(line, parse_int=read_integer)

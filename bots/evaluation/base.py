@@ -11,7 +11,7 @@ Evaluate = Callable[[Game[Any, Any], Any, int], float]
 """(rules, state, seat) -> how good an unfinished state is for the seat, strictly between −1 and 1."""
 EQUAL_WEIGHTS = (1.0, 1.0, 1.0, 1.0)
 WIN_VALUE = 1_000_000.0
-"""The value of a win at the root. A win after n plies is worth WIN − n, so a search prefers the quicker win."""
+"""The value of a win at the root. A win after n plies is worth WIN_VALUE − n, so a search prefers the quicker win."""
 
 
 class ValueScale(NamedTuple):

@@ -17,7 +17,7 @@ from protocol.games.risk.campaign import MIN_CLASSIC_DRAFT, Campaign, Position
 from protocol.games.risk.duel import NO_OWNER
 
 FEATURES_BOUND = 0.999
-"""`features` stays between minus and plus this."""
+"""Upper bound of `features`; its lower bound is minus this."""
 
 
 def features(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[float] = EQUAL_WEIGHTS) -> float:

@@ -42,12 +42,12 @@ from referee.result import Result, match_points
 
 DEFAULT_MATCHES = 200
 MIN_STARTS = 10
-"""Starts before anything is said of the bots."""
+"""Minimum starts before a conclusion about the bots is printed."""
 MAX_FORFEIT_RATIO = 0.05
-"""A share of a bot's matches above which what it forfeits decides more than its play."""
+"""Above this share of forfeits among a bot's matches, forfeits decide more than its play does."""
 PROGRESS_INTERVAL_S = 5.0
 MAX_COMPLAINTS = 3
-"""Different lines of a bot's own faults that are shown."""
+"""Maximum different lines about a bot's own faults that are printed."""
 CLOCK = Clock(bank_ms=10_000, increment_ms=100)
 
 
@@ -56,16 +56,16 @@ class ComparedVersions(Struct, kw_only=True):
 
     seats: int
     scores: list[SideScore] = field(default_factory=list)
-    """The bot's score in every match."""
+    """The scores of the bot in every match."""
     starts: int = 0
     courses: set[tuple[Any, ...]] = field(default_factory=set)
-    """The distinct courses of the matches of a start, as far as results show them."""
+    """The courses of the matches of each start, as far as results show them."""
     forfeits: Counter[str] = field(default_factory=Counter)
-    """The seats that were lost by forfeit, by label as in `played`."""
+    """The number of seats lost by forfeit, by label. `played` counts all seats by label."""
     played: Counter[str] = field(default_factory=Counter)
 
     def take(self, number: int, results: Sequence[Result], labels: Sequence[Sequence[str]]) -> None:
-        """Take the matches of a start, from each seat of the bot in turn; `labels` say by match who sat where."""
+        """Add the matches of a start, one from each seat of the bot; `labels` name the seats of each match."""
         for result, sat in zip(results, labels, strict=True):
             for seat, label in zip(result.seats, sat, strict=True):
                 self.played[label] += 1
@@ -108,7 +108,7 @@ def compare_versions(bot: Bot, settings: Settings) -> None:
 
 
 def _play(table: _Table, compared: ComparedVersions, starts: int) -> bool:
-    """Play `starts` starts and print the progress. Return whether the user stopped it before the end."""
+    """Play the matches of `starts` starts and print the progress. Return whether Ctrl-C ended them early."""
     told = monotonic()
     try:
         for start in range(starts):
@@ -125,7 +125,7 @@ def _play(table: _Table, compared: ComparedVersions, starts: int) -> bool:
 def conclusion(
     compared: ComparedVersions, labels: tuple[str, str], rules: Game[Any, Any], *, is_stopped: bool
 ) -> list[str]:
-    """Say which version is better, and what is to be known before that is believed, a sentence each."""
+    """Return which version is better, and what limits that conclusion, in one sentence each."""
     one, other = labels
     estimate = estimate_scores(compared.scores).score
     if estimate is None:
@@ -162,7 +162,7 @@ def _other_presets(rules: Game[Any, Any]) -> str:
 
 
 def _load(word: str, rules: Game[Any, Any]) -> Bot:
-    """Load the other version. Raises `UsageFault`."""
+    """Return the other version. Raises `UsageFault`."""
     if Path(word).is_file():
         made = load_bot(Path(word), None, Path(word).stem, {}, {})
     elif word.endswith(".py"):
@@ -179,7 +179,7 @@ def _load(word: str, rules: Game[Any, Any]) -> Bot:
 
 
 def _labels(bot: Bot, word: str) -> tuple[str, str]:
-    """Return the labels of the two versions: their files, if these differ."""
+    """Return names for the two versions: those of their files if these differ."""
     program = Path(sys.argv[0]).name
     own = program if program.endswith(".py") else bot.name
     other = Path(word).name if word.endswith(".py") else word
@@ -203,7 +203,7 @@ class _Table:
         ]
 
     def play(self, start: int) -> tuple[list[Result], list[list[str]]]:
-        """Play a start from every seat of the bot: the results, and by match who sat where."""
+        """Play a start from every seat of the bot. Return the results, and for each match the labels by seat."""
         dealt = self._rules.config_of_deal(Dice(self._derive(f"start/{start}"), 0))
         game = load_game(self._rules.name, dealt)
         results, sat = [], []
@@ -227,7 +227,7 @@ class _Table:
         return hashlib.sha256(f"{self._seed}/{self._rules.name}/{what}".encode()).digest()
 
     def _complain(self, label: str, line: str) -> None:
-        """Tell what the author of a bot has to know, the first few times."""
+        """Print a line about a mistake in a bot to its author, up to `MAX_COMPLAINTS` different ones."""
         told = self._complaints[label]
         if line not in told and len(told) < MAX_COMPLAINTS:
             told.add(line)

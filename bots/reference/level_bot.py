@@ -27,8 +27,8 @@ TABLES_FILE = "levels.toml"
 
 
 class Mixture(Struct, frozen=True):
-    """How a game is played at each level, level 1 first: as `bot` plays, a word of the command line, except for the
-    fraction `random_share` of moves, which are random.
+    """The moves of a game at each level, level 1 first: those of `bot`, named as on the command line, except for the
+    fraction `random_share` of random moves.
     """
 
     bot: str

@@ -54,7 +54,9 @@ MAX_SEARCH_S = 0.1
 """The limit without a kernel. A longer search wins nothing in the small games, and tournaments stay quick."""
 MAX_KERNEL_SEARCH_S = 1.0
 NODES_PER_MS = 50
-"""Nodes of a search without a kernel, about a millisecond, if the whole reserve is left; fewer as it shrinks."""
+"""Nodes that a search without a kernel visits in about a millisecond. Once only the clock reserve is left, a search
+gets this many, and fewer as the reserve shrinks.
+"""
 
 
 def make_limit(

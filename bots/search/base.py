@@ -90,7 +90,9 @@ class SearchResult(Generic[M]):
     """The result of a search."""
 
     value: float
-    """Value for the seat to move: WIN − plies for a win, plies − WIN for a loss, 0 for a draw, else an evaluation."""
+    """Value for the seat to move: WIN_VALUE − plies for a win, plies − WIN_VALUE for a loss, 0 for a draw, else an
+    evaluation.
+    """
     move: M | None
     """The best move; None only if the game is over."""
     line: tuple[M, ...]

@@ -30,7 +30,7 @@ MAX_GENES = 1000
 MAX_STARTS = 1000
 MAX_GENERATIONS = 1000
 MAX_GAMES: Mapping[Fitness, int] = {"results": 100_000, "adjusted": 40_000}
-"""Games of a generation. With more, the file would be too long for `read_file`."""
+"""Maximum games of a generation. With more, the file would be too long for `read_file`."""
 MAX_WEIGHT = 1000.0
 
 

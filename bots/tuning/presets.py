@@ -22,7 +22,7 @@ class TuningPreset(NamedTuple):
 
 DETERMINISTIC_CONFIG = '{"battle": "deterministic"}'
 SHORT_CONFIG = '{"max_rounds": 40}'
-"""Games of 100 rounds are decided long before they end."""
+"""A campaign cut off after 40 rounds: those of 100 are decided long before they end."""
 _PAPER_METHOD = Method()
 _PAIRED_METHOD = Method(
     genes=60, tournaments=6, starts=20, seats="both", best=2, children=24, mutants=12, generations=8

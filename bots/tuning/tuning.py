@@ -19,7 +19,7 @@ from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
 
 MAX_TOTAL_GENES = 15_000
-"""Genes of all generations. With more, the file would be too long for `read_file`."""
+"""Maximum genes of all generations. With more, the file would be too long for `read_file`."""
 MAX_SEED_LENGTH = 64
 
 

@@ -17,7 +17,7 @@ SYMMETRY_BITS = 7
 SYMMETRY_MASK = (1 << SYMMETRY_BITS) - 1
 REINFORCEMENT_KIND, ATTACK_KIND, EQUAL_ATTACK_KIND = 0, 1, 2
 MOVE_SIZE = 6
-"""Integers of an encoded move.
+"""The number of integers that encode a move.
 
 They are its kind (one of the three above), its index in `build_masks`, the spot that it leads to and the bit of the
 territory it takes; for an attack also the spot after a failure, and the bit of the territory which that frees.

@@ -109,7 +109,9 @@ def _count_positions(territories: int, cap: int) -> int:
 
 @lru_cache(maxsize=64)
 def _canonical_labelling(board: Board) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
-    """Return the borders and places of the first labelling in order; cached, as a ring of nine takes seconds."""
+    """Return the labelling whose borders sort first: its borders, and the place of each territory. Cached, as a ring of
+    nine takes seconds.
+    """
     return min((_relabel_borders(board, places), places) for places in _labellings(board))
 
 

@@ -34,10 +34,10 @@ class _MixWithReplies(NamedTuple):
 
 @lru_cache(maxsize=64)
 def equilibrium(payoffs: Matrix) -> tuple[Mix, Mix]:
-    """Return one equilibrium, always the same: the mix of each seat.
+    """Return the mix of each seat in one equilibrium, which is always the same.
 
-    In a symmetric game it is one in which both mix alike, if there is one. Among these it pays both together most; ties
-    go to the last in order.
+    In a symmetric game both mix alike if there is such an equilibrium. Of several, it is the one that pays both
+    together most, and of equal ones the last when sorted.
     """
     found = equilibria(payoffs)
     alike = [pair for pair in found if pair[0] == pair[1]] if _is_symmetric(payoffs) else []

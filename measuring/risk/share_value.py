@@ -20,7 +20,9 @@ Rows = list[list[float]]
 
 
 class ShareValue(ValueFunction):
-    """A value function of shares; `constants` are, for each of `SHARE_NAMES`, the points always and in an open game."""
+    """A value function of shares. `constants` has two numbers for each of `SHARE_NAMES`: points that always count, and
+    points that are multiplied by the fraction of seats still in the game.
+    """
 
     def __init__(self, name: str, game: Campaign, constants: Sequence[tuple[float, float]]) -> None:
         self.name = name

@@ -115,7 +115,7 @@ _PLAIN_COEFFICIENTS = Coefficients(
 
 
 def duel_values(game: Duel) -> ValueFactories:
-    """Return the values of this duel, the best first; a table that takes minutes to solve comes last."""
+    """Return the value functions of a duel, the best first; a table that takes minutes to solve comes last."""
     by_hand: ValueFactories = {PLAIN_FEATURES_NAME: plain_features_value}
     others = {**by_hand, **_fitted_values(game)} if _is_often_drawn(game) else {**_fitted_values(game), **by_hand}
     if not can_grade(game):
@@ -136,12 +136,14 @@ def _is_often_drawn(game: Duel) -> bool:
 
 
 def campaign_values(game: Campaign) -> ValueFactories:
-    """Return the values of this campaign, the best first; none without dice."""
+    """Return the value functions of a campaign, the best first; none without dice."""
     return {**_fitted_values(game), PLAIN_FEATURES_NAME: plain_features_value} if game.battle == "dice" else {}
 
 
 def _fitted_values(game: Duel | Campaign) -> ValueFactories:
-    """Return the values by coefficients: the map's own for this number of seats, and for two seats the general ones."""
+    """Return the value functions with fitted coefficients: the map's own for this number of seats, and for two seats
+    the general ones.
+    """
     if game.seats > 2:
         return _share_values(game)
     shipped = (_map_coefficients(game), _general_coefficients(game.name))
@@ -149,7 +151,7 @@ def _fitted_values(game: Duel | Campaign) -> ValueFactories:
 
 
 def _share_values(game: Duel | Campaign) -> ValueFactories:
-    """Return the value of shares for more than two seats, if it was fitted for the map."""
+    """Return the value function of shares for more than two seats, if one was fitted for the map."""
     found = _map_coefficients(game, f"-{game.seats}")
     if found is None:
         return {}
@@ -159,7 +161,7 @@ def _share_values(game: Duel | Campaign) -> ValueFactories:
 
 
 def exact_value(game: Duel) -> ValueFunction:
-    """Return the value by the table of exact play, which ignores the ply limit."""
+    """Return the value function of the table of exact play, which ignores the ply limit."""
     table = cached_table(game.map, game.max_troops, game.armies)
 
     def values_by_seat(position: Position) -> SeatValues:
@@ -170,7 +172,7 @@ def exact_value(game: Duel) -> ValueFunction:
 
 
 def plain_features_value(game: Duel | Campaign) -> ValueFunction:
-    """Return the value by `measure_features`: half a point plus a seat's mean feature above the average of all
+    """Return the value function of `measure_features`: half a point plus a seat's mean feature above the average of all
     seats.
     """
     return (

@@ -174,7 +174,9 @@ class Dilemma(SimultaneousGame[DilemmaState, int]):
         return state.payoffs
 
     def count_rounds(self, state: DilemmaState) -> tuple[int, int]:
-        """Return the complete rounds and those to come: with `go_on`, 1 / (1 − go_on) of them, rounded half up."""
+        """Return the number of complete rounds, and of rounds expected to follow: with `go_on` that is 1 / (1 − go_on),
+        rounded half up.
+        """
         left = self.rounds - state.at
         if state.over:
             left = 0

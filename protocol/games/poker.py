@@ -169,7 +169,7 @@ class Poker(Game[PokerState, str]):
         return state.chips
 
     def count_rounds(self, state: PokerState) -> tuple[int, int]:
-        """Return the number of complete hands and of the rest."""
+        """Return the number of complete hands, and of those that are left."""
         return state.hand, self.hands - state.hand
 
     @property

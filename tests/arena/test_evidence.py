@@ -185,9 +185,7 @@ def test_without_hypotheses_every_pair_is_taken() -> None:
 def test_better_is_said_with_how_often_it_would_come_up_by_chance() -> None:
     said = told(evidence(freed([0.53 + 0.01 * (-1) ** k for k in range(99)]), value="exact"))
     assert said.startswith("ann is better than bob. It scores 0.530 (0.5")
-    assert said.endswith(
-        ") luck-adjusted, after 120 games; if it were no better, at most 5 of 100 tests would say so."
-    )
+    assert said.endswith(") luck-adjusted, after 120 games; if it were no better, at most 5 of 100 tests would say so.")
 
 
 @pytest.mark.parametrize(

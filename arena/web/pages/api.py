@@ -21,7 +21,7 @@ from machine.exact.graders import SOLVED_GAMES
 
 
 class Field(Struct, frozen=True):
-    """A query field in words."""
+    """The description of a query field."""
 
     name: str
     what: str
@@ -29,7 +29,7 @@ class Field(Struct, frozen=True):
 
 
 class OperationDescription(Struct, frozen=True):
-    """An operation in words. `example` is a path; None if the store has nothing to show."""
+    """The description of an operation. `example` is a path; None if the store has nothing to show."""
 
     name: str
     address: str

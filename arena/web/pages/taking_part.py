@@ -29,9 +29,10 @@ EXAMPLE_NAME = "mine"
 
 
 class PresetOffer(Struct, frozen=True, kw_only=True):
-    """A preset: its config as it differs from the defaults, how many may sit at its table, how moves are graded.
+    """A preset: the differences of its config from the defaults, its possible numbers of seats, and how moves are
+    graded.
 
-    `pools` has the preset that it is with each of these numbers of seats, where it is one.
+    `pools` maps a number of seats to the preset that this makes of it, if it is one.
     """
 
     preset: str

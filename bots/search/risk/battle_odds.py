@@ -16,9 +16,9 @@ MAX_TABLE_UNITS = 80
 """The most units of either side in the table. Larger battles are scaled down to it."""
 _ROW_LENGTH = 3 * (MAX_TABLE_UNITS + 1)
 SUFFICIENT_OFFSET = (MAX_TABLE_UNITS + 1) * _ROW_LENGTH
-"""Where the last part of the table begins: by number of defenders, the attackers that are `find_sufficient`."""
+"""The offset of the table's last part: for each number of defenders, the number of attackers that suffice."""
 SUFFICIENT_PROBABILITY = 0.9
-"""The probability of winning with `find_sufficient` attackers."""
+"""The least probability of winning with the attackers that `find_sufficient` returns."""
 
 
 @cache
@@ -184,7 +184,7 @@ def write_all_results(chances: Any, begin: int, attackers: int, defenders: int) 
 
 
 NO_DICE_MODE, MEANS_MODE, DICE_MODE = range(3)
-"""How a battle is resolved: without chance, by its two mean results, or by all results of the dice."""
+"""The ways to resolve a battle: without chance, by its two mean results, or by all results of the dice."""
 
 
 @compiled

@@ -21,8 +21,10 @@ CONTINENT_COUNT is their number.
 KEY_DIGIT_BASE = 64
 """The base of the digits in which troops enter a search key: two with the owner, a third for larger armies."""
 SEAT_KEYS, LEFT_KEYS, PLY_KEYS, ROUND_KEYS, TURN_KEY_COUNT = 0, 8, 32, 256, 2048
-"""Offsets of the random numbers that belong to no territory, relative to the end of those for two digits, and their
-total. Those for third digits follow."""
+"""The random numbers of a search key for everything but territories: where those for seats, remaining attacks, plies
+and rounds begin, and their total. They follow the numbers for the first two digits of troops; the numbers for the third
+digits come last.
+"""
 
 
 def campaign_board(rules: Campaign) -> list[int]:
@@ -43,8 +45,8 @@ def campaign_board(rules: Campaign) -> list[int]:
 
 @compiled
 def find_next_turn(board: Any, seats: Any, alive: int, seat: int, round_number: int) -> tuple[int, int]:
-    """Return the next seat after `seat` in round `round_number`, and its round. `seats` has from `alive` on who is in
-    the game.
+    """Return the next seat after `seat` in round `round_number`, and its round. seats[alive + seat] says whether a seat
+    is in the game.
     """
     step = -1 if board[SNAKE] and round_number % 2 == 0 else 1
     following = seat + step

@@ -100,10 +100,10 @@ from protocol.games.risk.campaign import (
 from protocol.games.risk.draft import territories_by_pressure
 
 TURN, LEFT, ROUND, ACTIVE, ELIMINATED, SAVED, KEY, ATTACKS_PER_TURN, ALIVE = range(FIRST_GAME_SLOT, FIRST_GAME_SLOT + 9)
-"""Slots of `play` for the position, apart from owners and troops: TURN the seat to move, LEFT the attacks it has left,
-ROUND the round, ACTIVE the seats in the game, ELIMINATED the seat that the last attack eliminated (−1: none), SAVED
-where saved positions begin, KEY the search key, ATTACKS_PER_TURN attacks a turn, and from ALIVE on by seat whether it
-is in the game.
+"""Slots of `play` for the position, apart from owners and troops. TURN: the seat to move. LEFT: the attacks it has
+left. ROUND: the round. ACTIVE: the number of seats in the game. ELIMINATED: the seat that the last attack eliminated
+(−1: none). SAVED: where saved positions begin. KEY: the search key. ATTACKS_PER_TURN: attacks a turn. From ALIVE on, by
+seat: whether it is in the game.
 """
 ALL_ATTACKS, BATTLE_MODE, QUIESCENCE, DEPTH_IN_TURNS, ROUND_IN_KEY, LISTS, HISTORY, DRAFTING = range(
     ALIVE + MAX_PLAYERS, ALIVE + MAX_PLAYERS + 8
@@ -133,7 +133,9 @@ MIN_NODES = 50
 TABLE_SIZE = 2**17
 """Positions that the table holds. It is the same on every machine, so that moves are the same."""
 VALUE_TOLERANCE = 0.1
-"""Values this close count as equal: rounding errors in `state` reach some hundredths, of 900,000."""
+"""Values count as equal if they differ by less: rounding errors in `state` reach some hundredths. Values go up to
+900,000.
+"""
 
 
 def make_play_array(board: list[int], position: Position, depth: int) -> Any:
@@ -354,7 +356,7 @@ def evaluate_leaf(board: Any, state: Any, play: Any, scale: Any, ply: int, alpha
 def first_sources_after(board: Any, last: int) -> tuple[int, int]:
     """Return the first cell from which attacks may follow `last`, and a lower cell that they may also start from.
 
-    board[MOVES] as `last` means none. Attacks that share no territory are only tried in one order.
+    If `last` is board[BORDER_COUNT], there was none. Attacks that share no territory are only tried in one order.
     """
     if last == board[BORDER_COUNT]:
         return FIRST_CELL, FIRST_CELL

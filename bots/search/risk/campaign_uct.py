@@ -51,16 +51,19 @@ from protocol.messages import CHANCE, Event
 
 END_DECISION = 0
 """The decision to end a turn. A draft of all units to a cell is twice the cell. An attack across a border is twice the
-border's index in `board`, plus 1 to send only sufficient units."""
+border's index in `board`, plus 1 to send only as many units as `find_sufficient` returns.
+"""
 EXPLORATION, TEMPERATURE, FLOOR, RISK, HORIZON, ARMY, INCOME, TEMPO, INNER = range(9)
-"""Slots of `manner`. EXPLORATION: the constant of PUCT. TEMPERATURE: the gap to the best gain, in units, at which a
-prior falls to a quarter; FLOOR is added to every prior. RISK: the least winning probability of an attack in the tree.
-HORIZON: turns of a playout after the seat's own. The others belong to the estimate. ARMY and INCOME: the exponents of a
-seat's fractions of units and income. TEMPO: the factor for the seat to move. INNER: the weight of a unit without enemy
-neighbours."""
+"""Slots of `params`. EXPLORATION: the constant of PUCT. TEMPERATURE: the gap to the best gain, in units, at which a
+prior falls to a quarter. FLOOR: added to every prior. RISK: the least winning probability of an attack in the tree.
+HORIZON: turns of a playout after the seat's own.
+
+The others belong to the estimate. ARMY and INCOME: the exponents of a seat's fractions of units and income. TEMPO: the
+factor for the seat to move. INNER: the weight of a unit without enemy neighbours.
+"""
 POLICY_OF_SEAT, PATH, CANDIDATES = 2, 8, 72
-"""Slots of `work`: POLICY_OF_SEAT + seat a seat's policy; from PATH on a simulation's nodes, from CANDIDATES on the
-candidates.
+"""Slots of `work`. work[POLICY_OF_SEAT + seat] is a seat's policy. The nodes of a simulation begin at PATH, the
+candidates at CANDIDATES.
 """
 MAX_DEPTH = CANDIDATES - PATH
 DISCOUNT_PER_TURN = 0.01
@@ -77,7 +80,7 @@ PRIOR_RUSH_TRUST = 0.3
 
 
 class UctParams(NamedTuple):
-    """The parameters of a search, in the order of the slots of `manner`; for `floats`."""
+    """The parameters of a search, in the order of the slots of `params`; for `floats`."""
 
     exploration: float = 1.0
     temperature: float = 5.0
@@ -98,9 +101,7 @@ PARAMS_BY_DRAFT = {"classic": UctParams(), "territories": UctParams(army=1.0, in
 def list_candidates(
     board: Any, field: Any, odds: Any, weights: Any, params: Any, work: Any, priors: Any, path: Any
 ) -> int:
-    """Write the decisions in this position to `work` from CANDIDATES on, with their priors. Return how many there
-    are.
-    """
+    """Write the decisions in this position to `work` from CANDIDATES on, with their priors. Return their number."""
     seat, worth = field[TURN], unit_weight(board, field)
     count, top, drafting = 0, 0.0, field[DRAFTING]
     if drafting:

@@ -12,7 +12,7 @@ from machine.compiled import compiled
 
 @compiled
 def share_units(board: Any, cells: Any, placements: Any, begin: int, pressure: Any, seat: int, units: int) -> int:
-    """Write to `placements`, from `begin` on, the cells of `seat` under most pressure; `board[TERRITORIES]` slots
+    """Write to `placements`, from `begin` on, the cells of `seat` under most pressure; `board[TERRITORY_COUNT]` slots
     further on, write the units that each gets. Return the number of cells.
 
     A cell of `cells` begins with its owner and its troops. `pressure` has space for a float a territory.

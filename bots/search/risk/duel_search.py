@@ -71,13 +71,14 @@ EVALUATION_BOUND = 7
 """scale[EVALUATION_BOUND] is an upper bound on evaluations."""
 
 ROOT_PLY, CUTOFF_COUNTS = FIRST_GAME_SLOT, FIRST_GAME_SLOT + 1
-"""work[AT] is the ply of the root. At work[CUTOFF_COUNTS] begin the cutoff counts, by seat and move."""
+"""Slots of `work`. ROOT_PLY is the ply of the root. The cutoff counts, by seat and move, begin at work[CUTOFF_COUNTS].
+"""
 MOVE_LISTS = 16
-"""Where the moves of each ply begin in `work`."""
+"""The slot of `work` at which the move lists begin, one for each ply."""
 
 ENTRY_LENGTH = 2
-"""Entries of `table`: a position's key; then its move, depth and bound, packed. Its value is worths[slot //
-ENTRY_LENGTH].
+"""The slots of an entry in `table`: a position's key; then its move, depth and bound, packed. The entry's value is
+worths[slot // ENTRY_LENGTH].
 """
 DEFAULT_SETTINGS = DuelSettings()
 TABLE_SIZE = 2**18

@@ -39,7 +39,7 @@ from protocol.games.risk.duel import NO_OWNER, Action, Duel, Position
 from protocol.messages import Event
 
 ROOT_PLY, PATH, MOVES = 2, 8, 136
-"""work[AT] is the ply of the root; the nodes of a simulation begin at PATH, the moves at MOVES."""
+"""Slots of `work`. ROOT_PLY is the ply of the root. The nodes of a simulation begin at PATH, the moves at MOVES."""
 MAX_DEPTH = MOVES - PATH
 EXPLORATION = 0.4
 """The constant of PUCT."""
@@ -49,7 +49,9 @@ _SUCCESS_THRESHOLD = int(duel.WIN_PROBABILITY * DRAW_RANGE)
 
 @compiled
 def select_move(tree: Any, totals: Any, work: Any, found: Any, node: int, last: int, count: int) -> int:
-    """Return the move to visit by PUCT with uniform priors (Rosin 2011). `last` is 1 after a successful attack."""
+    """Return the move to visit by PUCT with uniform priors (Rosin 2011). `last` is 1 if the last attack succeeded, else
+    0.
+    """
     child, visits, total = tree[node + CHILD], 0, 0.0
     while child:
         found[tree[child + DECISION]] = child
@@ -152,7 +154,8 @@ class DuelUct:
     def search(
         self, position: Position, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: SearchLimit
     ) -> SearchResult[Action]:
-        """Return the most visited action within `limit`, which counts simulations; without any, the first legal one.
+        """Return the most visited action within `limit`, which counts simulations, or the first legal action if it
+        allows none.
 
         It ignores `events`: every player is assumed to play well. `below(n)` returns a random number from 0 to n − 1.
         """

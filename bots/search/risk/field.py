@@ -179,8 +179,8 @@ def attack(board: Any, field: Any, at: int, to: int, units: int) -> None:
 
 @entry
 def apply_move(board: Any, field: Any, source: int, target: int, units: int, left: int) -> None:
-    """Play a draft to `source` if there is no target, the turn's end without a source, else an attack that leaves
-    `left`.
+    """Play a move: without a target a draft to `source`, without a source the turn's end, else an attack after which
+    `left` units are left.
     """
     if target != NO_CELL:
         apply_battle(board, field, source, target, units, left)

@@ -22,7 +22,7 @@ from bots.search.risk.flat_position import CELL_LENGTH, FEATURES, FIRST_CELL, NO
 from machine.compiled import compiled
 
 OUTLOOK = 3
-"""One more evaluation, besides the modes of flat_position.py."""
+"""The evaluation `outlook`, besides the modes of flat_position.py."""
 _IDLE, _DANGER, _ARMY, _INCOME, _PROGRESS, _LAND = range(6)
 
 

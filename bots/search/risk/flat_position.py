@@ -24,23 +24,24 @@ NO_EVALUATION, FEATURES, UNAM = 0, 1, 2
 MODES = {"none": NO_EVALUATION, "features": FEATURES, "unam": UNAM}
 
 FIRST_CELL, CELL_LENGTH = 24, 4
-"""A territory's cell is FIRST_CELL + CELL_LENGTH * index, in `board` and `state` alike. Everywhere it stands for the
-territory.
+"""A territory's cell is FIRST_CELL + CELL_LENGTH * index, in `board` and `state` alike. The search names territories by
+their cells.
 """
 
 # board[cell]: where its neighbours begin in `board`; +1: where they end; +2: SHARE_UNIT // their number; +3: its index.
 BORDER, BORDER_END, PER_NEIGHBOUR, INDEX = 0, 1, 2, 3
 TERRITORY_COUNT, SHARES, WALK = 0, 1, 2
-"""Slots of `board`. TERRITORIES is the number of territories; board[board[SHARES] + n] is UNIT // n, for n enemies; at
-WALK begin the pairs of cells of `evaluate_unam`. From slot 4 on the header belongs to the game."""
+"""Slots of `board`. TERRITORY_COUNT is the number of territories; board[board[SHARES] + n] is SHARE_UNIT // n, for n
+enemies; at WALK begin the pairs of cells of `evaluate_unam`. From slot 4 on the header belongs to the game.
+"""
 
 # state[cell]: its owner; +1: troops. If it is MAX's, +2: enemy neighbours; +3: the sum of its shares against them.
 OWNER, TROOPS, ENEMY_COUNT, ENEMY_SHARES = 0, 1, 2, 3
 SEAT, MODE, FREE_COUNT, UNITS, STRENGTH, EXPOSED, TERRITORIES_OF_SEAT = range(7)
 TROOPS_OF_SEAT = TERRITORIES_OF_SEAT + MAX_PLAYERS
-"""Slots of `state`. SEAT is MAX, FREE_COUNT the number of free territories, UNITS all troops. STRENGTH and EXPOSED are
-the sums behind the third and fourth feature. state[TERRITORIES_OF_SEAT + seat] and state[TROOPS_OF_SEAT + seat] are a
-seat's territories and troops.
+"""Slots of `state`. SEAT is the seat of MAX, FREE_COUNT the number of free territories, UNITS all troops. STRENGTH and
+EXPOSED are the sums behind the third and fourth feature. state[TERRITORIES_OF_SEAT + seat] and state[TROOPS_OF_SEAT +
+seat] are a seat's territories and troops.
 """
 
 SHARE_BITS = 27
@@ -49,7 +50,9 @@ SHARE_UNIT = reduce(lcm, range(1, 23))
 SAFE_STRENGTH = SHARE_UNIT << SHARE_BITS
 """The strength of a territory without enemy neighbours."""
 VALUE_WITHOUT_TERRITORY, BASE, PER_TERRITORY, PER_UNITS, PER_STRENGTH, PER_EXPOSED, PER_POINT = range(7)
-"""Slots of `scale`. LOWEST is MAX's value without a territory, PER_POINT the value of a point of `evaluate_unam`."""
+"""Slots of `scale`. VALUE_WITHOUT_TERRITORY is MAX's value without a territory, PER_POINT the value of a point of
+`evaluate_unam`.
+"""
 
 
 def cell_of(territory: int) -> int:
@@ -147,7 +150,7 @@ def evaluate(board: Any, state: Any, scale: Any) -> float:
 
 @compiled
 def set_cell(board: Any, state: Any, at: int, owner: int, troops: int) -> None:
-    """Set owner and troops of a cell; FREE and 0 make it free. Putting the old ones back undoes the change."""
+    """Set owner and troops of a cell; NO_OWNER and 0 make it free. Setting the old ones again undoes the change."""
     was, before = state[at + OWNER], state[at + TROOPS]
     state[at + OWNER], state[at + TROOPS] = owner, troops
     state[UNITS] += troops - before

@@ -55,16 +55,18 @@ from machine.compiled import compiled, entry, floats, ints, zeros
 from protocol.games.risk.campaign import MAX_PLAYERS, Attack, Campaign, Draft, EndTurn, Move, Position
 
 END_MOVE, DRAFT_RULE_MOVE = 0, 1
-"""The moves that end a turn and that draft by the draft rule. A draft to a cell is twice the cell, plus 1 for half of
-the units. An attack across a border is twice the border's index in `board`, plus 1 to send only sufficient units."""
+"""The encoding of moves. END_MOVE ends a turn, and DRAFT_RULE_MOVE drafts by the draft rule. A draft to a cell is twice
+the cell, plus 1 for half of the units. An attack across a border is twice the border's index in `board`, plus 1 to send
+only as many units as `find_sufficient` returns.
+"""
 MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, SPLIT_COUNT, WIDTHS = range(
     FIRST_GAME_SLOT, FIRST_GAME_SLOT + 10
 )
-"""Slots of `work`. ME is MAX, MODE the evaluation, SEARCH_NUMBER the number of an alpha-beta search, else 0. MAX_PLIES
-is the greatest number of plies, ROOT_MOVE the move to try first at the root, −1 for none. SAVED is where saved
-positions begin, one a ply; LISTS the moves, MAX_MOVES of a ply; RULE_DRAFT what the draft rule places at the root, by
-territory index. SPLIT_COUNT is the number of best sites that also get split drafts. From WIDTHS on: by turn the limit
-of drafts, then the limit of attacks.
+"""Slots of `work`. MAX_SEAT: the seat of MAX. MODE: the evaluation. SEARCH_NUMBER: the number of an alpha-beta search,
+else 0. MAX_PLIES: the greatest number of plies. ROOT_MOVE: the move to try first at the root, −1 for none. SAVED: where
+saved positions begin, one for each ply. LISTS: where the move lists begin, each with room for MAX_MOVES. RULE_DRAFT:
+where the units begin that the draft rule places at the root, by territory index. SPLIT_COUNT: the number of best sites
+that also get split drafts. From WIDTHS on, by turn: the limit of drafts, then the limit of attacks.
 """
 WIDTH_COUNT = 4
 """Turns with their own limits of moves. Later turns have the last one's."""
@@ -73,7 +75,7 @@ SLOT_COUNT = WIDTHS + 2 * WIDTH_COUNT
 MAX_MOVES = 64
 """The greatest number of moves of a position."""
 GAINS = MAX_PLAYERS
-"""Where the gains of moves begin in `scores`, MAX_MOVES of a ply, behind a float a seat."""
+"""The offset of the gains of moves in `scores`: `MAX_MOVES` for each ply, after one float for each seat."""
 MIN_PROBABILITY = 0.001
 """Results with a lower probability are ignored."""
 EVALUATIONS = {**MODES, "outlook": OUTLOOK}

@@ -13,7 +13,7 @@ from machine.compiled import HAS_NUMBA, compiled
 
 NODES, LEAVES, ESTIMATES, DEEPEST, NODE_LIMIT, STOP, LINES, LINE_LENGTH = range(8)
 """Slots of `work`, after the counts. NODE_LIMIT is the limit of nodes; 1 in STOP makes the search end. At LINES begin
-the lines, each LINE_LENGTH slots long: a count, then moves. From OWN on the slots belong to the game.
+the lines, each LINE_LENGTH slots long: a count, then moves. From FIRST_GAME_SLOT on the slots belong to the game.
 """
 FIRST_GAME_SLOT = 8
 NODES_PER_MS = 500 if HAS_NUMBA else 10

@@ -1,4 +1,4 @@
-"""What people call themselves beside the name of their bot."""
+"""Add the display names of bots."""
 
 from __future__ import annotations
 
