@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import re
 import secrets
@@ -81,6 +82,16 @@ def pytest_sessionfinish() -> None:
     """Stop what the whole run has shared."""
     zygote.end()
     remove_shared_server()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Iterator[object]:
+    """Collect tests without garbage collection: next to nothing of what is imported and collected becomes garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
