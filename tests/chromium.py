@@ -33,6 +33,7 @@ RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"
 expect.set_options(timeout=WITHIN * 1000)
 _FLAGS = (
     *("--in-process-gpu", "--disable-site-isolation-trials", "--process-per-site"),  # fewer processes
+    "--js-flags=--no-opt,--no-maglev",  # a page is left before optimized code would have paid
     "--host-resolver-rules=MAP evil.example 127.0.0.1",  # a name that is led here
 )
 _BLANK = "about:blank"

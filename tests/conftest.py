@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
+import random
 import re
 import secrets
 import signal
 import socket
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,6 +70,7 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.update(PATIENT_ENVIRON)  # for what tests call or start without a command
     run_environ.remember()
+    config.option.randomly_reset_seed = False  # `_seed_random` takes a tenth of the time
     config.pluginmanager.register(CostMeter(), "cost-meter")
     config.pluginmanager.register(Budget(whole=config.getoption("--whole-budget")), "budget")
     if os.environ.get(postgres_statements.FOLDER):
@@ -81,6 +85,16 @@ def pytest_sessionfinish() -> None:
     """Stop what the whole run has shared."""
     zygote.end()
     remove_shared_server()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Iterator[object]:
+    """Collect tests without garbage collection: next to nothing of what is imported and collected becomes garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -108,9 +122,26 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
     run_environ.restore_before(item.path)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Have the fixtures of a test draw the same whatever ran before it."""
+    _seed_random(item)
+
+
+def _seed_random(item: pytest.Item) -> None:
+    """Seed `random` by the seed of the run and the name of a test.
+
+    pytest-randomly would also seed numpy's global generator, which nothing uses, and would copy the state.
+    """
+    random.seed(item.config.getoption("randomly_seed", 0) + zlib.crc32(item.nodeid.encode()))
+
+
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[object]:
-    """Run a test that is marked `no_cover` untraced: pytest-cov stops only one of the tracers that it started."""
+    """Have a test draw the same whether or not its shared fixtures were made before. Run one that is marked `no_cover`
+    untraced: pytest-cov stops only one of the tracers that it started.
+    """
+    _seed_random(item)
     tracer = sys.gettrace()
     if item.config.pluginmanager.hasplugin("_cov") and item.get_closest_marker("no_cover"):
         sys.settrace(None)

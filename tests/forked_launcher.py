@@ -30,7 +30,11 @@ class _IsBot(BaseException):
 
 
 def main() -> None:
-    """Obey the order on standard input. In the process that is forked for the bot, run that."""
+    """Obey the order on standard input in the folder that the command names. In the bot's process, run the bot.
+
+    This module is only found from the repository, where the zygote has started it.
+    """
+    os.chdir(sys.argv[1])
     launcher._start = _start
     try:
         launcher.main()

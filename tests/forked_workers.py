@@ -124,7 +124,9 @@ class ForkedWorkers:
         elif message == "file done":
             self._assign_file(worker)
         else:
-            report = self._config.hook.pytest_report_from_serializable(config=self._config, data=message)
+            report = message
+            if isinstance(message, dict):
+                report = self._config.hook.pytest_report_from_serializable(config=self._config, data=message)
             if report.when == "teardown":
                 worker.remaining = [item for item in worker.remaining if item.nodeid != report.nodeid]
             self._pass_on(worker, report)
@@ -260,14 +262,19 @@ def _use_own_folder(config: pytest.Config, number: int) -> None:
 
 
 class _Reporter:
-    """Sends each report of a worker to the main process."""
+    """Sends the reports of a worker to the main process."""
 
     def __init__(self, config: pytest.Config, channel: socket.socket) -> None:
         self._config = config
         self._channel = channel
+        self._sends_all = config.getoption("durations", None) is not None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        _send(self._channel, self._config.hook.pytest_report_to_serializable(config=self._config, report=report))
+        """Send a report. That a setup has passed tells the main process nothing but how long it took."""
+        if type(report) is not pytest.TestReport or report.longrepr is not None:
+            _send(self._channel, self._config.hook.pytest_report_to_serializable(config=self._config, report=report))
+        elif report.when != "setup" or self._sends_all:
+            _send(self._channel, report)  # without what failed it can be pickled as it is
 
 
 def _group_by_file(items: Sequence[pytest.Item]) -> list[list[pytest.Item]]:

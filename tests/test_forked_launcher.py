@@ -27,6 +27,7 @@ print(json.dumps({
     "spec": __spec__ and __spec__.name, "environ": dict(os.environ), "token": sys.stdin.readline(),
     "signals": [line for line in status if line.startswith(("SigBlk", "SigIgn", "SigCgt"))],
     "open": [number for number in range(3, 64) if os.path.exists(f"/proc/self/fd/{number}")],
+    "folder": os.getcwd(), "program": Path("/proc/self/cmdline").read_text(),
     "leads": os.getpid() == os.getpgid(0) == os.getsid(0), "priority": os.getpriority(os.PRIO_PROCESS, 0),
 }), flush=True)
 sys.exit(3)
@@ -54,6 +55,7 @@ async def test_a_forked_bot_finds_what_one_started_by_exec_finds(tmp_path: Path,
     by_exec = await told(command, tmp_path)
     with zygote.children_forked():
         forked = await told(command, tmp_path)
+    assert ("mine.py" in by_exec.pop("program"), "zygote" in forked.pop("program")) == (True, True)
     for said in (by_exec, forked):
         with contextlib.suppress(KeyError):
             del said["environ"]["LC_CTYPE"]

@@ -59,6 +59,9 @@ READ_BY_PYTHON = (
 )
 """How the names of variables begin that Python, or a library written in C, reads when it starts."""
 
+FORKABLE_OPTIONS = {"env", "cwd", "stdin", "stdout", "stderr", "start_new_session", "limit"}
+"""Arguments of `asyncio.create_subprocess_exec` that `start` takes too."""
+
 _SIGNALS = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGINT}
 
 _environ = {name: value for name, value in os.environ.items() if not name.startswith("ARENA_")}
@@ -374,10 +377,16 @@ def children_forked() -> Iterator[None]:
 
     async def begin(*command: Any, **named: Any) -> Process:
         global _programs
-        if command[:3] != (sys.executable, "-P", "-m") or Path.cwd() != REPOSITORY or not can_fork(named["env"]):
+        is_forkable = (
+            command[:3] == (sys.executable, "-P", "-m") and "env" in named and named.keys() <= FORKABLE_OPTIONS
+        )
+        if not is_forkable or not can_fork(named["env"]):
             return await by_exec(*command, **named)
-        words = ["tests.forked_launcher"] if command == process._LAUNCHER_COMMAND else command[3:]
-        forked = await start(words, **named)
+        folder = named.pop("cwd", None) or os.getcwd()
+        if command == process._LAUNCHER_COMMAND:
+            forked = await start(["tests.forked_launcher", str(folder)], **named)
+        else:
+            forked = await start(command[3:], cwd=folder, **named)
         _programs -= 1
         return forked
 
