@@ -106,9 +106,9 @@ class FinishedMatch:
 
 
 class Identity(NamedTuple):
-    """The identity of a client. `bot` is the registered name, None for a spectator. `token` was just made for a new bot.
-    `elsewhere` has the URLs of other nodes where the bot has matches. `token_hash` is that of the token it brought, if
-    others may take that away. `person` says that a person plays, under the display name `display`.
+    """The identity of a client. `bot` is the registered name, None for a spectator. `token` was just made for a new
+    bot. `elsewhere` has the URLs of other nodes where the bot has matches. `token_hash` is that of the token it
+    brought, if others may take that away. `person` says that a person plays, under the display name `display`.
     """
 
     bot: str | None

@@ -37,8 +37,8 @@ def of_server(statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S) -> Databa
 
 
 class AnswerLimit:
-    """Decides when a session that does not answer is closed. Thread-safe. With `process_limit`, it hurries when that limit
-    does.
+    """Decides when a session that does not answer is closed. Thread-safe. With `process_limit`, it hurries when that
+    limit does.
     """
 
     def __init__(

@@ -300,8 +300,8 @@ def parse_answer(line: bytes, turn: Turn, on_discarded: Callable[[str], None] = 
 def _move_with_odd_numbers(line: bytes, turn: Turn) -> Any:
     """Return a `move` message whose `info` has numbers that cannot be kept, such as NaN or 5,000 digits; else None.
 
-    Many libraries write them. They cannot be kept, and the move stands without them. Raises `UnusableAnswer` for a line that
-    has them anywhere else.
+    Many libraries write them. They cannot be kept, and the move stands without them. Raises `UnusableAnswer` for a line
+    that has them anywhere else.
     """
     try:
         said = json.loads(line, parse_int=read_integer)
