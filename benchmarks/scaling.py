@@ -53,7 +53,7 @@ MOVES: dict[str, Callable[[int], dict[str, int]]] = {
     "nim": lambda ply: {"heap": int(ply >= 500), "take": 1},
     "dilemma": lambda _: {"choose": 0},
 }
-_TURN, _PLY, _LEGAL = b"\xa4type\xa4turn", b"\xa3ply", b"\xa5legal"
+_TURN_TYPE, _PLY_KEY, _LEGAL_KEY = b"\xa4type\xa4turn", b"\xa3ply", b"\xa5legal"
 
 
 class PreparedBot(asyncio.Protocol):
@@ -98,8 +98,8 @@ class PreparedBot(asyncio.Protocol):
         self._data = data[at:]
 
     def _handle_message(self, payload: bytes) -> None:
-        if payload.startswith(_TURN, 1):
-            if _LEGAL in payload:
+        if payload.startswith(_TURN_TYPE, 1):
+            if _LEGAL_KEY in payload:
                 now = time.perf_counter()
                 if self.opponent.moved:
                     self._plies.append(now - self.opponent.moved)
@@ -141,7 +141,7 @@ class PreparedBot(asyncio.Protocol):
 
 
 def _read_ply(payload: bytes) -> int:
-    at = payload.index(_PLY) + len(_PLY)
+    at = payload.index(_PLY_KEY) + len(_PLY_KEY)
     kind = payload[at]
     return kind if kind < 128 else int.from_bytes(payload[at + 1 : at + (2 if kind == 0xCC else 3)])
 

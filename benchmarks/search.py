@@ -37,7 +37,7 @@ ROW_FORMAT = "{:<16}{:>10}{:>10}{:>10}{:>11}{:>9}{:>9}"
 AFRICA = Duel({"map": "africa"})
 PLY_COUNTS = (0, 8, 10, 12, 14, 16, 18, 20)
 """The numbers of random plies that lead to the Risk positions."""
-SPEED_PLIES = (8, 12)
+SPEED_TEST_PLIES = (8, 12)
 DEPTH_PLIES = 6
 MIN_MEASURED_S = 1.0
 """Minimum seconds per measurement, in processor time, so that other load matters little."""
@@ -115,7 +115,7 @@ def print_risk_speeds() -> None:
 def measure_kernel(name: str, depth: int) -> SearchSpeed:
     kernel = DuelSearch(AFRICA)
     kernel.warm_up()
-    positions = [make_risk_position(plies) for plies in SPEED_PLIES]
+    positions = [make_risk_position(plies) for plies in SPEED_TEST_PLIES]
     nodes, begin = 0, time.process_time()
     while time.process_time() < begin + MIN_MEASURED_S:
         for position in positions:
@@ -125,7 +125,7 @@ def measure_kernel(name: str, depth: int) -> SearchSpeed:
 
 
 def measure_generic(name: str) -> SearchSpeed:
-    positions = [make_risk_position(plies) for plies in SPEED_PLIES]
+    positions = [make_risk_position(plies) for plies in SPEED_TEST_PLIES]
     nodes, begin = 0, time.process_time()
     while time.process_time() < begin + MIN_MEASURED_S:
         for position in positions:

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 PLAYERS = "Commands for players"
 DEVELOPERS = "Commands for developers of bots"
-RESEARCHERS = "Commands for researchers"
+RESEARCH_HELP_HEADING = "Commands for researchers"
 """The headings of the commands in the help."""
 
 app = typer.Typer(
     name="arena-bot",
-    cls=command_group((PLAYERS, DEVELOPERS, RESEARCHERS)),
+    cls=command_group((PLAYERS, DEVELOPERS, RESEARCH_HELP_HEADING)),
     help="Play bots in an arena, tune them, analyse positions, compare searches.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -154,7 +154,7 @@ _add_command("tune", DEVELOPERS, "Evolve the weights of Risk's evaluation.")
 _add_command("trial", DEVELOPERS, "Compare two sets of weights by matches.")
 
 
-@app.command(cls=_Delegated, rich_help_panel=RESEARCHERS)
+@app.command(cls=_Delegated, rich_help_panel=RESEARCH_HELP_HEADING)
 def analyze(context: typer.Context) -> None:
     """Analyse positions and strategies exactly.
 
@@ -165,8 +165,8 @@ def analyze(context: typer.Context) -> None:
     command_line.run_command(analyze, context.args or ["--help"], "arena-bot analyze")
 
 
-_add_command("solve", RESEARCHERS, "Solve bounded Risk or a hand of poker, and store the result.")
-_add_command("exploitability", RESEARCHERS, "Compute what a best reply wins against a bot at poker.")
+_add_command("solve", RESEARCH_HELP_HEADING, "Solve bounded Risk or a hand of poker, and store the result.")
+_add_command("exploitability", RESEARCH_HELP_HEADING, "Compute what a best reply wins against a bot at poker.")
 _add_command("compare", DEVELOPERS, "Compare searches of a position: nodes, time and value.")
 
 

@@ -19,7 +19,7 @@ from protocol.errors import UsageFault
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+_COMPILE_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 HAS_NUMBA = os.environ.get("ARENA_PLAIN", "") in ("", "0") and find_spec("numba") is not None
 """True if `compiled` compiles functions."""
 
@@ -38,7 +38,7 @@ def compiled(function: F) -> F:
 
     It must not divide by zero, which compiled code does not notice.
     """
-    quick: F = _import_numba().njit(**_OPTIONS)(function) if HAS_NUMBA else function
+    quick: F = _import_numba().njit(**_COMPILE_OPTIONS)(function) if HAS_NUMBA else function
     return quick
 
 

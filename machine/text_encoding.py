@@ -11,10 +11,10 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_MARK = "\ufeff"
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 def decode(data: bytes, errors: str = "strict") -> str:
     """Decode UTF-8, UTF-16 or UTF-32 by a byte order mark, else UTF-8. Raises `UnicodeDecodeError`."""
     mark, encoding = next(((mark, name) for mark, name in _BOMS if data.startswith(mark)), (b"", "utf-8"))
-    return data[len(mark) :].decode(encoding, errors).lstrip(_MARK)
+    return data[len(mark) :].decode(encoding, errors).lstrip(_BYTE_ORDER_MARK)

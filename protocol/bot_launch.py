@@ -15,7 +15,7 @@ from protocol.names import MAX_NAME_LENGTH
 
 REFERENCE_BOTS = "bot_arena.bots"
 """The group of entry points in which packages offer bots by name."""
-PLAYERS = "bot_arena.players"
+PLAYER_ENTRY_POINT_GROUP = "bot_arena.players"
 """The group of entry points in which packages offer to play bots in process: `InProcessPlayers` in
 referee/in_process.py.
 """
@@ -23,7 +23,7 @@ referee/in_process.py.
 WARMUP_SUFFIX = ": warming up"
 """The end of the line that a bot prints on standard error, after its name, while it is not ready yet."""
 
-APPRAISERS = "bot_arena.appraisers"
+APPRAISER_ENTRY_POINT_GROUP = "bot_arena.appraisers"
 """The group of entry points in which packages offer to estimate moves: `MoveEvaluator` in referee/in_process.py."""
 
 # Variables in the environment of a bot's process. A tournament sets them for the bots that it starts.

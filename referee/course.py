@@ -35,7 +35,7 @@ class Payoff(NamedTuple):
 
 class Course(Struct, frozen=True, gc=False):
     """A match up to some event, as an immutable value. `begin` sets it up. `play`, `drop_out` and `play_due` (while
-    something is `is_due`) each return the next course and the event, until the match is `is_over`. Moves of a
+    `is_due` is true) each return the next course and the event, until `is_over` is true. Moves of a
     simultaneous round are `sealed` until all seats have chosen: neither state nor digest has them before.
     """
 

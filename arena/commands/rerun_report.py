@@ -17,7 +17,7 @@ from referee.record import Record
 
 MAX_LISTED = 3
 """Matches listed with the largest gains, and with the largest losses."""
-BOTH_PLAYED_ON_NOTE = "each played on after its own move: that is what the new bot in its place was worth"
+BOTH_BOTS_CONTINUED_NOTE = "each played on after its own move: that is what the new bot in its place was worth"
 MOVE_ALONE_NOTE = "that is what the move alone was worth"
 
 
@@ -56,7 +56,7 @@ def _describe_players(seat: int, lineup: Lineup) -> Iterator[str]:
             yield f"seat {at}, {bot.name}: {lineup.others[at]}"
         elif lineup.old is not None:
             yield f"seat {at}, {bot.name} as it was: {lineup.old_description}"
-    yield _describe_move_alone(lineup.new[seat].name) if lineup.old is None else BOTH_PLAYED_ON_NOTE
+    yield _describe_move_alone(lineup.new[seat].name) if lineup.old is None else BOTH_BOTS_CONTINUED_NOTE
 
 
 def _describe_move_alone(name: str) -> str:
@@ -134,7 +134,7 @@ def print_programs(lineups: Sequence[tuple[Lineup, int]], worths: Sequence[Worth
         console.print(line)
     alone = sum(lineup.old is None for lineup, _ in lineups)
     if alone < len(lineups):
-        console.print(BOTH_PLAYED_ON_NOTE)
+        console.print(BOTH_BOTS_CONTINUED_NOTE)
     if alone:
         where = "" if alone == len(lineups) else f"in {format_count(alone, 'match', 'matches')} "
         console.print(f"{where}{_describe_move_alone(lineups[0][0].new[lineups[0][1]].name)}")

@@ -16,7 +16,7 @@ from protocol.errors import ArenaFault
 
 CHECK_TIMEOUT_S = 30.0
 """Time limit for the check of settings and code before a restart."""
-_SERVE, _CHECK = "serve", "config"
+_SERVE_COMMAND, _CHECK_COMMAND = "serve", "config"
 
 log = logging.getLogger("arena")
 
@@ -73,10 +73,10 @@ class Restart:
 
     async def _check_new_server(self) -> str | None:
         """Return why the new code would not start with its settings, as `arena config` reports it; None if it would."""
-        if _SERVE not in self._arguments:
+        if _SERVE_COMMAND not in self._arguments:
             return "it was not started by `arena serve`"
         words = list(self._arguments[1:])
-        words[words.index(_SERVE)] = _CHECK
+        words[words.index(_SERVE_COMMAND)] = _CHECK_COMMAND
         try:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, *words, env=self._environment, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE
@@ -87,7 +87,7 @@ class Restart:
             async with asyncio.timeout(CHECK_TIMEOUT_S):
                 _, said = await process.communicate()
         except TimeoutError:
-            return f"`arena {_CHECK}` has not ended within {CHECK_TIMEOUT_S:g} s"
+            return f"`arena {_CHECK_COMMAND}` has not ended within {CHECK_TIMEOUT_S:g} s"
         finally:  # also if the server is told to stop meanwhile
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
@@ -96,4 +96,4 @@ class Restart:
         if process.returncode == 0:
             return None
         lines = said.decode(errors="replace").strip().splitlines()
-        return lines[-1].removeprefix("arena: ") if lines else f"`arena {_CHECK}` failed"
+        return lines[-1].removeprefix("arena: ") if lines else f"`arena {_CHECK_COMMAND}` failed"

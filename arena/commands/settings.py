@@ -21,7 +21,7 @@ from protocol.names import NAME_DESCRIPTION
 DEFAULT_DATA = "arena-data"
 NODE_PLACEHOLDER = "{node}"
 """The placeholder for the node's name in its URL."""
-_LEVELS = ("debug", "info", "warning", "error")
+_LOG_LEVELS = ("debug", "info", "warning", "error")
 _LOG_FORMATS = ("text", "json")
 _MIB = "a number of MiB from 1"
 _CLOCK = "seconds and increment, like 60+0.5"
@@ -306,7 +306,9 @@ class ServerSettings:
     log_level: Annotated[
         str,
         Setting(
-            "The least severe messages to log: debug, info, warning or error.", list_choices(_LEVELS), choices=_LEVELS
+            "The least severe messages to log: debug, info, warning or error.",
+            list_choices(_LOG_LEVELS),
+            choices=_LOG_LEVELS,
         ),
     ] = "info"
     log: Annotated[

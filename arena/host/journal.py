@@ -25,7 +25,7 @@ from referee.record_reader import complete_lines, read_lines
 
 READ_BLOCK_BYTES = 64 * 1024
 """The block size for reading a journal from its end."""
-PROBE_BYTES = 16 * 1024
+WRITE_TEST_BYTES = 16 * 1024
 """The size of the file that is written to test whether journals can be made: that of a typical journal."""
 MAX_SHOWN_BYTES = 80
 
@@ -114,7 +114,7 @@ class Journal:
         path = self.folder / "probe"
         with os_errors_as(JournalFault, f"no journal can be made in {self.folder}"):
             try:
-                path.write_bytes(bytes(PROBE_BYTES))
+                path.write_bytes(bytes(WRITE_TEST_BYTES))
             finally:
                 path.unlink(missing_ok=True)
 

@@ -20,7 +20,7 @@ MEAN_MAX_WAIT_S = 2.0
 """Seconds for which a seeker with an average number of matches waits for a more informative one."""
 MAX_WAIT_S = 16.0
 """Seconds for which a seeker with many more matches than the mean waits at most, so that the others catch up."""
-_GAMES_SMOOTHING = 5
+_MATCH_COUNT_SMOOTHING = 5
 """Matches added to both counts when a seeker's number of matches is compared with the mean."""
 _NEAREST_COUNT, _FIELD_SAMPLE_COUNT = 12, 6
 """Others that a seeker is compared with: the nearest by mu, and some from the whole field."""
@@ -148,7 +148,7 @@ class _SeekerPool(NamedTuple):
 
     def wait_fraction(self, seeker: Seeker, now: float) -> float:
         """Return the fraction of its maximum wait that a seeker has waited."""
-        ahead = (seeker.played + _GAMES_SMOOTHING) / (self.mean_played + _GAMES_SMOOTHING)
+        ahead = (seeker.played + _MATCH_COUNT_SMOOTHING) / (self.mean_played + _MATCH_COUNT_SMOOTHING)
         return min(1.0, (now - seeker.seeking_since) / min(MAX_WAIT_S, MEAN_MAX_WAIT_S * max(1.0, ahead) ** 3))
 
 

@@ -17,7 +17,7 @@ from machine.exact.graders import grader_of, has_grader, unit_of
 from measuring.luck import Luck
 from measuring.position_kinds import classifier_of
 from measuring.scores import Z95
-from protocol.bot_launch import APPRAISERS
+from protocol.bot_launch import APPRAISER_ENTRY_POINT_GROUP
 from protocol.errors import UsageFault
 from protocol.games.base import Game
 from referee.in_process import CannotEstimate, MoveEvaluation, MoveEvaluator
@@ -134,7 +134,7 @@ def grade_match(
 
 def can_estimate(game: str) -> bool:
     """Return whether an installed evaluator can estimate moves of this game."""
-    return any(offer.load().supports(game) for offer in entry_points(group=APPRAISERS))
+    return any(offer.load().supports(game) for offer in entry_points(group=APPRAISER_ENTRY_POINT_GROUP))
 
 
 def noise_threshold(moves: Iterable[Graded]) -> float | None:
@@ -153,9 +153,11 @@ def _find_judge(
     if sims is None or has_grader(game):
         judge = grader_of(game)
         return lambda moved: MoveEvaluation(*judge(moved.before, moved.move), standard_error=0.0), None
-    offers = entry_points(group=APPRAISERS)
+    offers = entry_points(group=APPRAISER_ENTRY_POINT_GROUP)
     if not offers:
-        raise UsageFault(f"no installed package can estimate moves: none has an entry point in {APPRAISERS}")
+        raise UsageFault(
+            f"no installed package can estimate moves: none has an entry point in {APPRAISER_ENTRY_POINT_GROUP}"
+        )
     evaluator: MoveEvaluator = next(iter(offers)).load()(game, sims, match)
     return lambda moved: evaluator.evaluate_move(moved.before, moved.move, moved.event.ply), evaluator.description
 

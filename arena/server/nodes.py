@@ -417,7 +417,7 @@ class ClusterView(SingleNode):
             return
         self._probed = now
         try:
-            nodes = await asyncio.to_thread(self._database.ask_anew, list_nodes)
+            nodes = await asyncio.to_thread(self._database.query_over_new_connection, list_nodes)
         except ArenaFault as fault:
             log.debug("a new session failed too: %s", fault)
             return

@@ -17,7 +17,7 @@ MAX_ADDRESS_PAUSE_S = 90.0
 time.
 """
 
-MAX_TRIED_BOTS = 1000
+MAX_TRUSTED_BOTS = 1000
 """Maximum number of bots that are known to come to their matches. Beyond it, those that are offline and whose last
 match is longest ago have to prove it again.
 """
@@ -39,7 +39,7 @@ class Playbans:
         self,
         now: Callable[[], float],
         is_online: Callable[[str], bool] = lambda bot: False,
-        max_tried: int = MAX_TRIED_BOTS,
+        max_tried: int = MAX_TRUSTED_BOTS,
     ) -> None:
         self._trusted: dict[str, None] = {}
         """The trusted bots, in the order of their latest matches."""

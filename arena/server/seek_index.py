@@ -178,7 +178,7 @@ class SeekIndex:
 
     def find_partner(self, seek: ActiveSeek, is_free: Callable[[str], object]) -> ActiveSeek | None:
         """Return a two-seat seek that this one names or that names its bot, the oldest of its bot; or None. If several
-        bots name it, prefer the first that is `is_free`; each may be tested.
+        bots name it, prefer the first that `is_free` accepts; each may be tested.
         """
         bot, spec = seek.key, seek.spec
         for opponent in seek.opponents:

@@ -19,7 +19,7 @@ from arena.store.schema import matches, seats
 from protocol.display import format_count, list_first
 from protocol.errors import UsageFault
 
-_COLUMNS = (matches.c.number, matches.c.id, matches.c.pool, matches.c.annulled)
+_MATCH_COLUMNS = (matches.c.number, matches.c.id, matches.c.pool, matches.c.annulled)
 _ANNUL = (
     f"UPDATE matches SET annulled = pool, pool = NULL WHERE number {IN_NUMBERS_SQL}",
     f"""UPDATE seats SET mu_before = NULL, sigma_before = NULL, mu_after = NULL, sigma_after = NULL, played = NULL,
@@ -114,7 +114,9 @@ def pool_of_annulled(connection: Connection, match: str) -> str | None:
 def _matches_by_id(connection: Connection, ids: Sequence[str]) -> list[Any]:
     found: list[Any] = []
     for start in range(0, len(ids), MAX_IDS_PER_QUERY):
-        found += connection.execute(select(*_COLUMNS).where(matches.c.id.in_(ids[start : start + MAX_IDS_PER_QUERY])))
+        found += connection.execute(
+            select(*_MATCH_COLUMNS).where(matches.c.id.in_(ids[start : start + MAX_IDS_PER_QUERY]))
+        )
     known = {row.id for row in found}
     if unknown := [match for match in ids if match not in known]:
         raise UsageFault(f"there is no match {list_first(map(repr, unknown))}: `arena matches` lists those there are")
@@ -128,5 +130,5 @@ def _matches_of_bot(connection: Connection, name: str, since: str | None) -> lis
     if bot is None:
         raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
     sat = select(seats.c.match).where(seats.c.bot == bot)
-    query = select(*_COLUMNS).where(matches.c.number.in_(sat), matches.c.finished >= (since or ""))
+    query = select(*_MATCH_COLUMNS).where(matches.c.number.in_(sat), matches.c.finished >= (since or ""))
     return [row for row in connection.execute(query) if row.pool is not None or row.annulled is not None]

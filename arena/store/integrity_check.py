@@ -41,7 +41,7 @@ class RecordCheck(Protocol):
         *,
         is_pending: bool = False,
     ) -> Iterable[str]:
-        """Yield a line per problem. A match that `is_pending` is not rated yet."""
+        """Yield a line per problem. If `is_pending`, the match is not rated yet."""
 
 
 class _StoredMatch(NamedTuple):

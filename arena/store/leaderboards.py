@@ -114,7 +114,7 @@ SELECT bots.name FROM ratings JOIN bots ON bots.id = ratings.bot
 WHERE pool = :pool AND NOT person AND NOT revoked AND bot <> :bot AND mu - 3 * sigma >
     (SELECT mu - 3 * sigma FROM ratings WHERE bot = :bot AND pool = :pool) ORDER BY mu - 3 * sigma, bots.key LIMIT 1
 """
-_RANK_PAID = f"""
+_RANK_PAID_SQL = f"""
 WITH paid AS ({means_query(CURRENT_SEASON_SQL)})
 SELECT rank FROM (
     SELECT ratings.bot, {_RANK_SQL} AS rank FROM ratings LEFT JOIN paid ON paid.bot = ratings.bot WHERE pool = :pool
@@ -128,9 +128,9 @@ _TALLY_COLUMNS = """coalesce(sum(matches) FILTER (WHERE outcome = 'won'), 0) AS 
 _TALLIES = (
     f"SELECT pool, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '' AND bot = :bot GROUP BY pool ORDER BY pool"
 )
-_SEATS = f"""SELECT seat, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool
+_SEATS_SQL = f"""SELECT seat, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool
 GROUP BY seat ORDER BY 1"""
-_POINTS = """
+_POINTS_SQL = """
 SELECT seats.played, seats.mu_after, seats.sigma_after, matches.finished, matches.id
 FROM json_each(:points) AS point
 CROSS JOIN seats INDEXED BY seats_by_played
@@ -492,7 +492,7 @@ def find_profile(connection: Connection, name: str) -> Profile | None:
 def _rank(connection: Connection, row: Any) -> int:
     """Return a bot's rank in a pool, from its row of `_STANDINGS`."""
     if payoff_unit(rating_system.game_of(row.pool)):
-        return int(execute(connection, _RANK_PAID, {"pool": row.pool, "bot": row.bot}).scalar_one())
+        return int(execute(connection, _RANK_PAID_SQL, {"pool": row.pool, "bot": row.bot}).scalar_one())
     return int(row.rank)
 
 
@@ -522,7 +522,7 @@ def rating_history(connection: Connection, name: str, pool: str) -> list[History
     given = {"bot": bot, "pool": pool, "points": msgspec.json.encode(points).decode()}
     return [
         HistoryPoint(played=row.played, mu=row.mu_after, sigma=row.sigma_after, finished=row.finished, match=row.id)
-        for row in execute(connection, _POINTS, given)
+        for row in execute(connection, _POINTS_SQL, given)
     ]
 
 
@@ -556,7 +556,7 @@ def _opponent_row(row: Any) -> OpponentRow:
 
 def results_by_seat(connection: Connection, name: str, pool: str) -> list[SeatRow]:
     """Return a bot's results in each seat."""
-    rows = execute(connection, _SEATS, {"bot": find_bot_id(connection, name), "pool": pool})
+    rows = execute(connection, _SEATS_SQL, {"bot": find_bot_id(connection, name), "pool": pool})
     return [SeatRow(seat=row.seat, **_counts(row)) for row in rows]
 
 

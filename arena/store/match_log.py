@@ -30,19 +30,19 @@ from machine.timestamps import utc_now
 from protocol.errors import ArenaFault, UsageFault
 
 LOG_BATCH_ROWS = 5000
-_SIZE = "SELECT coalesce(max(number), 0) FROM match_log"
+_LOG_SIZE_SQL = "SELECT coalesce(max(number), 0) FROM match_log"
 _SELECT_LATEST_KEY = "SELECT secret FROM log_keys ORDER BY id DESC LIMIT 1"
-_PEAKS = f"SELECT number, hashes FROM match_log WHERE number {IN_NUMBERS_SQL}"
-_HASHES = "SELECT hashes FROM match_log WHERE number = :number"
-_ENTRY = "SELECT number, id, digest, finished, coalesce(pool, annulled) AS pool FROM matches"
-_ENTRIES_AFTER = f"{_ENTRY} WHERE number > :after ORDER BY number LIMIT :most"
-_ENTRY_OF_MATCH = f"{_ENTRY} WHERE id = :match"
-_STORED_HASHES = "SELECT number, hashes FROM match_log WHERE number > :after AND number <= :last ORDER BY number"
+_PEAK_HASHES_SQL = f"SELECT number, hashes FROM match_log WHERE number {IN_NUMBERS_SQL}"
+_HASHES_SQL = "SELECT hashes FROM match_log WHERE number = :number"
+_ENTRY_SQL = "SELECT number, id, digest, finished, coalesce(pool, annulled) AS pool FROM matches"
+_ENTRIES_AFTER = f"{_ENTRY_SQL} WHERE number > :after ORDER BY number LIMIT :most"
+_ENTRY_OF_MATCH = f"{_ENTRY_SQL} WHERE id = :match"
+_STORED_HASHES_SQL = "SELECT number, hashes FROM match_log WHERE number > :after AND number <= :last ORDER BY number"
 _FIRST_MISSING = """
 SELECT min(number) FROM (SELECT 1 AS number UNION ALL SELECT number + 1 FROM match_log) AS following
 WHERE number NOT IN (SELECT number FROM match_log)
 """
-_COUNT_AFTER = "SELECT count(*) FROM match_log WHERE number > :last"
+_COUNT_AFTER_SQL = "SELECT count(*) FROM match_log WHERE number > :last"
 _INSERT = insert(match_log)
 
 log = logging.getLogger("arena.store.match_log")
@@ -64,7 +64,7 @@ def append(connection: Connection, entries: Sequence[LogEntry]) -> None:
 
 def append_missing(connection: Connection) -> None:
     """Append entries for all matches that lack one, up to a gap in the numbers. Make a key if the log was empty."""
-    size = execute(connection, _SIZE).scalar_one()
+    size = execute(connection, _LOG_SIZE_SQL).scalar_one()
     tree = _load_tree(connection, size)
     if tree is None:
         restore_missing(connection)
@@ -119,7 +119,7 @@ def log_key(connection: Connection) -> str | None:
 
 def _secret(connection: Connection) -> bytes | None:
     secret: bytes | None = execute(connection, _SELECT_LATEST_KEY).scalar()
-    if secret is None and not execute(connection, _SIZE).scalar_one():
+    if secret is None and not execute(connection, _LOG_SIZE_SQL).scalar_one():
         return None
     if secret is None or len(secret) != KEY_BYTES:
         raise DamagedLog("the key that signs the log is missing, or is none: `arena db log-key --new` makes another")
@@ -129,7 +129,7 @@ def _secret(connection: Connection) -> bytes | None:
 def _load_tree(connection: Connection, size: int) -> IncrementalTree | None:
     """Return the tree of the first `size` entries, ready for appending; None if hashes that it needs are missing."""
     ends = {end: level for level, end in peak_positions(size)}
-    found = {row.number: row.hashes for row in execute(connection, _PEAKS, numbers_parameter(ends))}
+    found = {row.number: row.hashes for row in execute(connection, _PEAK_HASHES_SQL, numbers_parameter(ends))}
     if len(found) != len(ends):
         return None
     return IncrementalTree(size, [_hash(found[end], level) for end, level in ends.items()])
@@ -137,7 +137,7 @@ def _load_tree(connection: Connection, size: int) -> IncrementalTree | None:
 
 def _stored_hashes(connection: Connection, after: int, last: int) -> dict[int, bytes]:
     """Return the stored hashes of entries after one number, up to another."""
-    return {row.number: row.hashes for row in execute(connection, _STORED_HASHES, {"after": after, "last": last})}
+    return {row.number: row.hashes for row in execute(connection, _STORED_HASHES_SQL, {"after": after, "last": last})}
 
 
 def _next_matches(connection: Connection, size: int) -> list[Any]:
@@ -151,7 +151,7 @@ def _entry(row: Any) -> LogEntry:
 
 
 def _node(connection: Connection, level: int, end: int) -> bytes:
-    hashes = execute(connection, _HASHES, {"number": end}).scalar()
+    hashes = execute(connection, _HASHES_SQL, {"number": end}).scalar()
     if hashes is None:
         raise DamagedLog(f"the log has no entry number {end}: `arena db check` says what is missing")
     return _hash(hashes, level)
@@ -168,7 +168,7 @@ def log_head(connection: Connection, size: int | None = None) -> SignedTreeHead 
     secret = _secret(connection)
     if secret is None:
         return None
-    most = execute(connection, _SIZE).scalar_one()
+    most = execute(connection, _LOG_SIZE_SQL).scalar_one()
     if size is not None and not 1 <= size <= most:
         raise UsageFault(f"of is {size}: the log has {most} entries")
     return sign_head(secret, size or most, _root(connection, size or most))
@@ -185,7 +185,7 @@ def log_page(connection: Connection, *, after: str | None = None, limit: int = 5
     rows = execute(connection, _ENTRIES_AFTER, {"after": start, "most": limit + 1}).all()
     entries = [_entry(row) for row in rows[:limit]]
     further = encode_cursor((entries[-1].number,)) if len(rows) > limit else None
-    return Page(rows=entries, next=further, total=execute(connection, _SIZE).scalar_one())
+    return Page(rows=entries, next=further, total=execute(connection, _LOG_SIZE_SQL).scalar_one())
 
 
 def prove_inclusion(connection: Connection, match: str) -> InclusionProof | None:
@@ -227,7 +227,7 @@ def find_problems(connection: Connection) -> Iterator[str]:
                 yield f"the log's entry for match {row.id} does not follow from its result"
             elif kept[row.number] != should:
                 yield f"the log's hashes at match {row.id} do not follow from the entries before"
-    if execute(connection, _COUNT_AFTER, {"last": tree.size}).scalar_one():
+    if execute(connection, _COUNT_AFTER_SQL, {"last": tree.size}).scalar_one():
         yield "the log has entries of matches that do not exist"
     try:
         _secret(connection)

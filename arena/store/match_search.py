@@ -25,7 +25,7 @@ from machine.timestamps import format_timestamp
 from protocol.errors import UsageFault
 from referee.result import Result
 
-_NEWEST_BY_GROUP = """
+_NEWEST_BY_GROUP_SQL = """
 SELECT DISTINCT found.value FROM (SELECT DISTINCT {columns} FROM {summary} WHERE {chosen}) AS part, json_each((
     SELECT json_group_array(number) FROM (
         SELECT {number} AS number FROM {rows}
@@ -200,7 +200,7 @@ def _queries(search: Search) -> tuple[str, str | None]:
     counting = "SELECT coalesce(sum(matches), 0) FROM {summary} WHERE {chosen}".format(**parts)
     if plain:
         parts |= (_ALL_MATCHES_INDEX if search.bot is None else _SEATS_INDEX)._asdict()
-    query = (_NEWEST_UNGROUPED_SQL if plain else _NEWEST_BY_GROUP).format(**parts)
+    query = (_NEWEST_UNGROUPED_SQL if plain else _NEWEST_BY_GROUP_SQL).format(**parts)
     return query, counting if search.opponent is None else None
 
 

@@ -33,16 +33,16 @@ WHERE pid <> pg_backend_pid() AND pid::text = split_part(%(session)s, ' ', 1)
 lock, and after how many seconds it counts as hung, by its limit for idling or for statements. PostgreSQL shows the
 start time of a session only to its own role.
 """
-_END = "SELECT pg_terminate_backend(split_part(%(session)s, ' ', 1)::int)"
+_END_SESSION_SQL = "SELECT pg_terminate_backend(split_part(%(session)s, ' ', 1)::int)"
 """Ends a session. A hung one ends as soon as it continues, before it does anything else."""
-_STORE_SESSION = """UPDATE nodes SET session = (
+_STORE_SESSION_SQL = """UPDATE nodes SET session = (
     SELECT pid::text || ' ' || extract(epoch FROM backend_start)::text || ' ' || %(longest)s::text
     FROM pg_stat_activity WHERE pid = pg_backend_pid()
 ) WHERE id = %(node)s"""
 """Stores this session's process id with its start time, because process ids are reused, and the time limit of its
 statements.
 """
-_TAKE_NAME = "UPDATE nodes SET holder = holder + 1, draining = false WHERE id = %(node)s RETURNING holder"
+_TAKE_NAME_SQL = "UPDATE nodes SET holder = holder + 1, draining = false WHERE id = %(node)s RETURNING holder"
 _SET_SESSION_TIMEOUTS = f"""SELECT set_config('idle_session_timeout', '{LEASE_S}s', false),
     set_config('idle_in_transaction_session_timeout', '{LEASE_S}s', false)"""
 
@@ -109,9 +109,11 @@ class NodeStore(Store):
             if self._holder_number is None and not (is_not_queued and silent_s > longest_s):
                 text = f"a node {self.name} runs already: give this one another name with --node"
                 raise NodeTaken(text, silent_s)
-            raw.execute(_END, words)  # a session of this process or a hung one: it releases its locks if it still can
+            raw.execute(
+                _END_SESSION_SQL, words
+            )  # a session of this process or a hung one: it releases its locks if it still can
         if self._holder_number is None:
-            (self._holder_number,) = raw.execute(_TAKE_NAME, words).fetchone()
-        raw.execute(_STORE_SESSION, words)
+            (self._holder_number,) = raw.execute(_TAKE_NAME_SQL, words).fetchone()
+        raw.execute(_STORE_SESSION_SQL, words)
         raw.execute(_SET_SESSION_TIMEOUTS)
         raw.commit()

@@ -24,13 +24,13 @@ MAX_RANKED_SHARE = 0.5
 """Maximum share of the weight that one opponent may have. It prevents a rank by one friend and two opponents that left
 at once.
 """
-_WEIGHT = f"CASE WHEN rounds < {MAX_WEIGHT_ROUNDS} THEN rounds ELSE {MAX_WEIGHT_ROUNDS} END"
+_WEIGHT_SQL = f"CASE WHEN rounds < {MAX_WEIGHT_ROUNDS} THEN rounds ELSE {MAX_WEIGHT_ROUNDS} END"
 MEAN_SQL = f"""CAST(round(CAST(
-        sum(CAST({_WEIGHT} AS float) * total / rounds) / sum({_WEIGHT})
+        sum(CAST({_WEIGHT_SQL} AS float) * total / rounds) / sum({_WEIGHT_SQL})
     AS numeric), {EQUAL_MEAN_DIGITS}) AS float)"""
 """The mean payoff over opponents, from rows of `payoffs`, as `mean_payoff` computes it."""
 RANKED_SQL = f"""CASE WHEN count(*) >= {MIN_RANKED_OPPONENTS} AND sum(rounds) >= {MIN_RANKED_ROUNDS}
-        AND max({_WEIGHT}) <= {MAX_RANKED_SHARE} * sum({_WEIGHT})
+        AND max({_WEIGHT_SQL}) <= {MAX_RANKED_SHARE} * sum({_WEIGHT_SQL})
     THEN 1 ELSE 0 END"""
 """1 if these rows are enough for `PoolPayoff.ranked`, else 0."""
 _SUMS_SQL = "json_array(matches, rounds, total, squares, products, rest_squares, weighted, round_squares)"

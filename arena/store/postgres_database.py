@@ -57,14 +57,14 @@ _SHOWN_URL_OPTIONS = ("host", "hostaddr", "port", "dbname", "service", "sslmode"
 """The query options of a URL that say where a database is; only these are shown."""
 _UNAVAILABLE_CLASSES = ("08", "25", "40", "53", "55", "57", "58")
 """SQLSTATE classes: connection, transaction state, conflicts, resources, locks, operator intervention, system."""
-_FIND_SCHEMA = f"""SELECT obj_description(oid, 'pg_namespace') AS mark,
+_FIND_SCHEMA_SQL = f"""SELECT obj_description(oid, 'pg_namespace') AS mark,
     to_regclass('{SCHEMA_NAME}.alembic_version') AS versions,
     (SELECT count(*) FROM pg_class WHERE relnamespace = pg_namespace.oid) AS relations
 FROM pg_namespace WHERE nspname = '{SCHEMA_NAME}'"""
 _FOREIGN_VIEWS_SCHEMA = f"""SELECT obj_description(oid, 'pg_namespace') IS DISTINCT FROM '{MARK}'
 FROM pg_namespace WHERE nspname = '{VIEWS_SCHEMA}'"""
 """True if the schema of the views is not ours; no row if there is none."""
-_LOCK_HOLDERS = f"""WITH held AS (
+_LOCK_HOLDERS_SQL = f"""WITH held AS (
     SELECT pid, coalesce(usename, '?') AS role, bool_or(mode <> 'AccessShareLock') AS is_strong,
         to_char(xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS since
     FROM pg_locks JOIN pg_class ON pg_class.oid = relation JOIN pg_stat_activity USING (pid)
@@ -78,7 +78,7 @@ SELECT pid, role, since FROM held WHERE is_strong OR NOT (SELECT bool_or(is_stro
 for an exclusive lock counts, as all others wait behind it. PostgreSQL shows the start of a transaction only for roles
 of which ours is a member.
 """
-_SIZE = f"""SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class
+_DATABASE_BYTES_SQL = f"""SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class
 WHERE relnamespace = '{SCHEMA_NAME}'::regnamespace AND relkind = 'r'"""
 
 T = TypeVar("T")
@@ -121,7 +121,7 @@ class PostgresDatabase(Database):
         engine = self._engine(1)
         try:
             with self.translate_errors(), engine.connect() as connection:
-                found = connection.exec_driver_sql(_FIND_SCHEMA).one_or_none()
+                found = connection.exec_driver_sql(_FIND_SCHEMA_SQL).one_or_none()
                 if found is None or not found.relations:
                     return None
                 ours = found.mark == MARK and found.versions is not None
@@ -157,7 +157,7 @@ class PostgresDatabase(Database):
         if encoding != "UTF8":
             raise StoreError(f"{self} is encoded in {encoding}: make one with ENCODING 'UTF8'")
         connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA_NAME}")
-        if connection.exec_driver_sql(_FIND_SCHEMA).one().relations:  # another process was first
+        if connection.exec_driver_sql(_FIND_SCHEMA_SQL).one().relations:  # another process was first
             return
         if connection.exec_driver_sql(_FOREIGN_VIEWS_SCHEMA).scalar():
             raise UnrecognizedDatabase(
@@ -199,10 +199,10 @@ class PostgresDatabase(Database):
 
     def vacuum(self, engine: Engine) -> int:
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            before = connection.exec_driver_sql(_SIZE).scalar_one()
+            before = connection.exec_driver_sql(_DATABASE_BYTES_SQL).scalar_one()
             for table in metadata.tables:
                 connection.exec_driver_sql(f"VACUUM FULL {table}")
-            after = connection.exec_driver_sql(_SIZE).scalar_one()
+            after = connection.exec_driver_sql(_DATABASE_BYTES_SQL).scalar_one()
         return int(before - after)
 
     async def notifications(self, *channels: str) -> AsyncGenerator[str, None]:
@@ -229,7 +229,9 @@ class PostgresDatabase(Database):
         except psycopg.Error as exc:
             raise StoreUnavailable(self.message(exc)) from exc
 
-    def ask_anew(self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def query_over_new_connection(
+        self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         """Return what `query` finds over a connection that is made for it, soon or not at all. Raises `StoreError`."""
         timeouts = replace(self.limit.timeouts, statement_timeout_s=PROBE_TIMEOUT_S, answer_timeout_s=1.0)
         asked = PostgresDatabase(self._url.render_as_string(hide_password=False), timeouts)
@@ -260,7 +262,9 @@ class PostgresDatabase(Database):
     def _lock_holders(self) -> str:
         """Return which sessions have locks here, and how to end one; nothing if the server does not say."""
         try:
-            sessions = self.ask_anew(lambda connection: connection.exec_driver_sql(_LOCK_HOLDERS).all())
+            sessions = self.query_over_new_connection(
+                lambda connection: connection.exec_driver_sql(_LOCK_HOLDERS_SQL).all()
+            )
         except Fault:
             return ""
         if not sessions:

@@ -45,7 +45,7 @@ _SEAT_COLUMNS = (
 )
 
 
-_LEADERBOARD = f"""SELECT bots.name, bots.person, ratings.*, {pairs_query("ratings.bot", CURRENT_SEASON_SQL)} AS pairs
+_LEADERBOARD_SQL = f"""SELECT bots.name, bots.person, ratings.*, {pairs_query("ratings.bot", CURRENT_SEASON_SQL)} AS pairs
 FROM ratings JOIN bots ON bots.id = ratings.bot WHERE ratings.pool = :pool"""
 
 
@@ -80,7 +80,7 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def leaderboard_of(connection: Connection, pool: str) -> list[LeaderboardRow]:
     """Return the leaderboard of a pool, best first."""
-    return leaderboard_from_rows(execute(connection, _LEADERBOARD, {"pool": pool}))
+    return leaderboard_from_rows(execute(connection, _LEADERBOARD_SQL, {"pool": pool}))
 
 
 def leaderboard_from_rows(rows: Iterable[Any]) -> list[LeaderboardRow]:

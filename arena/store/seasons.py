@@ -21,16 +21,16 @@ FIRST_SEASON_NAME = "first"
 """The name of the season before any was started."""
 
 _NO_LAST_NUMBER = 2**62
-_RATED_IN_RANGE = "mu_after IS NOT NULL AND match BETWEEN :first AND :last"
+_RATED_IN_RANGE_SQL = "mu_after IS NOT NULL AND match BETWEEN :first AND :last"
 STANDINGS_QUERY = f"""SELECT counted.*, newest.mu_after AS mu, newest.sigma_after AS sigma, newest.version FROM (
     SELECT bot, max(match) AS last, count(*) AS matches, count(*) FILTER (WHERE outcome = 'won') AS wins,
         count(*) FILTER (WHERE outcome = 'drawn') AS draws, count(*) FILTER (WHERE outcome = 'lost') AS losses
-    FROM seats WHERE pool = :pool AND {_RATED_IN_RANGE} GROUP BY bot
+    FROM seats WHERE pool = :pool AND {_RATED_IN_RANGE_SQL} GROUP BY bot
 ) AS counted JOIN seats AS newest ON newest.match = counted.last AND newest.bot = counted.bot"""
 """The standings of the bots of :pool after the matches from :first to :last."""
-_LEADERBOARD = f"""SELECT bots.name, bots.person, stood.*, {pairs_query("stood.bot", ":first")} AS pairs
+_LEADERBOARD_SQL = f"""SELECT bots.name, bots.person, stood.*, {pairs_query("stood.bot", ":first")} AS pairs
 FROM ({STANDINGS_QUERY}) AS stood JOIN bots ON bots.id = stood.bot"""
-_POOLS = f"SELECT DISTINCT pool FROM seats WHERE {_RATED_IN_RANGE} ORDER BY pool"
+_POOLS_SQL = f"SELECT DISTINCT pool FROM seats WHERE {_RATED_IN_RANGE_SQL} ORDER BY pool"
 
 
 class Season(Struct, frozen=True, kw_only=True):
@@ -86,7 +86,7 @@ def match_range_of(connection: Connection, name: str) -> dict[str, int]:
 
 def season_pools(connection: Connection, season: str, game: str | None = None) -> list[str]:
     """Return the pools with rated matches in a season, of one game or all. Raises `UsageFault`."""
-    found = execute(connection, _POOLS, match_range_of(connection, season)).scalars()
+    found = execute(connection, _POOLS_SQL, match_range_of(connection, season)).scalars()
     return [pool for pool in found if game in (None, game_of(pool))]
 
 
@@ -96,6 +96,6 @@ def season_leaderboards(
     """Return the leaderboards at the end of a season, by pool. Raises `UsageFault`."""
     span = match_range_of(connection, season)
     return {
-        pool: leaderboard_from_rows(execute(connection, _LEADERBOARD, {"pool": pool, **span}))
+        pool: leaderboard_from_rows(execute(connection, _LEADERBOARD_SQL, {"pool": pool, **span}))
         for pool in season_pools(connection, season, game)
     }

@@ -14,14 +14,14 @@ from arena.store.dialect import execute
 from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
 from arena.store.schema import metadata
 
-_NO_LAST_NUMBER = 2**62
+_UNBOUNDED_NUMBER = 2**62
 _POOL_TEMPLATE = "coalesce({0}.pool, {0}.game || '/unrated')"
 _IN_RANGE = "BETWEEN :first AND :last"
 _SCOPED_SEATS = f"""WITH sat AS (
     SELECT '' AS scope, seats.* FROM seats WHERE match {_IN_RANGE}
     UNION ALL SELECT tournament, seats.* FROM seats WHERE tournament IS NOT NULL AND match {_IN_RANGE}
 )"""
-_COUNTS = f"""WITH ended AS (
+_COUNTS_SQL = f"""WITH ended AS (
     SELECT '' AS scope, matches.* FROM matches WHERE number {_IN_RANGE}
     UNION ALL SELECT tournament, matches.* FROM matches WHERE tournament IS NOT NULL AND number {_IN_RANGE}
 )
@@ -37,7 +37,7 @@ SELECT scope, sat.bot, sat.pool, other.bot, count(*) FILTER (WHERE sat.outcome <
     count(*) FILTER (WHERE sat.outcome = 'void')
 FROM sat JOIN seats AS other ON other.match = sat.match AND other.seat <> sat.seat WHERE true GROUP BY 1, 2, 3, 4"""
 # Squares are split into parts, so that sums fit SQLite's 64-bit integers.
-_PAYOFFS = f"""WITH sat AS (
+_PAYOFFS_SQL = f"""WITH sat AS (
     SELECT '' AS scope, seats.pool AS pool,
         coalesce((SELECT max(first) FROM seasons WHERE seasons.first <= match), 1) AS season,
         match, seat, bot, payoff, rounds
@@ -52,27 +52,29 @@ SELECT scope, parted.pool, season, parted.bot, other.bot, count(*), sum(parted.r
     sum(total * parted.rounds), sum(parted.rounds * parted.rounds)
 FROM parted JOIN seats AS other ON other.match = parted.match AND other.seat <> parted.seat
 WHERE true GROUP BY 1, 2, 3, 4, 5"""
-_VERSIONS = f"""SELECT bot, pool, version, count(*) FILTER (WHERE outcome = 'won'),
+_VERSIONS_SQL = f"""SELECT bot, pool, version, count(*) FILTER (WHERE outcome = 'won'),
     count(*) FILTER (WHERE outcome = 'drawn'), count(*) FILTER (WHERE outcome = 'lost'),
     count(*) FILTER (WHERE outcome = 'void'), coalesce(sum(CASE WHEN thought_ms IS NULL THEN 0 ELSE moves END), 0),
     coalesce(sum(thought_ms), 0), max(match)
 FROM seats WHERE match {_IN_RANGE} GROUP BY 1, 2, 3"""
-_ENCOUNTERS = f"""SELECT DISTINCT seats.bot, other.bot, seats.pool, seats.outcome, seats.reason, seats.match
+_ENCOUNTERS_SQL = f"""SELECT DISTINCT seats.bot, other.bot, seats.pool, seats.outcome, seats.reason, seats.match
 FROM seats JOIN seats AS other ON other.match = seats.match AND other.seat <> seats.seat
 WHERE seats.match {_IN_RANGE}"""
-_HOURS = f"SELECT substr(finished, 1, 13), min(number), max(number) FROM matches WHERE number {_IN_RANGE} GROUP BY 1"
+_HOURS_SQL = (
+    f"SELECT substr(finished, 1, 13), min(number), max(number) FROM matches WHERE number {_IN_RANGE} GROUP BY 1"
+)
 
 
 _PAYOFF_SUMS = ("matches", "rounds", "total", "squares", "products", "rest_squares", "weighted", "round_squares")
 _OUTCOME_COUNTS = ("wins", "draws", "losses", "void")
 _SUMMARY_TABLES = {
-    "counts": (_COUNTS, ("matches",), (), ()),
+    "counts": (_COUNTS_SQL, ("matches",), (), ()),
     "tallies": (_TALLIES, ("matches", "moves", "thought_ms"), (), ()),
     "opponents": (_OPPONENTS, _OUTCOME_COUNTS, (), ()),
-    "payoffs": (_PAYOFFS, _PAYOFF_SUMS, (), ()),
-    "versions": (_VERSIONS, (*_OUTCOME_COUNTS, "moves", "thought_ms"), ("last",), ()),
-    "encounters": (_ENCOUNTERS, (), (), ()),
-    "hours": (_HOURS, (), ("last",), ("first",)),
+    "payoffs": (_PAYOFFS_SQL, _PAYOFF_SUMS, (), ()),
+    "versions": (_VERSIONS_SQL, (*_OUTCOME_COUNTS, "moves", "thought_ms"), ("last",), ()),
+    "encounters": (_ENCOUNTERS_SQL, (), (), ()),
+    "hours": (_HOURS_SQL, (), ("last",), ("first",)),
 }
 """The query of each table for matches :first to :last, and its columns that are sums, maxima and minima."""
 
@@ -189,7 +191,7 @@ def _correct_seats(connection: Connection) -> None:
 
 def _rebuild_table(connection: Connection, table: str) -> None:
     execute(connection, f"DELETE FROM {table}")
-    execute(connection, _UPSERTS[table], {"first": 0, "last": _NO_LAST_NUMBER})
+    execute(connection, _UPSERTS[table], {"first": 0, "last": _UNBOUNDED_NUMBER})
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
@@ -216,5 +218,5 @@ def _count_differences(connection: Connection, table: str, query: str) -> int:
     for one, other in ((right, stored), (stored, right)):
         differing = f"SELECT * FROM ({one}) AS one EXCEPT SELECT * FROM ({other}) AS other"
         counted = f"SELECT count(*) FROM ({differing}) AS differing"
-        wrong = max(wrong, execute(connection, counted, {"first": 0, "last": _NO_LAST_NUMBER}).scalar_one())
+        wrong = max(wrong, execute(connection, counted, {"first": 0, "last": _UNBOUNDED_NUMBER}).scalar_one())
     return wrong

@@ -32,11 +32,11 @@ SELECT tournaments.*,
     (SELECT count(*) FROM tournaments) AS total
 FROM tournaments {where} ORDER BY started DESC, id LIMIT :limit
 """
-_TOURNAMENTS_PAGE = _SELECT_TOURNAMENTS.format(
+_TOURNAMENTS_PAGE_SQL = _SELECT_TOURNAMENTS.format(
     where="WHERE :start OR started < :started OR (started = :started AND id > :id)"
 )
 _SELECT_TOURNAMENT = _SELECT_TOURNAMENTS.format(where="WHERE id = :id")
-_MATCHES = """
+_MATCHES_SQL = """
 SELECT matches.number, matches.place, matches.reason, matches.luck, matches.luck_by, bots.name, seats.rank,
     seats.reason AS ended, seats.payoff, seats.rounds
 FROM matches
@@ -136,7 +136,13 @@ def tournaments_page(connection: Connection, *, after: str | None = None, limit:
     """Return a page of all tournaments, most recently started first."""
     place = {"started": str, "id": str}
     return read_page(
-        connection, _TOURNAMENTS_PAGE, {}, place, lambda row: TournamentRow(**_fields(row)), after=after, limit=limit
+        connection,
+        _TOURNAMENTS_PAGE_SQL,
+        {},
+        place,
+        lambda row: TournamentRow(**_fields(row)),
+        after=after,
+        limit=limit,
     )
 
 
@@ -205,7 +211,7 @@ def tournament_table(connection: Connection, name: str, cache: StandingsCache) -
 
 def _matches(connection: Connection, name: str, *, paired: bool) -> Iterator[tuple[MatchSample, str | None]]:
     """Yield the tournament's matches, each with the value function of its luck."""
-    for _, group in itertools.groupby(execute(connection, _MATCHES, {"id": name}), lambda row: row.number):
+    for _, group in itertools.groupby(execute(connection, _MATCHES_SQL, {"id": name}), lambda row: row.number):
         sat = list(group)
         first = sat[0]
         seats = tuple(PlayedSeat(row.name, row.rank, row.ended, row.payoff, row.rounds) for row in sat)

@@ -12,7 +12,7 @@ from arena.ratings.tournament_pairing import Pairing
 from arena.tournament.contestants import Contestant
 from arena.tournament.job import MAX_LOG_BYTES, MatchJob, MatchReport, append_to_log
 from machine.timestamps import utc_now
-from protocol.bot_launch import PLAYERS, BotSpec
+from protocol.bot_launch import PLAYER_ENTRY_POINT_GROUP, BotSpec
 from protocol.errors import UsageFault
 from protocol.games.base import Game
 from referee.in_process import InProcessPlayers
@@ -65,8 +65,10 @@ def make_players(
 
     Raises `UsageFault` for a bot that cannot be made or does not play the game, as defined by `InProcessPlayers`.
     """
-    offers = entry_points(group=PLAYERS)
+    offers = entry_points(group=PLAYER_ENTRY_POINT_GROUP)
     if not offers:
-        raise UsageFault(f"no installed package can play bots in process: none has an entry point in {PLAYERS}")
+        raise UsageFault(
+            f"no installed package can play bots in process: none has an entry point in {PLAYER_ENTRY_POINT_GROUP}"
+        )
     players: InProcessPlayers = next(iter(offers)).load()(specs, game, on_message, strict=strict)
     return players

@@ -39,7 +39,7 @@ DATA_PATTERNS = ("*.toml", "py.typed")
 _DIST_INFO = f"bot_arena_client-{VERSION}.dist-info"
 _TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 _FILE_ATTRIBUTES = 0o100644 << 16
-_WHEEL = "Wheel-Version: 1.0\nGenerator: bot-arena\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+_WHEEL_METADATA = "Wheel-Version: 1.0\nGenerator: bot-arena\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
 class ClientWheel(Struct, frozen=True, kw_only=True):
@@ -80,7 +80,7 @@ def _files() -> Iterator[tuple[str, bytes]]:
         yield file.relative_to(PACKAGES_FOLDER).as_posix(), file.read_bytes()
     arena = distribution("bot-arena")
     yield f"{_DIST_INFO}/METADATA", _metadata().encode()
-    yield f"{_DIST_INFO}/WHEEL", _WHEEL.encode()
+    yield f"{_DIST_INFO}/WHEEL", _WHEEL_METADATA.encode()
     if licence := arena.read_text("licenses/LICENSE"):
         yield f"{_DIST_INFO}/licenses/LICENSE", licence.encode()
 

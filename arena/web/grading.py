@@ -67,7 +67,7 @@ class Grading:
         self, address: str, record: bytes, name: str, request: GradeRequest, is_gone: Callable[[], Awaitable[bool]]
     ) -> Grades:
         """Return the grades of a match, from the cache or from the grading process. Raises the errors of `grade`,
-        `ArenaFault` after the timeout, and `ClientDisconnect` if the visitor is `is_gone`. The process is killed in
+        `ArenaFault` after the timeout, and `ClientDisconnect` once `is_gone()` is true. The process is killed in
         both cases.
         """
         kept = await asyncio.to_thread(self._kept.read, record, request)

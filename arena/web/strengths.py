@@ -27,7 +27,7 @@ PERFECT_BOTS = ("perfect", "oracle")
 """The built-in bots that play perfectly."""
 RANDOM_BOTS = ("random", "level-1")
 """The bots that move at random. No bot that tries to win is weaker."""
-MAX_BOTS = 100
+MAX_STRENGTH_BOTS = 100
 """Maximum bots of a pool that get a word, best first."""
 
 
@@ -73,7 +73,7 @@ def strengths(reader: Reader) -> dict[str, list[tuple[str, str]]]:
     The page calls bots new that are in no pool of a game.
     """
     found: dict[str, list[tuple[str, str]]] = {}
-    for pool, rated in groupby(reader.read(strongest_bots, MAX_BOTS), key=lambda bot: bot.pool):
+    for pool, rated in groupby(reader.read(strongest_bots, MAX_STRENGTH_BOTS), key=lambda bot: bot.pool):
         if not is_people_pool(pool):
             bots = list(rated)
             scale = scale_of(bots)

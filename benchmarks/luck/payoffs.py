@@ -21,7 +21,7 @@ from protocol.games import load_game
 
 HANDS = 100
 CONTINUATION_PROBABILITY = 0.95
-PAIRS: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]] = (
+BOT_PAIRS: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]] = (
     ("kuhn", {"hands": HANDS}, ("perfect", "perfect")),
     ("kuhn", {"hands": HANDS}, ("random", "perfect")),
     ("leduc", {"hands": HANDS}, ("perfect", "perfect")),
@@ -43,7 +43,7 @@ def main() -> None:
     options = parser.parse_args()
     matches = options.matches
     print("| game | seat 0, seat 1 | payoff | less luck | factor | z |\n|---|---|---|---|---|---|")
-    for game, config, bots in PAIRS:
+    for game, config, bots in BOT_PAIRS:
         if options.only in f"{game} {config}":
             print(make_row(game, config, bots, matches), flush=True)
 

@@ -59,7 +59,7 @@ BOT_SPECS = {
     "random": "random",
 }
 SOUTH_AMERICA, AFRICA = {"map": "south-america"}, {"map": "africa"}
-ROWS = (
+COMPARISON_ROWS = (
     SavingsRow("duel-paired", "risk-duel", {}, ("paired", "equal"), ("exact", "fitted-1", "features-1"), 10_000),
     SavingsRow("duel-paper", "risk-duel", {}, ("paper", "equal"), ("exact",), 4_000),
     _make_row("oracle", "alphabeta", 2_000),
@@ -142,7 +142,9 @@ def _format_factor(reduction: VarianceReduction | None) -> tuple[str, str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(row.name for row in ROWS)}; else all")
+    parser.add_argument(
+        "rows", nargs="*", metavar="ROW", help=f"of {', '.join(row.name for row in COMPARISON_ROWS)}; else all"
+    )
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="of the config of every row")
     parser.add_argument("--jobs", type=int, default=1)
@@ -150,7 +152,7 @@ def main() -> None:
     changed = {key: read_value(value) for key, _, value in (word.partition("=") for word in told.set)}
     with process_pool(told.jobs) as crew:
         print(ROW_FORMAT.format("", "v", "games", "score", "less luck", "factor", "95 %", "z"), flush=True)
-        for row in ROWS:
+        for row in COMPARISON_ROWS:
             if not told.rows or row.name in told.rows:
                 report(row._replace(config={**row.config, **changed}), crew, told.share)
 

@@ -48,7 +48,7 @@ async def halfway(port: int, source: str) -> None:
             held.append(raw)
 
 
-async def watching(port: int, source: str) -> None:
+async def spectate(port: int, source: str) -> None:
     """Connect as spectators, as many as possible."""
     held = []
     while True:
@@ -78,7 +78,7 @@ async def guessing(port: int, source: str) -> None:
 
 
 ATTACKS: dict[str, Callable[[int, str], Coroutine[Any, Any, None]]] = {
-    function.__name__: function for function in (silent, halfway, watching, coming_and_going, registering, guessing)
+    function.__name__: function for function in (silent, halfway, spectate, coming_and_going, registering, guessing)
 }
 
 

@@ -24,7 +24,7 @@ SLOTS = 4
 GAMES = ("nim", "tictactoe", "risk-duel")
 EARLY_MISSING_PREFIXES = "/bots/", "/api/v1/leaderboard"
 """Paths that are missing at first: a bot has no page, and no place on a leaderboard, before its first match ends."""
-PATHS = ("/", "/matches", "/bots/{bot}", "/matches/{match}", "/api/v1/matches", "/api/v1/leaderboard/nim/classic")
+PAGE_PATHS = ("/", "/matches", "/bots/{bot}", "/matches/{match}", "/api/v1/matches", "/api/v1/leaderboard/nim/classic")
 
 
 class Lesson:
@@ -85,7 +85,7 @@ async def watch(port: int, lesson: Lesson) -> None:
 async def turn_pages(port: int, names: list[str], lesson: Lesson) -> None:
     """Load one page after the other."""
     while True:
-        path = random.choice(PATHS)
+        path = random.choice(PAGE_PATHS)
         if "{match}" in path and not lesson.finished:
             continue
         path = path.format(bot=random.choice(names), match=random.choice(lesson.finished or [""]))

@@ -65,7 +65,7 @@ HANDS = 100
 """The hands of a match of Leduc poker."""
 HONEST_OPPONENTS, HONEST_MATCHES = 5, 4
 """The honest opponents on a ladder of payoffs, and the number of matches with each."""
-MAX_MOVED = 0.1
+MAX_MEAN_CHANGE_CHIPS = 0.1
 """Maximum change of a mean by throwaway names, on average, in chips per hand."""
 
 ChooseMove = Callable[[dict[str, Any]], dict[str, Any]]
@@ -362,7 +362,7 @@ def payoffs(options: argparse.Namespace) -> bool:
             f"{attack.title:43}{cells[0]:>15}{cells[1]:>15} {firsts[0]:5.0%}{cells[2]:>15} {firsts[1]:5.0%}", flush=True
         )
         if not attack.crowns:
-            fair = fair and abs(statistics.fmean(one.now - one.without for one in found)) <= MAX_MOVED
+            fair = fair and abs(statistics.fmean(one.now - one.without for one in found)) <= MAX_MEAN_CHANGE_CHIPS
         elif attack.names == 1:
             fair = fair and firsts[1] == 0
     return fair

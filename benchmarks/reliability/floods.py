@@ -37,7 +37,7 @@ from rig import (
 
 BLOCK_BYTES = 64 * 1024
 WARM_UP_S = 1.0
-SMALL_KINDS = ("ping", "before hello", "unseek")
+SMALL_MESSAGE_KINDS = ("ping", "before hello", "unseek")
 
 
 def make_invalid_map() -> dict[str, Any]:
@@ -265,7 +265,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--flooders", default="1,8")
     parser.add_argument("--beside", action="store_true", help="flood from the address of the pair")
-    options = parse_options(parser, seconds=0.5, kinds=",".join(SMALL_KINDS), flooders="1")
+    options = parse_options(parser, seconds=0.5, kinds=",".join(SMALL_MESSAGE_KINDS), flooders="1")
     options.kinds = options.kinds.split(",")
     options.flooders = [int(number) for number in options.flooders.split(",")]
     return options

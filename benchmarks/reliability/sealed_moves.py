@@ -22,7 +22,7 @@ from typing import Any
 import uvloop
 from rig import RawConnection, Server, parse_options
 
-PROBER, OPPONENT = NAMES = ("prober", "opponent")
+PROBER, OPPONENT = BOT_NAMES = ("prober", "opponent")
 
 
 class SeatPair:
@@ -111,7 +111,7 @@ def format_percentiles(values: list[float]) -> str:
 
 
 async def run(options: argparse.Namespace, port: int) -> None:
-    prober, opponent = [await RawConnection.enter(port, name) for name in NAMES]
+    prober, opponent = [await RawConnection.enter(port, name) for name in BOT_NAMES]
     pair = SeatPair(port, prober, opponent)
     probes: list[tuple[str, int, Any]] = [("unseek", options.rounds, pair.probe_unseek)]
     probes.append(("coming back", options.returns, pair.probe_reconnection))

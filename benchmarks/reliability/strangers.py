@@ -26,7 +26,7 @@ from typing import Any
 
 from rig import TIMEOUT_S, parse_options
 
-TESTS = Path(__file__).parents[2] / "tests"
+TESTS_FOLDER = Path(__file__).parents[2] / "tests"
 EMPTY_FINDINGS: tuple[Any, ...] = ([], False, None)
 ALLOWED_FINDINGS = {"arena", "processes", "scratch"}
 """The things that a bot may have in its sandbox too; the last two up to the limits in `FINDING_LIMITS`."""
@@ -42,7 +42,7 @@ class TestFolder:
         for bot, files in {"steady": ["faulty_bots.py"], "hostile": ["faulty_bots.py", "hostile_bot.py"]}.items():
             (folder / bot).mkdir()
             for file in files:
-                shutil.copy(TESTS / file, folder / bot)
+                shutil.copy(TESTS_FOLDER / file, folder / bot)
                 (folder / bot / file).chmod(0o644)
         (folder / "diary").write_text("dear diary")
 
@@ -67,7 +67,7 @@ BOTS = ["rival=steady/faulty_bots.py steady", "steady=steady/faulty_bots.py stea
 
 def run_hostile_bot(folder: TestFolder, kind: str) -> dict[str, Any]:
     """Return what the hostile bot reports that it got."""
-    sys.path.insert(0, str(TESTS))
+    sys.path.insert(0, str(TESTS_FOLDER))
     from hostile_bot import TAKES
 
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -43,7 +43,7 @@ from referee.result import Result, match_points
 DEFAULT_MATCHES = 200
 MIN_STARTS = 10
 """Minimum starts before a conclusion about the bots is printed."""
-MAX_FORFEIT_RATIO = 0.05
+MAX_FORFEIT_SHARE = 0.05
 """Above this share of forfeits among a bot's matches, forfeits decide more than its play does."""
 PROGRESS_INTERVAL_S = 5.0
 MAX_COMPLAINTS = 3
@@ -147,7 +147,7 @@ def conclusion(
         lines.append("stopped early: if you stop because of the result, it is wrong more often than in 5 % of cases")
     for label in labels:
         lost, played = compared.forfeits[label], compared.played[label]
-        if lost > MAX_FORFEIT_RATIO * played:
+        if lost > MAX_FORFEIT_SHARE * played:
             lines.append(
                 f"{label} forfeited {lost} of {format_count(played, 'game', 'games')}, by time, illegal moves "
                 "or code that "

@@ -18,7 +18,7 @@ import tomli_w
 from msgspec import Struct, defstruct, structs
 
 from bots.search.kernels import SearchSettings, settings_class_of
-from bots.tuning.genetic import DECIMALS, FITNESS_DECIMALS, Gene, Generation, Method, median_fitness
+from bots.tuning.genetic import WEIGHT_DECIMALS, FITNESS_DECIMALS, Gene, Generation, Method, median_fitness
 from bots.tuning.presets import read_preset
 from bots.tuning.selfplay import FEATURES_EVALUATION, SCORE_DECIMALS, Setup
 from bots.tuning.tuning import RunningGeneration, Tuning, check_tuning, drop_nulls, format_command, format_config
@@ -152,7 +152,7 @@ def _running_table(tuning: Tuning, running: RunningGeneration) -> dict[str, Any]
 
 
 def _format_gene(gene: Gene) -> str:
-    return " ".join(f"{weight:8.{DECIMALS}f}" for weight in gene)
+    return " ".join(f"{weight:8.{WEIGHT_DECIMALS}f}" for weight in gene)
 
 
 class _Provenance(Struct):

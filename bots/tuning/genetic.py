@@ -24,7 +24,7 @@ Gene = tuple[float, ...]
 Seating = Literal["drawn", "both"]
 Fitness = Literal["results", "adjusted"]
 
-DECIMALS = 3
+WEIGHT_DECIMALS = 3
 FITNESS_DECIMALS = 6
 MAX_GENES = 1000
 MAX_STARTS = 1000
@@ -203,7 +203,7 @@ def _rank_genes(generation: Generation, genes: Sequence[int]) -> list[int]:
 def _make_child(rng: random.Random, parents: Sequence[Gene]) -> Gene:
     """Return the average of two different parents. It is never all 0, as half of the smallest weight is rounded up."""
     one, other = rng.sample(parents, 2)
-    return tuple(round((a + b) / 2, DECIMALS) for a, b in zip(one, other, strict=True))
+    return tuple(round((a + b) / 2, WEIGHT_DECIMALS) for a, b in zip(one, other, strict=True))
 
 
 def _make_mutant(chance: random.Random, method: Method, parents: Sequence[Gene], max_change: float) -> Gene:
@@ -211,7 +211,7 @@ def _make_mutant(chance: random.Random, method: Method, parents: Sequence[Gene],
     parent = chance.choice(parents)
     at = chance.randrange(len(parent))
     weight = chance.uniform(max(0.0, parent[at] - max_change), min(method.highest, parent[at] + max_change))
-    return (*parent[:at], round(weight, DECIMALS), *parent[at + 1 :])
+    return (*parent[:at], round(weight, WEIGHT_DECIMALS), *parent[at + 1 :])
 
 
 def _redraw_zeros(draw: Callable[[], Gene]) -> Gene:
@@ -221,7 +221,7 @@ def _redraw_zeros(draw: Callable[[], Gene]) -> Gene:
 
 
 def _draw_weight(chance: random.Random, method: Method) -> float:
-    return round(chance.uniform(0, method.highest), DECIMALS)
+    return round(chance.uniform(0, method.highest), WEIGHT_DECIMALS)
 
 
 def _make_rng(seed: str, number: int, purpose: str) -> random.Random:
@@ -230,8 +230,8 @@ def _make_rng(seed: str, number: int, purpose: str) -> random.Random:
 
 def _check_number(key: str, value: object, max_value: float) -> None:
     known = type(value) in (int, float) and 0 < value <= max_value  # type: ignore[operator]
-    if not known or value != round(value, DECIMALS):  # type: ignore[call-overload]
-        right = f"a number above 0, at most {max_value:g}, with at most {DECIMALS} decimals"
+    if not known or value != round(value, WEIGHT_DECIMALS):  # type: ignore[call-overload]
+        right = f"a number above 0, at most {max_value:g}, with at most {WEIGHT_DECIMALS} decimals"
         raise UsageFault(f"{key} is {short_repr(value)}: it must be {right}")
 
 

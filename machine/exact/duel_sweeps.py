@@ -20,9 +20,9 @@ MARGINS_PER_UNIT = 16
 """Margins are stored in units this many times finer than those of values."""
 MAX_MARGIN = (1 << 16) - 1
 """Stored for a margin that is this wide or wider, which means that no bound is known."""
-_WIN_SHARE = float(WIN_PROBABILITY.numerator)
-_LOSS_SHARE = float(WIN_PROBABILITY.denominator - WIN_PROBABILITY.numerator)
-_TOTAL_SHARE = float(WIN_PROBABILITY.denominator)
+_WIN_WEIGHT = float(WIN_PROBABILITY.numerator)
+_LOSS_WEIGHT = float(WIN_PROBABILITY.denominator - WIN_PROBABILITY.numerator)
+_TOTAL_WEIGHT = float(WIN_PROBABILITY.denominator)
 """An attack wins `_WIN_SHARE` of `_TOTAL_SHARE` times and loses `_LOSS_SHARE`: whole numbers, so that rounding happens
 only once.
 """
@@ -59,13 +59,13 @@ def _find_row(table: Any, spot: int, holders: Any, boards: int, scratch: int) ->
 @compiled
 def _reinforce(best: Any, mask: Any, after: Any) -> None:
     for held in range(len(best)):
-        best[held] = max(best[held], mask[held] - _TOTAL_SHARE * after[held])
+        best[held] = max(best[held], mask[held] - _TOTAL_WEIGHT * after[held])
 
 
 @compiled
 def _attack(best: Any, mask: Any, taken: Any, repelled: Any) -> None:
     for held in range(len(best)):
-        best[held] = max(best[held], mask[held] - _WIN_SHARE * taken[held] - _LOSS_SHARE * repelled[held])
+        best[held] = max(best[held], mask[held] - _WIN_WEIGHT * taken[held] - _LOSS_WEIGHT * repelled[held])
 
 
 @compiled
@@ -74,7 +74,7 @@ def _attack_equals(best: Any, mask: Any, taken: Any, again: Any) -> None:
     last = len(best) - 1
     for held in range(len(best)):
         best[held] = max(
-            best[held], mask[held] - _WIN_SHARE * taken[held] + _LOSS_SHARE * again[numpy.uint64(last - held)]
+            best[held], mask[held] - _WIN_WEIGHT * taken[held] + _LOSS_WEIGHT * again[numpy.uint64(last - held)]
         )
 
 
@@ -82,11 +82,11 @@ def _attack_equals(best: Any, mask: Any, taken: Any, again: Any) -> None:
 def _store_values(row: Any, best: Any) -> int:
     """Store the values of a row, and return the largest change."""
     last = len(best) - 1
-    best[0] = -_TOTAL_SHARE * WIN_VALUE
-    best[last] = _TOTAL_SHARE * WIN_VALUE
+    best[0] = -_TOTAL_WEIGHT * WIN_VALUE
+    best[last] = _TOTAL_WEIGHT * WIN_VALUE
     change = 0
     for held in range(len(best)):
-        value = numpy.int32(numpy.floor(best[numpy.uint64(last - held)] / _TOTAL_SHARE + 0.5))
+        value = numpy.int32(numpy.floor(best[numpy.uint64(last - held)] / _TOTAL_WEIGHT + 0.5))
         change = max(change, abs(numpy.int64(value) - row[held]))
         row[held] = value
     return change
@@ -135,9 +135,9 @@ def sweep(
 @compiled
 def _reinforce_between(low: Any, high: Any, mask: Any, after: Any, margin: Any) -> None:
     for held in range(len(low)):
-        value = mask[held] - _TOTAL_SHARE * MARGINS_PER_UNIT * after[held]
-        low[held] = max(low[held], value - _TOTAL_SHARE * margin[held])
-        high[held] = max(high[held], value + _TOTAL_SHARE * margin[held])
+        value = mask[held] - _TOTAL_WEIGHT * MARGINS_PER_UNIT * after[held]
+        low[held] = max(low[held], value - _TOTAL_WEIGHT * margin[held])
+        high[held] = max(high[held], value + _TOTAL_WEIGHT * margin[held])
 
 
 @compiled
@@ -146,9 +146,9 @@ def _attack_between(
 ) -> None:
     for held in range(len(low)):
         value = (
-            mask[held] - _WIN_SHARE * MARGINS_PER_UNIT * taken[held] - _LOSS_SHARE * MARGINS_PER_UNIT * repelled[held]
+            mask[held] - _WIN_WEIGHT * MARGINS_PER_UNIT * taken[held] - _LOSS_WEIGHT * MARGINS_PER_UNIT * repelled[held]
         )
-        margin = _WIN_SHARE * taken_margin[held] + _LOSS_SHARE * repelled_margin[held]
+        margin = _WIN_WEIGHT * taken_margin[held] + _LOSS_WEIGHT * repelled_margin[held]
         low[held] = max(low[held], value - margin)
         high[held] = max(high[held], value + margin)
 
@@ -160,8 +160,10 @@ def _attack_equals_between(
     last = len(low) - 1
     for held in range(len(low)):
         other = numpy.uint64(last - held)
-        value = mask[held] - _WIN_SHARE * MARGINS_PER_UNIT * taken[held] + _LOSS_SHARE * MARGINS_PER_UNIT * again[other]
-        margin = _WIN_SHARE * taken_margin[held] + _LOSS_SHARE * again_margin[other]
+        value = (
+            mask[held] - _WIN_WEIGHT * MARGINS_PER_UNIT * taken[held] + _LOSS_WEIGHT * MARGINS_PER_UNIT * again[other]
+        )
+        margin = _WIN_WEIGHT * taken_margin[held] + _LOSS_WEIGHT * again_margin[other]
         low[held] = max(low[held], value - margin)
         high[held] = max(high[held], value + margin)
 
@@ -170,13 +172,13 @@ def _attack_equals_between(
 def _store_margins(margins: Any, values: Any, low: Any, high: Any) -> int:
     """Store the margins of a row, and return the widest."""
     last = len(low) - 1
-    low[0] = high[0] = -_TOTAL_SHARE * MARGINS_PER_UNIT * WIN_VALUE
-    low[last] = high[last] = _TOTAL_SHARE * MARGINS_PER_UNIT * WIN_VALUE
+    low[0] = high[0] = -_TOTAL_WEIGHT * MARGINS_PER_UNIT * WIN_VALUE
+    low[last] = high[last] = _TOTAL_WEIGHT * MARGINS_PER_UNIT * WIN_VALUE
     widest = 0
     for held in range(len(low)):
         other = numpy.uint64(last - held)
-        value = _TOTAL_SHARE * MARGINS_PER_UNIT * values[held]
-        margin = numpy.ceil(max(high[other] - value, value - low[other]) / _TOTAL_SHARE)
+        value = _TOTAL_WEIGHT * MARGINS_PER_UNIT * values[held]
+        margin = numpy.ceil(max(high[other] - value, value - low[other]) / _TOTAL_WEIGHT)
         margins[held] = min(margin, MAX_MARGIN)
         widest = max(widest, int(margins[held]))
     return widest

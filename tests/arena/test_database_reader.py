@@ -225,7 +225,7 @@ def test_a_probe_that_waits_for_a_lock_starts_no_second_probe(url: str, monkeypa
     with psycopg.connect(url) as holder:
         holder.execute(b"LOCK TABLE arena.nodes IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(StoreUnavailable, match=r"canceling statement due to lock timeout$"):
-            database.ask_anew(list_nodes)
+            database.query_over_new_connection(list_nodes)
 
 
 def test_an_upgrade_names_the_reader_that_it_waits_for_and_keeps_its_rights(
@@ -305,7 +305,7 @@ def test_a_change_is_kept_when_nobody_can_be_notified_of_it(
     with ExitStack() as stack:
         a = node(url, "a", stack)
         with monkeypatch.context() as patch:
-            patch.setattr(announcements, "_WAKE", f"SELECT pg_notify('{UNUSABLE_CHANNEL}', '')")
+            patch.setattr(announcements, "_WAKE_NODES_SQL", f"SELECT pg_notify('{UNUSABLE_CHANNEL}', '')")
             a.write(announce, "ratings")
         assert [one.kind for one in a.read(read_announcements_after, 0).announcements or ()] == ["ratings"]
         assert not a.notifies
@@ -319,7 +319,7 @@ def test_a_change_is_kept_when_nobody_can_be_notified_of_it(
 async def test_a_node_frees_a_queue_that_a_reader_filled_once_nobody_has_to_read_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(announcements, "_WAKE", f"SELECT pg_notify('{UNUSABLE_CHANNEL}', '')")
+    monkeypatch.setattr(announcements, "_WAKE_NODES_SQL", f"SELECT pg_notify('{UNUSABLE_CHANNEL}', '')")
     with postgres_server() as server, ExitStack() as stack:
         url = server.url("postgres")
         a = node(url, "a", stack)

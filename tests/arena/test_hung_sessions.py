@@ -272,7 +272,7 @@ def test_a_new_session_tells_of_nodes_while_another_one_stands_still(url: str, s
     database = at(url)
     a = node(database, "a", stack)
     with stopped(a.read(backend)), stopped(a.write(backend)):
-        assert database.ask_anew(list_nodes) == []
+        assert database.query_over_new_connection(list_nodes) == []
 
 
 class Deaf:

@@ -15,7 +15,7 @@ from arena.replay.verify import verify_record
 from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Store
 from commands import run
-from protocol.bot_launch import PLAYERS, BotSpec
+from protocol.bot_launch import PLAYER_ENTRY_POINT_GROUP, BotSpec
 from protocol.games import load_game
 from referee import record_reader
 from referee.footer import ClosedMatch
@@ -91,7 +91,7 @@ def as_processes(folder: Path, *words: str) -> list[Record]:
 
 def in_process(records: list[Record], specs: dict[str, tuple[str, dict[str, str]]]) -> list[ClosedMatch]:
     """The same matches, played by what an arena finds in the group of players."""
-    (entry,) = entry_points(group=PLAYERS)
+    (entry,) = entry_points(group=PLAYER_ENTRY_POINT_GROUP)
     first = records[0].header
     stem, _, _ = first.match.rpartition("-")
     made = [
