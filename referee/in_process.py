@@ -1,5 +1,5 @@
-"""The contracts of the entry points `PLAYERS` and `APPRAISERS` of protocol.bot_launch: packages that play bots, or
-estimate moves, inside the arena's process.
+"""The contracts of the entry points `PLAYERS` and `APPRAISER_ENTRY_POINT_GROUP` of protocol.bot_launch: packages that
+play bots, or estimate moves, inside the arena's process.
 """
 
 from __future__ import annotations

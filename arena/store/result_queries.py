@@ -45,7 +45,8 @@ _SEAT_COLUMNS = (
 )
 
 
-_LEADERBOARD_SQL = f"""SELECT bots.name, bots.person, ratings.*, {pairs_query("ratings.bot", CURRENT_SEASON_SQL)} AS pairs
+_LEADERBOARD_SQL = f"""SELECT bots.name, bots.person, ratings.*,
+{pairs_query("ratings.bot", CURRENT_SEASON_SQL)} AS pairs
 FROM ratings JOIN bots ON bots.id = ratings.bot WHERE ratings.pool = :pool"""
 
 

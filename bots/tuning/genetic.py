@@ -20,7 +20,7 @@ from protocol.display import short_repr
 from protocol.errors import UsageFault
 
 Gene = tuple[float, ...]
-"""The weights of an evaluation, rounded to `DECIMALS`. Not all are 0: that would be no evaluation."""
+"""The weights of an evaluation, rounded to `WEIGHT_DECIMALS`. Not all are 0: that would be no evaluation."""
 Seating = Literal["drawn", "both"]
 Fitness = Literal["results", "adjusted"]
 

@@ -23,8 +23,8 @@ MAX_MARGIN = (1 << 16) - 1
 _WIN_WEIGHT = float(WIN_PROBABILITY.numerator)
 _LOSS_WEIGHT = float(WIN_PROBABILITY.denominator - WIN_PROBABILITY.numerator)
 _TOTAL_WEIGHT = float(WIN_PROBABILITY.denominator)
-"""An attack wins `_WIN_SHARE` of `_TOTAL_SHARE` times and loses `_LOSS_SHARE`: whole numbers, so that rounding happens
-only once.
+"""An attack wins `_WIN_WEIGHT` of `_TOTAL_WEIGHT` times and loses `_LOSS_WEIGHT`: whole numbers, so that rounding
+happens only once.
 """
 SCRATCH_ROWS = 4
 """Scratch rows for each thread behind the table, in which symmetries are applied."""

@@ -50,7 +50,7 @@ export function readiness(bot, wish, me, matches, isRated) {
   if (fitting.some((seek) => seek.private)) return { how: "waits for a friend", order: 3 };
   if (bot.client === CLIENT)
     return { how: playing > 0 ? "a person, playing now" : "a person: plays you if you choose each other", order: 3 };
-  if (warmsUp(bot, wish)) return { how: `getting ready for this game: ${USUAL_WARM_UP}`, order: 3 };
+  if (warmsUp(bot, wish)) return { how: `getting ready for this game: ${WARM_UP_TEXT}`, order: 3 };
   const plays = matches.some((match) => match.seats.includes(bot.bot) && match.game === wish.game && match.preset === wish.preset);
   return playing > 0 && (plays || isRated) ? { how: "busy in a match", order: 4 } : null;
 }
@@ -180,7 +180,7 @@ function nobody(wish, ready, warming, others) {
     return seek === undefined ? [] : `${bot} wants ${poolTitle(wish.game, seek.preset ?? seek.presets[0])}`;
   });
   return alike.length > 0
-    ? `Nobody else online wants to play ${said(wish)}, but ${listed(alike.slice(0, MAX_TOLD))}.`
+    ? `Nobody else online wants to play ${said(wish)}, but ${listed(alike.slice(0, MAX_SHOWN))}.`
     : `Nobody else online wants to play ${gameTitle(wish.game)} now. The match starts when somebody does.`;
 }
 
@@ -190,7 +190,7 @@ function gettingReady(warming) {
   const longest = Math.max(...warming.map(({ warming_s: seconds = 0 }) => seconds));
   const since = longest >= 1 ? ` (${longest} s so far)` : "";
   const isOne = warming.length === 1;
-  return `${listed(warming.map(({ bot }) => bot))} ${isOne ? "is" : "are"} getting ready for this game${since}: compiling ${isOne ? "its" : "their"} code takes ${USUAL_WARM_UP}.`;
+  return `${listed(warming.map(({ bot }) => bot))} ${isOne ? "is" : "are"} getting ready for this game${since}: compiling ${isOne ? "its" : "their"} code takes ${WARM_UP_TEXT}.`;
 }
 
 function said({ game, preset }) {
