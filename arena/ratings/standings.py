@@ -41,13 +41,15 @@ class TableRow(Struct, frozen=True, kw_only=True):
     """
 
     rank: int | None
-    """The bot's place: 1 and the number of bots with more of what the lines are in the order of; None of one that has
-    played no match that counts.
+    """The bot's rank: 1 plus the number of bots with a higher value of the measure that sorts the table. None if the
+    bot has played no match that counts.
     """
     best_rank: int | None = None
-    """1 plus the number of bots that are certainly above it, at 95 % for all bots together."""
+    """1 plus the number of bots that are certainly better, at 95 % for all bots together."""
     worst_rank: int | None = None
-    """The number of bots that have played, less those that are certainly below it. Bots of one rank share both."""
+    """The number of bots that have played, less those that are certainly worse. Bots of equal rank share `best_rank`
+    and `worst_rank`.
+    """
     bot: str
     played: int
     won: int
@@ -57,21 +59,22 @@ class TableRow(Struct, frozen=True, kw_only=True):
     low: float
     high: float
     forfeits: int
-    """Matches lost by time, strikes, disconnection or not showing up."""
+    """The matches that the bot lost by time, strikes, disconnection or not showing up."""
     payoff: MeanPayoff | None = None
-    """The mean payoff, if payoffs are the result and a match counts. The table is then sorted by it."""
+    """The bot's mean payoff, if the result of the game is a payoff and a match counts. The table is then sorted by it.
+    """
     adjusted: Share | None = None
-    """The luck-adjusted score, if known. If it is known for all bots, the table is sorted by it."""
+    """The bot's luck-adjusted score, if known. If it is known for all bots, the table is sorted by it."""
     worth: float | None = None
     """The number of matches whose raw score would be as precise as `adjusted`."""
     place: Place | None = None
-    """The mean place in matches of more than two seats."""
+    """The bot's mean place in matches of more than two seats."""
     first: Share | None = None
-    """The share of matches of more than two seats that it won, a tie shared."""
+    """The share of matches of more than two seats that the bot won. A shared first place counts as a fraction."""
 
 
 class PlayedSeat(NamedTuple):
-    """The result of a seat; the lower `rank` is better."""
+    """The result of a seat. `rank` 1 is best."""
 
     bot: str
     rank: int
@@ -81,14 +84,16 @@ class PlayedSeat(NamedTuple):
 
 
 class PlayedMatch(NamedTuple):
-    """The facts of a match that a table needs, for tables that are not built from results."""
+    """The facts of a match that a table needs, where the match is not a `Result`."""
 
     reason: str
     seats: tuple[PlayedSeat, ...]
 
 
 class MatchSample(NamedTuple):
-    """A match, the points that luck gave seat 0 of two (None: unknown), and the start that it shares, if any."""
+    """A match of a tournament. `luck` is the points that luck gave seat 0 of two (None: unknown). `start` is the number
+    of the start that the match shares with others, if any.
+    """
 
     result: Result | PlayedMatch
     luck: float | None = None
@@ -96,7 +101,7 @@ class MatchSample(NamedTuple):
 
 
 class HeadToHead(Struct, frozen=True, kw_only=True):
-    """What a bot made of its matches against one other, two seats each. `adjusted` and `worth` are as in `TableRow`."""
+    """The result of a bot in its two-seat matches against one opponent. `adjusted` and `worth` are as in `TableRow`."""
 
     matches: int
     score: Comparison
@@ -105,12 +110,12 @@ class HeadToHead(Struct, frozen=True, kw_only=True):
 
 
 HeadToHeadShares = dict[str, dict[str, float | None]]
-"""The share of points of each bot (first key) in its matches against each other one; None if they never met."""
+"""The share of points of each bot (first key) in its matches against each other bot; None if they never met."""
 
 
 def score_rows(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> list[TableRow]:
-    """Return the bots by their share of points, best first; equal shares have equal ranks and are in the order of their
-    names. Void matches do not count, and who has played no other is last.
+    """Return the rows of bots by their share of points, best first. Equal shares have equal ranks and are sorted by
+    name. Void matches do not count. Bots without a match that counts are last.
     """
     score: Counter[str] = Counter()
     counts: dict[str, Counter[str]] = {name: Counter() for name in names}
@@ -149,11 +154,11 @@ def score_rows(names: Sequence[str], results: Iterable[Result | PlayedMatch]) ->
 def with_ranks(
     rows: Sequence[TableRow], values: Mapping[str, float], ranges: Mapping[str, RankRange]
 ) -> list[TableRow]:
-    """Return lines, best first, with their ranks by these values and the ranks that they may have beyond chance.
+    """Return rows, best first, with their ranks by these values and with their ranges of ranks.
 
-    Ranges are widened, so that they are in the order of the table: bots of equal values share one, and it begins no
-    later than that of a bot below with as many matches, nor ends before that of one above. A bot that has not played
-    has neither rank nor range.
+    Ranges are widened to agree with the order of the table. Bots of equal values share one range. A range begins no
+    later than that of any lower bot with as many matches, and ends no earlier than that of any higher one. A bot that
+    has not played has neither rank nor range.
     """
     ranks: dict[float, int] = {}
     fewest: dict[float, int] = {}
@@ -181,12 +186,12 @@ def with_ranks(
 
 
 def rounded(score: float) -> float:
-    """Return a score as it is compared: thirds of points add up to different floats in different orders."""
+    """Return a score rounded for comparison: thirds of points add up to different floats in different orders."""
     return round(score, 9)
 
 
 def uncontested_losses(names: Sequence[str], results: Iterable[Result]) -> dict[str, Counter[str]]:
-    """Count each bot's losses by forfeit and by resignation, by reason."""
+    """Count the losses of each bot by forfeit or by resigning, by reason."""
     lost: dict[str, Counter[str]] = {name: Counter() for name in names}
     for result in results:
         for seat in result.seats:
@@ -196,7 +201,7 @@ def uncontested_losses(names: Sequence[str], results: Iterable[Result]) -> dict[
 
 
 def head_to_head_shares(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> HeadToHeadShares:
-    """Return the share of points of each bot against each other one. Void matches do not count."""
+    """Return the share of points of each bot against each other bot. Void matches do not count."""
     won: Counter[tuple[str, str]] = Counter()
     met: Counter[tuple[str, str]] = Counter()
     for result in results:
@@ -212,8 +217,9 @@ def head_to_head_shares(names: Sequence[str], results: Iterable[Result | PlayedM
 
 
 def score_table(names: Sequence[str], samples: Sequence[MatchSample], *, raw: bool = False) -> list[TableRow]:
-    """Return the bots by their scores less luck, where that is known of all of them and `raw` ones are not asked for,
-    else by their shares of points, best first. Void matches do not count.
+    """Return the table of a tournament, best bot first. Void matches do not count.
+
+    It is sorted by luck-adjusted score if that is known for all bots and `raw` is false, else by share of points.
     """
     matches = list(_scored_matches(samples))
     played, firsts = _scores_by_bot(matches), _firsts_by_bot(matches)
@@ -233,14 +239,14 @@ def score_table(names: Sequence[str], samples: Sequence[MatchSample], *, raw: bo
 
 
 def is_luck_adjusted(rows: Iterable[TableRow]) -> bool:
-    """Return whether a table can be sorted by luck-adjusted score: it is known for all bots that have played."""
+    """Return whether a table can be sorted by luck-adjusted score: the score is known for all bots that have played."""
     played = [row for row in rows if row.played]
     return bool(played) and all(row.adjusted is not None for row in played)
 
 
 def _rank_rows(listed: Sequence[TableRow], matches: Sequence[ScoredMatch], *, raw: bool = False) -> list[TableRow]:
-    """Return the lines of a table, which are in the order of scores, with their ranks; in the order of scores less luck
-    where these are known and not to be left aside.
+    """Sort rows by luck-adjusted score if it is known for all bots and `raw` is false, else by score. Add ranks and
+    ranges.
     """
     adjusted = not raw and is_luck_adjusted(listed)
     values = {row.bot: rounded((row.adjusted or row).score if adjusted else row.score) for row in listed}
@@ -250,7 +256,7 @@ def _rank_rows(listed: Sequence[TableRow], matches: Sequence[ScoredMatch], *, ra
 
 
 def head_to_heads(names: Sequence[str], met: Iterable[MatchSample]) -> dict[str, dict[str, HeadToHead]]:
-    """Return the result of each bot (first key) in two-seat matches against each other one that it met."""
+    """Return the result of each bot (first key) in two-seat matches against each bot that it met."""
     together: defaultdict[frozenset[str], list[ScoredMatch]] = defaultdict(list)
     for match in _scored_matches(met):
         together[frozenset(match.seats)].append(match)
@@ -279,7 +285,7 @@ def _share(found: Estimate) -> Share:
 
 
 def _scored_matches(met: Iterable[MatchSample]) -> Iterator[ScoredMatch]:
-    """The matches that count."""
+    """Yield the matches that are not void, with their points."""
     for result, luck, start in met:
         if result.reason != VOID:
             points = points_from_ranks([seat.rank for seat in result.seats])
@@ -297,7 +303,9 @@ def _scores_by_bot(matches: Iterable[ScoredMatch]) -> dict[str, list[SideScore]]
 
 
 def _firsts_by_bot(matches: Iterable[ScoredMatch]) -> dict[str, list[SideScore]]:
-    """Return the points by bot that matches of more than two seats have if they all go to the first."""
+    """Return the scores by bot in matches of more than two seats, where only the first place counts: 1, or a fraction
+    if it is shared.
+    """
     firsts = []
     for match in matches:
         if len(match.seats) > 2:
