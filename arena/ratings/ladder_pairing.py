@@ -19,13 +19,9 @@ from arena.ratings.rating_system import BETA
 MEAN_MAX_WAIT_S = 2.0
 """The maximum wait for a more informative opponent, for a seeker with an average number of matches."""
 MAX_WAIT_S = 16.0
-"""The maximum wait of a seeker with many more matches than average. Such a seeker waits longer, so that others catch
-up.
-"""
+"""The maximum wait of a seeker with many more matches than average. It waits longer, so that others catch up."""
 _MATCHES_SMOOTHING = 5
-"""Added to a seeker's number of matches and to the mean before the two are divided, so that new bots have similar
-waits.
-"""
+"""Added to a seeker's number of matches and to the mean before they are divided: new bots get similar waits."""
 _NEAREST_COUNT, _FIELD_SAMPLE_COUNT = 12, 6
 """These are the numbers of bots that a seeker is compared with: the nearest by mu, and a sample of all others."""
 _MIN_INFORMATION = 0.1
@@ -105,9 +101,7 @@ def group_seekers(
 
 
 def draw_opponents(seeker: Seeker, others: Sequence[Seeker], count: int, rng: Random) -> list[Seeker]:
-    """Draw up to `count` of `others` for an open seek, weighted by information. Those that the seeker avoids come
-    last.
-    """
+    """Draw up to `count` of `others` for an open seek, weighted by information. Those in `seeker.avoided` come last."""
     found: list[Seeker] = []
     for spent in (False, True):
         left = [other for other in others if (other.bot in seeker.avoided) == spent]
@@ -138,9 +132,7 @@ class _SeekerPool(NamedTuple):
     """The mean number of matches that a bot has played."""
 
     def find_group(self, seeker: Seeker, seats: int, waited: float) -> tuple[Seeker, ...]:
-        """Return the seeker and the bots that give it most information; an empty tuple if it should wait for better
-        ones.
-        """
+        """Return the seeker and the bots that give it most information; an empty tuple if it should wait."""
         anyone = waited >= 1
         group = [seeker]
         near = self.seeking_bots.iter_near(

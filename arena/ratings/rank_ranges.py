@@ -11,7 +11,7 @@ from typing import NamedTuple
 from measuring.student_t import satterthwaite, standard_error, student_cdf
 
 _ERROR_LEVEL = 0.05
-"""The maximum probability that a bot is called certainly better than one that is as good or better."""
+"""The maximum probability that any bot is called certainly better than one that is as good or better."""
 
 Seats = tuple[str, ...]
 
@@ -28,9 +28,7 @@ class ScoredMatch(NamedTuple):
 
     @property
     def freed(self) -> ScoredMatch:
-        """The match with its luck, which must be known, subtracted from the points. They may then be below 0 or above
-        1.
-        """
+        """The match with its luck, which must be known, subtracted. The points may then be below 0 or above 1."""
         assert self.luck is not None
         one, other = self.points
         return self._replace(points=(one - self.luck, other + self.luck))
@@ -93,9 +91,7 @@ def rank_ranges(bots: Sequence[str], matches: Iterable[ScoredMatch], *, adjusted
 
 
 def ranges_of_differences(bots: Sequence[str], differences: Iterable[Difference]) -> dict[str, RankRange]:
-    """Return the ranks that each bot may have, from the differences between bots. Two bots that are equal need no
-    difference.
-    """
+    """Return the ranks that each bot may have, from the differences between bots. Leave out differences of zero."""
     left = len(bots) * (len(bots) - 1) // 2
     above, below = Counter[str](), Counter[str]()
     for difference in sorted(differences):

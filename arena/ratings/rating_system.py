@@ -94,9 +94,7 @@ def make_ratings(pool: str, seats: tuple[SeatRating, ...]) -> Ratings:
 
 
 def recompute(ratings: Ratings, ranks: Sequence[int]) -> tuple[SeatRating, ...]:
-    """Return the seats' ratings after a match, computed from their ratings before it and the constants stored with
-    them.
-    """
+    """Return the seats' ratings after a match, from their ratings before it and the constants stored with them."""
     before = [Rating(seat.mu_before, seat.sigma_before) for seat in ratings.seats]
     return _seat_ratings(before, _update(before, ranks, ratings.beta, ratings.tau, ratings.draw_probability))
 

@@ -47,9 +47,7 @@ class TableRow(Struct, frozen=True, kw_only=True):
     best_rank: int | None = None
     """1 plus the number of bots that are certainly better, at 95 % for all bots together."""
     worst_rank: int | None = None
-    """The number of bots that have played, less those that are certainly worse. Bots of equal rank share `best_rank`
-    and `worst_rank`.
-    """
+    """The number of bots that have played, less those that are certainly worse. Bots of equal rank share it."""
     bot: str
     played: int
     won: int

@@ -38,9 +38,7 @@ class Pairing:
 
 
 def start_at(place: int, seats: int) -> int:
-    """Return the number of a match's start in a paired schedule, where each start is played in every rotation of
-    seats.
-    """
+    """Return the number of a match's start in a paired schedule, which plays each start in every rotation of seats."""
     return place // seats
 
 
@@ -77,9 +75,7 @@ def round_robin(
 
 
 def gauntlet(bots: Sequence[str], rounds: int, rng: Random, *, seats: int = 2, paired: bool = False) -> list[Pairing]:
-    """Schedule the first bot against each other bot, or each group of others, once per round. The options are as in
-    `round_robin`.
-    """
+    """Schedule the first bot against each other bot, or each group of others, once per round. See `round_robin`."""
     _check_enough(bots, seats, "a gauntlet")
     others = itertools.combinations(bots[1:], seats - 1)
     return _schedule([(turn, (bots[0], *group)) for turn, group in enumerate(others)], rounds, rng, paired)

@@ -34,8 +34,8 @@ class TournamentStandings(Struct, frozen=True, kw_only=True):
 
 
 def compute_standings(names: Sequence[str], met: Sequence[MatchSample], *, raw: bool = False) -> TournamentStandings:
-    """Return the standings of these bots after these matches. With `raw`, the table is not sorted by luck-adjusted
-    score.
+    """Return the standings of these bots after these matches. With `raw`, luck-adjusted scores do not sort the
+    table.
     """
     payoffs = PayoffSummary(names, match_payoffs_of_samples(met))
     table = payoffs.rank_rows(score_table(names, met, raw=raw))

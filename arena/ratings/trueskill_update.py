@@ -65,9 +65,7 @@ class _PlayerBelief:
 
 
 class _NeighbourDifference:
-    """The difference between the performances of two neighbours in rank order, with the messages that it sends and
-    gets.
-    """
+    """The difference between the performances of two neighbours in rank order, with the messages to and from it."""
 
     __slots__ = (
         "above",
