@@ -18,7 +18,7 @@ MAX_CONCERNED_NAMES = 200
 """An action stores at most this many names; it only counts the rest."""
 MAX_FAULT_CHARACTERS = 500
 """Maximum characters of a stored failure text."""
-_PAGE = """
+_ACTIONS_PAGE = """
 SELECT *, (SELECT count(*) FROM actions) AS total FROM actions WHERE :start OR id < :id ORDER BY id DESC LIMIT :limit
 """
 
@@ -56,7 +56,7 @@ def log_failure(connection: Connection, action: int, fault: str) -> None:
 
 def actions_page(connection: Connection, *, after: str | None = None, limit: int = 50) -> Page[Action]:
     """Return a page of the audit log, newest first."""
-    return read_page(connection, _PAGE, {}, {"id": int}, _action, after=after, limit=limit)
+    return read_page(connection, _ACTIONS_PAGE, {}, {"id": int}, _action, after=after, limit=limit)
 
 
 def rename_in_actions(connection: Connection, old: str, new: str) -> None:

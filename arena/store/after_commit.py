@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-_KEY = "after_commit"
+_STATEMENTS_KEY = "after_commit"
 """The key of the statements in the `info` of a connection."""
 
 
@@ -24,12 +24,12 @@ class LaterStatement(NamedTuple):
 
 def run_after_commit(connection: Connection, statement: str, words: Mapping[str, Any] | None = None) -> None:
     """Have `Store.write` run a statement after the transaction of this connection; the same one only once."""
-    later: list[LaterStatement] = connection.info.setdefault(_KEY, [])
+    later: list[LaterStatement] = connection.info.setdefault(_STATEMENTS_KEY, [])
     if (one := LaterStatement(statement, words)) not in later:
         later.append(one)
 
 
 def take_later_statements(connection: Connection) -> list[LaterStatement]:
     """Return the statements to run after this transaction, and forget them."""
-    taken: list[LaterStatement] = connection.info.pop(_KEY, [])
+    taken: list[LaterStatement] = connection.info.pop(_STATEMENTS_KEY, [])
     return taken

@@ -26,10 +26,12 @@ ANNOUNCEMENT_TTL_S = 600
 """Announcements are deleted after this long. A node that missed one reloads everything."""
 MAX_ANNOUNCEMENTS = 1000
 """A node reads at most this many announcements. If more are waiting, it reloads everything instead."""
-_INSERT = """INSERT INTO announcements (at, kind, names, node)
+_INSERT_ANNOUNCEMENT = """INSERT INTO announcements (at, kind, names, node)
 VALUES (extract(epoch FROM clock_timestamp()), :kind, :names, :node)"""
-_REMOVE_OLD = f"DELETE FROM announcements WHERE at < extract(epoch FROM clock_timestamp()) - {ANNOUNCEMENT_TTL_S}"
-_WAKE = "SELECT pg_notify(name, '') FROM wake_channel"
+_DELETE_OLD_ANNOUNCEMENTS = (
+    f"DELETE FROM announcements WHERE at < extract(epoch FROM clock_timestamp()) - {ANNOUNCEMENT_TTL_S}"
+)
+_WAKE_NODES = "SELECT pg_notify(name, '') FROM wake_channel"
 _ANNOUNCEMENTS_AFTER = f"""SELECT announcements.id, kind, names,
     CASE WHEN {IS_ALIVE_SQL} THEN nodes.url ELSE '' END AS url
 FROM announcements LEFT JOIN nodes ON nodes.id = announcements.node
@@ -64,11 +66,11 @@ def announce(connection: Connection, kind: Kind, names: Iterable[str] = (), node
     if not is_postgresql(connection):
         return
     all_names = list(names)
-    execute(connection, _REMOVE_OLD)
+    execute(connection, _DELETE_OLD_ANNOUNCEMENTS)
     for start in range(0, len(all_names) or 1, MAX_NAMES_PER_ANNOUNCEMENT):
         text = msgspec.json.encode(all_names[start : start + MAX_NAMES_PER_ANNOUNCEMENT]).decode()
-        execute(connection, _INSERT, {"kind": kind, "names": text, "node": node})
-    run_after_commit(connection, _WAKE)
+        execute(connection, _INSERT_ANNOUNCEMENT, {"kind": kind, "names": text, "node": node})
+    run_after_commit(connection, _WAKE_NODES)
 
 
 def wake_channel(connection: Connection) -> str:

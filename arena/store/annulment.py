@@ -19,13 +19,13 @@ from arena.store.schema import matches, seats
 from protocol.display import format_count, list_first
 from protocol.errors import UsageFault
 
-_COLUMNS = (matches.c.number, matches.c.id, matches.c.pool, matches.c.annulled)
-_ANNUL = (
+_MATCH_COLUMNS = (matches.c.number, matches.c.id, matches.c.pool, matches.c.annulled)
+_ANNUL_STATEMENTS = (
     f"UPDATE matches SET annulled = pool, pool = NULL WHERE number {IN_NUMBERS_SQL}",
     f"""UPDATE seats SET mu_before = NULL, sigma_before = NULL, mu_after = NULL, sigma_after = NULL, played = NULL,
     pool = (SELECT game FROM matches WHERE number = match) || '/{UNRATED_SUFFIX}' WHERE match {IN_NUMBERS_SQL}""",
 )
-_UNDO = (
+_UNDO_STATEMENTS = (
     f"UPDATE matches SET pool = annulled, annulled = NULL WHERE number {IN_NUMBERS_SQL}",
     f"UPDATE seats SET pool = (SELECT pool FROM matches WHERE number = match) WHERE match {IN_NUMBERS_SQL}",
 )
@@ -84,7 +84,7 @@ class AnnulmentPlan:
         if self._rebuild is not None:
             record_decision(connection, self._version)
             summaries.remove_matches(connection, self._numbers)
-            for statement in _UNDO if self._undo else _ANNUL:
+            for statement in _UNDO_STATEMENTS if self._undo else _ANNUL_STATEMENTS:
                 execute(connection, statement, numbers_parameter(self._numbers))
             summaries.add_again(connection, self._numbers)
             self._rebuild.save(connection)
@@ -112,7 +112,9 @@ def pool_of_annulled(connection: Connection, match: str) -> str | None:
 def _matches_by_id(connection: Connection, ids: Sequence[str]) -> list[Any]:
     found: list[Any] = []
     for start in range(0, len(ids), MAX_IDS_PER_QUERY):
-        found += connection.execute(select(*_COLUMNS).where(matches.c.id.in_(ids[start : start + MAX_IDS_PER_QUERY])))
+        found += connection.execute(
+            select(*_MATCH_COLUMNS).where(matches.c.id.in_(ids[start : start + MAX_IDS_PER_QUERY]))
+        )
     known = {row.id for row in found}
     if unknown := [match for match in ids if match not in known]:
         raise UsageFault(f"there is no match {list_first(map(repr, unknown))}: `arena matches` lists those there are")
@@ -126,5 +128,5 @@ def _matches_of_bot(connection: Connection, name: str, since: str | None) -> lis
     if bot is None:
         raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
     sat = select(seats.c.match).where(seats.c.bot == bot)
-    query = select(*_COLUMNS).where(matches.c.number.in_(sat), matches.c.finished >= (since or ""))
+    query = select(*_MATCH_COLUMNS).where(matches.c.number.in_(sat), matches.c.finished >= (since or ""))
     return [row for row in connection.execute(query) if row.pool is not None or row.annulled is not None]

@@ -23,7 +23,7 @@ from referee.record_reader import unpack
 
 BLOCK_BYTES, BLOCK_RECORDS = 256 * 1024, 256
 """Maximum bytes and records per block. Decompressing one takes about 4 ms. A longer record has its own block."""
-_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 4 * BLOCK_BYTES}]
+_COMPRESSION_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 4 * BLOCK_BYTES}]
 """A larger dictionary would not help, and each block allocates its own."""
 ARCHIVE_SUFFIX = ".zip"
 _PARTIAL_PATTERN = "*.part"
@@ -191,7 +191,7 @@ def _write(path: Path, texts: Mapping[str, bytes]) -> None:
             entry = zipfile.ZipInfo(f"{at:05}.jsonl.xz", _BLOCK_DATE)
             entry.comment = " ".join(f"{match} {len(texts[match])}" for match in block).encode()
             text = b"".join(texts[match] for match in block)
-            opened.writestr(entry, lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC32, filters=_FILTERS))
+            opened.writestr(entry, lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC32, filters=_COMPRESSION_FILTERS))
 
 
 def _split_into_blocks(texts: Mapping[str, bytes]) -> Iterator[list[str]]:

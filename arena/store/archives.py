@@ -12,18 +12,18 @@ from sqlalchemy import Connection
 from arena.store.archive_file import ArchiveMissing, read_archive
 from arena.store.dialect import execute, is_postgresql
 
-_LIST_FILES = """SELECT number, path, records, bytes,
+_LIST_ARCHIVES = """SELECT number, path, records, bytes,
     (SELECT count(*) FROM matches WHERE archive = archives.number) AS held FROM archives ORDER BY number"""
-_PATH_OF_FILE = "SELECT path FROM archives WHERE number = :number"
-_INSERT_PLANNED_FILE = (
+_PATH_OF_ARCHIVE = "SELECT path FROM archives WHERE number = :number"
+_INSERT_PLANNED_ARCHIVE = (
     "INSERT INTO archives (path, records, bytes) VALUES (:path, :records, 0) ON CONFLICT (path) DO NOTHING"
 )
-_UPSERT_FILE = """INSERT INTO archives (path, records, bytes) VALUES (:path, :records, :bytes)
+_UPSERT_ARCHIVE = """INSERT INTO archives (path, records, bytes) VALUES (:path, :records, :bytes)
     ON CONFLICT (path) DO UPDATE SET records = excluded.records, bytes = excluded.bytes"""
-_SQLITE_PATH = "SELECT file FROM pragma_database_list WHERE name = 'main'"
-_NUMBER_OF_PATH = "SELECT number FROM archives WHERE path = :path"
+_SQLITE_FILE_PATH = "SELECT file FROM pragma_database_list WHERE name = 'main'"
+_NUMBER_OF_ARCHIVE_PATH = "SELECT number FROM archives WHERE path = :path"
 _REASSIGN_MATCHES = "UPDATE matches SET archive = :new WHERE archive = :old"
-_DELETE_UNUSED_FILE = """DELETE FROM archives WHERE number = :number
+_DELETE_UNUSED_ARCHIVE = """DELETE FROM archives WHERE number = :number
     AND NOT EXISTS (SELECT 1 FROM matches WHERE archive = archives.number)"""
 
 
@@ -42,7 +42,7 @@ def all_archives(connection: Connection) -> list[Archive]:
     folder = _base_folder(connection)
     return [
         Archive(row.number, folder / row.path, row.records, row.bytes, row.held)
-        for row in execute(connection, _LIST_FILES)
+        for row in execute(connection, _LIST_ARCHIVES)
     ]
 
 
@@ -55,7 +55,7 @@ def read_archived(connection: Connection, archive: int, matches: Collection[str]
     """Return the gzip records, by match id, of those of the matches that an archive file holds. Raises
     `ArchiveMissing`, `BadRecord` for a damaged file, or `ArenaFault`.
     """
-    path = execute(connection, _PATH_OF_FILE, {"number": archive}).scalar_one_or_none()
+    path = execute(connection, _PATH_OF_ARCHIVE, {"number": archive}).scalar_one_or_none()
     if path is None:
         raise ArchiveMissing(f"file number {archive} of old records is unknown")
     return dict(read_archive(_base_folder(connection) / path, matches))
@@ -72,14 +72,14 @@ def read_all_archived(connection: Connection, archives: Mapping[str, int]) -> di
 
 def register_planned_archive(connection: Connection, path: Path, records: int) -> None:
     """Register a file before it is written, so that no file exists that the database does not know."""
-    execute(connection, _INSERT_PLANNED_FILE, {"path": _stored_path(connection, path), "records": records})
+    execute(connection, _INSERT_PLANNED_ARCHIVE, {"path": _stored_path(connection, path), "records": records})
 
 
 def register_archive(connection: Connection, path: Path, records: int, size_bytes: int) -> int:
     """Register or update a file with its record count and its `size_bytes` in bytes. Return its number."""
     noted = _stored_path(connection, path)
-    execute(connection, _UPSERT_FILE, {"path": noted, "records": records, "bytes": size_bytes})
-    return int(execute(connection, _NUMBER_OF_PATH, {"path": noted}).scalar_one())
+    execute(connection, _UPSERT_ARCHIVE, {"path": noted, "records": records, "bytes": size_bytes})
+    return int(execute(connection, _NUMBER_OF_ARCHIVE_PATH, {"path": noted}).scalar_one())
 
 
 def replace_archive(connection: Connection, old: int, path: Path, records: int, size: int) -> None:
@@ -89,7 +89,7 @@ def replace_archive(connection: Connection, old: int, path: Path, records: int, 
 
 def forget_archive(connection: Connection, number: int) -> None:
     """Unregister a removed file, unless a match still refers to it."""
-    execute(connection, _DELETE_UNUSED_FILE, {"number": number})
+    execute(connection, _DELETE_UNUSED_ARCHIVE, {"number": number})
 
 
 def make_paths_absolute(connection: Connection, folder: Path) -> None:
@@ -103,7 +103,7 @@ def _base_folder(connection: Connection) -> Path:
     """Return the base of relative paths: the folder of the database file on SQLite, empty on PostgreSQL."""
     if is_postgresql(connection):
         return Path()
-    return Path(connection.exec_driver_sql(_SQLITE_PATH).scalar_one()).parent
+    return Path(connection.exec_driver_sql(_SQLITE_FILE_PATH).scalar_one()).parent
 
 
 def _stored_path(connection: Connection, path: Path) -> str:

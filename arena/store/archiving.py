@@ -51,14 +51,14 @@ _FROM_OLD_MATCHES = """FROM matches WHERE record_bytes IS NOT NULL AND tournamen
         SELECT 1 FROM seats JOIN bots ON bots.id = seats.bot WHERE seats.match = matches.number
             AND bots.key IN (SELECT value FROM json_each(:house) AS told)
     ))"""
-_COUNT = f"SELECT count(*) AS records, coalesce(sum(record_bytes), 0) AS bytes {_FROM_OLD_MATCHES}"
-_NEXT_RECORDS = f"""SELECT number, id, finished, record_bytes {_FROM_OLD_MATCHES}
+_COUNT_OLD_RECORDS = f"SELECT count(*) AS records, coalesce(sum(record_bytes), 0) AS bytes {_FROM_OLD_MATCHES}"
+_NEXT_OLD_RECORDS = f"""SELECT number, id, finished, record_bytes {_FROM_OLD_MATCHES}
     AND (finished, number) > (:finished, :number)
     ORDER BY finished, number LIMIT :most"""
-_DATA = f"SELECT match, data FROM records WHERE match {IN_NUMBERS_SQL}"
-_DROP = f"DELETE FROM records WHERE match {IN_NUMBERS_SQL}"
-_MOVE = f"UPDATE matches SET record_bytes = NULL, archive = :archive WHERE number {IN_NUMBERS_SQL}"
-_MATCHES_IN_FILE = "SELECT number, id FROM matches WHERE archive = :archive"
+_SELECT_RECORD_DATA = f"SELECT match, data FROM records WHERE match {IN_NUMBERS_SQL}"
+_DELETE_RECORDS = f"DELETE FROM records WHERE match {IN_NUMBERS_SQL}"
+_REFER_TO_ARCHIVE = f"UPDATE matches SET record_bytes = NULL, archive = :archive WHERE number {IN_NUMBERS_SQL}"
+_MATCHES_IN_ARCHIVE = "SELECT number, id FROM matches WHERE archive = :archive"
 
 
 class OldRecordFilter(Struct, frozen=True, kw_only=True):
@@ -98,7 +98,9 @@ class ArchivingTotals(Struct, frozen=True, kw_only=True):
 
 def count_old(connection: Connection, old: OldRecordFilter) -> ArchivingTotals:
     """Count the records that would be moved."""
-    found = [execute(connection, _COUNT, _query_parameters(old, unrated)).one() for unrated in (True, False)]
+    found = [
+        execute(connection, _COUNT_OLD_RECORDS, _query_parameters(old, unrated)).one() for unrated in (True, False)
+    ]
     return ArchivingTotals(records=sum(row.records for row in found), bytes=sum(int(row.bytes) for row in found))
 
 
@@ -116,14 +118,14 @@ def next_old(
         }
         taken: dict[int, str] = {}
         size = 0
-        for row in execute(connection, _NEXT_RECORDS, asked):
+        for row in execute(connection, _NEXT_OLD_RECORDS, asked):
             if taken and size + row.record_bytes > MAX_BYTES_PER_FILE:
                 break
             taken[row.number] = row.id
             size += row.record_bytes
             place = ScanPosition(unrated, row.finished, row.number)
         if taken:
-            rows = execute(connection, _DATA, numbers_parameter(taken))
+            rows = execute(connection, _SELECT_RECORD_DATA, numbers_parameter(taken))
             data = {row.match: row.data for row in rows}
             found = [OldRecord(number, taken[number], data[number]) for number in sorted(taken) if number in data]
             return found, place
@@ -136,12 +138,15 @@ def move_records(
     """Assign records to an archive file and delete them from the database, unless they changed since they were read.
     `file_counts` is the file's record count and size in bytes.
     """
-    kept = {row.match: row.data for row in execute(connection, _DATA, numbers_parameter(one.number for one in written))}
+    kept = {
+        row.match: row.data
+        for row in execute(connection, _SELECT_RECORD_DATA, numbers_parameter(one.number for one in written))
+    }
     same = [one for one in written if kept.get(one.number) == one.data]
     archive = register_archive(connection, path, *file_counts)
     numbers = numbers_parameter(one.number for one in same)
-    execute(connection, _DROP, numbers)
-    execute(connection, _MOVE, {**numbers, "archive": archive})
+    execute(connection, _DELETE_RECORDS, numbers)
+    execute(connection, _REFER_TO_ARCHIVE, {**numbers, "archive": archive})
     return ArchivingTotals(records=len(same), bytes=sum(len(one.data) for one in same))
 
 
@@ -205,7 +210,7 @@ def purge_removed_records(store: Store) -> None:
 
 def matches_in(connection: Connection, archive: int) -> dict[str, int]:
     """Return the numbers, by match id, of the matches whose records are in a file."""
-    return {row.id: row.number for row in execute(connection, _MATCHES_IN_FILE, {"archive": archive})}
+    return {row.id: row.number for row in execute(connection, _MATCHES_IN_ARCHIVE, {"archive": archive})}
 
 
 def plan_replacement(archive: Archive, kept: Mapping[str, int]) -> NewArchive | None:

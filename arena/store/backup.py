@@ -17,7 +17,7 @@ from arena.store.sqlite_database import BUSY_TIMEOUT_MS, HEADER_BYTES, is_ours, 
 from machine.atomic_write import file_lock, flush_to_disk, replacing_file
 from protocol.errors import ArenaFault, UsageFault
 
-_NEEDED_FILES = """SELECT path FROM archives WHERE EXISTS (SELECT 1 FROM matches WHERE archive = archives.number)
+_NEEDED_ARCHIVES = """SELECT path FROM archives WHERE EXISTS (SELECT 1 FROM matches WHERE archive = archives.number)
     ORDER BY number"""
 
 
@@ -90,7 +90,7 @@ def archives_of(file: Path) -> list[Path]:
         opened.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         if not opened.execute("SELECT 1 FROM sqlite_schema WHERE name = 'archives'").fetchone():
             return []  # an older schema
-        return [Path(path) for (path,) in opened.execute(_NEEDED_FILES)]
+        return [Path(path) for (path,) in opened.execute(_NEEDED_ARCHIVES)]
 
 
 def _copy_archive(source: Path, to: Path, file: Path) -> bool:

@@ -17,8 +17,8 @@ from protocol.errors import ArenaFault
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
 _GROUP_AND_OTHERS_MODE = 0o077
-_FILE_NAMES = ("lock", "operator.json")
-_FOLDER_NAMES = ("archive", "house", "journal", "tournaments")
+_FILES_IN_FOLDER = ("lock", "operator.json")
+_FOLDERS_IN_FOLDER = ("archive", "house", "journal", "tournaments")
 
 
 class DataFolderInUse(ArenaFault):
@@ -111,10 +111,10 @@ def restrict_to_owner(folder: Path, database: Path | None) -> list[Path]:
     The folder itself keeps its mode if it contains anything else, as a home folder would. Paths that belong to another
     user cannot be changed, and are returned too.
     """
-    files = [folder / name for name in _FILE_NAMES]
+    files = [folder / name for name in _FILES_IN_FOLDER]
     if database is not None:
         files += [database.with_name(database.name + ending) for ending in ("", "-wal", "-shm")]
-    folders = [folder / name for name in _FOLDER_NAMES]
+    folders = [folder / name for name in _FOLDERS_IN_FOLDER]
     ours = [*filter(Path.is_file, files), *filter(Path.is_dir, folders)]
     if set(folder.iterdir()) <= set(ours):
         ours.append(folder)

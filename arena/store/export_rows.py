@@ -50,7 +50,7 @@ _RECORDS_QUERY = """(
     SELECT number, id, data, archive FROM matches LEFT JOIN records ON records.match = matches.number
         WHERE data IS NOT NULL OR record_bytes IS NULL
 ) AS kept"""
-_RESULTS, _SEATS = (f"({QUERIES[name]}) AS {name}" for name in ("match_results", "match_seats"))
+_RESULTS_QUERY, _SEATS_QUERY = (f"({QUERIES[name]}) AS {name}" for name in ("match_results", "match_seats"))
 """The queries of the views. The views themselves can be locked by roles that may read them."""
 BATCH_SIZE = 200
 """Matches per batch, limited because their records may be long."""
@@ -81,8 +81,8 @@ def export_matches(
         found = (
             execute(connection, f"SELECT {columns} FROM {source} {IN_NUMBERS_SQL}", numbers_parameter(some)).all()
             for columns, source in (
-                (", ".join(MATCH_COLUMNS), f"{_RESULTS} WHERE number"),
-                (", ".join(SEAT_COLUMNS), f"{_SEATS} WHERE number"),
+                (", ".join(MATCH_COLUMNS), f"{_RESULTS_QUERY} WHERE number"),
+                (", ".join(SEAT_COLUMNS), f"{_SEATS_QUERY} WHERE number"),
                 ("number, id, data, archive", f"{_RECORDS_QUERY} WHERE number"),
             )[: 3 if records else 2]
         )

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func,
 from arena.store.schema import feed, matches
 
 FEED_BATCH_MATCHES = 500
-_LAST_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
+_LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
 
 
 def switch_feed(connection: Connection, node: int = 0, *, on: bool) -> None:
@@ -21,7 +21,7 @@ def switch_feed(connection: Connection, node: int = 0, *, on: bool) -> None:
     if not on:
         connection.execute(delete(feed).where(feed.c.node == node))
     elif not has_feed(connection, node):
-        connection.execute(insert(feed).values(node=node, position=connection.execute(_LAST_NUMBER).scalar_one()))
+        connection.execute(insert(feed).values(node=node, position=connection.execute(_LAST_MATCH_NUMBER).scalar_one()))
 
 
 def has_feed(connection: Connection, node: int = 0) -> bool:
@@ -31,7 +31,7 @@ def has_feed(connection: Connection, node: int = 0) -> bool:
 
 def feed_range(connection: Connection, node: int = 0) -> tuple[int, int]:
     """Return the feed's position and the last match's number. Without a feed, the two are equal."""
-    last = connection.execute(_LAST_NUMBER).scalar_one()
+    last = connection.execute(_LAST_MATCH_NUMBER).scalar_one()
     position = _position(connection, node)
     return last if position is None else position, last
 

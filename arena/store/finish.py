@@ -55,11 +55,11 @@ FROM (
 ) AS stood JOIN seats AS newest ON newest.match = stood.last AND newest.bot = stood.bot
 """
 # Built once: SQLAlchemy takes longer to build a statement than SQLite to execute it.
-_LAST_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
-_BOTS_BY_KEY = select(bots.c.key, bots.c.id).where(bots.c.key.in_(bindparam("keys", expanding=True)))
-_TALLIES = select(ratings)
-_TALLIES_OF = _TALLIES.where(ratings.c.bot.in_(bindparam("bots", expanding=True)))
-_INSERTS: dict[Table, Insert] = {table: insert(table) for table in (matches, seats, records, failures)}
+_LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
+_SELECT_BOTS_BY_KEY = select(bots.c.key, bots.c.id).where(bots.c.key.in_(bindparam("keys", expanding=True)))
+_SELECT_TALLIES = select(ratings)
+_SELECT_TALLIES_OF_BOTS = _SELECT_TALLIES.where(ratings.c.bot.in_(bindparam("bots", expanding=True)))
+_INSERT_STATEMENTS: dict[Table, Insert] = {table: insert(table) for table in (matches, seats, records, failures)}
 _SAVE_TALLY = f"""INSERT INTO ratings ({", ".join(ratings.columns.keys())})
 VALUES ({", ".join(f":{column.name}" for column in ratings.columns)})
 ON CONFLICT (bot, pool) DO UPDATE SET {
@@ -80,8 +80,8 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
     rows = _ensure_bot_rows(connection, [seat.bot for result in new for seat in result.seats])
     tallies = load_tallies(connection, list(rows.values()))
     before = dict(tallies)
-    number = connection.execute(_LAST_NUMBER).scalar_one()
-    stored: dict[Table, list[dict[str, Any]]] = {table: [] for table in _INSERTS}
+    number = connection.execute(_LAST_MATCH_NUMBER).scalar_one()
+    stored: dict[Table, list[dict[str, Any]]] = {table: [] for table in _INSERT_STATEMENTS}
     entered: list[LogEntry] = []
     for index, (result, close, luck, failed) in enumerate(batch):
         if result.match in known:
@@ -112,7 +112,7 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
         known[result.match] = rated
     for table, new_rows in stored.items():
         if new_rows:
-            connection.execute(_INSERTS[table], new_rows)
+            connection.execute(_INSERT_STATEMENTS[table], new_rows)
     if stored[matches]:
         handed_in = [row["id"] for row in stored[matches] if row["tournament"] is not None]
         if handed_in:
@@ -157,8 +157,8 @@ def save_tallies(connection: Connection, tallies: Tallies) -> None:
 def load_tallies(connection: Connection, ids: Sequence[int] | None = None) -> Tallies:
     """Load the standings of the given bots in every pool, or of all bots."""
     if ids is None:
-        return _tallies(connection.execute(_TALLIES))
-    return _tallies(connection.execute(_TALLIES_OF, {"bots": ids}))
+        return _tallies(connection.execute(_SELECT_TALLIES))
+    return _tallies(connection.execute(_SELECT_TALLIES_OF_BOTS, {"bots": ids}))
 
 
 def load_tallies_before(connection: Connection, number: int) -> Tallies:
@@ -179,7 +179,7 @@ def _ensure_bot_rows(connection: Connection, names: Iterable[str]) -> dict[str, 
     """Return the row ids of bots by folded name. A bot seen for the first time gets a row without a token."""
     wanted = {fold_name(name): name for name in names}
     asked = {"keys": list(wanted)}
-    found = {row.key: row.id for row in connection.execute(_BOTS_BY_KEY, asked)}
+    found = {row.key: row.id for row in connection.execute(_SELECT_BOTS_BY_KEY, asked)}
     missing = [
         {"name": name, "key": key, "revoked": False, "created": utc_now()}
         for key, name in wanted.items()
@@ -187,7 +187,7 @@ def _ensure_bot_rows(connection: Connection, names: Iterable[str]) -> dict[str, 
     ]
     if missing:
         connection.execute(insert(bots), missing)
-        found = {row.key: row.id for row in connection.execute(_BOTS_BY_KEY, asked)}
+        found = {row.key: row.id for row in connection.execute(_SELECT_BOTS_BY_KEY, asked)}
     return found
 
 

@@ -28,13 +28,13 @@ from protocol.pools import is_people_pool
 PAYOFF_SORT, SCORE_SORT = "payoff", "score"
 SORTS = (SCORE_SORT, PAYOFF_SORT, "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
 """The possible orders of a leaderboard. `share` is the share of matches won, with draws as half wins."""
-_BELOW = "1e9"
+_UNRANKED_OFFSET = "1e9"
 """No payoff and no score is so large: bots that are not ranked come below those that are, and above those unpaid."""
 _SORT_EXPRESSIONS = {name: name for name in SORTS} | {
     "bot": "key",
     "played": "matches",
     "share": "(wins + CAST(draws AS float) / 2) / matches",
-    PAYOFF_SORT: f"coalesce(payoff - (1 - ranked) * {_BELOW}, mu - 3 * sigma - 2 * {_BELOW})",
+    PAYOFF_SORT: f"coalesce(payoff - (1 - ranked) * {_UNRANKED_OFFSET}, mu - 3 * sigma - 2 * {_UNRANKED_OFFSET})",
 }
 """The SQL expression that each order sorts by."""
 CURVE_POINTS = 20
@@ -84,7 +84,7 @@ SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR instr(key, :search) >
 FROM bots WHERE (:start OR key > :key) AND (:search = '' OR instr(key, :search) > 0) ORDER BY key LIMIT :limit
 """
 _POOLS_BY_MATCHES = "SELECT pool FROM ratings GROUP BY pool ORDER BY sum(matches) DESC, pool"
-_LEADERS = """
+_LEADERS_BY_SCORE = """
 SELECT bots.name, first.score, rank() OVER (ORDER BY first.score DESC) AS rank FROM (
     SELECT bot, mu - 3 * sigma AS score FROM ratings WHERE pool = :pool ORDER BY score DESC LIMIT :limit
 ) AS first JOIN bots ON bots.id = first.bot ORDER BY rank, bots.key
@@ -100,7 +100,7 @@ SELECT pool, name, mu, matches FROM (
     SELECT ratings.*, row_number() OVER (PARTITION BY pool ORDER BY mu DESC) AS place FROM ratings
 ) AS placed JOIN bots ON bots.id = placed.bot WHERE place <= :limit ORDER BY pool, mu
 """
-_STANDINGS = f"""
+_STANDINGS_OF_BOT = f"""
 SELECT ratings.*, {pairs_query("ratings.bot", CURRENT_SEASON_SQL, "ratings.pool")} AS pairs,
     (SELECT count(*) FROM ratings AS other WHERE other.pool = ratings.pool) AS bots,
     (SELECT 1 + count(*) FROM ratings AS other
@@ -112,7 +112,7 @@ SELECT bots.name FROM ratings JOIN bots ON bots.id = ratings.bot
 WHERE pool = :pool AND NOT person AND NOT revoked AND bot <> :bot AND mu - 3 * sigma >
     (SELECT mu - 3 * sigma FROM ratings WHERE bot = :bot AND pool = :pool) ORDER BY mu - 3 * sigma, bots.key LIMIT 1
 """
-_RANK_PAID = f"""
+_RANK_BY_PAYOFF = f"""
 WITH paid AS ({means_query(CURRENT_SEASON_SQL)})
 SELECT rank FROM (
     SELECT ratings.bot, {_RANK_SQL} AS rank FROM ratings LEFT JOIN paid ON paid.bot = ratings.bot WHERE pool = :pool
@@ -123,12 +123,12 @@ _TALLY_COLUMNS = """coalesce(sum(matches) FILTER (WHERE outcome = 'won'), 0) AS 
     coalesce(sum(matches) FILTER (WHERE outcome = 'lost'), 0) AS losses,
     coalesce(sum(matches) FILTER (WHERE outcome = 'void'), 0) AS void,
     CAST(sum(moves) AS bigint) AS moves, CAST(sum(thought_ms) AS bigint) AS thought_ms"""
-_TALLIES = (
+_TALLIES_BY_POOL = (
     f"SELECT pool, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '' AND bot = :bot GROUP BY pool ORDER BY pool"
 )
-_SEATS = f"""SELECT seat, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool
+_TALLIES_BY_SEAT = f"""SELECT seat, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool
 GROUP BY seat ORDER BY 1"""
-_POINTS = """
+_HISTORY_POINTS = """
 SELECT seats.played, seats.mu_after, seats.sigma_after, matches.finished, matches.id
 FROM json_each(:points) AS point
 CROSS JOIN seats INDEXED BY seats_by_played
@@ -137,7 +137,7 @@ WHERE seats.bot = :bot AND seats.pool = :pool AND seats.played = CAST(point.valu
     AND seats.played IS NOT NULL
 ORDER BY seats.played
 """
-_OPPONENTS = """
+_OPPONENTS_PAGE = """
 WITH met AS (
     SELECT bots.name, bots.key, wins, draws, losses, wins + draws + losses AS played, (
         SELECT CAST(sum(total) AS float) / CAST(sum(rounds) AS float) FROM payoffs
@@ -150,14 +150,14 @@ WITH met AS (
 SELECT *, (SELECT count(*) FROM met) AS total FROM met
 WHERE :start OR played < :played OR (played = :played AND key > :key) ORDER BY played DESC, key LIMIT :limit
 """
-_VERSIONS = """
+_VERSIONS_PAGE = """
 SELECT versions.*, matches.id, matches.finished,
     (SELECT count(*) FROM versions AS every WHERE every.bot = :bot AND every.pool = :pool) AS total
 FROM versions JOIN matches ON matches.number = versions.last
 WHERE versions.bot = :bot AND versions.pool = :pool AND (:start OR versions.last < :last)
 ORDER BY versions.last DESC LIMIT :limit
 """
-_ENDINGS = """
+_ENDINGS_OF_BOT = """
 SELECT outcome, reason, sum(matches) AS played, (
     SELECT coalesce(json_group_array(
         json_object('match', id, 'plies', plies, 'finished', finished)
@@ -430,7 +430,7 @@ def _leaders(connection: Connection, pool: str, limit: int) -> list[Leader]:
     if payoff_unit(rating_system.game_of(pool)):
         rows = execute(connection, _LEADERS_BY_PAYOFF, given)
         return [Leader(bot=row.name, rank=row.rank, score=row.score, payoff=row.payoff) for row in rows]
-    rows = execute(connection, _LEADERS, given)
+    rows = execute(connection, _LEADERS_BY_SCORE, given)
     return [Leader(bot=row.name, rank=row.rank, score=row.score, payoff=None) for row in rows]
 
 
@@ -446,7 +446,7 @@ def find_profile(connection: Connection, name: str) -> Profile | None:
     bot = found.one_or_none()
     if bot is None:
         return None
-    played = {row.pool: row for row in execute(connection, _TALLIES, {"bot": bot.id})}
+    played = {row.pool: row for row in execute(connection, _TALLIES_BY_POOL, {"bot": bot.id})}
     newest = f"SELECT version FROM versions WHERE bot = :bot ORDER BY last DESC LIMIT {5 * MAX_PROFILE_VERSIONS}"
     versions = execute(connection, newest, {"bot": bot.id}).scalars()
     standings = [
@@ -458,7 +458,7 @@ def find_profile(connection: Connection, name: str) -> Profile | None:
             **standing_from_row(row),
             ms_per_move=_ms_per_move(played[row.pool]),
         )
-        for row in execute(connection, _STANDINGS, {"bot": bot.id})
+        for row in execute(connection, _STANDINGS_OF_BOT, {"bot": bot.id})
     ]
     standing_in = {row.pool for row in standings}
     without = [
@@ -482,9 +482,9 @@ def find_profile(connection: Connection, name: str) -> Profile | None:
 
 
 def _rank(connection: Connection, row: Any) -> int:
-    """Return a bot's rank in a pool, from its row of `_STANDINGS`."""
+    """Return a bot's rank in a pool, from its row of `_STANDINGS_OF_BOT`."""
     if payoff_unit(rating_system.game_of(row.pool)):
-        return int(execute(connection, _RANK_PAID, {"pool": row.pool, "bot": row.bot}).scalar_one())
+        return int(execute(connection, _RANK_BY_PAYOFF, {"pool": row.pool, "bot": row.bot}).scalar_one())
     return int(row.rank)
 
 
@@ -514,7 +514,7 @@ def rating_history(connection: Connection, name: str, pool: str) -> list[History
     given = {"bot": bot, "pool": pool, "points": msgspec.json.encode(points).decode()}
     return [
         HistoryPoint(played=row.played, mu=row.mu_after, sigma=row.sigma_after, finished=row.finished, match=row.id)
-        for row in execute(connection, _POINTS, given)
+        for row in execute(connection, _HISTORY_POINTS, given)
     ]
 
 
@@ -531,7 +531,7 @@ def opponents_page(
     """Return a page of a bot's results against each opponent, most frequent opponents first."""
     given = {"bot": find_bot_id(connection, name), "pool": pool}
     place = {"played": int, "key": str}
-    return read_page(connection, _OPPONENTS, given, place, _opponent_row, after=after, limit=limit)
+    return read_page(connection, _OPPONENTS_PAGE, given, place, _opponent_row, after=after, limit=limit)
 
 
 def _opponent_row(row: Any) -> OpponentRow:
@@ -548,7 +548,7 @@ def _opponent_row(row: Any) -> OpponentRow:
 
 def results_by_seat(connection: Connection, name: str, pool: str) -> list[SeatRow]:
     """Return a bot's results in each seat."""
-    rows = execute(connection, _SEATS, {"bot": find_bot_id(connection, name), "pool": pool})
+    rows = execute(connection, _TALLIES_BY_SEAT, {"bot": find_bot_id(connection, name), "pool": pool})
     return [SeatRow(seat=row.seat, **_counts(row)) for row in rows]
 
 
@@ -561,13 +561,15 @@ def versions_page(
         return VersionRow(version=row.version, match=row.id, finished=row.finished, **_counts(row))
 
     given = {"bot": find_bot_id(connection, name), "pool": pool}
-    return read_page(connection, _VERSIONS, given, {"last": int}, make, after=after, limit=limit)
+    return read_page(connection, _VERSIONS_PAGE, given, {"last": int}, make, after=after, limit=limit)
 
 
 def endings_of(connection: Connection, name: str, pool: str) -> list[Ending]:
     """Return how a bot's matches ended, by outcome and reason, with the latest matches of each."""
     rows = execute(
-        connection, _ENDINGS, {"bot": find_bot_id(connection, name), "pool": pool, "latest": LATEST_MATCHES_PER_ENDING}
+        connection,
+        _ENDINGS_OF_BOT,
+        {"bot": find_bot_id(connection, name), "pool": pool, "latest": LATEST_MATCHES_PER_ENDING},
     )
     found = [
         Ending(
