@@ -31,7 +31,7 @@ VALUES (extract(epoch FROM clock_timestamp()), :kind, :names, :node)"""
 _DELETE_OLD_ANNOUNCEMENTS = (
     f"DELETE FROM announcements WHERE at < extract(epoch FROM clock_timestamp()) - {ANNOUNCEMENT_TTL_S}"
 )
-_WAKE_NODES = "SELECT pg_notify(name, '') FROM wake_channel"
+_WAKE = "SELECT pg_notify(name, '') FROM wake_channel"
 _ANNOUNCEMENTS_AFTER = f"""SELECT announcements.id, kind, names,
     CASE WHEN {IS_ALIVE_SQL} THEN nodes.url ELSE '' END AS url
 FROM announcements LEFT JOIN nodes ON nodes.id = announcements.node
@@ -70,7 +70,7 @@ def announce(connection: Connection, kind: Kind, names: Iterable[str] = (), node
     for start in range(0, len(all_names) or 1, MAX_NAMES_PER_ANNOUNCEMENT):
         text = msgspec.json.encode(all_names[start : start + MAX_NAMES_PER_ANNOUNCEMENT]).decode()
         execute(connection, _INSERT_ANNOUNCEMENT, {"kind": kind, "names": text, "node": node})
-    run_after_commit(connection, _WAKE_NODES)
+    run_after_commit(connection, _WAKE)
 
 
 def wake_channel(connection: Connection) -> str:

@@ -30,20 +30,22 @@ from machine.timestamps import utc_now
 from protocol.errors import ArenaFault, UsageFault
 
 LOG_BATCH_ROWS = 5000
-_SIZE = "SELECT coalesce(max(number), 0) FROM match_log"
+_LOG_SIZE = "SELECT coalesce(max(number), 0) FROM match_log"
 _SELECT_LATEST_KEY = "SELECT secret FROM log_keys ORDER BY id DESC LIMIT 1"
-_PEAKS = f"SELECT number, hashes FROM match_log WHERE number {IN_NUMBERS_SQL}"
-_HASHES = "SELECT hashes FROM match_log WHERE number = :number"
-_ENTRY = "SELECT number, id, digest, finished, coalesce(pool, annulled) AS pool FROM matches"
-_ENTRIES_AFTER = f"{_ENTRY} WHERE number > :after ORDER BY number LIMIT :most"
-_ENTRY_OF_MATCH = f"{_ENTRY} WHERE id = :match"
-_STORED_HASHES = "SELECT number, hashes FROM match_log WHERE number > :after AND number <= :last ORDER BY number"
-_FIRST_MISSING = """
+_SELECT_PEAK_HASHES = f"SELECT number, hashes FROM match_log WHERE number {IN_NUMBERS_SQL}"
+_SELECT_HASHES = "SELECT hashes FROM match_log WHERE number = :number"
+_SELECT_ENTRIES = "SELECT number, id, digest, finished, coalesce(pool, annulled) AS pool FROM matches"
+_SELECT_ENTRIES_AFTER = f"{_SELECT_ENTRIES} WHERE number > :after ORDER BY number LIMIT :most"
+_SELECT_ENTRY_OF_MATCH = f"{_SELECT_ENTRIES} WHERE id = :match"
+_SELECT_HASHES_BETWEEN = (
+    "SELECT number, hashes FROM match_log WHERE number > :after AND number <= :last ORDER BY number"
+)
+_FIRST_MISSING_NUMBER = """
 SELECT min(number) FROM (SELECT 1 AS number UNION ALL SELECT number + 1 FROM match_log) AS following
 WHERE number NOT IN (SELECT number FROM match_log)
 """
-_COUNT_AFTER = "SELECT count(*) FROM match_log WHERE number > :last"
-_INSERT = insert(match_log)
+_COUNT_ENTRIES_AFTER = "SELECT count(*) FROM match_log WHERE number > :last"
+_INSERT_ENTRIES = insert(match_log)
 
 log = logging.getLogger("arena.store.match_log")
 
@@ -59,12 +61,12 @@ def append(connection: Connection, entries: Sequence[LogEntry]) -> None:
     if size == 0 or tree is None:
         append_missing(connection)
         return
-    connection.execute(_INSERT, [{"number": entry.number, "hashes": tree.add(entry.leaf)} for entry in entries])
+    connection.execute(_INSERT_ENTRIES, [{"number": entry.number, "hashes": tree.add(entry.leaf)} for entry in entries])
 
 
 def append_missing(connection: Connection) -> None:
     """Append entries for all matches that lack one, up to a gap in the numbers. Make a key if the log was empty."""
-    size = execute(connection, _SIZE).scalar_one()
+    size = execute(connection, _LOG_SIZE).scalar_one()
     tree = _load_tree(connection, size)
     if tree is None:
         restore_missing(connection)
@@ -76,7 +78,7 @@ def append_missing(connection: Connection) -> None:
 
 def restore_missing(connection: Connection) -> int:
     """Restore missing entries from the matches, then append all later ones. Return the number of entries added."""
-    hole = execute(connection, _FIRST_MISSING).scalar_one()
+    hole = execute(connection, _FIRST_MISSING_NUMBER).scalar_one()
     tree = _load_tree(connection, hole - 1)
     assert tree is not None, "there are all before the first that is lost"
     added = _extend(connection, tree)
@@ -99,7 +101,7 @@ def _extend(connection: Connection, tree: IncrementalTree) -> int:
             if there is None:
                 new.append({"number": row.number, "hashes": hashes})
         if new:
-            connection.execute(_INSERT, new)
+            connection.execute(_INSERT_ENTRIES, new)
         count += len(new)
     return count
 
@@ -119,7 +121,7 @@ def log_key(connection: Connection) -> str | None:
 
 def _secret(connection: Connection) -> bytes | None:
     secret: bytes | None = execute(connection, _SELECT_LATEST_KEY).scalar()
-    if secret is None and not execute(connection, _SIZE).scalar_one():
+    if secret is None and not execute(connection, _LOG_SIZE).scalar_one():
         return None
     if secret is None or len(secret) != KEY_BYTES:
         raise DamagedLog("the key that signs the log is missing, or is none: `arena db log-key --new` makes another")
@@ -129,7 +131,7 @@ def _secret(connection: Connection) -> bytes | None:
 def _load_tree(connection: Connection, size: int) -> IncrementalTree | None:
     """Return the tree of the first `size` entries, ready for appending; None if hashes that it needs are missing."""
     ends = {end: level for level, end in peak_positions(size)}
-    found = {row.number: row.hashes for row in execute(connection, _PEAKS, numbers_parameter(ends))}
+    found = {row.number: row.hashes for row in execute(connection, _SELECT_PEAK_HASHES, numbers_parameter(ends))}
     if len(found) != len(ends):
         return None
     return IncrementalTree(size, [_hash(found[end], level) for end, level in ends.items()])
@@ -137,12 +139,14 @@ def _load_tree(connection: Connection, size: int) -> IncrementalTree | None:
 
 def _stored_hashes(connection: Connection, after: int, last: int) -> dict[int, bytes]:
     """Return the stored hashes of entries after one number, up to another."""
-    return {row.number: row.hashes for row in execute(connection, _STORED_HASHES, {"after": after, "last": last})}
+    return {
+        row.number: row.hashes for row in execute(connection, _SELECT_HASHES_BETWEEN, {"after": after, "last": last})
+    }
 
 
 def _next_matches(connection: Connection, size: int) -> list[Any]:
     """Return some matches that follow the first `size`, up to a gap in the numbers."""
-    rows = execute(connection, _ENTRIES_AFTER, {"after": size, "most": LOG_BATCH_ROWS})
+    rows = execute(connection, _SELECT_ENTRIES_AFTER, {"after": size, "most": LOG_BATCH_ROWS})
     return [row for number, row in enumerate(rows, size + 1) if row.number == number]
 
 
@@ -151,7 +155,7 @@ def _entry(row: Any) -> LogEntry:
 
 
 def _node(connection: Connection, level: int, end: int) -> bytes:
-    hashes = execute(connection, _HASHES, {"number": end}).scalar()
+    hashes = execute(connection, _SELECT_HASHES, {"number": end}).scalar()
     if hashes is None:
         raise DamagedLog(f"the log has no entry number {end}: `arena db check` says what is missing")
     return _hash(hashes, level)
@@ -168,7 +172,7 @@ def log_head(connection: Connection, size: int | None = None) -> SignedTreeHead 
     secret = _secret(connection)
     if secret is None:
         return None
-    most = execute(connection, _SIZE).scalar_one()
+    most = execute(connection, _LOG_SIZE).scalar_one()
     if size is not None and not 1 <= size <= most:
         raise UsageFault(f"of is {size}: the log has {most} entries")
     return sign_head(secret, size or most, _root(connection, size or most))
@@ -182,15 +186,15 @@ def log_page(connection: Connection, *, after: str | None = None, limit: int = 5
     """Return a page of the log's entries, oldest first."""
     check_limit(limit)
     start = 0 if after is None else decode_cursor(after, tuple[int])[0]
-    rows = execute(connection, _ENTRIES_AFTER, {"after": start, "most": limit + 1}).all()
+    rows = execute(connection, _SELECT_ENTRIES_AFTER, {"after": start, "most": limit + 1}).all()
     entries = [_entry(row) for row in rows[:limit]]
     further = encode_cursor((entries[-1].number,)) if len(rows) > limit else None
-    return Page(rows=entries, next=further, total=execute(connection, _SIZE).scalar_one())
+    return Page(rows=entries, next=further, total=execute(connection, _LOG_SIZE).scalar_one())
 
 
 def prove_inclusion(connection: Connection, match: str) -> InclusionProof | None:
     """Return a proof that a match is in the log; None for an unknown match. Raises `DamagedLog` if it is missing."""
-    row = execute(connection, _ENTRY_OF_MATCH, {"match": match}).one_or_none()
+    row = execute(connection, _SELECT_ENTRY_OF_MATCH, {"match": match}).one_or_none()
     if row is None:
         return None
     head = log_head(connection)
@@ -215,7 +219,7 @@ def prove_consistency(connection: Connection, size: int, head_size: int | None =
 def find_problems(connection: Connection) -> Iterator[str]:
     """Yield a line for each entry that is missing or contradicts its match."""
     tree = IncrementalTree(0, ())
-    while rows := execute(connection, _ENTRIES_AFTER, {"after": tree.size, "most": LOG_BATCH_ROWS}).all():
+    while rows := execute(connection, _SELECT_ENTRIES_AFTER, {"after": tree.size, "most": LOG_BATCH_ROWS}).all():
         kept = _stored_hashes(connection, tree.size, rows[-1].number)
         for row in rows:
             if row.number != tree.size + 1:
@@ -227,7 +231,7 @@ def find_problems(connection: Connection) -> Iterator[str]:
                 yield f"the log has another entry for match {row.id} than its result gives"
             elif kept[row.number] != should:
                 yield f"the log's hashes at match {row.id} do not follow from the entries before"
-    if execute(connection, _COUNT_AFTER, {"last": tree.size}).scalar_one():
+    if execute(connection, _COUNT_ENTRIES_AFTER, {"last": tree.size}).scalar_one():
         yield "the log has entries of matches that are not there"
     try:
         _secret(connection)

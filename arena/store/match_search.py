@@ -50,9 +50,9 @@ _OPPONENT_CONDITION = (
     " AND EXISTS (SELECT 1 FROM seats AS other WHERE other.match = seats.match AND other.bot = :opponent)"
 )
 _GAME_CONDITION = "(pool = :game OR substr(pool, 1, length(CAST(:game AS text)) + 1) = CAST(:game AS text) || '/')"
-_ALL_TIME = ("", "9999-12-31T23:59:59.999Z")
-_NO_LIMIT = 2**62
-_MIN_WINDOW, _WINDOW_FACTOR = 1000, 4
+_ALL_TIME_BOUNDS = ("", "9999-12-31T23:59:59.999Z")
+_BEYOND_ALL_MATCHES = 2**62
+_MIN_WINDOW_MATCHES, _WINDOW_FACTOR = 1000, 4
 """The search window in match numbers: at least this many, and this many times the expected need."""
 
 
@@ -109,7 +109,7 @@ def search_matches(
     """Return a page of the matches that fit, newest first. Raises `UsageFault` for an invalid cursor, time or word."""
     check_limit(limit)
     search = _normalized(search)
-    before = _NO_LIMIT if after is None else decode_cursor(after, tuple[int])[0]
+    before = _BEYOND_ALL_MATCHES if after is None else decode_cursor(after, tuple[int])[0]
     given = _parameters(connection, search, before)
     if given is None:
         return Page(rows=[], total=0)
@@ -133,11 +133,11 @@ def _load_results(connection: Connection, numbers: Sequence[int]) -> list[Result
 def match_numbers(connection: Connection, search: Search) -> list[int]:
     """Return the numbers of all matches that fit, in storage order. Raises `UsageFault` like `search_matches`."""
     search = _normalized(search)
-    given = _parameters(connection, search, _NO_LIMIT)
+    given = _parameters(connection, search, _BEYOND_ALL_MATCHES)
     if given is None:
         return []
     query, _ = _queries(search)
-    return _find_newest(connection, query, given | {"limit": _NO_LIMIT}, None)[::-1]
+    return _find_newest(connection, query, given | {"limit": _BEYOND_ALL_MATCHES}, None)[::-1]
 
 
 def _normalized(search: Search) -> Search:
@@ -153,7 +153,7 @@ def _find_newest(connection: Connection, query: str, given: dict[str, Any], fitt
     """Return the newest numbers: first from a window of recent matches that should suffice, else from all."""
     least = given["least"]
     if fitting:
-        window = max(_MIN_WINDOW, _WINDOW_FACTOR * given["limit"] * given["before"] // fitting)
+        window = max(_MIN_WINDOW_MATCHES, _WINDOW_FACTOR * given["limit"] * given["before"] // fitting)
         given["least"] = max(least, given["before"] - window)
     numbers = list(execute(connection, query, given).scalars())
     if len(numbers) < given["limit"] and given["least"] > least:
@@ -163,8 +163,8 @@ def _find_newest(connection: Connection, query: str, given: dict[str, Any], fitt
 
 def _parameters(connection: Connection, search: Search, before: int) -> dict[str, Any] | None:
     """Return the parameters of the statements; None if a bot is unknown, so that nothing fits."""
-    since = _ALL_TIME[0] if search.since is None else parse_time_bound(search.since, "since", days=0)
-    until = _ALL_TIME[1] if search.until is None else parse_time_bound(search.until, "until", days=1)
+    since = _ALL_TIME_BOUNDS[0] if search.since is None else parse_time_bound(search.since, "since", days=0)
+    until = _ALL_TIME_BOUNDS[1] if search.until is None else parse_time_bound(search.until, "until", days=1)
     since_bounds = _NO_SINCE_BOUNDS if search.since is None else _SINCE_BOUNDS
     bounds = f"SELECT {since_bounds}, {_NO_UNTIL_BOUNDS if search.until is None else _UNTIL_BOUNDS}"
     least, early, last, late = tuple(execute(connection, bounds, {"since": since, "until": until}).one())
@@ -173,10 +173,10 @@ def _parameters(connection: Connection, search: Search, before: int) -> dict[str
         "scope": search.tournament or "",
         "since": since,
         "until": until,
-        "least": _NO_LIMIT if least is None else least,
+        "least": _BEYOND_ALL_MATCHES if least is None else least,
         "before": min(before, (last or 0) + 1),
         "early": early or 0,
-        "late": _NO_LIMIT if late is None else late,
+        "late": _BEYOND_ALL_MATCHES if late is None else late,
     }
     for key in ("bot", "opponent"):
         if (name := getattr(search, key)) is not None:

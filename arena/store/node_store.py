@@ -22,7 +22,7 @@ UNLISTED_DELAY_S = 2
 _UPSERT_NODE = """INSERT INTO nodes (name, url) VALUES (%(name)s, '') ON CONFLICT (name) DO UPDATE SET url = nodes.url
 RETURNING id, holder, session"""
 """This statement locks the row until the transaction ends."""
-_OTHER = f"""SELECT coalesce(extract(epoch FROM clock_timestamp() - state_change)::float, 0) AS silent_s,
+_OTHER_SESSION = f"""SELECT coalesce(extract(epoch FROM clock_timestamp() - state_change)::float, 0) AS silent_s,
     wait_event_type IS DISTINCT FROM 'Lock' AS is_not_queued,
     %(unlisted)s + CASE WHEN state <> 'active' THEN %(lease)s
         ELSE coalesce(nullif(split_part(%(session)s, ' ', 3), '')::float, {SERVER_STATEMENT_TIMEOUT_S}) END AS longest_s
@@ -33,7 +33,7 @@ WHERE pid <> pg_backend_pid() AND pid::text = split_part(%(session)s, ' ', 1)
 changed there, and how long the database would let it idle, or would take for a statement: one that is silent for longer
 hangs.
 """
-_END = "SELECT pg_terminate_backend(split_part(%(session)s, ' ', 1)::int)"
+_END_SESSION = "SELECT pg_terminate_backend(split_part(%(session)s, ' ', 1)::int)"
 """A session that stands still ends as soon as it goes on, before it does anything else."""
 _STORE_SESSION = """UPDATE nodes SET session = (
     SELECT pid::text || ' ' || extract(epoch FROM backend_start)::text || ' ' || %(longest)s::text
@@ -103,13 +103,15 @@ class NodeStore(Store):
             "lease": LEASE_S,
             "unlisted": UNLISTED_DELAY_S,
         }
-        other = raw.execute(_OTHER, words).fetchone()
+        other = raw.execute(_OTHER_SESSION, words).fetchone()
         if other is not None:
             silent_s, is_not_queued, longest_s = other
             if self._holder_number is None and not (is_not_queued and silent_s > longest_s):
                 text = f"a node {self.name} runs already: give this one another name with --node"
                 raise NodeTaken(text, silent_s)
-            raw.execute(_END, words)  # of this process, or one that hangs: what it holds it gives back, if it still can
+            raw.execute(
+                _END_SESSION, words
+            )  # of this process, or one that hangs: what it holds it gives back, if it still can
         if self._holder_number is None:
             (self._holder_number,) = raw.execute(_TAKE_NAME, words).fetchone()
         raw.execute(_STORE_SESSION, words)

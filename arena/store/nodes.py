@@ -26,7 +26,7 @@ IS_ALIVE_SQL = f"coalesce(nodes.seen > {_ALIVE_SINCE_SQL}, false)"
 _LIST_NODES = f"""SELECT nodes.*, {IS_ALIVE_SQL} AS alive,
     (SELECT count(*) FROM under_way WHERE under_way.node = nodes.id) AS matches
 FROM nodes WHERE url <> '' ORDER BY name"""
-_LIST_ALIVE = f"SELECT name FROM nodes WHERE seen > {_ALIVE_SINCE_SQL} ORDER BY name"
+_LIST_LIVE_NODES = f"SELECT name FROM nodes WHERE seen > {_ALIVE_SINCE_SQL} ORDER BY name"
 _URLS_OF_BOT = """SELECT DISTINCT nodes.url FROM under_way JOIN nodes ON nodes.id = under_way.node
 WHERE strpos(under_way.bots, :bot) > 0 AND nodes.id <> :node ORDER BY nodes.url"""
 
@@ -100,7 +100,7 @@ def live_nodes(connection: Connection) -> list[str]:
     """Return the names of live nodes; none if an older schema has no nodes."""
     if execute(connection, "SELECT to_regclass('nodes')").scalar() is None:
         return []
-    return list(execute(connection, _LIST_ALIVE).scalars())
+    return list(execute(connection, _LIST_LIVE_NODES).scalars())
 
 
 def drain_node(connection: Connection, name: str, by: str, *, undo: bool = False) -> None:

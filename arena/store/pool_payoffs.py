@@ -13,7 +13,7 @@ _SPLIT_UNIT = 1_000_000
 """Payoffs are squared in two parts, millions and the rest, to stay within 64 bits."""
 CURRENT_SEASON_SQL = "(SELECT coalesce(max(first), 1) FROM seasons)"
 """SQL for the number of the first match of this season."""
-_OF_POOL = "tournament = '' AND payoffs.pool = {pool} AND payoffs.season = {season}"
+_POOL_CONDITION = "tournament = '' AND payoffs.pool = {pool} AND payoffs.season = {season}"
 EQUAL_MEAN_DIGITS = 9
 """Means that agree to this many digits are equal, so that the order of summation never decides a rank."""
 MIN_RANKED_OPPONENTS = 3
@@ -22,13 +22,13 @@ MIN_RANKED_ROUNDS = MIN_RANKED_OPPONENTS * MAX_WEIGHT_ROUNDS
 """The rounds of that many opponents of full weight. With fewer rounds, a mean is mostly chance."""
 MAX_RANKED_SHARE = 0.5
 """The share of the weight that one opponent may have, so that a friend and two that left at once make no rank."""
-_WEIGHT = f"CASE WHEN rounds < {MAX_WEIGHT_ROUNDS} THEN rounds ELSE {MAX_WEIGHT_ROUNDS} END"
+_OPPONENT_WEIGHT_SQL = f"CASE WHEN rounds < {MAX_WEIGHT_ROUNDS} THEN rounds ELSE {MAX_WEIGHT_ROUNDS} END"
 MEAN_SQL = f"""CAST(round(CAST(
-        sum(CAST({_WEIGHT} AS float) * total / rounds) / sum({_WEIGHT})
+        sum(CAST({_OPPONENT_WEIGHT_SQL} AS float) * total / rounds) / sum({_OPPONENT_WEIGHT_SQL})
     AS numeric), {EQUAL_MEAN_DIGITS}) AS float)"""
 """Over opponents, of rows of `payoffs`, as `mean_payoff` has it."""
 RANKED = f"""CASE WHEN count(*) >= {MIN_RANKED_OPPONENTS} AND sum(rounds) >= {MIN_RANKED_ROUNDS}
-        AND max({_WEIGHT}) <= {MAX_RANKED_SHARE} * sum({_WEIGHT})
+        AND max({_OPPONENT_WEIGHT_SQL}) <= {MAX_RANKED_SHARE} * sum({_OPPONENT_WEIGHT_SQL})
     THEN 1 ELSE 0 END"""
 """1 where such rows are enough for a rank, else 0, as `PoolPayoff.ranked` has it."""
 _SUMS_SQL = "json_array(matches, rounds, total, squares, products, rest_squares, weighted, round_squares)"
@@ -45,13 +45,13 @@ class PoolPayoff(MeanPayoff, frozen=True, kw_only=True):
 
 def means_query(season: str) -> str:
     """Return the query for the bots with a payoff in :pool in a season: their means, and whether they are `ranked`."""
-    which = _OF_POOL.format(pool=":pool", season=season)
+    which = _POOL_CONDITION.format(pool=":pool", season=season)
     return f"SELECT bot, {MEAN_SQL} AS payoff, {RANKED} AS ranked FROM payoffs WHERE {which} GROUP BY bot"
 
 
 def pairs_query(bot: str, season: str, pool: str = ":pool") -> str:
     """Return a subquery for a bot's sums against each opponent, as `read_payoff` takes them."""
-    which = _OF_POOL.format(pool=pool, season=season)
+    which = _POOL_CONDITION.format(pool=pool, season=season)
     return f"(SELECT coalesce(json_group_array({_SUMS_SQL}), '[]') FROM payoffs WHERE {which} AND payoffs.bot = {bot})"
 
 

@@ -42,7 +42,7 @@ END$$"""
 """The lock blocks no reader, and no reader blocks it."""
 _ALREADY_EXISTS_CODES = ("23505", "42P06", "42P07", "42710")
 """SQLSTATE codes for objects that another process has just created."""
-_LOCK_FAILURES = ("55P03", "40P01")
+_LOCK_FAILURE_CODES = ("55P03", "40P01")
 """SQLSTATE codes of statements that got no lock: they waited too long, or in a deadlock."""
 PROBE_TIMEOUT_S = 4.0
 """For so long a new connection is asked whether the database works, which another one does not answer."""
@@ -76,7 +76,7 @@ SELECT pid, role, since FROM held WHERE is_strong OR NOT (SELECT bool_or(is_stro
 for an exclusive lock counts, as all others wait behind it. PostgreSQL tells since when only of roles of which ours is a
 member.
 """
-_SIZE = f"""SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class
+_DATABASE_SIZE = f"""SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class
 WHERE relnamespace = '{SCHEMA_NAME}'::regnamespace AND relkind = 'r'"""
 
 T = TypeVar("T")
@@ -197,10 +197,10 @@ class PostgresDatabase(Database):
 
     def vacuum(self, engine: Engine) -> int:
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            before = connection.exec_driver_sql(_SIZE).scalar_one()
+            before = connection.exec_driver_sql(_DATABASE_SIZE).scalar_one()
             for table in metadata.tables:
                 connection.exec_driver_sql(f"VACUUM FULL {table}")
-            after = connection.exec_driver_sql(_SIZE).scalar_one()
+            after = connection.exec_driver_sql(_DATABASE_SIZE).scalar_one()
         return int(before - after)
 
     async def notifications(self, *channels: str) -> AsyncGenerator[str, None]:
@@ -250,7 +250,7 @@ class PostgresDatabase(Database):
         return (StoreUnavailable if unavailable else StoreError)(self.message(exc.orig))
 
     def message(self, exc: BaseException | None) -> str:
-        is_lock_failure = getattr(exc, "sqlstate", None) in _LOCK_FAILURES
+        is_lock_failure = getattr(exc, "sqlstate", None) in _LOCK_FAILURE_CODES
         return f"{self}: {_error_line(exc)}" + (
             self._lock_holders() if is_lock_failure and self._names_lock_holders else ""
         )

@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 from arena.store.dialect import execute
 from protocol.errors import ArenaFault
 
-_VERSION = "SELECT coalesce(max(version), 0) FROM rating_decisions"
-_INCREMENT = """INSERT INTO rating_decisions (id, version) VALUES (1, 1)
+_DECISIONS_VERSION = "SELECT coalesce(max(version), 0) FROM rating_decisions"
+_INCREMENT_VERSION = """INSERT INTO rating_decisions (id, version) VALUES (1, 1)
 ON CONFLICT (id) DO UPDATE SET version = rating_decisions.version + 1"""
 
 
@@ -23,11 +23,11 @@ class RatingDecisionsChanged(ArenaFault):
 
 def decisions_version(connection: Connection) -> int:
     """Return the number of decisions so far."""
-    return int(execute(connection, _VERSION).scalar_one())
+    return int(execute(connection, _DECISIONS_VERSION).scalar_one())
 
 
 def record_decision(connection: Connection, expected_version: int | None = None) -> None:
     """Count a decision. Raises `RatingDecisionsChanged` if others were made since `expected_version`."""
     if expected_version not in (None, decisions_version(connection)):
         raise RatingDecisionsChanged
-    execute(connection, _INCREMENT)
+    execute(connection, _INCREMENT_VERSION)

@@ -22,8 +22,8 @@ _RATING_FIELDS = SeatRating.__struct_fields__
 _UPDATE_SEAT = """UPDATE seats SET mu_before = :mu_before, sigma_before = :sigma_before, mu_after = :mu_after,
     sigma_after = :sigma_after, played = :played
 WHERE match = :match AND seat = :seat"""
-_MARK_RERATED = f"UPDATE matches SET rerated = true WHERE NOT rerated AND number {IN_NUMBERS_SQL}"
-_LAST_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
+_MARK_MATCHES_RERATED = f"UPDATE matches SET rerated = true WHERE NOT rerated AND number {IN_NUMBERS_SQL}"
+_LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
 
 
 class SeatCorrection(NamedTuple):
@@ -75,7 +75,7 @@ class RatingRebuild:
 
     def advance(self, connection: Connection) -> int:
         """Rate matches up to the last stored one. Return how many match numbers that covers."""
-        last: int = connection.execute(_LAST_NUMBER).scalar_one()
+        last: int = connection.execute(_LAST_MATCH_NUMBER).scalar_one()
         chosen = select(matches.c.number).where(matches.c.number.between(self._next_number, last))
         if self._pools is not None:
             chosen = chosen.where(func.coalesce(matches.c.pool, matches.c.annulled).in_(self._pools))
@@ -106,7 +106,7 @@ class RatingRebuild:
         """
         self.advance(connection)
         _correct(connection, self.corrections)
-        execute(connection, _MARK_RERATED, numbers_parameter({number for number, _ in self.wrong_seats}))
+        execute(connection, _MARK_MATCHES_RERATED, numbers_parameter({number for number, _ in self.wrong_seats}))
         stale = delete(ratings)
         connection.execute(stale if self._pools is None else stale.where(ratings.c.pool.in_(self._pools)))
         finish.save_tallies(connection, self.tallies)

@@ -11,16 +11,16 @@ from arena.store.integrity_check import RecordCheck, as_recorded
 from arena.store.result_queries import record_of, result_with_seats
 from arena.store.schema import matches
 
-_NUMBER = select(matches.c.number).where(matches.c.id == bindparam("id"))
-_REPLACE = """INSERT INTO records (match, data) VALUES (:match, :data)
+_SELECT_MATCH_NUMBER = select(matches.c.number).where(matches.c.id == bindparam("id"))
+_REPLACE_RECORD = """INSERT INTO records (match, data) VALUES (:match, :data)
 ON CONFLICT (match) DO UPDATE SET data = excluded.data"""
 
 
 def restore_records(connection: Connection, bodies: Mapping[str, bytes]) -> None:
     """Store gzip records by match id, replacing any existing ones. All the matches exist."""
     for match, body in bodies.items():
-        number = connection.execute(_NUMBER, {"id": match}).scalar_one()
-        execute(connection, _REPLACE, {"match": number, "data": body})
+        number = connection.execute(_SELECT_MATCH_NUMBER, {"id": match}).scalar_one()
+        execute(connection, _REPLACE_RECORD, {"match": number, "data": body})
         connection.execute(
             update(matches).where(matches.c.number == number).values(record_bytes=len(body), archive=None)
         )

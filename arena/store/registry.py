@@ -58,7 +58,7 @@ class RosterRow(RegisteredBot, frozen=True, kw_only=True):
     incident: Incident | None
 
 
-_ROSTER = """
+_ROSTER_PAGE = """
 SELECT bots.*, incidents.at, incidents.code, incidents.text,
     (SELECT count(*) FROM bots WHERE instr(key, :find) > 0) AS total
 FROM bots LEFT JOIN incidents ON incidents.id = (SELECT max(id) FROM incidents AS latest WHERE latest.bot = bots.id)
@@ -97,7 +97,7 @@ def roster_page(
 ) -> Page[RosterRow]:
     """Return a page of the bots whose names contain `search`, each with its latest incident."""
     given = {"find": fold_name(search)}
-    return read_page(connection, _ROSTER, given, {"key": str}, _roster_row, after=after, limit=limit)
+    return read_page(connection, _ROSTER_PAGE, given, {"key": str}, _roster_row, after=after, limit=limit)
 
 
 def _roster_row(row: Row[Any]) -> RosterRow:

@@ -245,14 +245,14 @@ _IS_PAIRED_COLUMN = (
     .scalar_subquery()
     .label("is_paired")
 )
-_NUMBERS = select(matches.c.number).where(matches.c.id.in_(bindparam("ids", expanding=True)))
+_SELECT_MATCH_NUMBERS = select(matches.c.number).where(matches.c.id.in_(bindparam("ids", expanding=True)))
 
 
 def ratings_of(connection: Connection, ids: Sequence[str]) -> dict[str, Ratings | None]:
     """Return the ratings of stored matches by id; None for unrated ones."""
     found: dict[str, Ratings | None] = {}
     for at in range(0, len(ids), MAX_IDS_PER_QUERY):
-        numbers = connection.execute(_NUMBERS, {"ids": ids[at : at + MAX_IDS_PER_QUERY]}).scalars().all()
+        numbers = connection.execute(_SELECT_MATCH_NUMBERS, {"ids": ids[at : at + MAX_IDS_PER_QUERY]}).scalars().all()
         if not numbers:
             continue
         some = select(matches.c.number).where(matches.c.number.in_(numbers))

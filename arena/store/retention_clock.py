@@ -20,8 +20,8 @@ STEADY_DAYS = 1.0
 DAY_S = 86400.0
 NOW_SQL = "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
 """SQL for the server's time, in the format of `utc_now`."""
-_LAST_READING = "SELECT looked, steady_since FROM retention_clock"
-_STORE_READING = """INSERT INTO retention_clock (id, looked, steady_since) VALUES (1, :looked, :steady_since)
+_LAST_CLOCK_READING = "SELECT looked, steady_since FROM retention_clock"
+_STORE_CLOCK_READING = """INSERT INTO retention_clock (id, looked, steady_since) VALUES (1, :looked, :steady_since)
 ON CONFLICT (id) DO UPDATE SET looked = excluded.looked, steady_since = excluded.steady_since"""
 
 
@@ -40,12 +40,12 @@ def days_before_now(connection: Connection, days: float) -> str:
 def check_clock(connection: Connection) -> str | None:
     """Store the database's time. Return a line that says why nothing ages out now, or None if it does."""
     now = database_now(connection)
-    row = execute(connection, _LAST_READING).one_or_none()
+    row = execute(connection, _LAST_CLOCK_READING).one_or_none()
     since = None if row is None else row.steady_since
     step = 0.0 if row is None else _days_between(row.looked, now)
     if abs(step) > MAX_STEP_DAYS:
         since = now
-    execute(connection, _STORE_READING, {"looked": now, "steady_since": since})
+    execute(connection, _STORE_CLOCK_READING, {"looked": now, "steady_since": since})
     if since is None or _days_between(since, now) >= STEADY_DAYS:
         return None
     return (
@@ -56,7 +56,7 @@ def check_clock(connection: Connection) -> str | None:
 
 def is_steady(connection: Connection) -> bool:
     """Return whether the database's clock has run steadily, as far as servers have checked."""
-    row = execute(connection, _LAST_READING).one_or_none()
+    row = execute(connection, _LAST_CLOCK_READING).one_or_none()
     if row is None:
         return True
     now = database_now(connection)

@@ -20,7 +20,7 @@ from protocol.names import NAME_DESCRIPTION, fold_name, is_bot_name
 FIRST_SEASON_NAME = "first"
 """The name of the season before any was started."""
 
-_NO_LAST_NUMBER = 2**62
+_BEYOND_ALL_MATCHES = 2**62
 _RATED_IN_RANGE = "mu_after IS NOT NULL AND match BETWEEN :first AND :last"
 STANDINGS_QUERY = f"""SELECT counted.*, newest.mu_after AS mu, newest.sigma_after AS sigma, newest.version FROM (
     SELECT bot, max(match) AS last, count(*) AS matches, count(*) FILTER (WHERE outcome = 'won') AS wins,
@@ -28,9 +28,9 @@ STANDINGS_QUERY = f"""SELECT counted.*, newest.mu_after AS mu, newest.sigma_afte
     FROM seats WHERE pool = :pool AND {_RATED_IN_RANGE} GROUP BY bot
 ) AS counted JOIN seats AS newest ON newest.match = counted.last AND newest.bot = counted.bot"""
 """The standings of the bots of :pool after the matches from :first to :last."""
-_LEADERBOARD = f"""SELECT bots.name, bots.person, stood.*, {pairs_query("stood.bot", ":first")} AS pairs
+_SEASON_LEADERBOARD = f"""SELECT bots.name, bots.person, stood.*, {pairs_query("stood.bot", ":first")} AS pairs
 FROM ({STANDINGS_QUERY}) AS stood JOIN bots ON bots.id = stood.bot"""
-_POOLS = f"SELECT DISTINCT pool FROM seats WHERE {_RATED_IN_RANGE} ORDER BY pool"
+_POOLS_IN_RANGE = f"SELECT DISTINCT pool FROM seats WHERE {_RATED_IN_RANGE} ORDER BY pool"
 
 
 class Season(Struct, frozen=True, kw_only=True):
@@ -77,7 +77,7 @@ def match_range_of(connection: Connection, name: str) -> dict[str, int]:
     """Return the `first` and `last` match numbers of a season, its name in any case. Raises `UsageFault`."""
     names = [season.season for season in list_seasons(connection)]
     first = 1
-    for known, following in zip(names, [*season_starts(connection), _NO_LAST_NUMBER], strict=True):
+    for known, following in zip(names, [*season_starts(connection), _BEYOND_ALL_MATCHES], strict=True):
         if fold_name(known) == fold_name(name):
             return {"first": first, "last": following - 1}
         first = following
@@ -86,7 +86,7 @@ def match_range_of(connection: Connection, name: str) -> dict[str, int]:
 
 def season_pools(connection: Connection, season: str, game: str | None = None) -> list[str]:
     """Return the pools with rated matches in a season, of one game or all. Raises `UsageFault`."""
-    found = execute(connection, _POOLS, match_range_of(connection, season)).scalars()
+    found = execute(connection, _POOLS_IN_RANGE, match_range_of(connection, season)).scalars()
     return [pool for pool in found if game in (None, game_of(pool))]
 
 
@@ -96,6 +96,6 @@ def season_leaderboards(
     """Return the leaderboards at the end of a season, by pool. Raises `UsageFault`."""
     span = match_range_of(connection, season)
     return {
-        pool: leaderboard_from_rows(execute(connection, _LEADERBOARD, {"pool": pool, **span}))
+        pool: leaderboard_from_rows(execute(connection, _SEASON_LEADERBOARD, {"pool": pool, **span}))
         for pool in season_pools(connection, season, game)
     }

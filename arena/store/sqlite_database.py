@@ -21,10 +21,10 @@ BUSY_TIMEOUT_MS = 10_000
 CACHE_KIB = 16 * 1024
 """The page cache of each reading connection."""
 HEADER_BYTES = 100
-_MAGIC = b"SQLite format 3\0"
+_SQLITE_MAGIC = b"SQLite format 3\0"
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _JOURNAL_HEADER_BYTES = 28
-_FILE_BYTES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+_FILE_SIZE_QUERY = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
 
 class SqliteDatabase(Database):
@@ -48,7 +48,7 @@ class SqliteDatabase(Database):
             raise StoreError(f"{self} can't be read: {exc.strerror}") from exc
         if not header or _was_empty(self.file):
             return None
-        if not header.startswith(_MAGIC):
+        if not header.startswith(_SQLITE_MAGIC):
             raise UnrecognizedDatabase(f"{self} is not a database: choose another file with --db")
         if not is_ours(header):
             owner, tables = _inspect(self.file)
@@ -143,10 +143,10 @@ class SqliteDatabase(Database):
         with engine.connect() as connection:
             raw = connection.connection.driver_connection
             assert raw is not None
-            (before,) = raw.execute(_FILE_BYTES).fetchone()
+            (before,) = raw.execute(_FILE_SIZE_QUERY).fetchone()
             raw.execute("VACUUM")
             raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            (after,) = raw.execute(_FILE_BYTES).fetchone()
+            (after,) = raw.execute(_FILE_SIZE_QUERY).fetchone()
         return int(before - after)
 
     def make_replacement_check(self) -> Callable[[], None]:
@@ -164,7 +164,7 @@ class SqliteDatabase(Database):
 
 def is_ours(header: bytes) -> bool:
     """Return whether the first `HEADER_BYTES` of a file are those of an arena's database."""
-    return header.startswith(_MAGIC) and int.from_bytes(header[68:72], "big") == APPLICATION_ID
+    return header.startswith(_SQLITE_MAGIC) and int.from_bytes(header[68:72], "big") == APPLICATION_ID
 
 
 def read_only_uri(file: Path) -> str:

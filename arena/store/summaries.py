@@ -14,37 +14,37 @@ from arena.store.dialect import execute
 from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
 from arena.store.schema import metadata
 
-_NO_LAST_NUMBER = 2**62
+_BEYOND_ALL_MATCHES = 2**62
 _POOL_TEMPLATE = "coalesce({0}.pool, {0}.game || '/unrated')"
-_IN_RANGE = "BETWEEN :first AND :last"
-_SCOPED_SEATS = f"""WITH sat AS (
-    SELECT '' AS scope, seats.* FROM seats WHERE match {_IN_RANGE}
-    UNION ALL SELECT tournament, seats.* FROM seats WHERE tournament IS NOT NULL AND match {_IN_RANGE}
+_IN_MATCH_RANGE = "BETWEEN :first AND :last"
+_SEATS_BY_SCOPE = f"""WITH sat AS (
+    SELECT '' AS scope, seats.* FROM seats WHERE match {_IN_MATCH_RANGE}
+    UNION ALL SELECT tournament, seats.* FROM seats WHERE tournament IS NOT NULL AND match {_IN_MATCH_RANGE}
 )"""
-_COUNTS = f"""WITH ended AS (
-    SELECT '' AS scope, matches.* FROM matches WHERE number {_IN_RANGE}
-    UNION ALL SELECT tournament, matches.* FROM matches WHERE tournament IS NOT NULL AND number {_IN_RANGE}
+_COUNTS_QUERY = f"""WITH ended AS (
+    SELECT '' AS scope, matches.* FROM matches WHERE number {_IN_MATCH_RANGE}
+    UNION ALL SELECT tournament, matches.* FROM matches WHERE tournament IS NOT NULL AND number {_IN_MATCH_RANGE}
 )
 SELECT scope, game, {_POOL_TEMPLATE.format("ended")}, reason, count(*) FROM ended WHERE true GROUP BY 1, 2, 3, 4"""
-_TALLIES = f"""{_SCOPED_SEATS}
+_TALLIES_QUERY = f"""{_SEATS_BY_SCOPE}
 SELECT scope, bot, pool, outcome, reason, seat, count(*),
     coalesce(sum(CASE WHEN thought_ms IS NULL THEN 0 ELSE moves END), 0), coalesce(sum(thought_ms), 0)
 FROM sat WHERE true GROUP BY 1, 2, 3, 4, 5, 6"""
-_OPPONENTS = f"""{_SCOPED_SEATS}
+_OPPONENTS_QUERY = f"""{_SEATS_BY_SCOPE}
 SELECT scope, sat.bot, sat.pool, other.bot, count(*) FILTER (WHERE sat.outcome <> 'void' AND sat.rank < other.rank),
     count(*) FILTER (WHERE sat.outcome <> 'void' AND sat.rank = other.rank),
     count(*) FILTER (WHERE sat.outcome <> 'void' AND sat.rank > other.rank),
     count(*) FILTER (WHERE sat.outcome = 'void')
 FROM sat JOIN seats AS other ON other.match = sat.match AND other.seat <> sat.seat WHERE true GROUP BY 1, 2, 3, 4"""
 # Squares are split into parts, so that sums fit SQLite's 64-bit integers.
-_PAYOFFS = f"""WITH sat AS (
+_PAYOFFS_QUERY = f"""WITH sat AS (
     SELECT '' AS scope, seats.pool AS pool,
         coalesce((SELECT max(first) FROM seasons WHERE seasons.first <= match), 1) AS season,
         match, seat, bot, payoff, rounds
     FROM seats JOIN matches ON matches.number = match
-    WHERE payoff IS NOT NULL AND matches.pool IS NOT NULL AND match {_IN_RANGE}
+    WHERE payoff IS NOT NULL AND matches.pool IS NOT NULL AND match {_IN_MATCH_RANGE}
     UNION ALL SELECT tournament, pool, 1, match, seat, bot, payoff, rounds
-    FROM seats WHERE tournament IS NOT NULL AND payoff IS NOT NULL AND match {_IN_RANGE}
+    FROM seats WHERE tournament IS NOT NULL AND payoff IS NOT NULL AND match {_IN_MATCH_RANGE}
 ), paid AS (SELECT *, CAST(round(payoff * rounds) AS bigint) AS total FROM sat),
 parted AS (SELECT *, total / 1000000 AS millions, total % 1000000 AS rest FROM paid)
 SELECT scope, parted.pool, season, parted.bot, other.bot, count(*), sum(parted.rounds), sum(total),
@@ -52,27 +52,29 @@ SELECT scope, parted.pool, season, parted.bot, other.bot, count(*), sum(parted.r
     sum(total * parted.rounds), sum(parted.rounds * parted.rounds)
 FROM parted JOIN seats AS other ON other.match = parted.match AND other.seat <> parted.seat
 WHERE true GROUP BY 1, 2, 3, 4, 5"""
-_VERSIONS = f"""SELECT bot, pool, version, count(*) FILTER (WHERE outcome = 'won'),
+_VERSIONS_QUERY = f"""SELECT bot, pool, version, count(*) FILTER (WHERE outcome = 'won'),
     count(*) FILTER (WHERE outcome = 'drawn'), count(*) FILTER (WHERE outcome = 'lost'),
     count(*) FILTER (WHERE outcome = 'void'), coalesce(sum(CASE WHEN thought_ms IS NULL THEN 0 ELSE moves END), 0),
     coalesce(sum(thought_ms), 0), max(match)
-FROM seats WHERE match {_IN_RANGE} GROUP BY 1, 2, 3"""
-_ENCOUNTERS = f"""SELECT DISTINCT seats.bot, other.bot, seats.pool, seats.outcome, seats.reason, seats.match
+FROM seats WHERE match {_IN_MATCH_RANGE} GROUP BY 1, 2, 3"""
+_ENCOUNTERS_QUERY = f"""SELECT DISTINCT seats.bot, other.bot, seats.pool, seats.outcome, seats.reason, seats.match
 FROM seats JOIN seats AS other ON other.match = seats.match AND other.seat <> seats.seat
-WHERE seats.match {_IN_RANGE}"""
-_HOURS = f"SELECT substr(finished, 1, 13), min(number), max(number) FROM matches WHERE number {_IN_RANGE} GROUP BY 1"
+WHERE seats.match {_IN_MATCH_RANGE}"""
+_HOURS_QUERY = (
+    f"SELECT substr(finished, 1, 13), min(number), max(number) FROM matches WHERE number {_IN_MATCH_RANGE} GROUP BY 1"
+)
 
 
-_PAYOFF_SUMS = ("matches", "rounds", "total", "squares", "products", "rest_squares", "weighted", "round_squares")
-_OUTCOME_COUNTS = ("wins", "draws", "losses", "void")
+_PAYOFF_SUM_COLUMNS = ("matches", "rounds", "total", "squares", "products", "rest_squares", "weighted", "round_squares")
+_OUTCOME_COUNT_COLUMNS = ("wins", "draws", "losses", "void")
 _SUMMARY_TABLES = {
-    "counts": (_COUNTS, ("matches",), (), ()),
-    "tallies": (_TALLIES, ("matches", "moves", "thought_ms"), (), ()),
-    "opponents": (_OPPONENTS, _OUTCOME_COUNTS, (), ()),
-    "payoffs": (_PAYOFFS, _PAYOFF_SUMS, (), ()),
-    "versions": (_VERSIONS, (*_OUTCOME_COUNTS, "moves", "thought_ms"), ("last",), ()),
-    "encounters": (_ENCOUNTERS, (), (), ()),
-    "hours": (_HOURS, (), ("last",), ("first",)),
+    "counts": (_COUNTS_QUERY, ("matches",), (), ()),
+    "tallies": (_TALLIES_QUERY, ("matches", "moves", "thought_ms"), (), ()),
+    "opponents": (_OPPONENTS_QUERY, _OUTCOME_COUNT_COLUMNS, (), ()),
+    "payoffs": (_PAYOFFS_QUERY, _PAYOFF_SUM_COLUMNS, (), ()),
+    "versions": (_VERSIONS_QUERY, (*_OUTCOME_COUNT_COLUMNS, "moves", "thought_ms"), ("last",), ()),
+    "encounters": (_ENCOUNTERS_QUERY, (), (), ()),
+    "hours": (_HOURS_QUERY, (), ("last",), ("first",)),
 }
 """The query of each table for matches :first to :last, and its columns that are sums, maxima and minima."""
 
@@ -97,20 +99,20 @@ def _better_value(table: str, column: str, better: str) -> str:
 
 def _for_numbers(statement: str) -> str:
     """Return the statement for match numbers given by `among` in place of a range."""
-    return statement.replace(_IN_RANGE, IN_NUMBERS_SQL)
+    return statement.replace(_IN_MATCH_RANGE, IN_NUMBERS_SQL)
 
 
-_UPSERTS = {table: _upsert_statement(table) for table in _SUMMARY_TABLES}
-_POOL_TABLES = [table for table in _SUMMARY_TABLES if table != "hours"]
+_ADD_STATEMENTS = {table: _upsert_statement(table) for table in _SUMMARY_TABLES}
+_POOL_DEPENDENT_TABLES = [table for table in _SUMMARY_TABLES if table != "hours"]
 """The tables that depend on the pools of matches."""
-_CONTRIBUTIONS = {table: _for_numbers(_SUMMARY_TABLES[table][0]) for table in _POOL_TABLES}
-_RE_ADD = [_for_numbers(_UPSERTS[table]) for table in _POOL_TABLES]
+_CONTRIBUTION_QUERIES = {table: _for_numbers(_SUMMARY_TABLES[table][0]) for table in _POOL_DEPENDENT_TABLES}
+_RE_ADD_STATEMENTS = [_for_numbers(_ADD_STATEMENTS[table]) for table in _POOL_DEPENDENT_TABLES]
 # Scans down from the last match; the concatenations keep SQLite from using the pool's index, which is slower here.
 _FIND_LAST_OF_VERSION = _for_numbers(
     f"""UPDATE versions SET last = (
-        SELECT match FROM seats WHERE seats.bot = versions.bot AND match < versions.last AND match NOT {_IN_RANGE}
+        SELECT match FROM seats WHERE seats.bot = versions.bot AND match < versions.last AND match NOT {_IN_MATCH_RANGE}
             AND seats.pool || '' = versions.pool AND seats.version || '' = versions.version ORDER BY match DESC LIMIT 1
-    ) WHERE last {_IN_RANGE} AND (bot, pool) IN (SELECT bot, pool FROM seats WHERE match {_IN_RANGE})"""
+    ) WHERE last {_IN_MATCH_RANGE} AND (bot, pool) IN (SELECT bot, pool FROM seats WHERE match {_IN_MATCH_RANGE})"""
 )
 _EXPECTED_SEATS = f"""SELECT seats.match, seats.seat, {_POOL_TEMPLATE.format("matches")} AS pool, matches.tournament,
     CASE
@@ -127,14 +129,14 @@ _EXPECTED_SEATS = f"""SELECT seats.match, seats.seat, {_POOL_TEMPLATE.format("ma
 FROM seats JOIN matches ON matches.number = seats.match
     CROSS JOIN (SELECT coalesce(max(first), 0) AS first FROM seasons) AS season"""
 """The expected values of seat columns that are derived from their match and earlier ones."""
-_MATCHES_EXPECTED = """seats.match = proper.match AND seats.seat = proper.seat AND (
+_IS_EXPECTED_SEAT = """seats.match = proper.match AND seats.seat = proper.seat AND (
     seats.pool, seats.outcome) = (proper.pool, proper.outcome)
     AND seats.tournament IS proper.tournament AND seats.played IS proper.played"""
 
 
 def add_matches(connection: Connection, first: int, last: int) -> None:
     """Add newly stored matches with these numbers to the summaries."""
-    for statement in _UPSERTS.values():
+    for statement in _ADD_STATEMENTS.values():
         execute(connection, statement, {"first": first, "last": last})
 
 
@@ -153,7 +155,7 @@ def rebuild(connection: Connection) -> int:
 def remove_matches(connection: Connection, numbers: Sequence[int]) -> None:
     """Subtract these matches from the summaries before their pool changes. Their hours stay."""
     chosen = numbers_parameter(numbers)
-    for table, share in _CONTRIBUTIONS.items():
+    for table, share in _CONTRIBUTION_QUERIES.items():
         columns = metadata.tables[table].columns.keys()
         rows = [dict(zip(columns, row, strict=True)) for row in execute(connection, share, chosen)]
         for statement in _subtraction_statements(table) if rows else ():
@@ -173,7 +175,7 @@ def _subtraction_statements(table: str) -> Iterator[str]:
 
 def add_again(connection: Connection, numbers: Sequence[int]) -> None:
     """Add these matches again after their pool has changed."""
-    for statement in _RE_ADD:
+    for statement in _RE_ADD_STATEMENTS:
         execute(connection, statement, numbers_parameter(numbers))
 
 
@@ -183,13 +185,13 @@ def _correct_seats(connection: Connection) -> None:
         f"""UPDATE seats SET (pool, tournament, outcome, played) =
             (proper.pool, proper.tournament, proper.outcome, proper.played)
         FROM ({_EXPECTED_SEATS}) AS proper
-        WHERE seats.match = proper.match AND seats.seat = proper.seat AND NOT ({_MATCHES_EXPECTED})""",
+        WHERE seats.match = proper.match AND seats.seat = proper.seat AND NOT ({_IS_EXPECTED_SEAT})""",
     )
 
 
 def _rebuild_table(connection: Connection, table: str) -> None:
     execute(connection, f"DELETE FROM {table}")
-    execute(connection, _UPSERTS[table], {"first": 0, "last": _NO_LAST_NUMBER})
+    execute(connection, _ADD_STATEMENTS[table], {"first": 0, "last": _BEYOND_ALL_MATCHES})
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
@@ -205,7 +207,7 @@ def find_problems(connection: Connection) -> Iterator[str]:
 def _count_wrong_seats(connection: Connection) -> int:
     """Count the seats whose derived columns are wrong."""
     query = f"SELECT count(*) FROM seats, ({_EXPECTED_SEATS}) AS proper WHERE seats.match = proper.match AND "
-    query += f"seats.seat = proper.seat AND NOT ({_MATCHES_EXPECTED})"
+    query += f"seats.seat = proper.seat AND NOT ({_IS_EXPECTED_SEAT})"
     return int(execute(connection, query).scalar_one())
 
 
@@ -216,5 +218,5 @@ def _count_differences(connection: Connection, table: str, query: str) -> int:
     for one, other in ((right, stored), (stored, right)):
         differing = f"SELECT * FROM ({one}) AS one EXCEPT SELECT * FROM ({other}) AS other"
         counted = f"SELECT count(*) FROM ({differing}) AS differing"
-        wrong = max(wrong, execute(connection, counted, {"first": 0, "last": _NO_LAST_NUMBER}).scalar_one())
+        wrong = max(wrong, execute(connection, counted, {"first": 0, "last": _BEYOND_ALL_MATCHES}).scalar_one())
     return wrong

@@ -24,14 +24,14 @@ Count = Annotated[int, Meta(ge=0)]
 # As in the index matches_by_record: an annulled match counts as rated, since annulling can be undone.
 _FROM_RATED_OR_UNRATED = """FROM matches WHERE record_bytes IS NOT NULL AND tournament IS NULL
     AND (coalesce(pool, annulled) IS NULL) = :unrated"""
-_SUM_BYTES = f"SELECT coalesce(sum(record_bytes), 0) {_FROM_RATED_OR_UNRATED}"
+_SUM_RECORD_BYTES = f"SELECT coalesce(sum(record_bytes), 0) {_FROM_RATED_OR_UNRATED}"
 _NEWEST_BEYOND_LIMIT = f"""SELECT max(finished) FROM (
         SELECT finished, sum(record_bytes) OVER (ORDER BY finished DESC) AS held {_FROM_RATED_OR_UNRATED}
     ) AS summed WHERE held > :most"""
 _OLDEST_RECORDS = (
     f"SELECT number, record_bytes {_FROM_RATED_OR_UNRATED} AND finished <= :until ORDER BY finished LIMIT :most"
 )
-_COUNT = (
+_COUNT_OLD_RECORDS = (
     f"SELECT count(*) AS records, coalesce(sum(record_bytes), 0) AS bytes {_FROM_RATED_OR_UNRATED} AND "
     "finished <= :until"
 )
@@ -40,7 +40,7 @@ _RECORDS_OF_BOT = """SELECT DISTINCT number, coalesce(record_bytes, 0) AS record
     WHERE bot = (SELECT id FROM bots WHERE key = :key) AND match > :after
         AND (record_bytes IS NOT NULL OR archive IS NOT NULL)
     ORDER BY number LIMIT :most"""
-_REMOVE = (
+_REMOVE_STATEMENTS = (
     f"DELETE FROM records WHERE match {IN_NUMBERS_SQL}",
     f"UPDATE matches SET record_bytes = NULL, archive = NULL WHERE number {IN_NUMBERS_SQL}",
 )
@@ -77,7 +77,7 @@ def find_removable(connection: Connection, retention: Retention, *, clock_steady
     """
     unrated = _cutoff(connection, retention.unrated_days if clock_steady else 0)
     most = retention.max_unrated_mib * MIB
-    if most and execute(connection, _SUM_BYTES, {"unrated": True}).scalar_one() > most:
+    if most and execute(connection, _SUM_RECORD_BYTES, {"unrated": True}).scalar_one() > most:
         unrated = max(unrated, execute(connection, _NEWEST_BEYOND_LIMIT, {"unrated": True, "most": most}).scalar_one())
     return RemovalCutoffs(unrated, _cutoff(connection, retention.rated_days if clock_steady else 0))
 
@@ -91,7 +91,7 @@ def count_removable(connection: Connection, cutoffs: RemovalCutoffs) -> RemovalT
     """Count the records that would be removed."""
     found = RemovalTotals()
     for unrated, until in ((True, cutoffs.unrated), (False, cutoffs.rated)):
-        row = execute(connection, _COUNT, {"unrated": unrated, "until": until}).one()
+        row = execute(connection, _COUNT_OLD_RECORDS, {"unrated": unrated, "until": until}).one()
         found += RemovalTotals(records=row.records, bytes=int(row.bytes))
     return found
 
@@ -150,7 +150,7 @@ def _remove_first(connection: Connection, found: Sequence[Any]) -> RemovalTotals
 
 def remove_records_of(connection: Connection, numbers: list[int]) -> None:
     """Remove the records of these matches from the database, and the references to archived ones."""
-    for statement in _REMOVE:
+    for statement in _REMOVE_STATEMENTS:
         execute(connection, statement, numbers_parameter(numbers))
 
 

@@ -36,14 +36,14 @@ _TOURNAMENTS_PAGE = _SELECT_TOURNAMENTS.format(
     where="WHERE :start OR started < :started OR (started = :started AND id > :id)"
 )
 _SELECT_TOURNAMENT = _SELECT_TOURNAMENTS.format(where="WHERE id = :id")
-_MATCHES = """
+_MATCHES_OF_TOURNAMENT = """
 SELECT matches.number, matches.place, matches.reason, matches.luck, matches.luck_by, bots.name, seats.rank,
     seats.reason AS ended, seats.payoff, seats.rounds
 FROM matches
 JOIN seats ON seats.match = matches.number JOIN bots ON bots.id = seats.bot
 WHERE matches.tournament = :id ORDER BY matches.number, seats.seat
 """
-_LEADERS = """
+_LEADERS_BY_SCORE = """
 SELECT tournament, name FROM (
     SELECT tournament, bot, rank() OVER (
         PARTITION BY tournament ORDER BY CAST(sum(2 * wins + draws) AS float) / sum(wins + draws + losses) DESC
@@ -144,7 +144,7 @@ def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str
     """
     found: dict[str, list[str]] = {}
     given = {"names": msgspec.json.encode(names).decode(), "no_value": NoLuck.name}
-    for query in (_LEADERS, _LEADERS_BY_ADJUSTED_SCORE):
+    for query in (_LEADERS_BY_SCORE, _LEADERS_BY_ADJUSTED_SCORE):
         leaders: dict[str, list[str]] = {}
         for row in execute(connection, query, given):
             leaders.setdefault(row.tournament, []).append(row.name)
@@ -203,7 +203,9 @@ def tournament_table(connection: Connection, name: str, cache: StandingsCache) -
 
 def _matches(connection: Connection, name: str, *, paired: bool) -> Iterator[tuple[MatchSample, str | None]]:
     """Yield the tournament's matches, each with the value function of its luck."""
-    for _, group in itertools.groupby(execute(connection, _MATCHES, {"id": name}), lambda row: row.number):
+    for _, group in itertools.groupby(
+        execute(connection, _MATCHES_OF_TOURNAMENT, {"id": name}), lambda row: row.number
+    ):
         sat = list(group)
         first = sat[0]
         seats = tuple(PlayedSeat(row.name, row.rank, row.ended, row.payoff, row.rounds) for row in sat)

@@ -14,7 +14,7 @@ from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.schema import SCHEMA_REVISIONS
 
 MIGRATIONS_FOLDER = Path(__file__).parent / "migrations"
-_REBUILD_AFTER: dict[str, Callable[[Connection], object]] = {"0001": rebuild_ratings, "0002": summaries.rebuild}
+_REBUILD_BY_REVISION: dict[str, Callable[[Connection], object]] = {"0001": rebuild_ratings, "0002": summaries.rebuild}
 """The function that rebuilds derived data after an upgrade from each of these schemas."""
 
 
@@ -34,7 +34,7 @@ def upgrade_database(database: Database, backup: Path | None = None) -> tuple[st
         writer = database.create_writing_engine(engine)
         try:
             with database.translate_errors():
-                migrate(writer, _REBUILD_AFTER.get(before, lambda connection: None))
+                migrate(writer, _REBUILD_BY_REVISION.get(before, lambda connection: None))
         finally:
             writer.dispose()
             engine.dispose()

@@ -15,7 +15,7 @@ from arena.store.pool_payoffs import MEAN_SQL, RANKED
 
 VIEWS_SCHEMA = "arena_views"
 """The schema of the views on PostgreSQL."""
-_PLANNINGS = 3
+_MAX_PLANNINGS = 3
 """Plans are compared again before they are said to differ: a table that grows between two can change the second."""
 
 # SQLite cannot drop a column that a view uses, nor rename its table, so such a migration drops the views first.
@@ -113,7 +113,7 @@ def _postgresql_definitions(connection: Connection, name: str) -> tuple[object, 
     if connection.exec_driver_sql("SELECT to_regclass(%s)", (place,)).scalar() is None:
         return None, None
     expected = f"({QUERIES[name]}) AS {name}"
-    for _ in range(_PLANNINGS):
+    for _ in range(_MAX_PLANNINGS):
         found, right = _reading(connection, place), _reading(connection, expected)
         if found == right:
             break
