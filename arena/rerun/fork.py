@@ -67,7 +67,7 @@ class Fork(NamedTuple):
 
 
 class RecordAgreement(NamedTuple):
-    """How far a bot agrees with a record: the number of its `moves` as recorded, and the first difference (`fork`)."""
+    """The agreement of a bot with a record: how many `moves` are as recorded, and the first difference (`fork`)."""
 
     moves: int
     fork: Fork | None

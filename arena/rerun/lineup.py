@@ -115,7 +115,7 @@ class BotResolver:
         )
 
     def check_games(self, games: Mapping[str, str]) -> None:
-        """Raise `UsageFault` if a bot of the command line does not play one of the `games`, a map to example
+        """Raise `UsageFault` if a bot of the command line does not play one of the `games`, which map to example
         matches.
         """
         for what in self._given:

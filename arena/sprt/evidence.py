@@ -82,8 +82,8 @@ class Findings(Struct, frozen=True, kw_only=True):
     reasons: dict[str, int]
     forfeits: dict[str, int]
     outside: int = 0
-    """The number of pairs with an adjusted score below 0 or above 1, for which verdict and `any_time` are not
-    proved.
+    """The number of pairs with an adjusted score below 0 or above 1. They invalidate the proofs of verdict and
+    `any_time`.
     """
 
     @property

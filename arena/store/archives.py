@@ -1,4 +1,4 @@
-"""The database's table of archive files: their paths, and reading records from them."""
+"""The table of archive files in the database: their paths, and how to read records from them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ _INSERT_PLANNED_ARCHIVE = (
 _UPSERT_ARCHIVE = """INSERT INTO archives (path, records, bytes) VALUES (:path, :records, :bytes)
     ON CONFLICT (path) DO UPDATE SET records = excluded.records, bytes = excluded.bytes"""
 _SQLITE_FILE_PATH = "SELECT file FROM pragma_database_list WHERE name = 'main'"
+"""The query for the path of the SQLite file."""
 _NUMBER_OF_ARCHIVE_PATH = "SELECT number FROM archives WHERE path = :path"
 _REASSIGN_MATCHES = "UPDATE matches SET archive = :new WHERE archive = :old"
 _DELETE_UNUSED_ARCHIVE = """DELETE FROM archives WHERE number = :number
@@ -28,7 +29,7 @@ _DELETE_UNUSED_ARCHIVE = """DELETE FROM archives WHERE number = :number
 
 
 class Archive(NamedTuple):
-    """An archive file: its number, path, record count and bytes; `held` counts the matches that still refer to it."""
+    """An archive file. `held` counts the matches that still refer to it; `records` also counts removed ones."""
 
     number: int
     path: Path
@@ -38,7 +39,7 @@ class Archive(NamedTuple):
 
 
 def all_archives(connection: Connection) -> list[Archive]:
-    """Return all known archive files, including ones not yet written or not yet removed."""
+    """Return all registered archive files, including files that are not written yet or not removed yet."""
     folder = _base_folder(connection)
     return [
         Archive(row.number, folder / row.path, row.records, row.bytes, row.held)
@@ -47,13 +48,13 @@ def all_archives(connection: Connection) -> list[Archive]:
 
 
 def needed_archives(connection: Connection) -> list[Archive]:
-    """Return the archive files that must exist because a match has its record there."""
+    """Return the archive files that hold a match's record, and so must exist."""
     return [one for one in all_archives(connection) if one.held]
 
 
 def read_archived(connection: Connection, archive: int, matches: Collection[str]) -> dict[str, bytes]:
-    """Return the gzip records, by match id, of those of the matches that an archive file holds. Raises
-    `ArchiveMissing`, `BadRecord` for a damaged file, or `ArenaFault`.
+    """Return the gzip records, by match id, of those `matches` that are in an archive file. Raises `ArchiveMissing`,
+    `BadRecord` for a damaged file, or `ArenaFault`.
     """
     path = execute(connection, _PATH_OF_ARCHIVE, {"number": archive}).scalar_one_or_none()
     if path is None:
@@ -62,7 +63,7 @@ def read_archived(connection: Connection, archive: int, matches: Collection[str]
 
 
 def read_all_archived(connection: Connection, archives: Mapping[str, int]) -> dict[str, bytes]:
-    """Return gzip records by match id; `archives` maps match ids to file numbers. Skip missing files."""
+    """Return gzip records by match id. `archives` maps match ids to file numbers. Missing files are skipped."""
     found: dict[str, bytes] = {}
     for archive in sorted(set(archives.values())):
         with contextlib.suppress(ArchiveMissing):
@@ -71,43 +72,45 @@ def read_all_archived(connection: Connection, archives: Mapping[str, int]) -> di
 
 
 def register_planned_archive(connection: Connection, path: Path, records: int) -> None:
-    """Register a file before it is written, so that no file exists that the database does not know."""
+    """Register an archive file before it is written, so that the database knows every file that exists."""
     execute(connection, _INSERT_PLANNED_ARCHIVE, {"path": _stored_path(connection, path), "records": records})
 
 
 def register_archive(connection: Connection, path: Path, records: int, size_bytes: int) -> int:
-    """Register or update a file with its record count and its `size_bytes` in bytes. Return its number."""
+    """Register or update an archive file with its number of records and its size. Return the file's number."""
     noted = _stored_path(connection, path)
     execute(connection, _UPSERT_ARCHIVE, {"path": noted, "records": records, "bytes": size_bytes})
     return int(execute(connection, _NUMBER_OF_ARCHIVE_PATH, {"path": noted}).scalar_one())
 
 
 def replace_archive(connection: Connection, old: int, path: Path, records: int, size: int) -> None:
-    """Assign the matches of an old file to a new one. The old file stays registered until `forget_archive`."""
+    """Make the matches of an old archive file refer to a new one. `forget_archive` then removes the old one's row."""
     execute(connection, _REASSIGN_MATCHES, {"new": register_archive(connection, path, records, size), "old": old})
 
 
 def forget_archive(connection: Connection, number: int) -> None:
-    """Unregister a removed file, unless a match still refers to it."""
+    """Delete the row of a removed archive file, unless a match still refers to it."""
     execute(connection, _DELETE_UNUSED_ARCHIVE, {"number": number})
 
 
 def make_paths_absolute(connection: Connection, folder: Path) -> None:
-    """Make relative paths absolute, for archive files that stay in `folder` while the database moves."""
+    """Make stored relative paths absolute. Use it when the database moves and its archive files stay in `folder`."""
     for row in execute(connection, "SELECT number, path FROM archives").all():
         words = {"number": row.number, "path": str(folder.absolute() / row.path)}
         execute(connection, "UPDATE archives SET path = :path WHERE number = :number", words)
 
 
 def _base_folder(connection: Connection) -> Path:
-    """Return the base of relative paths: the folder of the database file on SQLite, empty on PostgreSQL."""
+    """Return the folder to which stored paths are relative: that of the SQLite file, or none on PostgreSQL."""
     if is_postgresql(connection):
         return Path()
     return Path(connection.exec_driver_sql(_SQLITE_FILE_PATH).scalar_one()).parent
 
 
 def _stored_path(connection: Connection, path: Path) -> str:
-    """Return a path as stored: absolute, or relative if below the SQLite file, so that both can move together."""
+    """Return a path in its stored form: relative if it is below the SQLite file's folder, so that both can move
+    together, else absolute.
+    """
     folder = _base_folder(connection)
     with contextlib.suppress(ValueError):
         if not is_postgresql(connection):

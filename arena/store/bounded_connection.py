@@ -1,7 +1,8 @@
 """Connections of psycopg that are closed when they do not answer in time.
 
-A server that cannot be reached is noticed by the system, and a statement that takes too long is ended by the database
-itself. Neither helps against a backend that stands still, or a proxy that acknowledges what it never passes on.
+The system notices a server that cannot be reached, and the database itself ends a statement that takes too long.
+Neither helps if the server's process for the session stands still, or if a proxy acknowledges data that it never passes
+on.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from psycopg import AsyncConnection, Connection, Error, OperationalError, capabi
 from arena.store.answer_limit import AnswerLimit
 
 CANCEL_TIMEOUT_S = 1.0
+"""The time to wait until the server has cancelled a statement, when the process is interrupted."""
 CHECK_INTERVAL_S = 0.1
-"""Seconds between two looks at the clock while an answer is waited for."""
+"""Seconds between two checks of the time limit while a connection waits for an answer."""
 
 
 class NoAnswer(OperationalError):
@@ -24,8 +26,8 @@ class NoAnswer(OperationalError):
 
 
 class BoundedConnection(Connection[Any]):
-    """A connection on which every answer is waited for until `limit`. Where that is interrupted it is closed: the
-    process is about to end.
+    """A connection that waits for each answer at most until its `limit`. If the wait is interrupted, the connection is
+    closed, because the process is about to end.
     """
 
     limit: AnswerLimit
@@ -47,8 +49,8 @@ class BoundedConnection(Connection[Any]):
 
 
 class BoundedAsyncConnection(AsyncConnection[Any]):
-    """An asynchronous connection with the same limit. While it is `patient`, as for notifications, it waits without
-    one.
+    """An asynchronous connection that waits for each answer at most until its `limit`. While it is `patient`, as it is
+    for notifications, it waits without a limit.
     """
 
     limit: AnswerLimit
@@ -65,7 +67,7 @@ class BoundedAsyncConnection(AsyncConnection[Any]):
 
 
 def _bounded(steps: Generator[Any, Any, Any], limit: AnswerLimit) -> Generator[Any, Any, Any]:
-    """Take the steps of an operation while something comes in time. Raises `NoAnswer`."""
+    """Perform the steps of an operation as long as data arrives in time. Raises `NoAnswer`."""
     asked = limit.clock()
     try:
         state = next(steps)

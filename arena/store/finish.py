@@ -1,4 +1,4 @@
-"""Storing finished matches in the caller's transaction: each once, rated in the given order."""
+"""Storing finished matches in the caller's transaction. Each match is stored once and rated in the given order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from referee.result import Ratings, Result, SeatRating
 
 
 class StorableMatch(NamedTuple):
-    """A result to store. `close` makes its gzip record once rated; `failures` says by seat why a program failed."""
+    """A finished match to store. `close` makes its record from its ratings. `failures` says by seat why a program
+    failed.
+    """
 
     result: Result
     close: Callable[[Ratings | None], bytes]
@@ -33,7 +35,7 @@ class StorableMatch(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """A bot's standing in a pool, and its counts of rated wins, draws and losses."""
+    """A bot's standing in a pool, with its counts of rated wins, draws and losses."""
 
     standing: Standing = Standing()
     wins: int = 0
@@ -54,6 +56,7 @@ FROM (
     FROM seats WHERE played IS NOT NULL AND match < :number GROUP BY bot, pool
 ) AS stood JOIN seats AS newest ON newest.match = stood.last AND newest.bot = stood.bot
 """
+"""The query for the tallies of this season before a match."""
 # Built once: SQLAlchemy takes longer to build a statement than SQLite to execute it.
 _LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
 _SELECT_BOTS_BY_KEY = select(bots.c.key, bots.c.id).where(bots.c.key.in_(bindparam("keys", expanding=True)))
@@ -66,14 +69,14 @@ ON CONFLICT (bot, pool) DO UPDATE SET {
     ", ".join(f"{column.name} = excluded.{column.name}" for column in ratings.columns if not column.primary_key)
 }"""
 Tallies = MutableMapping[tuple[int, str], Tally]
-"""Tallies by the bot's row id and the pool."""
+"""Tallies by (row id of the bot, pool)."""
 
 
 def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node: int = 0) -> list[Ratings | None]:
-    """Store a batch of matches played on a `node` (0: the only server). Matches that are already stored stay unchanged.
+    """Store a batch of matches that were played on a `node` (0: the only server). Matches that are already stored stay
+    unchanged. Return the ratings of each stored match, None for unrated ones.
 
-    If closing a record fails, store only the matches before it; raise the error if it is the first match. Return the
-    ratings of each stored match, None for unrated ones.
+    If closing a record fails, store only the matches before it. Raise the error if it is the first match.
     """
     known = result_queries.ratings_of(connection, [finished.result.match for finished in batch])
     new = [finished.result for finished in batch if finished.result.match not in known]
@@ -126,7 +129,7 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
 
 
 def rate_match(tallies: Tallies, pool: str, result: Result, ids: Sequence[int]) -> Ratings:
-    """Rate a match in a pool and update the tallies. `ids` are the bots' row ids in seat order."""
+    """Rate a match in a pool and update the tallies. `ids` are the row ids of its bots in seat order."""
     places = [(bot, pool) for bot in ids]
     before = [tallies.get(place, Tally()) for place in places]
     ranks = [seat.rank for seat in result.seats]
@@ -144,7 +147,7 @@ def rate_match(tallies: Tallies, pool: str, result: Result, ids: Sequence[int]) 
 
 
 def save_tallies(connection: Connection, tallies: Tallies) -> None:
-    """Insert or update standings."""
+    """Insert or update tallies."""
     if not tallies:
         return
     rows = [
@@ -155,14 +158,14 @@ def save_tallies(connection: Connection, tallies: Tallies) -> None:
 
 
 def load_tallies(connection: Connection, ids: Sequence[int] | None = None) -> Tallies:
-    """Load the standings of the given bots in every pool, or of all bots."""
+    """Load the tallies of the bots with these row ids, or of all bots, in every pool."""
     if ids is None:
         return _tallies(connection.execute(_SELECT_TALLIES))
     return _tallies(connection.execute(_SELECT_TALLIES_OF_BOTS, {"bots": ids}))
 
 
 def load_tallies_before(connection: Connection, number: int) -> Tallies:
-    """Load the standings of this season just before the match with this number."""
+    """Load the tallies of this season just before the match with this number."""
     return _tallies(execute(connection, _STANDINGS_BEFORE, {"number": number}))
 
 
@@ -176,7 +179,7 @@ def _tallies(rows: Iterable[Any]) -> Tallies:
 
 
 def _ensure_bot_rows(connection: Connection, names: Iterable[str]) -> dict[str, int]:
-    """Return the row ids of bots by folded name. A bot seen for the first time gets a row without a token."""
+    """Return the row ids of bots by folded name. A bot that the database does not know gets a row without a token."""
     wanted = {fold_name(name): name for name in names}
     asked = {"keys": list(wanted)}
     found = {row.key: row.id for row in connection.execute(_SELECT_BOTS_BY_KEY, asked)}
@@ -215,7 +218,7 @@ def _match_row(number: int, result: Result, luck: MatchLuck | None, record_bytes
 def _seat_rows(
     number: int, result: Result, rated: Ratings | None, ids: Sequence[int], tallies: Tallies
 ) -> list[dict[str, Any]]:
-    """Return the rows of a match's seats. `ids` are the bots' row ids; `tallies` include this match if it is rated."""
+    """Return the rows of a match's seats. `ids` are its bots' row ids. If the match is rated, `tallies` include it."""
     ratings = rated.seats if rated else [None] * len(result.seats)
     return [
         {

@@ -23,7 +23,9 @@ def _parent_hash(left: bytes, right: bytes) -> bytes:
 
 
 def peak_positions(size: int) -> list[tuple[int, int]]:
-    """Return the (level, end), as in `NodeHash`, of each maximal complete subtree of a tree with `size` leaves."""
+    """Return the (level, end) of each maximal complete subtree of a tree with `size` leaves, from the left. `NodeHash`
+    explains level and end.
+    """
     found, end = [], 0
     for level in range(size.bit_length() - 1, -1, -1):
         if size >> level & 1:
@@ -40,9 +42,7 @@ class IncrementalTree:
         self._peaks = list(hashes)
 
     def add(self, leaf: bytes) -> bytes:
-        """Append a leaf by its hash. Return that hash and then those of the subtrees that it completes, smallest
-        first.
-        """
+        """Append a leaf by its hash. Return that hash and those of the subtrees that it completes, smallest first."""
         hashes = [leaf]
         level = 0
         while self.size >> level & 1:
