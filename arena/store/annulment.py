@@ -48,8 +48,8 @@ class AnnulmentOutcome(Struct, frozen=True, kw_only=True):
 
 
 class AnnulmentPlan:
-    """A plan to annul rated matches, or to `undo` that. It concerns the matches with these `ids` and those of `bot`
-    that ended after `since`.
+    """A plan to annul rated matches, or to `undo` that. It concerns the matches with these `ids`, and those of `bot`
+    that ended at the time `since` or later.
 
     The plan computes new ratings without writing. Each `advance` includes matches that were stored meanwhile. `save`
     writes the ratings; it raises `RatingDecisionsChanged` if meanwhile other matches were annulled or a season began.

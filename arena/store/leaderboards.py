@@ -27,9 +27,11 @@ from protocol.pools import is_people_pool
 
 PAYOFF_SORT, SCORE_SORT = "payoff", "score"
 SORTS = (SCORE_SORT, PAYOFF_SORT, "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
-"""The possible orders of a leaderboard. `share` is the share of matches won, with draws as half wins."""
+"""The names of the orders of a leaderboard. `share` is the share of matches won; a draw counts as half a win."""
 _UNRANKED_OFFSET = "1e9"
-"""No payoff and no score is so large: bots that are not ranked come below those that are, and above those unpaid."""
+"""Subtracted from the payoff of bots that are not ranked, so that they come below ranked bots. Subtracted twice from
+the score of bots without a payoff, which come last. It is larger than any payoff or score.
+"""
 _SORT_EXPRESSIONS = {name: name for name in SORTS} | {
     "bot": "key",
     "played": "matches",
@@ -38,14 +40,17 @@ _SORT_EXPRESSIONS = {name: name for name in SORTS} | {
 }
 """The SQL expression that each order sorts by."""
 CURVE_POINTS = 20
-"""The number of ratings in the curve of a leaderboard row."""
+"""The number of ratings in the rating curve of a leaderboard row."""
 MAX_HISTORY_POINTS = 300
-"""Maximum points in a rating history. A bot with more matches gets at least half as many points."""
+"""The maximum number of points in a rating history. A bot with more matches gets at least half as many points."""
 LATEST_MATCHES_PER_ENDING = 5
+"""The number of latest matches listed for each kind of ending."""
 MAX_PROFILE_VERSIONS = 20
+"""The maximum number of versions in a bot's profile."""
 
 _RANK_SQL = """rank() OVER (ORDER BY ranked DESC NULLS LAST, payoff DESC NULLS LAST,
     CASE WHEN payoff IS NULL THEN mu - 3 * sigma ELSE 0 END DESC)"""
+"""The SQL expression for a bot's rank: by payoff if there is one, else by score."""
 _LEADERBOARD_PAGE = """
 WITH paid AS ({paid}), board AS (
     SELECT bots.name, bots.key, bots.person, stood.*, mu - 3 * sigma AS score, payoff, ranked, {rank} AS rank
@@ -61,6 +66,7 @@ SELECT *, (
 ) AS curve, {pairs} AS pairs
 FROM found ORDER BY value {order}, key
 """
+"""The query for a page of a leaderboard. Its parts are `_CURRENT_SEASON_PARTS` or `_ANY_SEASON_PARTS`."""
 _CURRENT_SEASON_PARTS = {
     "stood": "SELECT * FROM ratings WHERE pool = :pool",
     "paid": means_query(CURRENT_SEASON_SQL),
@@ -68,6 +74,7 @@ _CURRENT_SEASON_PARTS = {
     "curve": """SELECT mu_after FROM seats INDEXED BY seats_by_played
         WHERE seats.bot = found.bot AND seats.pool = :pool AND seats.played > found.matches - :curve ORDER BY played""",
 }
+"""The parts of `_LEADERBOARD_PAGE` for the current season."""
 _ANY_SEASON_PARTS = {
     "stood": seasons.STANDINGS_QUERY,
     "paid": means_query(":first"),
@@ -78,7 +85,7 @@ _ANY_SEASON_PARTS = {
                 AND match BETWEEN :first AND found.last ORDER BY match DESC LIMIT :curve
         ) AS last ORDER BY match""",
 }
-"""The SQL parts of a leaderboard: for the current season, and for any season."""
+"""The parts of `_LEADERBOARD_PAGE` for the season from match :first to :last."""
 _BOTS_PAGE = """
 SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR instr(key, :search) > 0) AS total
 FROM bots WHERE (:start OR key > :key) AND (:search = '' OR instr(key, :search) > 0) ORDER BY key LIMIT :limit
@@ -123,6 +130,7 @@ _TALLY_COLUMNS = """coalesce(sum(matches) FILTER (WHERE outcome = 'won'), 0) AS 
     coalesce(sum(matches) FILTER (WHERE outcome = 'lost'), 0) AS losses,
     coalesce(sum(matches) FILTER (WHERE outcome = 'void'), 0) AS void,
     CAST(sum(moves) AS bigint) AS moves, CAST(sum(thought_ms) AS bigint) AS thought_ms"""
+"""The SQL columns that add up rows of `tallies`."""
 _TALLIES_BY_POOL = (
     f"SELECT pool, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '' AND bot = :bot GROUP BY pool ORDER BY pool"
 )
@@ -185,7 +193,7 @@ class BoardRow(LeaderboardRow, frozen=True, kw_only=True):
 
 
 class Leader(Struct, frozen=True, kw_only=True):
-    """A leading bot of a pool: by `payoff` in games whose result is a payoff, else by score."""
+    """A leading bot of a pool. The order is by `payoff` in games whose result is a payoff, else by score."""
 
     bot: str
     rank: int
@@ -201,7 +209,7 @@ class PoolLeaders(Struct, frozen=True, kw_only=True):
 
 
 class RatedBot(Struct, frozen=True, kw_only=True):
-    """A bot's mean rating `mu` in a pool and its number of rated matches."""
+    """The mu of a bot in a pool, and its number of rated matches there."""
 
     pool: str
     bot: str
@@ -253,7 +261,7 @@ class BotRow(Struct, frozen=True, kw_only=True):
 
     bot: str
     display: str | None
-    """What people call who plays; None: the name alone."""
+    """The name that people see for the player; with None, they see only the bot's name."""
     created: str
     seen: str | None
     approved: bool
@@ -348,7 +356,7 @@ class Ending(Struct, frozen=True, kw_only=True):
 def bots_page(
     connection: Connection, *, search: str | None = None, after: str | None = None, limit: int = 50
 ) -> Page[BotRow]:
-    """Return a page of all known bots by name; with `search`, those whose names contain it. Raises `UsageFault`."""
+    """Return a page of all known bots by name, or of those whose names contain `search`. Raises `UsageFault`."""
 
     def to_row(row: Any) -> BotRow:
         return BotRow(
@@ -403,12 +411,12 @@ def leaderboard_page(
 
 
 def default_sort(pool: str) -> str:
-    """Return the default order of a pool's leaderboard."""
+    """Return the name of the default order of a pool's leaderboard."""
     return PAYOFF_SORT if payoff_unit(rating_system.game_of(pool)) else SCORE_SORT
 
 
 def pools_with_results(connection: Connection, game: str | None = None, season: str | None = None) -> list[str]:
-    """Return the pools with rated matches, of one game or all, ever or in a season. Raises `UsageFault`."""
+    """Return the pools with rated matches, of one game or all, in one season or ever. Raises `UsageFault`."""
     if season is not None:
         return seasons.season_pools(connection, season, game)
     query = select(counts.c.pool).where(counts.c.tournament == "").distinct().order_by(counts.c.pool)
@@ -417,7 +425,7 @@ def pools_with_results(connection: Connection, game: str | None = None, season: 
 
 
 def leaders_of_games(connection: Connection, limit: int) -> list[PoolLeaders]:
-    """Return up to `limit` leaders of each game's busiest pool this season, busiest first, without pools of people."""
+    """Return up to `limit` leaders of each game's busiest pool this season, busiest first. Skip pools of people."""
     busiest: dict[str, str] = {}
     for pool in execute(connection, _POOLS_BY_MATCHES).scalars():
         if not is_people_pool(pool):
@@ -435,7 +443,7 @@ def _leaders(connection: Connection, pool: str, limit: int) -> list[Leader]:
 
 
 def strongest_bots(connection: Connection, limit: int) -> list[RatedBot]:
-    """Return up to `limit` bots per pool with the best ratings of this season, in each pool the weakest first."""
+    """Return for each pool up to `limit` bots with the highest mu this season, by increasing mu."""
     rows = execute(connection, _BEST_RATED_BOTS, {"limit": limit})
     return [RatedBot(pool=row.pool, bot=row.name, mu=row.mu, played=row.matches) for row in rows]
 
@@ -503,7 +511,7 @@ def _ms_per_move(row: Any) -> float | None:
 
 
 def rating_history(connection: Connection, name: str, pool: str) -> list[HistoryPoint]:
-    """Return a bot's ratings in a pool: the first, the last, and evenly spaced ones between, about 300 at most."""
+    """Return at most about 300 ratings of a bot in a pool: the first, the last, and evenly spaced ones between."""
     bot = find_bot_id(connection, name)
     query = "SELECT matches FROM ratings WHERE bot = :bot AND pool = :pool"
     total = execute(connection, query, {"bot": bot, "pool": pool}).scalar_one_or_none() or 0
@@ -519,7 +527,7 @@ def rating_history(connection: Connection, name: str, pool: str) -> list[History
 
 
 def next_opponent(connection: Connection, name: str, pool: str) -> str | None:
-    """Return the bot next above a given one by score, leaving out people and revoked bots; None if there is none."""
+    """Return the bot that is next above a given one by score, except people and revoked bots; None if there is none."""
     given = {"bot": find_bot_id(connection, name), "pool": pool}
     found: str | None = execute(connection, _NEXT_OPPONENT, given).scalar()
     return found
@@ -547,7 +555,7 @@ def _opponent_row(row: Any) -> OpponentRow:
 
 
 def results_by_seat(connection: Connection, name: str, pool: str) -> list[SeatRow]:
-    """Return a bot's results in each seat."""
+    """Return a bot's results in a pool by seat."""
     rows = execute(connection, _TALLIES_BY_SEAT, {"bot": find_bot_id(connection, name), "pool": pool})
     return [SeatRow(seat=row.seat, **_counts(row)) for row in rows]
 
@@ -555,7 +563,7 @@ def results_by_seat(connection: Connection, name: str, pool: str) -> list[SeatRo
 def versions_page(
     connection: Connection, name: str, pool: str, *, after: str | None = None, limit: int = 50
 ) -> Page[VersionRow]:
-    """Return a page of the results of each version of a bot, the most recently played first."""
+    """Return a page of a bot's results by version, the most recently played version first."""
 
     def make(row: Any) -> VersionRow:
         return VersionRow(version=row.version, match=row.id, finished=row.finished, **_counts(row))
@@ -565,7 +573,7 @@ def versions_page(
 
 
 def endings_of(connection: Connection, name: str, pool: str) -> list[Ending]:
-    """Return how a bot's matches ended, by outcome and reason, with the latest matches of each."""
+    """Return how often a bot's matches ended with each outcome and reason, with the latest matches of each."""
     rows = execute(
         connection,
         _ENDINGS_OF_BOT,

@@ -1,5 +1,5 @@
-"""The log of results: an append-only list with an entry for each match, made when it is stored. Entries are computed
-from the matches. Only their hashes are stored, so later changes to a match are detected.
+"""The log of match results: an append-only list with an entry for each match, made when the match is stored. Entries
+are computed from matches, and only their hashes are stored. So a later change to a match is detected.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ from machine.timestamps import utc_now
 from protocol.errors import ArenaFault, UsageFault
 
 LOG_BATCH_ROWS = 5000
+"""The number of entries read at a time."""
 _LOG_SIZE = "SELECT coalesce(max(number), 0) FROM match_log"
 _SELECT_LATEST_KEY = "SELECT secret FROM log_keys ORDER BY id DESC LIMIT 1"
 _SELECT_PEAK_HASHES = f"SELECT number, hashes FROM match_log WHERE number {IN_NUMBERS_SQL}"
+"""The query for the hashes of the maximal complete subtrees, by the number of their last entry."""
 _SELECT_HASHES = "SELECT hashes FROM match_log WHERE number = :number"
 _SELECT_ENTRIES = "SELECT number, id, digest, finished, coalesce(pool, annulled) AS pool FROM matches"
 _SELECT_ENTRIES_AFTER = f"{_SELECT_ENTRIES} WHERE number > :after ORDER BY number LIMIT :most"
@@ -44,6 +46,7 @@ _FIRST_MISSING_NUMBER = """
 SELECT min(number) FROM (SELECT 1 AS number UNION ALL SELECT number + 1 FROM match_log) AS following
 WHERE number NOT IN (SELECT number FROM match_log)
 """
+"""The query for the lowest number without an entry."""
 _COUNT_ENTRIES_AFTER = "SELECT count(*) FROM match_log WHERE number > :last"
 _INSERT_ENTRIES = insert(match_log)
 
@@ -55,7 +58,7 @@ class DamagedLog(ArenaFault):
 
 
 def append(connection: Connection, entries: Sequence[LogEntry]) -> None:
-    """Append entries for matches just stored, in their order, after any missing earlier entries."""
+    """Append entries for matches that were just stored, in their order. Restore missing earlier entries first."""
     size = entries[0].number - 1
     tree = _load_tree(connection, size)
     if size == 0 or tree is None:
@@ -65,7 +68,7 @@ def append(connection: Connection, entries: Sequence[LogEntry]) -> None:
 
 
 def append_missing(connection: Connection) -> None:
-    """Append entries for all matches that lack one, up to a gap in the numbers. Make a key if the log was empty."""
+    """Append entries for all matches that lack one, up to a gap in their numbers. Make a key if the log was empty."""
     size = execute(connection, _LOG_SIZE).scalar_one()
     tree = _load_tree(connection, size)
     if tree is None:
@@ -77,7 +80,7 @@ def append_missing(connection: Connection) -> None:
 
 
 def restore_missing(connection: Connection) -> int:
-    """Restore missing entries from the matches, then append all later ones. Return the number of entries added."""
+    """Restore missing entries between others, then append those at the end. Return the number of entries added."""
     hole = execute(connection, _FIRST_MISSING_NUMBER).scalar_one()
     tree = _load_tree(connection, hole - 1)
     assert tree is not None, "there are all before the first that is lost"
@@ -88,8 +91,8 @@ def restore_missing(connection: Connection) -> int:
 
 
 def _extend(connection: Connection, tree: IncrementalTree) -> int:
-    """Add entries for matches from the tree's end on, where none are stored. Return how many. Stored entries never
-    change, even if they contradict their match: the log is append-only.
+    """Add entries from the end of `tree` on, for matches without a stored entry. Return the number of entries added.
+    Stored entries never change, even if they contradict their match, because the log is append-only.
     """
     count = 0
     while rows := _next_matches(connection, tree.size):
@@ -107,7 +110,7 @@ def _extend(connection: Connection, tree: IncrementalTree) -> int:
 
 
 def make_key(connection: Connection) -> str:
-    """Sign the log with a new key from now on. Return the public key in hex."""
+    """Make a new key, with which the log is signed from now on. Return the public key in hex."""
     secret = secrets.token_bytes(KEY_BYTES)
     connection.execute(insert(log_keys), {"secret": secret, "created": utc_now()})
     return public_key(secret)
@@ -129,7 +132,7 @@ def _secret(connection: Connection) -> bytes | None:
 
 
 def _load_tree(connection: Connection, size: int) -> IncrementalTree | None:
-    """Return the tree of the first `size` entries, ready for appending; None if hashes that it needs are missing."""
+    """Return a tree that extends the first `size` entries; None if hashes that it needs are missing."""
     ends = {end: level for level, end in peak_positions(size)}
     found = {row.number: row.hashes for row in execute(connection, _SELECT_PEAK_HASHES, numbers_parameter(ends))}
     if len(found) != len(ends):
@@ -138,14 +141,14 @@ def _load_tree(connection: Connection, size: int) -> IncrementalTree | None:
 
 
 def _stored_hashes(connection: Connection, after: int, last: int) -> dict[int, bytes]:
-    """Return the stored hashes of entries after one number, up to another."""
+    """Return the stored hashes, by number, of entries after number `after` up to `last`."""
     return {
         row.number: row.hashes for row in execute(connection, _SELECT_HASHES_BETWEEN, {"after": after, "last": last})
     }
 
 
 def _next_matches(connection: Connection, size: int) -> list[Any]:
-    """Return some matches that follow the first `size`, up to a gap in the numbers."""
+    """Return a batch of the matches that follow number `size`, up to a gap in the numbers."""
     rows = execute(connection, _SELECT_ENTRIES_AFTER, {"after": size, "most": LOG_BATCH_ROWS})
     return [row for number, row in enumerate(rows, size + 1) if row.number == number]
 
@@ -166,8 +169,8 @@ def _hash(hashes: bytes, level: int) -> bytes:
 
 
 def log_head(connection: Connection, size: int | None = None) -> SignedTreeHead | None:
-    """Return the signed head of the log, now or at a past size; None while the log is empty. Raises `UsageFault` if it
-    never had that size, and `DamagedLog`.
+    """Return the signed head of the log, now or when it had `size` entries; None while the log is empty. Raises
+    `UsageFault` if it never had that size, and `DamagedLog`.
     """
     secret = _secret(connection)
     if secret is None:
@@ -193,7 +196,9 @@ def log_page(connection: Connection, *, after: str | None = None, limit: int = 5
 
 
 def prove_inclusion(connection: Connection, match: str) -> InclusionProof | None:
-    """Return a proof that a match is in the log; None for an unknown match. Raises `DamagedLog` if it is missing."""
+    """Return a proof that a match is in the log; None for an unknown match. Raises `DamagedLog` if it is missing
+    there.
+    """
     row = execute(connection, _SELECT_ENTRY_OF_MATCH, {"match": match}).one_or_none()
     if row is None:
         return None
@@ -206,7 +211,7 @@ def prove_inclusion(connection: Connection, match: str) -> InclusionProof | None
 
 def prove_consistency(connection: Connection, size: int, head_size: int | None = None) -> ConsistencyProof:
     """Return a proof that the log, now or with `head_size` entries, extends the log with `size` entries. Raises
-    `UsageFault` if the log never had that size, and `DamagedLog`.
+    `UsageFault` if the log never had one of these sizes, and `DamagedLog`.
     """
     head = log_head(connection, head_size)
     if head is None or not 1 <= size <= head.size:
@@ -217,7 +222,7 @@ def prove_consistency(connection: Connection, size: int, head_size: int | None =
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
-    """Yield a line for each entry that is missing or contradicts its match."""
+    """Yield a line for each log entry that is missing or contradicts its match."""
     tree = IncrementalTree(0, ())
     while rows := execute(connection, _SELECT_ENTRIES_AFTER, {"after": tree.size, "most": LOG_BATCH_ROWS}).all():
         kept = _stored_hashes(connection, tree.size, rows[-1].number)

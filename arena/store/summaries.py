@@ -1,7 +1,7 @@
-"""Summary tables that keep pages fast, and the queries that derive them from the results, for some matches or all.
+"""Summary tables, which keep pages fast, and the queries that compute them from the results of some or all matches.
 
-The same queries add a batch, take out matches whose pool changes, and rebuild everything. All values are integers, so
-nothing is rounded.
+The same queries add a batch of matches, remove matches whose pool changes, and rebuild all tables. All values are
+integers, so nothing is rounded.
 """
 
 from __future__ import annotations
@@ -15,17 +15,22 @@ from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
 from arena.store.schema import metadata
 
 _BEYOND_ALL_MATCHES = 2**62
+"""A number larger than that of any match."""
 _POOL_TEMPLATE = "coalesce({0}.pool, {0}.game || '/unrated')"
+"""A template of the SQL expression for the pool of a match or GAME/unrated."""
 _IN_MATCH_RANGE = "BETWEEN :first AND :last"
+"""The SQL condition for match numbers from :first to :last."""
 _SEATS_BY_SCOPE = f"""WITH sat AS (
     SELECT '' AS scope, seats.* FROM seats WHERE match {_IN_MATCH_RANGE}
     UNION ALL SELECT tournament, seats.* FROM seats WHERE tournament IS NOT NULL AND match {_IN_MATCH_RANGE}
 )"""
+"""The start of a query on `sat`, the seats of matches by scope: all matches ('') or a tournament."""
 _COUNTS_QUERY = f"""WITH ended AS (
     SELECT '' AS scope, matches.* FROM matches WHERE number {_IN_MATCH_RANGE}
     UNION ALL SELECT tournament, matches.* FROM matches WHERE tournament IS NOT NULL AND number {_IN_MATCH_RANGE}
 )
 SELECT scope, game, {_POOL_TEMPLATE.format("ended")}, reason, count(*) FROM ended WHERE true GROUP BY 1, 2, 3, 4"""
+"""These queries compute the rows of the summary tables from the matches :first to :last: this one those of `counts`."""
 _TALLIES_QUERY = f"""{_SEATS_BY_SCOPE}
 SELECT scope, bot, pool, outcome, reason, seat, count(*),
     coalesce(sum(CASE WHEN thought_ms IS NULL THEN 0 ELSE moves END), 0), coalesce(sum(thought_ms), 0)
@@ -66,7 +71,9 @@ _HOURS_QUERY = (
 
 
 _PAYOFF_SUM_COLUMNS = ("matches", "rounds", "total", "squares", "products", "rest_squares", "weighted", "round_squares")
+"""The columns of `payoffs` that are sums."""
 _OUTCOME_COUNT_COLUMNS = ("wins", "draws", "losses", "void")
+"""The columns that count outcomes."""
 _SUMMARY_TABLES = {
     "counts": (_COUNTS_QUERY, ("matches",), (), ()),
     "tallies": (_TALLIES_QUERY, ("matches", "moves", "thought_ms"), (), ()),
@@ -76,7 +83,7 @@ _SUMMARY_TABLES = {
     "encounters": (_ENCOUNTERS_QUERY, (), (), ()),
     "hours": (_HOURS_QUERY, (), ("last",), ("first",)),
 }
-"""The query of each table for matches :first to :last, and its columns that are sums, maxima and minima."""
+"""For each summary table, the query that computes it, and its columns that are sums, maxima and minima."""
 
 
 def _upsert_statement(table: str) -> str:
@@ -93,20 +100,23 @@ def _upsert_statement(table: str) -> str:
 
 
 def _better_value(table: str, column: str, better: str) -> str:
-    """Return SQL for the better of the stored and the new value."""
+    """Return the SQL expression for the better of a column's stored and new values."""
     return f"CASE WHEN excluded.{column} {better} {table}.{column} THEN excluded.{column} ELSE {table}.{column} END"
 
 
 def _for_numbers(statement: str) -> str:
-    """Return the statement for match numbers given by `among` in place of a range."""
+    """Return the statement for the match numbers of `numbers_parameter`, in place of a range."""
     return statement.replace(_IN_MATCH_RANGE, IN_NUMBERS_SQL)
 
 
 _ADD_STATEMENTS = {table: _upsert_statement(table) for table in _SUMMARY_TABLES}
+"""The statement for each summary table that adds a range of matches."""
 _POOL_DEPENDENT_TABLES = [table for table in _SUMMARY_TABLES if table != "hours"]
-"""The tables that depend on the pools of matches."""
+"""The summary tables that depend on the pools of matches."""
 _CONTRIBUTION_QUERIES = {table: _for_numbers(_SUMMARY_TABLES[table][0]) for table in _POOL_DEPENDENT_TABLES}
+"""The query for each of these tables that computes what some matches contribute."""
 _RE_ADD_STATEMENTS = [_for_numbers(_ADD_STATEMENTS[table]) for table in _POOL_DEPENDENT_TABLES]
+"""The statements that add some matches again."""
 # Scans down from the last match; the concatenations keep SQLite from using the pool's index, which is slower here.
 _FIND_LAST_OF_VERSION = _for_numbers(
     f"""UPDATE versions SET last = (
@@ -128,20 +138,21 @@ _EXPECTED_SEATS = f"""SELECT seats.match, seats.seat, {_POOL_TEMPLATE.format("ma
     END AS played
 FROM seats JOIN matches ON matches.number = seats.match
     CROSS JOIN (SELECT coalesce(max(first), 0) AS first FROM seasons) AS season"""
-"""The expected values of seat columns that are derived from their match and earlier ones."""
+"""The query for the columns of `seats` that are derived from the match and earlier ones, with their correct values."""
 _IS_EXPECTED_SEAT = """seats.match = proper.match AND seats.seat = proper.seat AND (
     seats.pool, seats.outcome) = (proper.pool, proper.outcome)
     AND seats.tournament IS proper.tournament AND seats.played IS proper.played"""
+"""The SQL condition that a seat has its correct values."""
 
 
 def add_matches(connection: Connection, first: int, last: int) -> None:
-    """Add newly stored matches with these numbers to the summaries."""
+    """Add the matches from `first` to `last`, which were just stored, to the summaries."""
     for statement in _ADD_STATEMENTS.values():
         execute(connection, statement, {"first": first, "last": last})
 
 
 def rebuild(connection: Connection) -> int:
-    """Rebuild all summaries from the results. Return how many rows differed."""
+    """Rebuild all summaries from the results. Return how many rows were wrong."""
     stale = _count_wrong_seats(connection)
     if stale:
         _correct_seats(connection)
@@ -153,7 +164,7 @@ def rebuild(connection: Connection) -> int:
 
 
 def remove_matches(connection: Connection, numbers: Sequence[int]) -> None:
-    """Subtract these matches from the summaries before their pool changes. Their hours stay."""
+    """Subtract these matches from the summaries, before their pool changes. The table `hours` stays."""
     chosen = numbers_parameter(numbers)
     for table, share in _CONTRIBUTION_QUERIES.items():
         columns = metadata.tables[table].columns.keys()
@@ -164,7 +175,9 @@ def remove_matches(connection: Connection, numbers: Sequence[int]) -> None:
 
 
 def _subtraction_statements(table: str) -> Iterator[str]:
-    """Yield statements that subtract a row from the one with its key, and delete that if nothing is left."""
+    """Yield the statements that subtract a row from the stored one with its key, and delete that row if nothing is
+    left.
+    """
     sums = _SUMMARY_TABLES[table][1]
     key = [f"{column.name} = :{column.name}" for column in metadata.tables[table].primary_key]
     if sums:
@@ -174,7 +187,7 @@ def _subtraction_statements(table: str) -> Iterator[str]:
 
 
 def add_again(connection: Connection, numbers: Sequence[int]) -> None:
-    """Add these matches again after their pool has changed."""
+    """Add these matches to the summaries again, after their pool has changed."""
     for statement in _RE_ADD_STATEMENTS:
         execute(connection, statement, numbers_parameter(numbers))
 
@@ -195,7 +208,7 @@ def _rebuild_table(connection: Connection, table: str) -> None:
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
-    """Yield a line for each table that does not follow from the results."""
+    """Yield a line for each table that has wrong rows."""
     wrong = {"seats": _count_wrong_seats(connection)}
     for table, (query, *_) in _SUMMARY_TABLES.items():
         wrong[table] = _count_differences(connection, table, query)
@@ -205,14 +218,14 @@ def find_problems(connection: Connection) -> Iterator[str]:
 
 
 def _count_wrong_seats(connection: Connection) -> int:
-    """Count the seats whose derived columns are wrong."""
+    """Return the number of seats whose derived columns are wrong."""
     query = f"SELECT count(*) FROM seats, ({_EXPECTED_SEATS}) AS proper WHERE seats.match = proper.match AND "
     query += f"seats.seat = proper.seat AND NOT ({_IS_EXPECTED_SEAT})"
     return int(execute(connection, query).scalar_one())
 
 
 def _count_differences(connection: Connection, table: str, query: str) -> int:
-    """Return the number of wrong rows: the larger of the missing and the superfluous ones."""
+    """Return the number of wrong rows in a table: the missing or the superfluous ones, whichever are more."""
     right, stored = f"SELECT * FROM ({query}) AS proper", f"SELECT * FROM {table}"
     wrong = 0
     for one, other in ((right, stored), (stored, right)):

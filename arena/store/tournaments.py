@@ -1,4 +1,4 @@
-"""Tournaments as pages show them: progress, tables and head-to-head scores."""
+"""Tournaments for the pages: their progress, their tables and the scores between bots."""
 
 from __future__ import annotations
 
@@ -80,10 +80,10 @@ SELECT tournament, name FROM (
 ) AS ranked JOIN bots ON bots.id = bot
 WHERE place = 1 AND known = 1 AND low_by = high_by ORDER BY tournament, name
 """
-"""The leaders by luck-adjusted score, in two-seat tournaments whose first match has its luck measured.
+"""The query for the leaders by luck-adjusted score in two-seat tournaments, if the luck of the first match is measured.
 
-As in the tables, the adjustment applies only if all matches use the same value function and a bot has more than one
-start. Mean scores are limited to 0 to 1.
+As in the tables, scores are adjusted only if all matches use one value function and a bot has more than one start. Mean
+scores are limited to 0 to 1.
 """
 _PAYOFFS_BY_PAIR = """
 SELECT tournament, bots.name, rivals.name AS rival, sum(total) AS total, sum(rounds) AS rounds
@@ -115,23 +115,23 @@ class TournamentTable(TournamentRow, frozen=True, kw_only=True):
     """
 
     ranked_by: str
-    """The order of the table: `adjusted`, `score` or `payoff`."""
+    """The measure that sorts the table: `adjusted`, `score` or `payoff`."""
     value: str | None
-    """The value function that measures luck; None if there is none, or several."""
+    """The name of the value function that measures luck; None if there is none, or if matches have different ones."""
     table: list[TableRow]
     head_to_head: HeadToHeadShares
     payoffs: PairMeans
 
     @property
     def standings(self) -> TournamentStandings:
-        """The table and head-to-head scores alone."""
+        """The standings alone, without the facts about the tournament."""
         return TournamentStandings(
             ranked_by=self.ranked_by, table=self.table, head_to_head=self.head_to_head, payoffs=self.payoffs
         )
 
 
 def tournaments_page(connection: Connection, *, after: str | None = None, limit: int = 50) -> Page[TournamentRow]:
-    """Return a page of all tournaments, most recently started first."""
+    """Return a page of all tournaments, the most recently started first."""
     place = {"started": str, "id": str}
     return read_page(
         connection, _TOURNAMENTS_PAGE, {}, place, lambda row: TournamentRow(**_fields(row)), after=after, limit=limit
@@ -139,8 +139,8 @@ def tournaments_page(connection: Connection, *, after: str | None = None, limit:
 
 
 def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str, list[str]]:
-    """Return the leaders of each tournament's table; tournaments without a counted match are left out. The order is by
-    payoff in games whose result is a payoff, else by luck-adjusted score if known, else by score.
+    """Return the leaders of each tournament's table. Tournaments without a match that counts are left out. The order is
+    by payoff in games whose result is a payoff, else by luck-adjusted score if known, else by score.
     """
     found: dict[str, list[str]] = {}
     given = {"names": msgspec.json.encode(names).decode(), "no_value": NoLuck.name}
@@ -155,7 +155,7 @@ def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str
 
 
 def _best_paid(rows: Sequence[Any]) -> list[str]:
-    """Return the bots with the highest mean payoff of a tournament, from rows of `_PAYOFFS_BY_PAIR`."""
+    """Return the bots with the highest mean payoff in a tournament, from its rows of `_PAYOFFS_BY_PAIR`."""
     matches = [
         MatchPayoffs(((row.name, TotalPayoff(float(row.total), int(row.rounds))), (row.rival, None))) for row in rows
     ]
@@ -170,14 +170,15 @@ def tournament_exists(connection: Connection, name: str) -> bool:
 
 
 StandingsCache = dict[str, tuple[tuple[int, str | None], str | None, TournamentStandings]]
-"""A cache of standings by tournament: its number of matches and end time, the value function of its luck, the
-standings. An entry is computed again only after the number of matches or the end time has changed.
+"""A cache of standings by tournament id. An entry has the number of matches and the end time, the value function of the
+luck, and the standings. It is computed again only if the number of matches or the end time has changed.
 """
 MAX_CACHED_STANDINGS = 64
+"""The maximum number of tournaments in a cache of standings."""
 
 
 def tournament_table(connection: Connection, name: str, cache: StandingsCache) -> TournamentTable | None:
-    """Return a tournament with its table of all participants, or None. `cache` is the cache."""
+    """Return a tournament with the table of all its bots; None if it is unknown."""
     row = execute(connection, _SELECT_TOURNAMENT, {"id": name, "limit": 1}).one_or_none()
     if row is None:
         return None
@@ -202,7 +203,7 @@ def tournament_table(connection: Connection, name: str, cache: StandingsCache) -
 
 
 def _matches(connection: Connection, name: str, *, paired: bool) -> Iterator[tuple[MatchSample, str | None]]:
-    """Yield the tournament's matches, each with the value function of its luck."""
+    """Yield the matches of a tournament, each with the name of the value function that measured its luck."""
     for _, group in itertools.groupby(
         execute(connection, _MATCHES_OF_TOURNAMENT, {"id": name}), lambda row: row.number
     ):
@@ -214,14 +215,16 @@ def _matches(connection: Connection, name: str, *, paired: bool) -> Iterator[tup
 
 
 def _common_value_function(matches: Iterable[tuple[MatchSample, str | None]]) -> str | None:
-    """Return the value function of all luck in matches that count; None if there is none, or several."""
+    """Return the value function of the luck in all matches that count; None if there is none, or if they differ."""
     values = {value for match, value in matches if match.result.reason != VOID and match.luck is not None}
     return values.pop() if len(values) == 1 and NoLuck.name not in values else None
 
 
 @functools.lru_cache(maxsize=1000)
 def _planned_matches(arguments: str) -> int | None:
-    """Return the planned number of matches, None for an open-ended test. It loads the game, which may be slow."""
+    """Return the planned number of matches of a tournament; None for an open-ended test. This loads the game, which may
+    be slow.
+    """
     read = msgspec.json.decode(arguments)
     if read["rounds"] is None:
         return None
