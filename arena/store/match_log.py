@@ -196,9 +196,7 @@ def log_page(connection: Connection, *, after: str | None = None, limit: int = 5
 
 
 def prove_inclusion(connection: Connection, match: str) -> InclusionProof | None:
-    """Return a proof that a match is in the log; None for an unknown match. Raises `DamagedLog` if it is missing
-    there.
-    """
+    """Return a proof that a match is in the log; None for an unknown match. Raises `DamagedLog` if the log lacks it."""
     row = execute(connection, _SELECT_ENTRY_OF_MATCH, {"match": match}).one_or_none()
     if row is None:
         return None

@@ -42,14 +42,10 @@ ORDER BY 1 DESC LIMIT :limit
 """The query for the newest match numbers, if no criterion depends on groups."""
 _SINCE_BOUNDS = """(SELECT min(first) FROM hours WHERE hour >= substr(CAST(:since AS text), 1, 13)),
     (SELECT max(last) FROM hours WHERE hour <= substr(CAST(:since AS text), 1, 13) AND hour || ':' < :since)"""
-"""The SQL expressions for two match numbers. No match before the first ended after `since`. Every match after the
-second did.
-"""
+"""The SQL for two match numbers. No match before the first ended after `since`; all after the second did."""
 _UNTIL_BOUNDS = """(SELECT max(last) FROM hours WHERE hour <= substr(CAST(:until AS text), 1, 13)),
     (SELECT min(first) FROM hours WHERE hour >= substr(CAST(:until AS text), 1, 13) AND hour || ':~' > :until)"""
-"""The SQL expressions for two match numbers. No match after the first ended before `until`. Every match before the
-second did.
-"""
+"""The SQL for two match numbers. No match after the first ended before `until`; all before the second did."""
 _NO_SINCE_BOUNDS, _NO_UNTIL_BOUNDS = "1, NULL", "(SELECT max(number) FROM matches), NULL"
 """These stand for `_SINCE_BOUNDS` and `_UNTIL_BOUNDS` in a search without `since` or `until`."""
 _IN_TIME_CONDITION = """ AND ({number} > :early AND {number} < :late

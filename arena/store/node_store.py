@@ -73,9 +73,7 @@ class NodeStore(Store):
 
     @classmethod
     def open_as(cls, database: Database, name: str) -> Self:
-        """Open a database under a node's name; create it if needed. Raises `NodeTaken`, and what `Store.open`
-        raises.
-        """
+        """Open a database under a node's name; create it if needed. Raises `NodeTaken`, and as `Store.open` does."""
         ensure_database(database)
         engine = database.connect()
         try:

@@ -108,9 +108,7 @@ def live_nodes(connection: Connection) -> list[str]:
 
 
 def drain_node(connection: Connection, name: str, by: str, *, undo: bool = False) -> None:
-    """Make a node accept no new matches, or with `undo` accept them again, for the operator `by`. Raises
-    `UsageFault`.
-    """
+    """Make a node accept no new matches, or accept them again (`undo`). `by` is the operator. Raises `UsageFault`."""
     words = {"name": name, "draining": not undo}
     if execute(connection, "UPDATE nodes SET draining = :draining WHERE name = :name", words).rowcount != 1:
         raise UsageFault(f"there is no node {name!r}: `arena node list` names them")

@@ -89,7 +89,7 @@ P = ParamSpec("P")
 
 
 class PostgresDatabase(Database):
-    """The database at a URL of a PostgreSQL server. Raises `StoreError` for an invalid URL, and if psycopg is not
+    """The database at a PostgreSQL server's URL. Raises `StoreError` for an invalid URL or if psycopg is not
     installed.
     """
 
@@ -263,9 +263,7 @@ class PostgresDatabase(Database):
         )
 
     def _lock_holders(self) -> str:
-        """Return text that names the sessions with locks and says how to end one; empty if the server does not
-        answer.
-        """
+        """Return a text that names sessions with locks and how to end one; empty if the server does not answer."""
         try:
             sessions = self.ask_anew(lambda connection: connection.exec_driver_sql(_LOCK_HOLDERS).all())
         except Fault:

@@ -1,6 +1,4 @@
-"""The registered bots: their approval, their revocation, when they last connected, and the latest errors sent to
-each.
-"""
+"""The registered bots: their approval, their revocation, their last connections, and the errors last sent to each."""
 
 from __future__ import annotations
 
@@ -70,9 +68,7 @@ _SELECT_BOT = select(*(bots.c[name] for name in RegisteredBot.__struct_fields__)
 
 
 def find_registered_bot(connection: Connection, name: str) -> RegisteredBot | None:
-    """Return the bot registered under a name, in any case; None if there is none, or if it only played in
-    tournaments.
-    """
+    """Return the bot registered under a name, in any case; None for one that only played in tournaments, too."""
     row = connection.execute(_SELECT_BOT.where(bots.c.key == fold_name(name))).one_or_none()
     if row is None or (row.token_hash is None and not row.revoked):
         return None
@@ -206,22 +202,18 @@ def rotate_token(connection: Connection, name: str, token_hash: str) -> None:
 
 
 def revoke_bots(connection: Connection, names: Iterable[str]) -> None:
-    """Revoke all of these bots or, on an error, none. `rotate_token` undoes it. Raises `UsageFault` for an unknown
-    name.
-    """
+    """Revoke all of these bots, or on an error none, until `rotate_token`. Raises `UsageFault` for an unknown name."""
     _update_bots(connection, names, token_hash=None, revoked=True)
 
 
 def approve_bots(connection: Connection, names: Iterable[str], *, approved: bool) -> None:
-    """Approve all of these bots, or withdraw approval; on an error, change none. Raises `UsageFault` for an unknown
-    name.
-    """
+    """Approve all of these bots, or withdraw it; on an error, change none. Raises `UsageFault` for an unknown name."""
     _update_bots(connection, names, approved=approved)
 
 
 def set_people(connection: Connection, names: Iterable[str], *, person: bool) -> None:
-    """Mark all of these names as people's or as bots'; on an error, none. Ratings stay. Raises `UsageFault` for an
-    unknown name.
+    """Mark these names as people's or as bots'; on an error, none. Ratings stay. Raises `UsageFault` for an unknown
+    name.
     """
     _update_bots(connection, names, person=person)
 
@@ -275,9 +267,7 @@ def rename_bot(connection: Connection, old: str, new: str) -> None:
 
 
 def check_new_name(connection: Connection, old: str, new: str) -> None:
-    """Raise `UsageFault` for an invalid new name, `NameInUse` for a taken one, and `StillPlaying` if the bot is in a
-    match.
-    """
+    """Raise `UsageFault` for an invalid new name, `NameInUse` for a taken one, and `StillPlaying` if the bot plays."""
     if not is_bot_name(new):
         raise UsageFault(no_bot_name(new))
     if find_bot_id(connection, new) not in (None, find_bot_id(connection, old)):

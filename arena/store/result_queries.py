@@ -131,8 +131,8 @@ def standings_of(connection: Connection, bot: str) -> dict[str, Standing]:
 
 
 class LadderBot(NamedTuple):
-    """What the ladder needs to know about a bot: its (mu, sigma) by pool, whether it is approved, and its past matches
-    as `encounter_counts` and `recent_meetings` return them.
+    """The facts about a bot that the ladder needs: its (mu, sigma) by pool, whether it is approved, and its past
+    matches as `encounter_counts` and `recent_meetings` return them.
     """
 
     ratings: dict[str, tuple[float, float]]
@@ -142,7 +142,7 @@ class LadderBot(NamedTuple):
 
 
 def load_ladder_bot(connection: Connection, bot: str, *, history: bool) -> LadderBot:
-    """Load what the ladder needs to know about a bot. Its past matches are included only with `history`."""
+    """Load the facts about a bot that the ladder needs. Its past matches are included only with `history`."""
     approved = connection.execute(select(bots.c.approved).where(bots.c.key == fold_name(bot))).scalar()
     return LadderBot(
         {pool: (standing.mu, standing.sigma) for pool, standing in standings_of(connection, bot).items()},

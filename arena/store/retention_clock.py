@@ -14,9 +14,7 @@ from arena.store.dialect import execute, is_postgresql
 from machine.timestamps import format_timestamp, parse_timestamp, utc_now
 
 MAX_STEP_DAYS = 1.0
-"""The maximum step of the clock between two hourly checks. A larger step means that the clock was set or no server
-ran.
-"""
+"""The maximum step of the clock between two hourly checks. After a larger one, it was set or no server ran."""
 STEADY_DAYS = 1.0
 """The time after a step in which nothing counts as too old, so that the operator can notice a wrong clock."""
 DAY_S = 86400.0

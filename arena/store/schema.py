@@ -72,9 +72,7 @@ def _partial(name: str, *columns: str | TextClause, where: str) -> Index:
 
 
 _POOL_OR_UNRATED = text("coalesce(pool, game || '/unrated')")
-"""The SQL expression for a match's pool or GAME/unrated, for an index. A plain index on pools would not serve null
-pools.
-"""
+"""The SQL expression, for an index, of a match's pool or GAME/unrated. An index on pools alone would not find nulls."""
 
 bots = Table(
     "bots",
@@ -452,9 +450,7 @@ hours = Table(
 
 
 def enable_partial_indexes_on_postgresql() -> None:
-    """Make partial indexes partial on PostgreSQL too. This loads SQLAlchemy's dialect for it, which SQLite does not
-    need.
-    """
+    """Make partial indexes partial on PostgreSQL too. This loads its SQLAlchemy dialect, which SQLite does not need."""
     for table in metadata.sorted_tables:
         for index in table.indexes:
             index.dialect_options["postgresql"]["where"] = index.dialect_options["sqlite"]["where"]

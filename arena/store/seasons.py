@@ -77,9 +77,7 @@ def list_seasons(connection: Connection) -> list[Season]:
 
 
 def match_range_of(connection: Connection, name: str) -> dict[str, int]:
-    """Return the numbers of the `first` and the `last` match of a season. Its name matches in any case. Raises
-    `UsageFault`.
-    """
+    """Return the `first` and `last` match number of a season. Its name matches in any case. Raises `UsageFault`."""
     names = [season.season for season in list_seasons(connection)]
     first = 1
     for known, following in zip(names, [*season_starts(connection), _BEYOND_ALL_MATCHES], strict=True):

@@ -97,9 +97,7 @@ class SqliteDatabase(Database):
             engine.dispose()
 
     def create_reading_engine(self) -> Engine:
-        """Return an engine whose connections write nothing, not even files beside the database. Threads can share
-        them.
-        """
+        """Return an engine whose connections write nothing, not even files beside the database. Threads share them."""
 
         def prepare(raw: Any) -> None:
             raw.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
@@ -127,9 +125,7 @@ class SqliteDatabase(Database):
         return self._connect(checkpoint=checkpoint)
 
     def _connect(self, *, wal: bool = True, checkpoint: bool = True) -> Engine:
-        """Return an engine. Without `wal`, a file that is not an arena's yet gets no write-ahead log: commits go to the
-        file.
-        """
+        """Return an engine. Without `wal`, a file that is not an arena's yet gets no write-ahead log."""
 
         def prepare(raw: Any) -> None:
             raw.isolation_level = None
@@ -161,8 +157,8 @@ class SqliteDatabase(Database):
         return int(before - after)
 
     def make_replacement_check(self) -> Callable[[], None]:
-        """Return a function that raises `StoreUnavailable` if the file or its log was replaced or removed. Call it in
-        transactions.
+        """Return a function that, called in a transaction, raises `StoreUnavailable` if the file or its log was
+        replaced.
         """
         inodes = {self.file: _inode(self.file)}
 
@@ -213,9 +209,7 @@ def _was_empty(file: Path) -> bool:
 
 
 def _inspect(file: Path) -> tuple[int, int]:
-    """Return a database's application id and number of tables, including changes in its write-ahead log; (-1, -1) if
-    unknown.
-    """
+    """Return a database's application id and number of tables, including its write-ahead log; (-1, -1) if unknown."""
     try:
         with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             owner = connection.execute("PRAGMA application_id").fetchone()[0]

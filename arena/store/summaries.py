@@ -30,7 +30,7 @@ _COUNTS_QUERY = f"""WITH ended AS (
     UNION ALL SELECT tournament, matches.* FROM matches WHERE tournament IS NOT NULL AND number {_IN_MATCH_RANGE}
 )
 SELECT scope, game, {_POOL_TEMPLATE.format("ended")}, reason, count(*) FROM ended WHERE true GROUP BY 1, 2, 3, 4"""
-"""These queries compute the rows of the summary tables from the matches :first to :last: this one those of `counts`."""
+"""The query that computes rows of the table `counts`. The queries below compute the other summary tables."""
 _TALLIES_QUERY = f"""{_SEATS_BY_SCOPE}
 SELECT scope, bot, pool, outcome, reason, seat, count(*),
     coalesce(sum(CASE WHEN thought_ms IS NULL THEN 0 ELSE moves END), 0), coalesce(sum(thought_ms), 0)
@@ -83,7 +83,7 @@ _SUMMARY_TABLES = {
     "encounters": (_ENCOUNTERS_QUERY, (), (), ()),
     "hours": (_HOURS_QUERY, (), ("last",), ("first",)),
 }
-"""For each summary table, the query that computes it, and its columns that are sums, maxima and minima."""
+"""The summary tables: the query that computes each one, and its columns that are sums, maxima and minima."""
 
 
 def _upsert_statement(table: str) -> str:
@@ -175,9 +175,7 @@ def remove_matches(connection: Connection, numbers: Sequence[int]) -> None:
 
 
 def _subtraction_statements(table: str) -> Iterator[str]:
-    """Yield the statements that subtract a row from the stored one with its key, and delete that row if nothing is
-    left.
-    """
+    """Yield statements that subtract a row from the stored one with its key, and delete that one if nothing is left."""
     sums = _SUMMARY_TABLES[table][1]
     key = [f"{column.name} = :{column.name}" for column in metadata.tables[table].primary_key]
     if sums:

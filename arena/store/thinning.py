@@ -19,9 +19,7 @@ from protocol.names import fold_name
 MIB = 1024 * 1024
 """The bytes of a mebibyte."""
 MAX_RECORDS_PER_TRANSACTION, MAX_BYTES_PER_TRANSACTION = 64, MIB
-"""These are the maximum records and bytes removed in a transaction, which take about 10 ms. A single record may be
-larger.
-"""
+"""These are the maximum records and bytes removed in a transaction, about 10 ms. A single record may be larger."""
 Count = Annotated[int, Meta(ge=0)]
 
 # As in the index matches_by_record: an annulled match counts as rated, since annulling can be undone.
@@ -31,7 +29,7 @@ _SUM_RECORD_BYTES = f"SELECT coalesce(sum(record_bytes), 0) {_FROM_RATED_OR_UNRA
 _NEWEST_BEYOND_LIMIT = f"""SELECT max(finished) FROM (
         SELECT finished, sum(record_bytes) OVER (ORDER BY finished DESC) AS held {_FROM_RATED_OR_UNRATED}
     ) AS summed WHERE held > :most"""
-"""The query for the end time of the newest match whose record exceeds the size limit :most."""
+"""The query for the newest end time at which the records from the newest on exceed the size limit :most."""
 _OLDEST_RECORDS = (
     f"SELECT number, record_bytes {_FROM_RATED_OR_UNRATED} AND finished <= :until ORDER BY finished LIMIT :most"
 )
@@ -103,7 +101,7 @@ def count_removable(connection: Connection, cutoffs: RemovalCutoffs) -> RemovalT
 
 
 def remove_all(store: Store, remove: Callable[..., RemovalTotals], *words: object) -> RemovalTotals:
-    """Call `remove`, which removes a batch, until nothing is left. Use it only where no other client waits for the
+    """Call `remove`, which removes a batch, until nothing is left. Use it where no other client waits for the
     database.
     """
     removed = RemovalTotals()
@@ -132,7 +130,7 @@ class RecordsOfBot:
     def __init__(self, bot: str) -> None:
         self._key = fold_name(bot)
         self._after = 0
-        """The last match already handled, so that later batches skip everything before it."""
+        """The number of the last match that was handled. The next batch begins after it."""
 
     def remove(self, connection: Connection) -> RemovalTotals:
         """Remove a batch of the bot's records. The totals are 0 if none are left."""
@@ -159,9 +157,7 @@ def _remove_first(connection: Connection, found: Sequence[Any]) -> RemovalTotals
 
 
 def remove_records_of(connection: Connection, numbers: list[int]) -> None:
-    """Remove the records of the matches with these numbers from the database, and the references to archived
-    records.
-    """
+    """Remove the records of the matches with these numbers, or the references to archived ones, from the database."""
     for statement in _REMOVE_STATEMENTS:
         execute(connection, statement, numbers_parameter(numbers))
 

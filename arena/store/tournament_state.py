@@ -66,9 +66,7 @@ class OriginArguments(Struct):
 
 
 class TournamentOrigin(NamedTuple):
-    """How the bots and dice of a tournament were made: its arguments, its seed, and the text from which its dice
-    follow.
-    """
+    """The arguments of a tournament from which its bots follow, and its seed and `stem`, from which its dice follow."""
 
     arguments: OriginArguments
     seed: str
@@ -178,9 +176,7 @@ _decode = msgspec.msgpack.Decoder(PendingResult).decode
 
 
 def save_pending(connection: Connection, batch: Iterable[PendingResult]) -> None:
-    """Store matches that wait to be rated, except those that are stored already. `finish_matches` deletes them
-    later.
-    """
+    """Store matches that wait to be rated, except those stored already. `finish_matches` deletes them later."""
     for one in batch:
         result = one.closed.result
         rated = select(matches.c.id).where(matches.c.id == result.match)
@@ -204,9 +200,7 @@ def drop_pending(connection: Connection, matches: Sequence[str]) -> None:
 def find_pending_problems(
     connection: Connection, check_record: Callable[[Result, tuple[()], MatchLuck | None, bytes], Iterable[str]]
 ) -> Iterator[str]:
-    """Yield a line for each problem with matches that wait to be rated. `check_record` compares a result with its
-    record.
-    """
+    """Yield a line for each problem with matches that wait to be rated. `check_record` checks a record."""
     known = select(matches.c.id).where(matches.c.id == awaiting.c.match).exists().label("known")
     for row in connection.execute(select(awaiting, known).order_by(awaiting.c.match)):
         if row.known:

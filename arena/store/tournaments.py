@@ -222,9 +222,7 @@ def _common_value_function(matches: Iterable[tuple[MatchSample, str | None]]) ->
 
 @functools.lru_cache(maxsize=1000)
 def _planned_matches(arguments: str) -> int | None:
-    """Return the planned number of matches of a tournament; None for an open-ended test. This loads the game, which may
-    be slow.
-    """
+    """Return a tournament's planned number of matches; None for an open-ended test. Loading its game may be slow."""
     read = msgspec.json.decode(arguments)
     if read["rounds"] is None:
         return None
