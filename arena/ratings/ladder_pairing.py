@@ -75,8 +75,8 @@ def group_seekers(
     these bots alone.
 
     The longest-waiting seeker comes first, with the bots that give most information. It keeps waiting while bots that
-    are `playing` would give more. The required gain falls to zero with time, so that no bot starves. A bot with more
-    matches than average waits longer.
+    are `playing` would give more. The information that it requires falls to zero with time, so that no bot starves. A
+    bot with more matches than average waits longer.
     """
     queues: dict[str, deque[Seeker]] = defaultdict(deque)
     in_turn = sorted(seekers, key=lambda seeker: (seeker.seeking_since, -seeker.sigma, seeker.bot))

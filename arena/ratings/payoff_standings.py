@@ -38,8 +38,8 @@ class _Meetings(NamedTuple):
 
 
 class MatchPayoffs(NamedTuple):
-    """The payoffs of a match by bot, and the match's start. A payoff is None if it does not count. Matches with equal
-    `start` began from one position; with None, from one of their own.
+    """The payoffs of a match by bot, and the match's start. A payoff is None if it does not count. `start` is equal for
+    matches that began from one position; None stands for a position of its own.
     """
 
     payoffs: tuple[tuple[str, TotalPayoff | None], ...]

@@ -17,8 +17,8 @@ Seats = tuple[str, ...]
 
 
 class ScoredMatch(NamedTuple):
-    """A match that counts: the bots by seat, and their points, 0 to 1. Matches with equal `start` began from one
-    position; with None, from one of their own. `luck` is the points that luck gave seat 0 of two; None if unknown.
+    """A match that counts: the bots by seat, and their points, 0 to 1. `start` is equal for matches that began from one
+    position; None stands for a position of its own. `luck` is the points that luck gave seat 0 of two; None if unknown.
     """
 
     seats: Seats
@@ -161,8 +161,7 @@ def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjust
 
 def _by_student(total: float, square: float, most: float, units: int, freedom: float) -> float:
     """Return the p-value of a sum over starts, by Student's distribution. `square` is the sum's squared standard error,
-    `most` the largest possible sum. If all starts are equal, the standard error is that of an adjusted score's
-    interval.
+    `most` the largest possible sum. If all starts are equal, the error is that of an adjusted score's interval.
     """
     if freedom < 1:
         return 1.0

@@ -43,7 +43,6 @@ def version_gains(versions: Sequence[VersionCounts]) -> list[VersionGain]:
 
 
 def _score(version: VersionCounts) -> tuple[float, int]:
-    """Return the mean score of a version, and the number of its matches."""
     played = version.wins + version.draws + version.losses
     return (version.wins + version.draws / 2) / max(1, played), played
 

@@ -76,14 +76,14 @@ class EstimateCache(Protocol):
     """A cache of the estimated moves of one match."""
 
     def get(self, ply: int) -> Graded | None:
-        """Return the move at a ply, if it is cached."""
+        """Return the cached move at a ply; None if it is not cached."""
 
     def add(self, move: Graded) -> None:
         """Add a move to the cache."""
 
 
 OpenEstimateCache = Callable[[Record, str], EstimateCache]
-"""A function that opens the cache for a record's match and for an estimator, which the text describes."""
+"""A function that opens the cache for a record and for the estimator that the text describes."""
 
 
 def grade_match(

@@ -164,7 +164,7 @@ def _compare_fields(stored: object, recorded: object, names: Sequence[str]) -> I
 
 
 def _result_from_record(record: Record, pool: str | None) -> Result:
-    """Return the result that the record implies. Old records lack the pool; then `pool`, which is stored, is taken."""
+    """Return the result that the record implies. Old records lack the pool; then `pool`, the stored one, is taken."""
     header, footer = record.header, record.footer
     rated = footer.ratings is not None
     plies = list(record.plies)

@@ -225,7 +225,6 @@ def _is_same_action(recorded: Action, made: Action | None) -> bool:
 
 
 def _iter_other_moves(lines: Sequence[EventLine], seat: int) -> Iterator[MoveReceived]:
-    """Yield the moves of the other seats in the rest of the round."""
     for line in lines:
         if isinstance(line, Ply):
             return

@@ -17,6 +17,7 @@ from protocol.games.base import Game
 from referee.record import Header
 
 PAYOFF = "payoff"
+"""The unit of worths in games whose result is a payoff."""
 
 
 class FirstDifference(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -76,7 +77,8 @@ class KindWorth(Struct, frozen=True, kw_only=True):
 
 
 class TotalWorth(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The worth of a new bot in place of another, over matches of one game. In `same` of these, the two did not differ.
+    """The worth of a new bot in place of another, over matches of one game. `same` counts those in which they did not
+    differ.
 
     `worth` is the sum over the matches, with an interval that covers the chance in continuations. `a_match` is the mean
     per match, with an interval that treats the matches as a sample; None for a single match.

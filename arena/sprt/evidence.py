@@ -17,13 +17,13 @@ from protocol.reasons import FORFEITS, VOID
 from referee.result import Result, match_points
 
 MAX_SEAT_SHARE = 0.95
-"""If one seat wins a larger share of matches, or of whole pairs, the results say almost nothing about the bots."""
+"""If one seat wins more than this share of matches, or of whole pairs, results say almost nothing about the bots."""
 MIN_PAIRS = 10
 """The minimum number of pairs before a warning about them, and before the conclusion of a test without hypotheses."""
 SCORE_TOLERANCE = 1e-9
 """The rounding error by which the mean of a pair's scores may be below 0 or above 1."""
 MAX_FORFEIT_SHARE = 0.05
-"""If a bot forfeits a larger share of its matches, its forfeits decide more than its play."""
+"""If a bot forfeits more than this share of its matches, its forfeits decide more than its play."""
 
 
 class Question(Struct, frozen=True, kw_only=True):
@@ -96,8 +96,8 @@ class Evidence:
     """The evidence about two `bots` from the matches of their test, which are added in schedule order. Only complete
     pairs count: all matches of a start.
 
-    With more than two seats, `sides` has the names under which each bot plays. Matches after the verdict are ignored:
-    it belongs to the shortest sequence of matches that decides.
+    With more than two seats, `sides` has the names under which each bot plays. Matches after the verdict are ignored,
+    because the verdict belongs to the shortest sequence of matches that decides.
     """
 
     def __init__(

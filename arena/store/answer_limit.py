@@ -16,13 +16,13 @@ class DatabaseTimeouts:
     connect_timeout_s: float = 5.0
     """A server that accepts no connection within this time counts as unavailable."""
     statement_timeout_s: float = 3600.0
-    """The database ends a statement that takes longer."""
+    """The database ends a statement that takes longer than this."""
     lock_timeout_s: float = 10.0
-    """The database ends a statement that waits longer for a lock; half of `statement_timeout_s` applies if less."""
+    """The database ends a statement that waits for a lock longer than this, or than half of `statement_timeout_s`."""
     answer_timeout_s: float = 5.0
     """A session is closed if it is silent for this much longer than `statement_timeout_s`."""
     stop_answer_timeout_s: float = 2.5
-    """In a process that is about to end, a session is closed if a statement takes longer."""
+    """In a process that is about to end, a session is closed if a statement takes longer than this."""
     stop_timeout_s: float = 7.5
     """A process that is about to end waits for no statement after this time."""
 

@@ -19,6 +19,7 @@ from protocol.errors import ArenaFault, UsageFault
 
 _NEEDED_ARCHIVES = """SELECT path FROM archives WHERE EXISTS (SELECT 1 FROM matches WHERE archive = archives.number)
     ORDER BY number"""
+"""The query for the paths of the archive files that a match refers to."""
 
 
 class Backup(NamedTuple):

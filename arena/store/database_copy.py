@@ -111,7 +111,6 @@ def _copy_table(rows: Iterator[list[Row]], to: Connection, target: Database, tab
 
 
 def _rows(database: Database, connection: Connection, table: Table) -> Iterator[list[Row]]:
-    """Yield the rows of a table in batches, in the order of the primary key."""
     query = select(table).order_by(*table.primary_key)
     with database.translate_errors():
         found = connection.execute(query, execution_options={"stream_results": True, "yield_per": COPY_BATCH_ROWS})

@@ -52,6 +52,7 @@ _RECORDS_QUERY = """(
     SELECT number, id, data, archive FROM matches LEFT JOIN records ON records.match = matches.number
         WHERE data IS NOT NULL OR record_bytes IS NULL
 ) AS kept"""
+"""The query for the record of each match. `data` is null if the record was removed or archived."""
 _RESULTS_QUERY, _SEATS_QUERY = (f"({QUERIES[name]}) AS {name}" for name in ("match_results", "match_seats"))
 """These are the queries of two views. They replace the views, which roles that may read them can lock."""
 BATCH_SIZE = 200
@@ -71,8 +72,8 @@ class Batch(NamedTuple):
 def export_matches(
     connection: Connection, search: Search, *, newest_first: bool = False, records: bool = False
 ) -> Iterator[Batch]:
-    """Yield the rows of all matches that fit, in batches, in the order of storage or with `newest_first` in reverse.
-    With `records`, batches include the records. Matches that are stored meanwhile are not included.
+    """Yield the rows of all matches that fit `search`, in batches, in the order of storage or with `newest_first` in
+    reverse. With `records`, batches include the records. Matches that are stored meanwhile are not included.
     """
     numbers = match_numbers(connection, search)
     if newest_first:

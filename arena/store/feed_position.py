@@ -47,8 +47,8 @@ def match_ends_between(
 
 
 def advance_feed(connection: Connection, delivered: Collection[str], node: int = 0) -> set[str]:
-    """Advance the feed past the matches that the broker has, up to the first that it lacks. Return the `delivered` ones
-    beyond that; pass them again next time.
+    """Advance the feed past the matches that the broker has, up to the first that it lacks. Return the matches of
+    `delivered` beyond that, which must be passed again.
     """
     position, last = feed_range(connection, node)
     reached, missing = position, False

@@ -24,8 +24,8 @@ from referee.result import Ratings, Result, SeatRating
 
 
 class StorableMatch(NamedTuple):
-    """A finished match to store. `close` makes its record from its ratings. `failures` has by seat why a program
-    failed.
+    """A finished match to store. `close` makes its record from its ratings. `failures` says why programs failed, by
+    seat.
     """
 
     result: Result
@@ -63,6 +63,7 @@ _SELECT_BOTS_BY_KEY = select(bots.c.key, bots.c.id).where(bots.c.key.in_(bindpar
 _SELECT_TALLIES = select(ratings)
 _SELECT_TALLIES_OF_BOTS = _SELECT_TALLIES.where(ratings.c.bot.in_(bindparam("bots", expanding=True)))
 _INSERT_STATEMENTS: dict[Table, Insert] = {table: insert(table) for table in (matches, seats, records, failures)}
+"""The insert statement of each table that a finished match adds rows to."""
 _SAVE_TALLY = f"""INSERT INTO ratings ({", ".join(ratings.columns.keys())})
 VALUES ({", ".join(f":{column.name}" for column in ratings.columns)})
 ON CONFLICT (bot, pool) DO UPDATE SET {

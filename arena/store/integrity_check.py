@@ -26,7 +26,9 @@ from referee.result import Result, SeatRating
 CHECK_BATCH_MATCHES = 32
 """The number of matches checked at a time."""
 _TIME_PATTERN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
+"""The pattern of stored times."""
 _HASH_PATTERN = re.compile(r"[0-9a-f]{64}")
+"""The pattern of stored hashes."""
 
 
 class RecordCheck(Protocol):
@@ -186,7 +188,6 @@ def _check_matches(
 
 
 def _load_matches(connection: Connection, numbers: Sequence[int]) -> dict[int, _StoredMatch]:
-    """Load matches by number."""
     query = select(records.c.match, records.c.data).where(records.c.match.in_(numbers))
     bodies = {row.match: row.data for row in connection.execute(query)}
     chosen = select(matches.c.number).where(matches.c.number.in_(numbers))

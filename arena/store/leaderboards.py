@@ -26,6 +26,7 @@ from protocol.names import fold_name
 from protocol.pools import is_people_pool
 
 PAYOFF_SORT, SCORE_SORT = "payoff", "score"
+"""These are the names of the default orders of leaderboards."""
 SORTS = (SCORE_SORT, PAYOFF_SORT, "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
 """The names of the orders of a leaderboard. `share` is the share of matches won; a draw counts as half a win."""
 _UNRANKED_OFFSET = "1e9"
@@ -91,17 +92,20 @@ SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR instr(key, :search) >
 FROM bots WHERE (:start OR key > :key) AND (:search = '' OR instr(key, :search) > 0) ORDER BY key LIMIT :limit
 """
 _POOLS_BY_MATCHES = "SELECT pool FROM ratings GROUP BY pool ORDER BY sum(matches) DESC, pool"
+"""The query for the pools of this season, the busiest first."""
 _LEADERS_BY_SCORE = """
 SELECT bots.name, first.score, rank() OVER (ORDER BY first.score DESC) AS rank FROM (
     SELECT bot, mu - 3 * sigma AS score FROM ratings WHERE pool = :pool ORDER BY score DESC LIMIT :limit
 ) AS first JOIN bots ON bots.id = first.bot ORDER BY rank, bots.key
 """
+"""The query for the bots with the highest scores in :pool."""
 _LEADERS_BY_PAYOFF = f"""
 SELECT bots.name, mu - 3 * sigma AS score, payoff, rank() OVER (ORDER BY ranked DESC, payoff DESC) AS rank
 FROM ({means_query(CURRENT_SEASON_SQL)} ORDER BY ranked DESC, payoff DESC LIMIT :limit) AS first
 JOIN bots ON bots.id = first.bot JOIN ratings ON ratings.bot = first.bot AND ratings.pool = :pool
 ORDER BY rank, bots.key
 """
+"""The query for the bots with the highest mean payoffs in :pool."""
 _BEST_RATED_BOTS = """
 SELECT pool, name, mu, matches FROM (
     SELECT ratings.*, row_number() OVER (PARTITION BY pool ORDER BY mu DESC) AS place FROM ratings
@@ -114,17 +118,20 @@ SELECT ratings.*, {pairs_query("ratings.bot", CURRENT_SEASON_SQL, "ratings.pool"
         WHERE other.pool = ratings.pool AND other.mu - 3 * other.sigma > ratings.mu - 3 * ratings.sigma) AS rank
 FROM ratings WHERE bot = :bot ORDER BY pool
 """
+"""The query for the standings of a bot in all pools, with its rank by score."""
 _NEXT_OPPONENT = """
 SELECT bots.name FROM ratings JOIN bots ON bots.id = ratings.bot
 WHERE pool = :pool AND NOT person AND NOT revoked AND bot <> :bot AND mu - 3 * sigma >
     (SELECT mu - 3 * sigma FROM ratings WHERE bot = :bot AND pool = :pool) ORDER BY mu - 3 * sigma, bots.key LIMIT 1
 """
+"""The query for the bot that is next above a bot by score."""
 _RANK_BY_PAYOFF = f"""
 WITH paid AS ({means_query(CURRENT_SEASON_SQL)})
 SELECT rank FROM (
     SELECT ratings.bot, {_RANK_SQL} AS rank FROM ratings LEFT JOIN paid ON paid.bot = ratings.bot WHERE pool = :pool
 ) AS ranked WHERE bot = :bot
 """
+"""The query for the rank of a bot by payoff."""
 _TALLY_COLUMNS = """coalesce(sum(matches) FILTER (WHERE outcome = 'won'), 0) AS wins,
     coalesce(sum(matches) FILTER (WHERE outcome = 'drawn'), 0) AS draws,
     coalesce(sum(matches) FILTER (WHERE outcome = 'lost'), 0) AS losses,
@@ -145,6 +152,7 @@ WHERE seats.bot = :bot AND seats.pool = :pool AND seats.played = CAST(point.valu
     AND seats.played IS NOT NULL
 ORDER BY seats.played
 """
+"""The query for a bot's ratings after some of its matches, numbered by :points."""
 _OPPONENTS_PAGE = """
 WITH met AS (
     SELECT bots.name, bots.key, wins, draws, losses, wins + draws + losses AS played, (
@@ -181,6 +189,7 @@ SELECT outcome, reason, sum(matches) AS played, (
 ) AS latest
 FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool GROUP BY outcome, reason
 """
+"""The query for how often a bot's matches ended in each way, with the latest matches of each."""
 
 
 class BoardRow(LeaderboardRow, frozen=True, kw_only=True):

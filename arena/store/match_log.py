@@ -32,10 +32,12 @@ from protocol.errors import ArenaFault, UsageFault
 LOG_BATCH_ROWS = 5000
 """The number of entries read at a time."""
 _LOG_SIZE = "SELECT coalesce(max(number), 0) FROM match_log"
+"""The query for the number of entries."""
 _SELECT_LATEST_KEY = "SELECT secret FROM log_keys ORDER BY id DESC LIMIT 1"
 _SELECT_PEAK_HASHES = f"SELECT number, hashes FROM match_log WHERE number {IN_NUMBERS_SQL}"
 """The query for the hashes of the maximal complete subtrees, by the number of their last entry."""
 _SELECT_HASHES = "SELECT hashes FROM match_log WHERE number = :number"
+"""The query for the hashes that one entry adds to the tree."""
 _SELECT_ENTRIES = "SELECT number, id, digest, finished, coalesce(pool, annulled) AS pool FROM matches"
 _SELECT_ENTRIES_AFTER = f"{_SELECT_ENTRIES} WHERE number > :after ORDER BY number LIMIT :most"
 _SELECT_ENTRY_OF_MATCH = f"{_SELECT_ENTRIES} WHERE id = :match"
@@ -141,7 +143,6 @@ def _load_tree(connection: Connection, size: int) -> IncrementalTree | None:
 
 
 def _stored_hashes(connection: Connection, after: int, last: int) -> dict[int, bytes]:
-    """Return the stored hashes, by number, of entries after number `after` up to `last`."""
     return {
         row.number: row.hashes for row in execute(connection, _SELECT_HASHES_BETWEEN, {"after": after, "last": last})
     }

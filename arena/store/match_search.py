@@ -50,10 +50,13 @@ _NO_SINCE_BOUNDS, _NO_UNTIL_BOUNDS = "1, NULL", "(SELECT max(number) FROM matche
 """These stand for `_SINCE_BOUNDS` and `_UNTIL_BOUNDS` in a search without `since` or `until`."""
 _IN_TIME_CONDITION = """ AND ({number} > :early AND {number} < :late
     OR (SELECT finished >= :since AND finished < :until FROM matches AS ended WHERE ended.number = {number}))"""
+"""The SQL condition that a match ended between `since` and `until`."""
 _OPPONENT_CONDITION = (
     " AND EXISTS (SELECT 1 FROM seats AS other WHERE other.match = seats.match AND other.bot = :opponent)"
 )
+"""The SQL condition that :opponent has a seat in the match."""
 _GAME_CONDITION = "(pool = :game OR substr(pool, 1, length(CAST(:game AS text)) + 1) = CAST(:game AS text) || '/')"
+"""The SQL condition that a pool belongs to :game."""
 _ALL_TIME_BOUNDS = ("", "9999-12-31T23:59:59.999Z")
 """The values of `since` and `until` in a search without them."""
 _BEYOND_ALL_MATCHES = 2**62

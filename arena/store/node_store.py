@@ -44,7 +44,7 @@ _STORE_SESSION = """UPDATE nodes SET session = (
 An earlier session may have had the process id, so the id is not enough.
 """
 _TAKE_NAME = "UPDATE nodes SET holder = holder + 1, draining = false WHERE id = %(node)s RETURNING holder"
-"""The statement that counts another holder of the name."""
+"""The statement that makes this process the holder of a name, by counting one more holder."""
 _SET_SESSION_TIMEOUTS = f"""SELECT set_config('idle_session_timeout', '{LEASE_S}s', false),
     set_config('idle_in_transaction_session_timeout', '{LEASE_S}s', false)"""
 """The statement that makes the database end this session when it is idle."""

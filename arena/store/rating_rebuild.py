@@ -19,6 +19,7 @@ from arena.store.schema import matches, ratings
 from referee.result import Result, SeatRating
 
 _RATING_FIELDS = SeatRating.__struct_fields__
+"""The columns of `seats` with ratings."""
 _UPDATE_SEAT = """UPDATE seats SET mu_before = :mu_before, sigma_before = :sigma_before, mu_after = :mu_after,
     sigma_after = :sigma_after, played = :played
 WHERE match = :match AND seat = :seat"""

@@ -68,7 +68,9 @@ _SELECT_BOT = select(*(bots.c[name] for name in RegisteredBot.__struct_fields__)
 
 
 def find_registered_bot(connection: Connection, name: str) -> RegisteredBot | None:
-    """Return the bot registered under a name, in any case; None for one that only played in tournaments, too."""
+    """Return the registered bot with this name, in any case, or None. Bots that only played in tournaments do not
+    count.
+    """
     row = connection.execute(_SELECT_BOT.where(bots.c.key == fold_name(name))).one_or_none()
     if row is None or (row.token_hash is None and not row.revoked):
         return None
@@ -207,7 +209,7 @@ def revoke_bots(connection: Connection, names: Iterable[str]) -> None:
 
 
 def approve_bots(connection: Connection, names: Iterable[str], *, approved: bool) -> None:
-    """Approve all of these bots, or withdraw it; on an error, change none. Raises `UsageFault` for an unknown name."""
+    """Approve all of these bots, or disapprove them; on an error, none. Raises `UsageFault` for an unknown name."""
     _update_bots(connection, names, approved=approved)
 
 

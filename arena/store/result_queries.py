@@ -253,6 +253,7 @@ _IS_PAIRED_COLUMN = (
     .scalar_subquery()
     .label("is_paired")
 )
+"""The column that says whether a match belongs to a tournament with paired matches."""
 _SELECT_MATCH_NUMBERS = select(matches.c.number).where(matches.c.id.in_(bindparam("ids", expanding=True)))
 
 

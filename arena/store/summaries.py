@@ -114,9 +114,9 @@ _ADD_STATEMENTS = {table: _upsert_statement(table) for table in _SUMMARY_TABLES}
 _POOL_DEPENDENT_TABLES = [table for table in _SUMMARY_TABLES if table != "hours"]
 """The summary tables that depend on the pools of matches."""
 _CONTRIBUTION_QUERIES = {table: _for_numbers(_SUMMARY_TABLES[table][0]) for table in _POOL_DEPENDENT_TABLES}
-"""The query for each of these tables that computes what some matches contribute."""
+"""The queries, by table of `_POOL_DEPENDENT_TABLES`, for what some matches contribute."""
 _RE_ADD_STATEMENTS = [_for_numbers(_ADD_STATEMENTS[table]) for table in _POOL_DEPENDENT_TABLES]
-"""The statements that add some matches again."""
+"""The statements that add matches to the summaries again, after their pool has changed."""
 # Scans down from the last match; the concatenations keep SQLite from using the pool's index, which is slower here.
 _FIND_LAST_OF_VERSION = _for_numbers(
     f"""UPDATE versions SET last = (
@@ -124,6 +124,7 @@ _FIND_LAST_OF_VERSION = _for_numbers(
             AND seats.pool || '' = versions.pool AND seats.version || '' = versions.version ORDER BY match DESC LIMIT 1
     ) WHERE last {_IN_MATCH_RANGE} AND (bot, pool) IN (SELECT bot, pool FROM seats WHERE match {_IN_MATCH_RANGE})"""
 )
+"""The statement that finds the last match of each version again, without the given matches."""
 _EXPECTED_SEATS = f"""SELECT seats.match, seats.seat, {_POOL_TEMPLATE.format("matches")} AS pool, matches.tournament,
     CASE
         WHEN matches.reason = 'void' THEN 'void'
@@ -216,7 +217,6 @@ def find_problems(connection: Connection) -> Iterator[str]:
 
 
 def _count_wrong_seats(connection: Connection) -> int:
-    """Return the number of seats whose derived columns are wrong."""
     query = f"SELECT count(*) FROM seats, ({_EXPECTED_SEATS}) AS proper WHERE seats.match = proper.match AND "
     query += f"seats.seat = proper.seat AND NOT ({_IS_EXPECTED_SEAT})"
     return int(execute(connection, query).scalar_one())

@@ -25,14 +25,16 @@ Count = Annotated[int, Meta(ge=0)]
 # As in the index matches_by_record: an annulled match counts as rated, since annulling can be undone.
 _FROM_RATED_OR_UNRATED = """FROM matches WHERE record_bytes IS NOT NULL AND tournament IS NULL
     AND (coalesce(pool, annulled) IS NULL) = :unrated"""
+"""The SQL for the matches with records that may be removed, either the unrated or the rated ones."""
 _SUM_RECORD_BYTES = f"SELECT coalesce(sum(record_bytes), 0) {_FROM_RATED_OR_UNRATED}"
 _NEWEST_BEYOND_LIMIT = f"""SELECT max(finished) FROM (
         SELECT finished, sum(record_bytes) OVER (ORDER BY finished DESC) AS held {_FROM_RATED_OR_UNRATED}
     ) AS summed WHERE held > :most"""
-"""The query for the newest end time at which the records from the newest on exceed the size limit :most."""
+"""The query for the end time of the newest record beyond :most bytes, counted from the newest record on."""
 _OLDEST_RECORDS = (
     f"SELECT number, record_bytes {_FROM_RATED_OR_UNRATED} AND finished <= :until ORDER BY finished LIMIT :most"
 )
+"""The query for the oldest records that may be removed, up to an end time."""
 _COUNT_OLD_RECORDS = (
     f"SELECT count(*) AS records, coalesce(sum(record_bytes), 0) AS bytes {_FROM_RATED_OR_UNRATED} AND "
     "finished <= :until"
@@ -42,6 +44,7 @@ _RECORDS_OF_BOT = """SELECT DISTINCT number, coalesce(record_bytes, 0) AS record
     WHERE bot = (SELECT id FROM bots WHERE key = :key) AND match > :after
         AND (record_bytes IS NOT NULL OR archive IS NOT NULL)
     ORDER BY number LIMIT :most"""
+"""The query for the records of a bot, by match number."""
 _REMOVE_STATEMENTS = (
     f"DELETE FROM records WHERE match {IN_NUMBERS_SQL}",
     f"UPDATE matches SET record_bytes = NULL, archive = NULL WHERE number {IN_NUMBERS_SQL}",

@@ -32,6 +32,7 @@ SELECT tournaments.*,
     (SELECT count(*) FROM tournaments) AS total
 FROM tournaments {where} ORDER BY started DESC, id LIMIT :limit
 """
+"""The query for tournaments, with their number of matches so far."""
 _TOURNAMENTS_PAGE = _SELECT_TOURNAMENTS.format(
     where="WHERE :start OR started < :started OR (started = :started AND id > :id)"
 )
@@ -43,6 +44,7 @@ FROM matches
 JOIN seats ON seats.match = matches.number JOIN bots ON bots.id = seats.bot
 WHERE matches.tournament = :id ORDER BY matches.number, seats.seat
 """
+"""The query for the matches of a tournament, one row per seat."""
 _LEADERS_BY_SCORE = """
 SELECT tournament, name FROM (
     SELECT tournament, bot, rank() OVER (
@@ -52,6 +54,7 @@ SELECT tournament, name FROM (
     GROUP BY tournament, bot HAVING sum(wins + draws + losses) > 0
 ) AS ranked JOIN bots ON bots.id = bot WHERE place = 1 ORDER BY tournament, name
 """
+"""The query for the leaders of tournaments by score."""
 _LEADERS_BY_ADJUSTED_SCORE = """
 SELECT tournament, name FROM (
     SELECT tournament, bot, min(known) OVER (PARTITION BY tournament) AS known,
@@ -91,6 +94,7 @@ FROM payoffs JOIN bots ON bots.id = bot JOIN bots AS rivals ON rivals.id = oppon
 WHERE tournament IN (SELECT value FROM json_each(:names) AS told) AND rounds > 0
 GROUP BY tournament, bots.name, rivals.name ORDER BY tournament, bots.name
 """
+"""The query for the payoffs of tournaments by pair of bots."""
 
 
 class TournamentRow(Struct, frozen=True, kw_only=True):
