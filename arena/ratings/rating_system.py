@@ -153,7 +153,7 @@ def _update(
     players = {rating: PlayerSkill(rating.mu, rating.sigma, beta, tau) for rating in before}
     found: dict[tuple[int, Rating], list[Rating]] = {place: [] for place in zip(ranks, before, strict=True)}
     for order in _tie_orders(before, ranks):
-        # In a game without draws, a tie counts as decided in this order: a draw would have the likelihood 0.
+        # In a game without draws, a draw would have probability 0, so a tie counts as wins in this order.
         draws = [draw_probability > 0 and a == b for (a, _), (b, _) in itertools.pairwise(order)]
         row = [players[rating] for _, rating in order]
         try:

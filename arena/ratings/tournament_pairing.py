@@ -135,7 +135,7 @@ def _schedule(groups: Sequence[tuple[int, tuple[str, ...]]], rounds: int, rng: R
     around = [group for _, group in groups]
     for number in range(rounds):
         seats = len(around[0])
-        if seats > 2 and (paired or number % seats == 0):  # after a full cycle of rotations
+        if seats > 2 and (paired or number % seats == 0):  # all rotations were played
             around = [tuple(rng.sample(group, seats)) for group in around]
         drawn = rng.sample(range(len(groups)), len(groups))
         turned = [_rotate(around[at], groups[at][0] + number) for at in drawn]

@@ -89,7 +89,7 @@ def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:
             f"{header.match}: the header's pool {short_repr(header.pool)} is none in which its config is rated"
         )
     if ratings is None:
-        before_pools = header.pool is None and NO_SHOW in footer.reasons  # unrated in those days
+        before_pools = header.pool is None and NO_SHOW in footer.reasons  # such matches were not rated then
         if pool is not None and not before_pools:
             raise BadRecord(f"{end}: the match is rated, but the footer has no ratings")
         return

@@ -261,9 +261,8 @@ def _play_branch(
     luck = luck_after(game, value, before.state, lines)
     ended = enumerate(closed.result.seats)
     forfeiting = [at for at, sat in ended if sat.reason in FORFEITS and at not in before.dropped_out]
-    if (
-        action is fork.recorded_action and action.out is not None
-    ):  # the recorded bot forfeited, not the one that plays on
+    if action is fork.recorded_action and action.out is not None:
+        # the recorded bot forfeited, not the one that plays on
         forfeiting = [at for at in forfeiting if at != seat]
     forfeits = tuple(side.bot if at == seat else header.seats[at].bot for at in forfeiting)
     return BranchOutcome(_points(closed.result, seat, game), luck.total[seat], forfeits)

@@ -144,7 +144,7 @@ class BotResolver:
         for what in (split_bot_word(word)[1] for word in words if fold_name(bot_name_of(word)) == fold_name(name)):
             assert origin is not None
             if what.partition(":")[0] not in known:
-                return None  # a file or a command may have changed since
+                return None  # the program is a file or a command, which may have changed
             return _tournament_program(name, what, origin.arguments.settings)
         by_name = {**_LEVELLED_BOTS, **{bot: bot for bot in known}}.get(fold_name(name))
         if by_name is not None and _plays(by_name, game):

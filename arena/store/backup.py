@@ -90,7 +90,7 @@ def archives_of(file: Path) -> list[Path]:
     with contextlib.closing(sqlite3.connect(read_only_uri(file), uri=True)) as opened:
         opened.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         if not opened.execute("SELECT 1 FROM sqlite_schema WHERE name = 'archives'").fetchone():
-            return []  # an older schema
+            return []  # the schema is older than archive files
         return [Path(path) for (path,) in opened.execute(_NEEDED_ARCHIVES)]
 
 
@@ -118,7 +118,7 @@ def _remove_cut_off(folder: Path) -> None:
     for lock in folder.glob("*.lock"):
         place = lock.with_suffix("")
         part = place.with_name(f"{place.name}.part")
-        with contextlib.suppress(OSError):  # locked by another backup, or not left by a backup
+        with contextlib.suppress(OSError):  # another backup holds the lock, or the file is not from a backup
             if lock.stat().st_size == 0 and _may_be_copy(part):
                 with file_lock(place):
                     part.with_name(f"{part.name}-journal").unlink(missing_ok=True)

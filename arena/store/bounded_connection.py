@@ -33,7 +33,7 @@ class BoundedConnection(Connection[Any]):
     limit: AnswerLimit
 
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
-        try:  # not as psycopg does it, which waits ten seconds more at an interruption
+        try:  # psycopg itself would wait ten more seconds after an interruption
             return waiting.wait(_bounded(gen, self.limit), self.pgconn.socket, interval=CHECK_INTERVAL_S)
         except NoAnswer:
             self.limit.last_hang = self.limit.clock()
@@ -41,8 +41,8 @@ class BoundedConnection(Connection[Any]):
             raise
         except (KeyboardInterrupt, SystemExit):
             self.limit.hurry()
-            if capabilities.has_cancel_safe():  # else it may wait for ever
-                with contextlib.suppress(Error):  # a statement that takes long is to go no further
+            if capabilities.has_cancel_safe():  # otherwise cancelling may wait for ever
+                with contextlib.suppress(Error):  # end a long statement in the server too
                     self.cancel_safe(timeout=CANCEL_TIMEOUT_S)
             self.close()
             raise
@@ -58,7 +58,7 @@ class BoundedAsyncConnection(AsyncConnection[Any]):
 
     async def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
         waited_for = gen if self.patient else _bounded(gen, self.limit)
-        try:  # not as psycopg does it, which asks the server first whether it may be cancelled
+        try:  # psycopg itself would first ask the server to cancel the statement
             return await waiting.wait_async(waited_for, self.pgconn.socket, interval=CHECK_INTERVAL_S)
         except BaseException:
             if not self.patient:

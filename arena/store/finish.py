@@ -57,7 +57,7 @@ FROM (
 ) AS stood JOIN seats AS newest ON newest.match = stood.last AND newest.bot = stood.bot
 """
 """The query for the tallies of this season before a match."""
-# Built once: SQLAlchemy takes longer to build a statement than SQLite to execute it.
+# These statements are built once: SQLAlchemy takes longer to build one than SQLite takes to execute it.
 _LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
 _SELECT_BOTS_BY_KEY = select(bots.c.key, bots.c.id).where(bots.c.key.in_(bindparam("keys", expanding=True)))
 _SELECT_TALLIES = select(ratings)

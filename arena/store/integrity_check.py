@@ -178,7 +178,7 @@ def _check_matches(
         some = numbers[at : at + CHECK_BATCH_MATCHES]
         try:
             found = _load_matches(connection, some)
-        except Exception:  # one is damaged, so each is loaded alone
+        except Exception:  # one match is damaged, so load each match alone
             found = {}
         for number in some:
             yield from _report_errors(

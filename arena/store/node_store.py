@@ -88,7 +88,7 @@ class NodeStore(Store):
         try:
             self._claim_name(raw)
         except BaseException as exc:
-            raw.close()  # which nobody else does, and so gives back what it holds
+            raw.close()  # no other code closes it; this releases its locks
             if isinstance(exc, Error):
                 raise StoreUnavailable(self.database.message(exc)) from exc
             raise
@@ -112,9 +112,8 @@ class NodeStore(Store):
             if self._holder_number is None and not (is_not_queued and silent_s > longest_s):
                 text = f"a node {self.name} runs already: give this one another name with --node"
                 raise NodeTaken(text, silent_s)
-            raw.execute(
-                _END_SESSION, words
-            )  # of this process, or one that hangs: what it holds it gives back, if it still can
+            # The session is this process's, or it hangs. Ending it releases its locks.
+            raw.execute(_END_SESSION, words)
         if self._holder_number is None:
             (self._holder_number,) = raw.execute(_TAKE_NAME, words).fetchone()
         raw.execute(_STORE_SESSION, words)

@@ -230,7 +230,7 @@ class PostgresDatabase(Database):
                 async for sent in connection.notifies():
                     yield sent.channel
             finally:
-                await connection.close()  # which waits for nothing
+                await connection.close()  # this waits for nothing
         except psycopg.Error as exc:
             raise StoreUnavailable(self.message(exc)) from exc
 
@@ -239,7 +239,7 @@ class PostgresDatabase(Database):
         timeouts = replace(self.limit.timeouts, statement_timeout_s=PROBE_TIMEOUT_S, answer_timeout_s=1.0)
         asked = PostgresDatabase(self._url.render_as_string(hide_password=False), timeouts)
         asked.limit = AnswerLimit(timeouts, process=self.limit)
-        asked._names_lock_holders = False  # they are found in this way themselves
+        asked._names_lock_holders = False  # otherwise a lock failure here would call this method again
         engine = asked.create_reading_engine()
         try:
             with asked.translate_errors(), engine.connect() as connection:
@@ -251,7 +251,7 @@ class PostgresDatabase(Database):
         self.limit.hurry()
 
     def to_fault(self, exc: DBAPIError) -> Fault:
-        if "NUL (0x00)" in str(exc.orig):  # of what somebody looks for, as nothing that is stored has one
+        if "NUL (0x00)" in str(exc.orig):  # in a search text: nothing stored has a NUL
             return UsageFault("no name and no word here has a NUL in it")
         unavailable = self.is_unavailable(exc)
         return (StoreUnavailable if unavailable else StoreError)(self.message(exc.orig))
@@ -281,9 +281,8 @@ class PostgresDatabase(Database):
         """Return an engine whose transactions see only the arena's schema."""
         timeouts = self.limit.timeouts
         longest_ms = round(timeouts.statement_timeout_s * 1000)
-        lock_ms = round(
-            min(timeouts.lock_timeout_s * 1000, longest_ms / 2)
-        )  # waiting for a lock counts for both limits
+        # The wait for a lock counts towards both limits.
+        lock_ms = round(min(timeouts.lock_timeout_s * 1000, longest_ms / 2))
         asked = (
             f"search_path={SCHEMA_NAME}",
             f"lock_timeout={lock_ms}",
@@ -297,9 +296,9 @@ class PostgresDatabase(Database):
             connect_args={"options": " ".join(f"-c{option}" for option in asked)},
             pool_size=connections,
             max_overflow=0,
-            pool_use_lifo=True,  # who asks little has one connection, which knows its statements
+            pool_use_lifo=True,  # few queries then share one connection, which has prepared them
             isolation_level=isolation_level,
-            use_native_hstore=False,  # which would be asked for with each connection
+            use_native_hstore=False,  # otherwise each connection would query for it
             execution_options=ENGINE_OPTIONS,
         )
         event.listen(engine, "do_connect", lambda _, __, given, named: self._connect(*given, **named))

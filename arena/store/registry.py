@@ -68,9 +68,7 @@ _SELECT_BOT = select(*(bots.c[name] for name in RegisteredBot.__struct_fields__)
 
 
 def find_registered_bot(connection: Connection, name: str) -> RegisteredBot | None:
-    """Return the registered bot with this name, in any case, or None. Bots that only played in tournaments do not
-    count.
-    """
+    """Return the registered bot with this name, in any case, or None. Only playing in tournaments registers no bot."""
     row = connection.execute(_SELECT_BOT.where(bots.c.key == fold_name(name))).one_or_none()
     if row is None or (row.token_hash is None and not row.revoked):
         return None
@@ -140,7 +138,7 @@ def register_bot(
     now = database_now(connection)
     row = {"name": name, "token_hash": token_hash, "created": now, "seen": now, "person": person, "display": display}
     statement = upsert(connection, bots).values(**row, key=fold_name(name), revoked=False)
-    # By the number, as SQLAlchemy correlates no subquery in ON CONFLICT: it would ask whether anybody has played.
+    # By row id: SQLAlchemy does not correlate a subquery in ON CONFLICT, which would ask whether any bot has played.
     played = exists().where(seats.c.bot == find_bot_id(connection, name))
     rated = played.where(seats.c.mu_after.is_not(None))
     free = bots.c.token_hash.is_(None) & ~bots.c.revoked & ~rated
@@ -149,7 +147,7 @@ def register_bot(
     statement = statement.on_conflict_do_update(index_elements=["key"], set_=row, where=free)
     if connection.execute(statement.returning(bots.c.id)).first() is None:
         raise NameInUse(f"a bot is called {name} already")
-    # What is kept of an earlier bot is none of this one's.
+    # Incidents of an earlier bot with this name do not belong to the new one.
     connection.execute(delete(incidents).where(incidents.c.bot == find_bot_id(connection, name)))
 
 

@@ -221,7 +221,7 @@ def recent_meetings(connection: Connection, bot: str) -> list[tuple[str, str, st
     """
     since = utc_now(days_ago=1)
     mine, theirs, others = seats.alias(), seats.alias(), bots.alias()
-    # By the hours, of which a day has few: the smallest number itself would be looked for from the first match on.
+    # From `hours`, which has few rows a day. In `matches`, the search would begin at the first match ever.
     first = select(func.min(hours.c.first)).where(hours.c.hour >= func.substr(since, 1, 13)).scalar_subquery()
     query = (
         select(matches.c.id, matches.c.pool, others.c.key, matches.c.finished)

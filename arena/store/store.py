@@ -95,7 +95,7 @@ class Store(Reader):
         """
         with self.database.translate_errors():
             with self._writer.begin() as connection:
-                take_later_statements(connection)  # of a transaction that failed
+                take_later_statements(connection)  # drop those of a failed transaction
                 self._check()
                 done = change(connection, *args, **kwargs)
                 later = take_later_statements(connection)

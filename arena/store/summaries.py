@@ -117,7 +117,7 @@ _CONTRIBUTION_QUERIES = {table: _for_numbers(_SUMMARY_TABLES[table][0]) for tabl
 """The queries, by table of `_POOL_DEPENDENT_TABLES`, for what some matches contribute."""
 _RE_ADD_STATEMENTS = [_for_numbers(_ADD_STATEMENTS[table]) for table in _POOL_DEPENDENT_TABLES]
 """The statements that add matches to the summaries again, after their pool has changed."""
-# Scans down from the last match; the concatenations keep SQLite from using the pool's index, which is slower here.
+# The scan goes down from the last match. `|| ''` keeps SQLite from using the pool's index, which is slower here.
 _FIND_LAST_OF_VERSION = _for_numbers(
     f"""UPDATE versions SET last = (
         SELECT match FROM seats WHERE seats.bot = versions.bot AND match < versions.last AND match NOT {_IN_MATCH_RANGE}

@@ -22,7 +22,7 @@ MAX_RECORDS_PER_TRANSACTION, MAX_BYTES_PER_TRANSACTION = 64, MIB
 """These are the maximum records and bytes removed in a transaction, about 10 ms. A single record may be larger."""
 Count = Annotated[int, Meta(ge=0)]
 
-# As in the index matches_by_record: an annulled match counts as rated, since annulling can be undone.
+# An annulled match counts as rated, because annulling can be undone. The index matches_by_record agrees.
 _FROM_RATED_OR_UNRATED = """FROM matches WHERE record_bytes IS NOT NULL AND tournament IS NULL
     AND (coalesce(pool, annulled) IS NULL) = :unrated"""
 """The SQL for the matches with records that may be removed, either the unrated or the rated ones."""
