@@ -25,8 +25,8 @@ SIGMA = MU / 3
 BETA = SIGMA / 2
 """The standard deviation of a bot's performance in one match, around its skill."""
 TAU = 0.0
-"""The standard deviation that every match adds to a skill: none, because a bot that does not change does not drift. A
-new version adds `NEW_VERSION_SIGMA` instead.
+"""The standard deviation that each match adds to a bot's skill. It is 0, because a bot that does not change does not
+drift. A new version adds `NEW_VERSION_SIGMA` instead.
 """
 NEW_VERSION_SIGMA = SIGMA / 10
 """The standard deviation that a new version of a bot adds to its skill."""

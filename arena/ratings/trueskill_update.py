@@ -33,7 +33,7 @@ class PlayerSkill:
 
     def __init__(self, mu: float, sigma: float, beta: float, tau: float) -> None:
         """Compute the player's prior performance. `beta` is the standard deviation of a performance around the skill,
-        `tau` the one that the skill has gained since the last match.
+        `tau` that of the skill's change since the last match.
         """
         pi = sigma**-2
         self.variance = beta**2

@@ -127,7 +127,7 @@ def read_archive(path: Path, matches: Collection[str]) -> Iterator[tuple[str, by
 
 
 class _FileVersion(NamedTuple):
-    """An identity of a file's current content, which serves as a cache key."""
+    """The version of a file: a cache key that changes when the file does."""
 
     path: Path
     modified_ns: int

@@ -14,7 +14,7 @@ from arena.store.match_search import Search, match_numbers
 from arena.store.views import QUERIES
 
 TEXT_TYPE, INTEGER_TYPE, REAL_TYPE, BOOLEAN_TYPE, TIME_TYPE = "text", "whole", "real", "truth", "time"
-"""These are the types of columns."""
+"""These are the types of columns in exported tables."""
 _COLUMN_TYPES = {
     INTEGER_TYPE: "number seats plies place seat rank moves thought_ms rounds played won drawn lost ply "
     "clock_ms given_ms "

@@ -45,7 +45,7 @@ _ALREADY_EXISTS_CODES = ("23505", "42P06", "42P07", "42710")
 _LOCK_FAILURE_CODES = ("55P03", "40P01")
 """The SQLSTATE codes of a statement that got no lock: it waited too long, or was in a deadlock."""
 PROBE_TIMEOUT_S = 4.0
-"""The statement timeout of a new connection that checks the database after another one has not answered."""
+"""The statement timeout of `PostgresDatabase.ask_anew`."""
 TCP_USER_TIMEOUT_MS = 10_000
 """A connection is closed when the server acknowledges nothing for this long."""
 KEEPALIVE_INTERVAL_S = 5

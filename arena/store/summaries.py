@@ -176,7 +176,9 @@ def remove_matches(connection: Connection, numbers: Sequence[int]) -> None:
 
 
 def _subtraction_statements(table: str) -> Iterator[str]:
-    """Yield statements that subtract a row from the stored one with its key, and delete that one if nothing is left."""
+    """Yield statements that subtract a row from the stored row with the same key, and delete the stored row if nothing
+    is left of it.
+    """
     sums = _SUMMARY_TABLES[table][1]
     key = [f"{column.name} = :{column.name}" for column in metadata.tables[table].primary_key]
     if sums:
