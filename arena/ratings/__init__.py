@@ -1,9 +1,10 @@
-"""Ratings, pairing and tables of ladder and tournaments, as pure functions. It imports measuring, protocol and
-referee, and nothing else of arena.
+"""Ratings, pairing and tables of the ladder and of tournaments, as pure functions. Of the project, this package imports
+only measuring, protocol and referee.
 
-- rating_system.py rates with TrueSkill; trueskill_update.py is the update.
-- ladder_pairing.py and tournament_pairing.py say who plays whom.
-- tournament_standings.py is the whole table, for terminals and pages. standings.py ranks by score,
-  payoff_standings.py by payoff. rank_ranges.py has the ranks that chance leaves open, and version_gains.py what a
-  version gained over the one before.
+- rating_system.py rates with TrueSkill; trueskill_update.py computes the update for one match.
+- ladder_pairing.py and tournament_pairing.py decide which bots play each other.
+- tournament_standings.py makes the complete table of a tournament. standings.py ranks bots by score,
+  payoff_standings.py by payoff.
+- rank_ranges.py computes the ranks that chance leaves open to each bot. version_gains.py compares the score of each
+  version of a bot with that of the version before.
 """

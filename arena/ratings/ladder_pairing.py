@@ -1,5 +1,5 @@
-"""Pairing on the ladder: the matches that teach most about the ratings, and how long a seeker waits for a better one.
-Pure: the time is an argument, and randomness comes from a `random.Random` argument.
+"""Pairing on the ladder: choose the matches that teach most about the ratings, and how long a seeker waits for a better
+opponent. Pure: the time is an argument, and randomness comes from a `random.Random` argument.
 """
 
 from __future__ import annotations
@@ -17,23 +17,24 @@ from typing import Any, NamedTuple
 from arena.ratings.rating_system import BETA
 
 MEAN_MAX_WAIT_S = 2.0
-"""Seconds for which a seeker with an average number of matches waits for a more informative one."""
+"""The maximum wait for a more informative opponent, for a seeker with an average number of matches."""
 MAX_WAIT_S = 16.0
-"""Seconds for which a seeker with many more matches than the mean waits at most, so that the others catch up."""
+"""The maximum wait of a seeker with many more matches than average. It waits longer, so that others catch up."""
 _MATCH_COUNT_SMOOTHING = 5
-"""Matches added to both counts when a seeker's number of matches is compared with the mean."""
+"""Added to a seeker's number of matches and to the mean before they are divided: new bots get similar waits."""
 _NEAREST_COUNT, _FIELD_SAMPLE_COUNT = 12, 6
-"""Others that a seeker is compared with: the nearest by mu, and some from the whole field."""
+"""These are the numbers of bots that a seeker is compared with: the nearest by mu, and a sample of all others."""
 _MIN_INFORMATION = 0.1
-"""Minimum information of a match, relative to one between equals, so that in time every pair meets."""
+"""The minimum information counted for a match, relative to one between equals, so that in time every pair meets."""
 _NEGLIGIBLE_UPSET = 1e-9
-"""An upset with a lower probability counts as impossible."""
+"""If the weaker bot wins with a lower probability than this, its win counts as impossible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seeker:
-    """A bot on the ladder: its rating, how often it met each other bot, and when its seek began (`seeking_since`, in
-    seconds). `key` is the caller's own. `avoided` are bots that it meets only if there is no other.
+    """A bot that seeks a match on the ladder. `seeking_since` is when its seek began, in seconds. `meetings` counts its
+    matches against each bot. `key` is any value of the caller. The bot meets those in `avoided` only if there is no
+    other.
     """
 
     bot: str
@@ -47,9 +48,11 @@ class Seeker:
 
 
 def information_gain(seeker: Seeker, other: Seeker) -> float:
-    """Return the information that a match of two bots would give about their ratings, in arbitrary units. It is the
-    Fisher information of the result about the difference of skills, times the variance left to learn. Dividing by the
-    number of their matches so far, as in a divisor method, spreads a bot's matches in proportion to it.
+    """Return the information that a match of two bots would give about their ratings, in arbitrary units.
+
+    It is the Fisher information of the result about the difference of skills, times the variance left to learn. It is
+    divided by the number of their matches so far plus 1, as in a divisor method: the more a match teaches, the more
+    often the two meet.
     """
     unsure = seeker.sigma**2 + other.sigma**2
     spread = 2 * BETA**2 + unsure
@@ -68,12 +71,12 @@ def group_seekers(
     playing: Sequence[Seeker] = (),
     only: Collection[str] | None = None,
 ) -> list[tuple[Seeker, ...]]:
-    """Return groups of distinct bots, one bot per seat, from seekers of the same game; with `only`, groups for these
-    bots.
+    """Return groups of distinct bots, one bot per seat, from seekers of the same game. With `only`, begin groups for
+    these bots alone.
 
     The longest-waiting seeker comes first, with the bots that give most information. It keeps waiting while bots that
-    are `playing` would give more. The required gain falls to zero with time, so that no bot starves; a bot with more
-    matches than the others waits longer.
+    are `playing` would give more. The information that it requires falls to zero with time, so that no bot starves. A
+    bot with more matches than average waits longer.
     """
     queues: dict[str, deque[Seeker]] = defaultdict(deque)
     in_turn = sorted(seekers, key=lambda seeker: (seeker.seeking_since, -seeker.sigma, seeker.bot))
@@ -98,7 +101,7 @@ def group_seekers(
 
 
 def draw_opponents(seeker: Seeker, others: Sequence[Seeker], count: int, rng: Random) -> list[Seeker]:
-    """Draw up to `count` of `others` for an open seek, weighted by information; those that it has `spent` come last."""
+    """Draw up to `count` of `others` for an open seek, weighted by information. Those in `seeker.avoided` come last."""
     found: list[Seeker] = []
     for spent in (False, True):
         left = [other for other in others if (other.bot in seeker.avoided) == spent]
@@ -111,7 +114,7 @@ def draw_opponents(seeker: Seeker, others: Sequence[Seeker], count: int, rng: Ra
 
 
 def _result_information(difference: float) -> float:
-    """Return the Fisher information of a win at a normalised difference of skills; at most 2/pi."""
+    """Return the Fisher information of a result at a normalised difference of skills; at most 2/pi."""
     surprise = math.erfc(abs(difference) / math.sqrt(2)) / 2
     if surprise < _NEGLIGIBLE_UPSET:
         return 0.0
@@ -120,16 +123,16 @@ def _result_information(difference: float) -> float:
 
 
 class _SeekerPool(NamedTuple):
-    """The bots on the ladder: `all_order` has all, `seeking_order` those that seek now, with seeks in `queues`."""
+    """All bots on the ladder (`all_order`), and those that seek now (`seeking_order`, with their seeks in `queues`)."""
 
     all_order: _RatingOrder
     seeking_order: _RatingOrder
     queues: Mapping[str, Sequence[Seeker]]
     mean_played: float
-    """The mean number of matches played."""
+    """The mean number of matches that a bot has played."""
 
     def find_group(self, seeker: Seeker, seats: int, waited: float) -> tuple[Seeker, ...]:
-        """Return a seeker with the bots that give most information; an empty tuple if it should wait."""
+        """Return the seeker and the bots that give it most information; an empty tuple if it should wait."""
         anyone = waited >= 1
         group = [seeker]
         near = self.seeking_order.iter_near(
@@ -160,8 +163,8 @@ class _RatingOrder:
         self._mus = [one.mu for one in self._bots]
 
     def iter_near(self, seeker: Seeker, is_wanted: Callable[[str], bool]) -> Iterator[Seeker]:
-        """Yield other bots that pass the filter: the nearest by mu, then some of the rest, which vary with
-        each match.
+        """Yield the wanted bots that are nearest to the seeker by mu, then a sample of the others. The sample changes
+        with each match of the seeker.
         """
         at, size = bisect_left(self._mus, seeker.mu), len(self._bots)
         near = list(
@@ -179,7 +182,7 @@ class _RatingOrder:
                     yield other
 
     def _iter_outwards(self, at: int) -> Iterator[Seeker]:
-        """Yield all bots from a place outwards, alternating between both sides."""
+        """Yield all bots by their distance in the order from an index, alternating between both sides."""
         left, right = at - 1, at
         while left >= 0 or right < len(self._bots):
             if right < len(self._bots):

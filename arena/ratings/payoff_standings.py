@@ -1,4 +1,4 @@
-"""Tournament tables for games whose result is a payoff: bots in the order of their mean payoffs over opponents."""
+"""Tournament tables for games whose result is a payoff: bots ranked by the mean of their payoffs over opponents."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from measuring.payoffs import (
 from referee.result import Result
 
 PairMeans = dict[str, dict[str, MeanPayoff | None]]
-"""The mean payoff of each bot (first key) against each other one; None if no match of theirs counts."""
+"""The mean payoff of each bot (first key) against each other bot; None if they have no match that counts."""
 
 
 class _Meetings(NamedTuple):
-    """The payoffs per round of two bots in each unit, and each bot's total rounds. A unit lacks a bot without
-    a payoff.
+    """The payoffs per round of two bots in each unit of matches, and each bot's total rounds. A bot without a payoff is
+    missing in its unit.
     """
 
     units: list[dict[str, float]]
@@ -38,8 +38,8 @@ class _Meetings(NamedTuple):
 
 
 class MatchPayoffs(NamedTuple):
-    """The payoffs of a match by bot, and its start. A payoff is None if it does not count. Matches with the same
-    `start` share it; None: a start of its own.
+    """The payoffs of a match by bot, and the match's start. A payoff is None if it does not count. `start` is equal for
+    matches that began from one position; None stands for a position of its own.
     """
 
     payoffs: tuple[tuple[str, TotalPayoff | None], ...]
@@ -47,7 +47,7 @@ class MatchPayoffs(NamedTuple):
 
 
 def match_payoffs(match: Result | PlayedMatch, start: Hashable = None) -> MatchPayoffs:
-    """Convert a match."""
+    """Return the payoffs of a match."""
     return MatchPayoffs(tuple((seat.bot, _paid(seat.payoff, seat.rounds)) for seat in match.seats), start)
 
 
@@ -56,12 +56,12 @@ def _paid(payoff: float | None, rounds: int | None) -> TotalPayoff | None:
 
 
 def match_payoffs_of_samples(met: Iterable[MatchSample]) -> list[MatchPayoffs]:
-    """Convert matches."""
+    """Return the payoffs of each match."""
     return [match_payoffs(one.result, one.start) for one in met]
 
 
 class PayoffSummary:
-    """The payoffs of matches: for each bot the mean over opponents (`means`) and against each (`pairs`)."""
+    """The mean payoffs of bots: over all opponents (`means`) and against each opponent (`pairs`)."""
 
     def __init__(self, names: Sequence[str], matches: Iterable[MatchPayoffs]) -> None:
         self._met = _group_units(matches)
@@ -82,10 +82,11 @@ class PayoffSummary:
         return found
 
     def rank_rows(self, rows: Sequence[TableRow]) -> list[TableRow]:
-        """Sort rows by payoff, best first, those without one last; return them unchanged if no row has one.
+        """Sort rows by mean payoff, best first; rows without a payoff come last. If no row has one, return them
+        unchanged.
 
-        Ranks are places by mean payoff, and their ranges say which bots were certainly paid more. If no two bots met
-        twice, every range is the whole table.
+        The rank ranges say which bots were certainly paid more. If no two bots met twice, every range is the whole
+        table.
         """
         if not any(self.means.values()):
             return list(rows)
@@ -95,14 +96,16 @@ class PayoffSummary:
         return with_ranks(listed, values, self._rank_ranges([row.bot for row in listed if row.played]))
 
     def _rank_ranges(self, order: Sequence[str]) -> dict[str, RankRange]:
-        """Return the ranges of bots that are in the order of payoffs."""
+        """Return the rank range of each bot, from bots in the order of their payoffs."""
         if not any(mean is not None and mean.low is not None for mean in self.means.values()):
             return ranges_of_differences(order, [])
         pairs = itertools.combinations(order, 2)
         return ranges_of_differences(order, [RankDifference(self._p_value(*pair), *pair) for pair in pairs])
 
     def _p_value(self, one: str, other: str) -> float:
-        """Return the p-value of the difference between the mean payoffs of two bots, paired where they met."""
+        """Return the p-value of the difference between two bots' mean payoffs. Their matches against each other are
+        compared in pairs.
+        """
         mine, theirs = self._pairs_of(one), self._pairs_of(other)
         if not mine or not theirs:
             return 1.0
@@ -124,7 +127,7 @@ def _parts(known: Mapping[str, PairPayoffs]) -> dict[str, WeightedPair]:
 
 
 def _group_units(matches: Iterable[MatchPayoffs]) -> Mapping[str, Mapping[str, _Meetings]]:
-    """Return by bot and opponent the payoffs in each unit; the matches of one start form a unit."""
+    """Return the payoffs by bot, opponent and unit. The matches of one start form a unit."""
     starts: defaultdict[tuple[str, str], defaultdict[Hashable, defaultdict[str, list[TotalPayoff]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
     )

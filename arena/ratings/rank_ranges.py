@@ -1,4 +1,4 @@
-"""The ranks in a tournament that chance leaves open to each bot."""
+"""The ranks that chance leaves open to each bot of a tournament."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 from measuring.student_t import satterthwaite, standard_error, student_cdf
 
-_LEVEL = 0.05
-"""The probability that any bot is certainly above one that is as good or better."""
+_ERROR_LEVEL = 0.05
+"""The maximum probability that any bot is called certainly better than one that is as good or better."""
 
 Seats = tuple[str, ...]
 
 
 class ScoredMatch(NamedTuple):
-    """A match that counts: the bots by seat and their points, 0 to 1. Matches with the same `start` share it; None: a
-    start of its own. `luck` is what luck gave seat 0 of two, in points; None if unknown.
+    """A match that counts: the bots by seat, and their points, 0 to 1. `start` is equal for matches that began from one
+    position; None stands for a position of its own. `luck` is the points that luck gave seat 0 of two; None if unknown.
     """
 
     seats: Seats
@@ -28,14 +28,14 @@ class ScoredMatch(NamedTuple):
 
     @property
     def freed(self) -> ScoredMatch:
-        """The match with the luck subtracted, which must be known. Points may be below 0 or above 1."""
+        """The match with its luck, which must be known, subtracted. The points may then be below 0 or above 1."""
         assert self.luck is not None
         one, other = self.points
         return self._replace(points=(one - self.luck, other + self.luck))
 
 
 class RankDifference(NamedTuple):
-    """The probability that two equal bots are so far apart, and which of the two scored better."""
+    """A difference between two bots' scores. `chance` is the probability that two equal bots differ by as much."""
 
     chance: float
     better: str
@@ -43,8 +43,8 @@ class RankDifference(NamedTuple):
 
 
 class RankRange(NamedTuple):
-    """The ranks that a bot may have beyond chance: 1 plus the number of bots that are certainly above it, to the number
-    of all bots less those that are certainly below it.
+    """The ranks that a bot may have. The `best` is 1 plus the number of bots that are certainly better. The `worst` is
+    the number of all bots less those that are certainly worse.
     """
 
     best: int
@@ -52,7 +52,9 @@ class RankRange(NamedTuple):
 
 
 class _Stratum:
-    """Starts with the same bots in the same seats: sums and products of their scores above one half."""
+    """The scores from starts that were played by the same bots in the same seats: the sums of scores above one half,
+    and the sums of their products.
+    """
 
     def __init__(self, games: int) -> None:
         self.games = games
@@ -69,11 +71,11 @@ class _Stratum:
 
 
 def rank_ranges(bots: Sequence[str], matches: Iterable[ScoredMatch], *, adjusted: bool = False) -> dict[str, RankRange]:
-    """Return the ranks that each of these bots may have beyond chance.
+    """Return the ranks that each of these bots may have, as far as chance leaves them open.
 
-    With `adjusted`, scores are luck-adjusted; luck must be known for every match. The probability that the range of any
-    bot misses its true rank is at most 5 %. Sources: S. Holm, A simple sequentially rejective multiple test procedure
-    (1979); M. Mogstad, J. Romano, A. Shaikh and D. Wilhelm, Inference for ranks (2024).
+    With `adjusted`, scores are luck-adjusted, and the luck of every match must be known. The probability that the range
+    of any bot misses its true rank is at most 5 %. Sources: S. Holm, A simple sequentially rejective multiple test
+    procedure (1979); M. Mogstad, J. Romano, A. Shaikh and D. Wilhelm, Inference for ranks (2024).
     """
     strata = _strata(match.freed if adjusted else match for match in matches)
     of: defaultdict[str, set[_Stratum]] = defaultdict(set)
@@ -89,11 +91,11 @@ def rank_ranges(bots: Sequence[str], matches: Iterable[ScoredMatch], *, adjusted
 
 
 def ranges_of_differences(bots: Sequence[str], differences: Iterable[RankDifference]) -> dict[str, RankRange]:
-    """Return the ranks that each bot may have, by the differences of each two; two that are equal may have none."""
+    """Return the ranks that each bot may have, from the differences between bots. Leave out differences of zero."""
     left = len(bots) * (len(bots) - 1) // 2
     above, below = Counter[str](), Counter[str]()
     for difference in sorted(differences):
-        if difference.chance > _LEVEL / left:
+        if difference.chance > _ERROR_LEVEL / left:
             break
         above[difference.worse] += 1
         below[difference.better] += 1
@@ -118,9 +120,10 @@ def _strata(matches: Iterable[ScoredMatch]) -> list[_Stratum]:
 
 
 def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjusted: bool) -> tuple[float, float]:
-    """Return the p-value of the difference between two bots' scores, and the difference. As in the interval of a score,
-    two starts of each extreme are added; for an adjusted score, Student's distribution is used. Starts that are alone
-    in their stratum are compared with each other.
+    """Return the p-value of the difference between two bots' scores, and the difference.
+
+    For raw scores, two starts of each extreme are added, as in the interval of a score. For luck-adjusted scores,
+    Student's distribution is used. Starts that are alone in their stratum are compared with each other.
     """
     if not of[one] or not of[other]:
         return 1.0, 0.0
@@ -157,8 +160,8 @@ def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjust
 
 
 def _by_student(total: float, square: float, most: float, units: int, freedom: float) -> float:
-    """Return the p-value of a sum over starts, by Student's distribution. `square` is its squared standard error,
-    `most` the largest possible sum. If all starts are equal, the error is that of the interval of an adjusted score.
+    """Return the p-value of a sum over starts, by Student's distribution. `square` is the sum's squared standard error,
+    `most` the largest possible sum. If all starts are equal, the error is that of an adjusted score's interval.
     """
     if freedom < 1:
         return 1.0

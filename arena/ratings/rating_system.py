@@ -1,7 +1,7 @@
-"""The rating system: ratings from results, with TrueSkill. docs/ladder.md explains the choices.
+"""The rating system: TrueSkill ratings from results. docs/ladder.md explains the choices.
 
-Only this module imports trueskill. Every preset of a game is a rating pool. A game's constants never change, so the
-ratings in a record can be recomputed.
+Only this module imports trueskill. Every preset of a game is a rating pool. The constants of a pool never change, so
+the ratings in a record can be recomputed.
 """
 
 from __future__ import annotations
@@ -19,22 +19,27 @@ from protocol.games import game_class
 from referee.result import Ratings, SeatRating
 
 MU = 25.0
+"""The mean of a new bot's skill."""
 SIGMA = MU / 3
+"""The standard deviation of a new bot's skill."""
 BETA = SIGMA / 2
+"""The standard deviation of a bot's performance in one match, around its skill."""
 TAU = 0.0
-"""The uncertainty that TrueSkill adds to a rating at each match. It is 0, because a bot that does not change does not
-drift; a new version adds `NEW_VERSION_SIGMA`.
+"""The standard deviation that each match adds to a bot's skill. It is 0, because a bot that does not change does not
+drift. A new version adds `NEW_VERSION_SIGMA` instead.
 """
 NEW_VERSION_SIGMA = SIGMA / 10
+"""The standard deviation that a new version of a bot adds to its skill."""
 PROVISIONAL_MATCHES = 10
-"""Below this number of matches, a place on the leaderboard is provisional."""
+"""A bot with fewer rated matches than this has a provisional place on the leaderboard."""
 RATING_TOLERANCE = 1e-9
-"""Relative tolerance, and absolute around 0, for differences between two machines' arithmetic."""
+"""The difference allowed between ratings computed on two machines: relative, and absolute around 0."""
 _PRECISION_DIGITS = 60
+"""The decimal digits of mpmath, for results whose probability is too small for doubles."""
 
 
 class Rating(NamedTuple):
-    """The belief about a bot's skill: a normal distribution."""
+    """The estimate of a bot's skill: the mean and the standard deviation of a normal distribution."""
 
     mu: float
     sigma: float
@@ -50,7 +55,7 @@ class RatingStanding(NamedTuple):
 
 
 INITIAL = Rating(MU, SIGMA)
-"""The belief about a bot before its first rated match."""
+"""The rating of a bot before its first rated match."""
 
 
 def conservative_score(mu: float, sigma: float) -> float:
@@ -59,7 +64,7 @@ def conservative_score(mu: float, sigma: float) -> float:
 
 
 def standing_for_version(standing: RatingStanding, version: str) -> RatingStanding:
-    """Return the standing of a bot with `version`: a new version makes it slightly less certain."""
+    """Return the standing of a bot that plays as `version`. If the version is new, the rating is less certain."""
     if not version or version == standing.version:
         return standing
     if standing.matches == 0:
@@ -73,7 +78,7 @@ def game_of(pool: str) -> str:
 
 
 def rate(pool: str, standings: Sequence[RatingStanding], versions: Sequence[str], ranks: Sequence[int]) -> Ratings:
-    """Return the ratings of the seats before and after a match, in seat order, with every number used. `sigma_before`
+    """Return the ratings of the seats before and after a match, in seat order, with the constants used. `sigma_before`
     includes what a new version added. Raises `UnknownGame`.
     """
     came = [standing_for_version(standing, version) for standing, version in zip(standings, versions, strict=True)]
@@ -89,13 +94,15 @@ def make_ratings(pool: str, seats: tuple[SeatRating, ...]) -> Ratings:
 
 
 def recompute(ratings: Ratings, ranks: Sequence[int]) -> tuple[SeatRating, ...]:
-    """Return the seats' ratings, computed from those before the match and the constants stored with them."""
+    """Return the seats' ratings after a match, from their ratings before it and the constants stored with them."""
     before = [Rating(seat.mu_before, seat.sigma_before) for seat in ratings.seats]
     return _seat_ratings(before, _update(before, ranks, ratings.beta, ratings.tau, ratings.draw_probability))
 
 
 def check_ratings(pool: str, ratings: Ratings, ranks: Sequence[int]) -> None:
-    """Compare recorded ratings with the pool's constants and the computation. Raises `BadRecord`, naming the number."""
+    """Check the ratings in a record against the pool's constants and against new computation. Raises `BadRecord`, which
+    names the wrong number.
+    """
     constants = make_ratings(pool, ())
     for name in ("pool", "mu", "sigma", "beta", "tau", "draw_probability"):
         said, right = getattr(ratings, name), getattr(constants, name)
@@ -117,12 +124,12 @@ def check_ratings(pool: str, ratings: Ratings, ranks: Sequence[int]) -> None:
 
 
 def nearly_equal(a: float, b: float) -> bool:
-    """Return whether two numbers of a rating differ at most in the last digits."""
+    """Return whether two numbers of a rating differ at most by what two machines may differ."""
     return math.isclose(a, b, rel_tol=RATING_TOLERANCE, abs_tol=RATING_TOLERANCE)
 
 
 def skill_overlap(rating: Rating, other_rating: Rating) -> float:
-    """Return how close two skills may be, in (0, 1]: the match quality without the factor for certainty."""
+    """Return how close two skills may be, in (0, 1]: TrueSkill's match quality without its factor for certainty."""
     return math.exp(
         -((rating.mu - other_rating.mu) ** 2) / (2 * (2 * BETA**2 + rating.sigma**2 + other_rating.sigma**2))
     )
@@ -138,14 +145,15 @@ def _seat_ratings(before: Sequence[Rating], after: Sequence[Rating]) -> tuple[Se
 def _update(
     before: Sequence[Rating], ranks: Sequence[int], beta: float, tau: float, draw_probability: float
 ) -> list[Rating]:
-    """Return the mean update over all orders of tied seats: only neighbours are compared, so one order would favour
-    some. Tied seats with equal ratings are interchangeable, so orders are those of the ratings, and such seats share a
-    mean.
+    """Return the ratings after a match: the mean over all orders of the tied seats.
+
+    TrueSkill compares only neighbours in the order of ranks, so a single order would favour some tied seats. Tied seats
+    with equal ratings are interchangeable: they share one mean.
     """
     players = {rating: PlayerSkill(rating.mu, rating.sigma, beta, tau) for rating in before}
     found: dict[tuple[int, Rating], list[Rating]] = {place: [] for place in zip(ranks, before, strict=True)}
     for order in _tie_orders(before, ranks):
-        # In a game without draws, a tie counts as decided in this order: a draw would have the likelihood 0.
+        # In a game without draws, a draw would have probability 0, so a tie counts as wins in this order.
         draws = [draw_probability > 0 and a == b for (a, _), (b, _) in itertools.pairwise(order)]
         row = [players[rating] for _, rating in order]
         try:
@@ -162,7 +170,7 @@ def _update(
 
 
 def _tie_orders(before: Sequence[Rating], ranks: Sequence[int]) -> Iterator[list[tuple[int, Rating]]]:
-    """Yield ranks and ratings from best to worst, once for every order of the tied seats."""
+    """Yield the seats' ranks and ratings from best to worst, once for every order of the tied seats."""
     by_rank = sorted(zip(ranks, before, strict=True), key=lambda place: place[0])
     tied = [list(group) for _, group in itertools.groupby(by_rank, key=lambda place: place[0])]
     for choice in itertools.product(*(dict.fromkeys(itertools.permutations(group)) for group in tied)):
@@ -182,8 +190,8 @@ def _double_weights(beta: float, draw_probability: float) -> ResultWeights:
 
 @functools.lru_cache
 def _precise_weights(beta: float, draw_probability: float) -> ResultWeights:
-    """Return weights in high precision, for gaps that underflow in doubles. The context is private, because all threads
-    share mpmath's default one.
+    """Return weights in high precision, for probabilities too small for doubles. The mpmath context is private, because
+    all threads share the default one.
     """
     import mpmath
     import trueskill

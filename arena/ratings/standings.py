@@ -41,11 +41,13 @@ class TableRow(Struct, frozen=True, kw_only=True):
     """
 
     rank: int | None
-    """The bot's rank: 1 plus the number of bots above it in the table's order. None if no match of the bot counts."""
+    """The bot's rank: 1 plus the number of bots with a higher value of the measure that sorts the table. None if the
+    bot has played no match that counts.
+    """
     best_rank: int | None = None
-    """1 plus the number of bots that are certainly above it, at 95 % for all bots together."""
+    """1 plus the number of bots that are certainly better, at 95 % for all bots together."""
     worst_rank: int | None = None
-    """The number of bots that have played, less those that are certainly below it. Bots of one rank share both."""
+    """The number of bots that have played, less those that are certainly worse. Bots of equal rank share it."""
     bot: str
     played: int
     won: int
@@ -55,21 +57,22 @@ class TableRow(Struct, frozen=True, kw_only=True):
     low: float
     high: float
     forfeits: int
-    """Matches lost by time, strikes, disconnection or not showing up."""
+    """The matches that the bot lost by time, strikes, disconnection or not showing up."""
     payoff: MeanPayoff | None = None
-    """The mean payoff, if payoffs are the result and a match counts. The table is then sorted by it."""
+    """The bot's mean payoff, if the result of the game is a payoff and a match counts. The table is then sorted by it.
+    """
     adjusted: Share | None = None
-    """The luck-adjusted score, if known. If it is known for all bots, the table is sorted by it."""
+    """The bot's luck-adjusted score, if known. If it is known for all bots, the table is sorted by it."""
     worth: float | None = None
     """The number of matches whose raw score would be as precise as `adjusted`."""
     place: Place | None = None
-    """The mean place in matches of more than two seats."""
+    """The bot's mean place in matches of more than two seats."""
     first: Share | None = None
-    """The share of matches of more than two seats that it won, a tie shared."""
+    """The share of matches of more than two seats that the bot won. A shared first place counts as a fraction."""
 
 
 class PlayedSeat(NamedTuple):
-    """The result of a seat; the lower `rank` is better."""
+    """The result of a seat. `rank` 1 is best."""
 
     bot: str
     rank: int
@@ -79,14 +82,16 @@ class PlayedSeat(NamedTuple):
 
 
 class PlayedMatch(NamedTuple):
-    """The facts of a match that a table needs, for tables that are not built from results."""
+    """The facts of a match that a table needs, where the match is not a `Result`."""
 
     reason: str
     seats: tuple[PlayedSeat, ...]
 
 
 class MatchSample(NamedTuple):
-    """A match, the points that luck gave seat 0 of two (None: unknown), and the start that it shares, if any."""
+    """A match of a tournament. `luck` is the points that luck gave seat 0 of two (None: unknown). `start` is the number
+    of the start that the match shares with others, if any.
+    """
 
     result: Result | PlayedMatch
     luck: float | None = None
@@ -94,7 +99,7 @@ class MatchSample(NamedTuple):
 
 
 class HeadToHead(Struct, frozen=True, kw_only=True):
-    """What a bot made of its matches against one other, two seats each. `adjusted` and `worth` are as in `TableRow`."""
+    """The result of a bot in its two-seat matches against one opponent. `adjusted` and `worth` are as in `TableRow`."""
 
     matches: int
     score: Comparison
@@ -103,12 +108,12 @@ class HeadToHead(Struct, frozen=True, kw_only=True):
 
 
 HeadToHeadShares = dict[str, dict[str, float | None]]
-"""The share of points of each bot (first key) in its matches against each other one; None if they never met."""
+"""The share of points of each bot (first key) in its matches against each other bot; None if they never met."""
 
 
 def score_rows(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> list[TableRow]:
-    """Return the bots by their share of points, best first; equal shares have equal ranks and are in the order of their
-    names. Void matches do not count, and who has played no other is last.
+    """Return the rows of bots by their share of points, best first. Equal shares have equal ranks and are sorted by
+    name. Void matches do not count. Bots without a match that counts are last.
     """
     score: Counter[str] = Counter()
     counts: dict[str, Counter[str]] = {name: Counter() for name in names}
@@ -147,11 +152,11 @@ def score_rows(names: Sequence[str], results: Iterable[Result | PlayedMatch]) ->
 def with_ranks(
     rows: Sequence[TableRow], values: Mapping[str, float], ranges: Mapping[str, RankRange]
 ) -> list[TableRow]:
-    """Return lines, best first, with their ranks by these values and the ranks that they may have beyond chance.
+    """Return rows, best first, with their ranks by these values and with their ranges of ranks.
 
-    Ranges are widened, so that they are in the order of the table: bots of equal values share one, and it begins no
-    later than that of a bot below with as many matches, nor ends before that of one above. A bot that has not played
-    has neither rank nor range.
+    Ranges are widened to agree with the order of the table. Bots of equal values share one range. A range begins no
+    later than that of any lower bot with as many matches, and ends no earlier than that of any higher one. A bot that
+    has not played has neither rank nor range.
     """
     ranks: dict[float, int] = {}
     fewest: dict[float, int] = {}
@@ -179,12 +184,12 @@ def with_ranks(
 
 
 def rounded(score: float) -> float:
-    """Return a score as it is compared: thirds of points add up to different floats in different orders."""
+    """Return a score rounded for comparison: thirds of points add up to different floats in different orders."""
     return round(score, 9)
 
 
 def uncontested_losses(names: Sequence[str], results: Iterable[Result]) -> dict[str, Counter[str]]:
-    """Count each bot's losses by forfeit and by resignation, by reason."""
+    """Count the losses of each bot by forfeit or by resigning, by reason."""
     lost: dict[str, Counter[str]] = {name: Counter() for name in names}
     for result in results:
         for seat in result.seats:
@@ -194,7 +199,7 @@ def uncontested_losses(names: Sequence[str], results: Iterable[Result]) -> dict[
 
 
 def head_to_head_shares(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> HeadToHeadShares:
-    """Return the share of points of each bot against each other one. Void matches do not count."""
+    """Return the share of points of each bot against each other bot. Void matches do not count."""
     won: Counter[tuple[str, str]] = Counter()
     met: Counter[tuple[str, str]] = Counter()
     for result in results:
@@ -210,8 +215,9 @@ def head_to_head_shares(names: Sequence[str], results: Iterable[Result | PlayedM
 
 
 def score_table(names: Sequence[str], samples: Sequence[MatchSample], *, raw: bool = False) -> list[TableRow]:
-    """Return the bots, best first: by their scores less luck if luck is known for all of them and `raw` is false, else
-    by their shares of points. Void matches do not count.
+    """Return the table of a tournament, best bot first. Void matches do not count.
+
+    It is sorted by luck-adjusted score if that is known for all bots and `raw` is false, else by share of points.
     """
     matches = list(_scored_matches(samples))
     played, firsts = _scores_by_bot(matches), _firsts_by_bot(matches)
@@ -231,14 +237,14 @@ def score_table(names: Sequence[str], samples: Sequence[MatchSample], *, raw: bo
 
 
 def is_luck_adjusted(rows: Iterable[TableRow]) -> bool:
-    """Return whether a table can be sorted by luck-adjusted score: it is known for all bots that have played."""
+    """Return whether a table can be sorted by luck-adjusted score: the score is known for all bots that have played."""
     played = [row for row in rows if row.played]
     return bool(played) and all(row.adjusted is not None for row in played)
 
 
 def _rank_rows(listed: Sequence[TableRow], matches: Sequence[ScoredMatch], *, raw: bool = False) -> list[TableRow]:
-    """Return the rows of a table, sorted and with ranks: by luck-adjusted scores if all are known and `raw` is false,
-    else by scores.
+    """Sort rows by luck-adjusted score if it is known for all bots and `raw` is false, else by score. Add ranks and
+    ranges.
     """
     adjusted = not raw and is_luck_adjusted(listed)
     values = {row.bot: rounded((row.adjusted or row).score if adjusted else row.score) for row in listed}
@@ -248,7 +254,7 @@ def _rank_rows(listed: Sequence[TableRow], matches: Sequence[ScoredMatch], *, ra
 
 
 def head_to_heads(names: Sequence[str], met: Iterable[MatchSample]) -> dict[str, dict[str, HeadToHead]]:
-    """Return the result of each bot (first key) in two-seat matches against each other one that it met."""
+    """Return the result of each bot (first key) in two-seat matches against each bot that it met."""
     together: defaultdict[frozenset[str], list[ScoredMatch]] = defaultdict(list)
     for match in _scored_matches(met):
         together[frozenset(match.seats)].append(match)
@@ -277,7 +283,7 @@ def _share(estimate: Estimate) -> Share:
 
 
 def _scored_matches(met: Iterable[MatchSample]) -> Iterator[ScoredMatch]:
-    """The matches that count."""
+    """Yield the matches that are not void, with their points."""
     for result, luck, start in met:
         if result.reason != VOID:
             points = points_from_ranks([seat.rank for seat in result.seats])
@@ -295,7 +301,9 @@ def _scores_by_bot(matches: Iterable[ScoredMatch]) -> dict[str, list[SideScore]]
 
 
 def _firsts_by_bot(matches: Iterable[ScoredMatch]) -> dict[str, list[SideScore]]:
-    """Return by bot the scores of matches with more than two seats if the best seat gets all the points."""
+    """Return the scores by bot in matches of more than two seats, where only the first place counts: 1, or a fraction
+    if it is shared.
+    """
     firsts = []
     for match in matches:
         if len(match.seats) > 2:

@@ -1,4 +1,4 @@
-"""Computes the standings of a tournament for the terminal, the pages, the API and files. Pure."""
+"""The standings of a tournament, for the terminal, pages, the API and files alike. Pure."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from arena.ratings.standings import (
 )
 
 ADJUSTED, SCORE, PAYOFF = "adjusted", "score", "payoff"
-"""The measures by which a table may be sorted."""
+"""These are the measures by which a table may be sorted: luck-adjusted score, score and payoff."""
 
 
 class TournamentStandings(Struct, frozen=True, kw_only=True):
-    """The standings of a tournament. The table is sorted by `ranked_by`: `adjusted`, `score` or `payoff`.
-    `head_to_head` has each bot's share of points (first key) against each other bot, `payoffs` its mean payoff.
+    """The standings of a tournament: the table of bots, and how each did against each other.
+
+    `ranked_by` is the measure that sorts the table: `adjusted`, `score` or `payoff`. `head_to_head` has the share of
+    points of each bot (first key) against each other bot, `payoffs` its mean payoff.
     """
 
     ranked_by: str
@@ -32,7 +34,9 @@ class TournamentStandings(Struct, frozen=True, kw_only=True):
 
 
 def compute_standings(names: Sequence[str], met: Sequence[MatchSample], *, raw: bool = False) -> TournamentStandings:
-    """Return the standings of these bots after these matches; `raw` leaves luck in the order."""
+    """Return the standings of these bots after these matches. With `raw`, luck-adjusted scores do not sort the
+    table.
+    """
     payoffs = PayoffSummary(names, match_payoffs_of_samples(met))
     table = payoffs.rank_rows(score_table(names, met, raw=raw))
     by_points = ADJUSTED if is_luck_adjusted(table) and not raw else SCORE
@@ -45,12 +49,12 @@ def compute_standings(names: Sequence[str], met: Sequence[MatchSample], *, raw: 
 
 
 def may_be_first(table: Sequence[TableRow]) -> list[str]:
-    """Return the bots that no bot is certainly above, in the order of the table."""
+    """Return the bots that may be the best, because no bot is certainly better, in the order of the table."""
     return [row.bot for row in table if row.best_rank == 1]
 
 
 def chance_note(standings: TournamentStandings) -> str:
-    """Say what the ranges of ranks in the table mean; nothing before two bots have played."""
+    """Say what the ranges of ranks in the table mean. Return an empty text before two bots have played."""
     played = [row for row in standings.table if row.best_rank is not None]
     if len(played) < 2:
         return ""

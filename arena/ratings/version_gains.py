@@ -1,4 +1,4 @@
-"""The scores of a bot's versions, and how much more each scored than the one before. Pure."""
+"""The mean score of each version of a bot, and its gain over the version before. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from measuring.share_intervals import ShareInterval, share_difference, share_int
 
 
 class VersionCounts(Protocol):
-    """The results of a version; a draw is a shared first place."""
+    """The numbers of matches that a version won, drew and lost. A draw is a shared first place."""
 
     @property
     def wins(self) -> int: ...
@@ -25,8 +25,9 @@ class VersionCounts(Protocol):
 
 
 class VersionGain(Struct, frozen=True, kw_only=True):
-    """A version's mean score: a match counts 1 for a sole first place and half for a shared one. `gain` is its lead
-    over the version before, each against its own opponents; None of the oldest one. Both are None without a match.
+    """The mean score of a version: a match counts 1 for a sole first place and half for a shared one. `gain` is the
+    score less that of the version before. The two versions may have met different opponents. `gain` is None for the
+    oldest version, and both are None for a version without a match.
     """
 
     share: ShareInterval | None = None
@@ -34,7 +35,7 @@ class VersionGain(Struct, frozen=True, kw_only=True):
 
 
 def version_gains(versions: Sequence[VersionCounts]) -> list[VersionGain]:
-    """Return the score of each of a bot's versions, which are newest first. Matches count as independent."""
+    """Return the mean score and the gain of each version; `versions` are newest first. Matches count as independent."""
     scores = [_score(version) for version in versions]
     gains = [_gain(newer, older) for newer, older in pairwise(scores)]
     shares = [share_interval(*score) if score[1] else None for score in scores]
@@ -42,7 +43,6 @@ def version_gains(versions: Sequence[VersionCounts]) -> list[VersionGain]:
 
 
 def _score(version: VersionCounts) -> tuple[float, int]:
-    """Return the mean score of a version, and the number of its matches."""
     played = version.wins + version.draws + version.losses
     return (version.wins + version.draws / 2) / max(1, played), played
 

@@ -1,7 +1,9 @@
-"""Analysis of records: verification, documents, transcripts, luck and grades. It imports no store and no server.
+"""Analysis of records: verification, documents, transcripts, luck and grades. It imports neither arena/store nor a
+server.
 
-- verify.py plays a record again and compares it with its footer and with the stored result.
-- transcript.py tells a record in words. ply_rows.py makes it rows of a table. match_document.py makes it one
-  document with the states between events, seat_view.py what a seat saw of it.
-- grading.py grades or estimates moves and sums up what they cost a bot. luck_report.py says what luck gave.
+- verify.py replays a record and compares it with its footer and with the stored result.
+- transcript.py describes the lines of a record in words. ply_rows.py makes table rows of them. match_document.py makes
+  one document of a record, with the state after each event. seat_view.py restricts states and lines to what one seat
+  may see.
+- grading.py grades or estimates moves, and adds up what a bot's moves cost. luck_report.py reports the luck in a match.
 """

@@ -1,5 +1,5 @@
 """Grades of moves: what each move of a match gave away, and which kinds of positions cost a bot most over many matches.
-Grades are exact in solved games and estimated elsewhere.
+Grades are exact in solved games and estimated in all others.
 """
 
 from __future__ import annotations
@@ -74,17 +74,17 @@ class Grades(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class EstimateCache(Protocol):
-    """A cache of the estimated moves of a match."""
+    """A cache of the estimated moves of one match."""
 
     def get(self, ply: int) -> Graded | None:
-        """Return the move at a ply, if it is cached."""
+        """Return the cached move at a ply; None if it is not cached."""
 
     def add(self, graded: Graded) -> None:
         """Add a move to the cache."""
 
 
 OpenEstimateCache = Callable[[Record, str], EstimateCache]
-"""Returns the cache for the match of a record and for the estimator described by the text."""
+"""A function that opens the cache for a record and for the estimator that the text describes."""
 
 
 def grade_match(
@@ -96,11 +96,11 @@ def grade_match(
     on_moves: Callable[[Iterator[Graded]], Iterable[Graded]] = lambda moves: moves,
     open_cache: OpenEstimateCache | None = None,
 ) -> Grades:
-    """Return the grades of a match, and its luck.
+    """Return the grades of the moves in a match, and its luck.
 
-    With `sims`, moves of unsolved games are estimated with this many simulations each. With `seat`, only its moves are
-    graded. `on_moves` gets the moves as an iterator while they are graded, for progress; `open_cache` caches estimates.
-    Raises `UsageFault` if the game has no grader, `BadRecord` as `replay` does.
+    With `sims`, moves of unsolved games are estimated with this many simulations each. With `seat`, only the moves of
+    that seat are graded. `on_moves` gets the moves as an iterator while they are graded, to show progress. `open_cache`
+    caches estimates. Raises `UsageFault` if the game has no grader, and `BadRecord` as `replay` does.
     """
     header = record.header
     lines = replay(record)
@@ -146,9 +146,10 @@ def noise_threshold(moves: Iterable[Graded]) -> float | None:
 def _find_judge(
     game: Game[Any, Any], match: str, sims: int | None
 ) -> tuple[Callable[[ReplayedMove], MoveEvaluation], str | None]:
-    """Return a judge of moves, and the description of its estimator (None if it is exact). Unsolved games are estimated
-    with `sims` simulations per move. Raises `UsageFault` if there is no judge for the game, or only an estimating one
-    and `sims` is None.
+    """Return the function that evaluates moves, and the description of its estimator (None if it is exact).
+
+    Moves of unsolved games are estimated with `sims` simulations each. Raises `UsageFault` if the game has neither a
+    grader nor an estimator, or if it has no grader and `sims` is None.
     """
     if sims is None or has_grader(game):
         judge = grader_of(game)
@@ -189,8 +190,8 @@ def _make_mark(seat: int, bot: str, moves: Sequence[Graded]) -> Mark:
 
 
 class KindCost(Struct, frozen=True, kw_only=True):
-    """The moves of a bot in positions of a `kind`, in the classification `by`. `mean` is the mean loss per move,
-    `share` the fraction of all losses; None if there are none.
+    """The cost of a bot's moves in positions of a `kind`, which belongs to the classification `by`. `mean` is the mean
+    loss per move. `share` is the fraction of the bot's losses in all kinds of `by`; None if it lost nothing.
     """
 
     by: str
@@ -201,9 +202,11 @@ class KindCost(Struct, frozen=True, kw_only=True):
 
 
 class Costs(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The losses of a bot's moves in a game: `exact` and `estimated` moves, and the costliest kinds first. An estimated
-    loss below `noise` may be chance; the mean of n moves has a threshold √n times smaller. `unit` is that of the
-    grades.
+    """The losses of a bot's moves in a game. `exact` and `estimated` count the moves; `kinds` has the costliest kinds
+    first.
+
+    An estimated loss below `noise` may be chance. For the mean of n moves, that threshold is √n times smaller. `unit`
+    is as in `Grades`.
     """
 
     bot: str
@@ -226,9 +229,11 @@ def position_costs(
     on_grades: Callable[[Grades], object] = lambda grades: None,
     open_cache: OpenEstimateCache | None = None,
 ) -> list[Costs]:
-    """Return the losses of a bot in some matches, by game; games without a grader are left out. Each record comes with
-    the bot's seat, because the bot may have had another name. Unsolved games are estimated with `sims` simulations per
-    move; `open_cache` caches estimates. `on_grades` gets the grades of each match.
+    """Return the losses of a bot's moves in some matches, by game. Games that can be neither graded nor estimated are
+    left out.
+
+    Each record comes with the bot's seat, because the bot may have had another name. Moves of unsolved games are
+    estimated with `sims` simulations each; `open_cache` caches estimates. `on_grades` gets the grades of each match.
     """
     found: defaultdict[str, list[Grades]] = defaultdict(list)
     for record, seat in records:

@@ -1,4 +1,4 @@
-"""The luck in a record, as text: for each move that threw dice, and in total."""
+"""The luck in a record, as numbers and as text: for each move that threw dice, and in total."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from referee.record import Record
 from referee.replay import replay
 
 LuckByMove = Mapping[tuple[int, int], float]
-"""The points that the dice of a move gave its seat, by ply and seat."""
+"""The points that the dice of a move gave its seat, by (ply, seat)."""
 
 LuckTextByMove = Mapping[tuple[int, int], str]
-"""The luck of a move, a deal or a round, as text for a table, by ply and seat."""
+"""The luck of a move, a deal or a round, as text for a table, by (ply, seat)."""
 
 
 def record_luck(record: Record, value: str | None = None) -> Luck | None:
-    """Return the luck of a match by the value function of that name, or the best one; None without luck or value.
-    Raises `UsageFault` for a value function that the game does not have, `BadRecord` as `replay` does.
+    """Return the luck of a match; None if its game has no luck or no value function.
+
+    `value` names the value function; None takes the best one. Raises `UsageFault` for a value function that the game
+    does not have, and `BadRecord` as `replay` does.
     """
     _, course = next(replay(record))
     by = load_value(course.game, value)
@@ -37,7 +39,7 @@ def luck_by_move(luck: Luck | None) -> LuckByMove:
 
 
 def luck_text_by_move(luck: Luck | None) -> LuckTextByMove:
-    """Return the luck as text with its sign, including what deals and rounds gave each seat."""
+    """Return the luck of each event as signed numbers. For deals and rounds, the text has a number for each seat."""
     return {} if luck is None else {(event.ply, event.seat): _format_luck(event) for event in luck.events}
 
 
@@ -46,12 +48,12 @@ def _format_luck(event: ChanceEvent) -> str:
 
 
 def format_signed(number: float, digits: int = 3) -> str:
-    """Format a number with its sign, `+0.410`; a number that rounds to zero has a plus."""
+    """Format a number with its sign, such as `+0.410`. A number that rounds to zero has a plus."""
     return f"{number:+z.{digits}f}"
 
 
 def summarise_luck(luck: Luck, bots: Sequence[str]) -> str:
-    """Summarise the luck of all seats in a sentence; `bots` are the names in seat order."""
+    """Say in a sentence how much luck gave each seat; `bots` are the names in seat order."""
     *most, last = (f"{bot} {format_signed(given, 2)}" for bot, given in zip(bots, luck.total, strict=True))
     by = "estimated by" if luck.estimate else "by"
     return f"luck gave {', '.join(most)} and {last} {luck.unit}, {by} {luck.value}"

@@ -47,16 +47,16 @@ class Document(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ReplayedMatch:
-    """A record's match, replayed once as its plies are read."""
+    """The match of a record, replayed while its plies are read. It can be read only once."""
 
     def __init__(self, record: Record) -> None:
         self.start: dict[str, Any] = {}
         self.fault: str | None = None
-        """An error in the record, in the part read so far; None if there is none."""
+        """The first error in the part of the record read so far; None if there is none."""
         self.strikes: list[Strike] = []
-        """The strikes so far."""
+        """The strikes in the part of the record read so far."""
         self.sealed: list[Sealed] = []
-        """The sealed moves since the last event."""
+        """The sealed moves since the last event in the part of the record read so far."""
         self.record = record
         self._courses = replay(record)
         course = self._next()
@@ -64,7 +64,7 @@ class ReplayedMatch:
             self.start = course.encoded_state
 
     def plies(self) -> Iterator[StatedPly]:
-        """Yield every event, with the state after it as long as the replay succeeds."""
+        """Yield every event. It has the state after it as long as the replay succeeds."""
         for line in self.record.lines:
             course = self._next()
             if isinstance(line, Strike):
@@ -86,7 +86,7 @@ class ReplayedMatch:
 
 
 def make_document(record: Record) -> Document:
-    """Return the match of a record, with states as long as the replay succeeds."""
+    """Return a record as a document. Its events have states as long as the replay succeeds."""
     refereed = ReplayedMatch(record)
     plies = list(refereed.plies())
     return Document(

@@ -1,4 +1,4 @@
-"""A record's events as rows of a table: one per ply, preceded by one for each move of a simultaneous round."""
+"""The events of a record as rows of a table: one row per ply, preceded by one for each move of a simultaneous round."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ _json = msgspec.json.Encoder().encode
 
 
 class PlyRow(NamedTuple):
-    """A row for an event. Moves, dice, results and info are JSON, as in the record; None if there is none.
+    """A table row for an event. `move`, `dice`, `result` and `info` are JSON, as in the record; None if there is none.
 
-    In a simultaneous round, each seat has a row with its move, in order of arrival; a row without seat and move follows
-    with the result. For the bot of the event: `clock_ms` is left in its bank after it, `thought_ms` is its thinking
-    time, `given_ms` was given back before it, `strikes` counts its refused moves since its last event, `value` is its
-    own evaluation.
+    In a simultaneous round, each seat has a row with its move, in order of arrival. A row without seat and move follows
+    with the result.
+
+    The other fields concern the bot of the row. `clock_ms` is the time left in its bank after the event, and
+    `thought_ms` the time that it thought. `given_ms` is the time given back to it before the event. `strikes` counts
+    its refused moves since its previous event. `value` is its own evaluation.
     """
 
     ply: int
@@ -38,7 +40,7 @@ class PlyRow(NamedTuple):
 
 
 def iter_ply_rows(record: Record) -> Iterator[PlyRow]:
-    """Yield the plies of a match in order. Raises `BadRecord` if a line cannot be read."""
+    """Yield the rows of a match in order. Raises `BadRecord` if a line of the record cannot be read."""
     clock, seats = record.header.clock, record.header.seats
     banks = [clock.bank_ms] * len(seats)
     strikes = [0] * len(seats)

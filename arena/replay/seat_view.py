@@ -1,4 +1,4 @@
-"""The view of one seat: the parts of states and lines that it may see, for code that has the whole record."""
+"""The parts of states and lines that one seat may see, for code that has the whole record."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from referee.record import EventLine, Ply, Sealed
 
 
 def view_state(game: Game[Any, Any], state: Any, seat: int | None) -> Any:
-    """Return a state as a seat, or a spectator (None), sees it; the whole state once the game is over."""
+    """Return the part of a state that a seat, or a spectator (None), may see: all of it once the game is over."""
     if not game.hidden or game.to_move(state) is None:
         return state
     return game.decode_state(game.view(game.encode_state(state), seat))
 
 
 def view_line(game: Game[Any, Any], line: EventLine, seat: int | None) -> EventLine | None:
-    """Return a line as a seat may know it during the match, without others' `info`; None for a secret move."""
+    """Return the part of a line that a seat may see during the match. That excludes other seats' `info`. Return None
+    for another seat's sealed move.
+    """
     if isinstance(line, Sealed):
         return line if line.seat == seat else None
     if not isinstance(line, Ply):

@@ -1,4 +1,4 @@
-"""A record's lines in words: the actions at a ply, the dice and their luck, the time left."""
+"""The lines of a record in words: what happened at a ply, the dice, what luck gave, and the time left."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from protocol.reasons import FAILED
 from referee.record import EventLine, Header, Ply, Sealed, Strike
 
 MAX_DEAL_CHARS = 40
-"""Maximum characters of a deal to show; the board shows all of it."""
+"""The maximum number of characters of a deal in a transcript. The board shows the whole deal."""
 
 
 class TranscriptLine(NamedTuple):
-    """A line of a match as printable text, whatever the bots sent."""
+    """A line of a record in words. Unprintable characters that bots sent are escaped."""
 
     ply: str
     bot: str
@@ -30,7 +30,7 @@ class TranscriptLine(NamedTuple):
     note: str = ""
 
     def sentence(self) -> str:
-        """Return all of it in one line, to stand above a board."""
+        """Return all fields in one line of text, to stand above a board."""
         parts = (
             f"{self.ply}  {self.bot}: {self.move}",
             self.luck and f"luck {self.luck}",
@@ -43,7 +43,7 @@ class TranscriptLine(NamedTuple):
 
 
 def describe_line(line: EventLine, game: Game[Any, Any], header: Header, luck: LuckTextByMove) -> TranscriptLine:
-    """Describe a line of a record, with the luck of its dice."""
+    """Describe a line of a record in words, with the luck of its dice from `luck`."""
     return TranscriptLine(*map(escape_unprintable, _describe_line(line, game, header, luck)))
 
 
@@ -81,6 +81,6 @@ def _describe_action(
 
 
 def _format_deal(move: Any) -> str:
-    """Return a deal as JSON, cut short, if the game has no words for it."""
+    """Return a deal as JSON, cut to `MAX_DEAL_CHARS`. It is for games that do not describe deals in words."""
     dealt = msgspec.json.encode(move).decode()
     return dealt if len(dealt) <= MAX_DEAL_CHARS else f"{dealt[:MAX_DEAL_CHARS]}…"

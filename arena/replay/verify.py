@@ -1,4 +1,4 @@
-"""Verification of a record: replay and rate its match, then compare it with its footer and with the stored result."""
+"""Verification of a record: replay its match, rate it, and compare it with its footer and with the stored result."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ from referee.replay import replay
 from referee.result import Result, SeatRating, SeatResult
 
 CLOCK_TOLERANCE_MS = 1
-"""Clocks read from a journal may differ from those written there by this much, in milliseconds."""
+"""The maximum difference, in milliseconds, between a stored thinking time and the record's. A clock that was read back
+from a journal may differ from the one written there.
+"""
 
 
 def verify_record(record: Record, *, awaits_rating: bool = False) -> None:
-    """Replay the match and compare everything with the record. Raises `BadRecord`, naming the ply. A match that
-    `awaits_rating` to be rated may have no ratings yet.
+    """Replay the match of a record, and compare everything with the record. Raises `BadRecord`, which names the ply.
+    With `awaits_rating`, the ratings may be missing.
     """
     header, footer = record.header, record.footer
     course, last = _replay_to_end(record)
@@ -57,7 +59,7 @@ def verify_record(record: Record, *, awaits_rating: bool = False) -> None:
 
 
 def _replay_to_end(record: Record) -> tuple[Course, int]:
-    """Return the final course and the ply of the last event. Raises `BadRecord`, also for excessive lag
+    """Return the course of the whole match, and the ply of the last event. Raises `BadRecord`, also for excessive lag
     compensation.
     """
     header = record.header
@@ -100,8 +102,10 @@ def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:
 
 
 def believed(record: Record) -> list[str]:
-    """Name what a record that verifies has on the arena's word: nothing in it shows whether a seat really ran out of
-    time or sent a move that was refused, or why a match was called off.
+    """Name the facts in a verified record for which there is only the arena's word.
+
+    Nothing in a record shows whether a seat really ran out of time, whether it sent a move that was refused, or why a
+    match was called off.
     """
     seats = record.header.seats
     events = [ply.event for ply in record.plies]
@@ -114,9 +118,10 @@ def believed(record: Record) -> list[str]:
 
 
 def iter_differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -> Iterator[str]:
-    """Describe in words where the stored result differs from the record. `ratings` are those of all seats, or empty if
-    the match is unrated or was rated again. The record of an annulled match still has its ratings. A stored bot without
-    a name matches any name.
+    """Describe in words where the stored result differs from the record.
+
+    `ratings` are those of all seats, or empty if the match is unrated or was rated again. The record of an annulled
+    match still has its ratings. A stored bot without a name matches any name.
     """
     if result.annulled is not None:
         result = replace(result, rated=True, pool=result.annulled, annulled=None)
@@ -157,7 +162,7 @@ def _compare_fields(stored: object, recorded: object, names: Sequence[str]) -> I
 
 
 def _result_from_record(record: Record, pool: str | None) -> Result:
-    """Return the result from the record. Old records lack the pool: then it is the stored one."""
+    """Return the result that the record implies. Old records lack the pool; then `pool`, the stored one, is taken."""
     header, footer = record.header, record.footer
     rated = footer.ratings is not None
     plies = list(record.plies)

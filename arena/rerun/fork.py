@@ -1,5 +1,5 @@
-"""Replaying a match with another bot in a seat: find where it first differs from the record, and play both branches on
-many times with the same dice.
+"""Replaying a match with another bot in a seat: find where the bot first differs from the record, then play on many
+times after the recorded action and after the new one, with the same dice.
 """
 
 from __future__ import annotations
@@ -28,19 +28,20 @@ from referee.result import Result, match_points
 from referee.state import MatchStanding
 
 CONTINUATION_ID_PREFIX = "rerun-"
-"""The prefix of the match ids of continuations."""
+"""The prefix of the match id of each continuation."""
 
 
 class SeatAction(NamedTuple):
-    """The action of a seat: a move, or leaving for the reason `out`."""
+    """The action of a seat: a `move`, or leaving the match for the reason `out`."""
 
     move: Any = None
     out: str | None = None
 
 
 class Fork(NamedTuple):
-    """The point where a bot first differs from the record, before either action. `new_action` is None if the recorded
-    seat left out of turn and the bot stays. `kinds` are those of the position.
+    """The point where a bot first differs from the record, before the recorded and the new action.
+
+    `new_action` is None if the recorded seat left out of turn and the new bot stays. `kinds` are those of the position.
     """
 
     header: Header
@@ -49,34 +50,34 @@ class Fork(NamedTuple):
     recorded_action: SeatAction
     new_action: SeatAction | None
     other_moves: tuple[MatchEvent, ...]
-    """The other seats' choices in the same round; they stay the same in both branches."""
+    """The other seats' moves in the same round. Both branches have them."""
     strikes: int
-    """The strikes of the bot so far."""
+    """The strikes that the new bot has at the fork."""
     kinds: Mapping[str, str]
 
     @property
     def game(self) -> Game[Any, Any]:
-        """The game that is played."""
+        """The game of the match."""
         return self.standing.current_course.game
 
     @property
     def ply(self) -> int:
-        """The ply of the fork."""
+        """The ply at which the bot differs."""
         return self.standing.current_course.ply
 
 
 class RecordAgreement(NamedTuple):
-    """The agreement of a bot with a record: the number of its moves as recorded, and the first difference."""
+    """The agreement of a bot with a record: how many `moves` are as recorded, and the first difference (`fork`)."""
 
     moves: int
     fork: Fork | None
     has_recorded_randomness: bool
-    """The bot's randomness was that of the recorded bot, as its nonce shows."""
+    """True if the bot's nonce is the recorded bot's, which shows that its randomness is the same."""
 
 
 class Continuation(NamedTuple):
-    """The results of the recorded and of the new action for the seat, with the same dice, with the luck in each, and
-    the bots that forfeited.
+    """The results and the luck of one seat in two branches with the same dice: after the recorded action (`old`) and
+    after the new one (`new`). `forfeits` names the bots that forfeited in either.
     """
 
     old: float
@@ -87,14 +88,14 @@ class Continuation(NamedTuple):
 
 
 class BranchPlayers(NamedTuple):
-    """The bots that play a branch, and the name under which the one in the examined seat is reported."""
+    """The bots that play a branch, and the name to report for the `bot` in the replayed seat."""
 
     players: InProcessPlayers
     bot: str
 
 
 class BranchOutcome(NamedTuple):
-    """The result of one branch: a seat's points and luck, and the bots that forfeited."""
+    """The result of one branch: the points and the luck of the replayed seat, and the bots that forfeited."""
 
     points: float
     luck: float
@@ -104,9 +105,10 @@ class BranchOutcome(NamedTuple):
 def follow_record(
     record: Record, seat: int, join_seat: Callable[[str], SeatPlayer], seeds: Sequence[str], until: int | None = None
 ) -> RecordAgreement:
-    """Play a seat of a record with a bot as long as it repeats the record, or `until` that ply. `join_seat` makes the
-    bot from a seed. It gets the first of the `seeds` that gives the recorded nonce, else the last. Raises `BadRecord`
-    as `replay` does, and `ValueError` without seeds.
+    """Play a seat of a record with a bot as long as it repeats the record, at most up to the ply `until`.
+
+    `join_seat` makes the bot from a seed: from the first of the `seeds` that gives the recorded nonce, or else from the
+    last one. Raises `BadRecord` as `replay` does, and `ValueError` without seeds.
     """
     if not seeds:
         raise ValueError(f"seat {seat} has no seed: its bot needs one")
@@ -138,7 +140,7 @@ def follow_record(
 def _seat_bot(
     match: Match, seat: int, listen: Callable[[str], SeatPlayer], seeds: Sequence[str], nonce: str
 ) -> tuple[_SeatedBot, bool]:
-    """Return the bot in its seat, and whether it has the recorded nonce."""
+    """Return the bot in its seat, and whether its nonce is the recorded one."""
     for seed in seeds:
         listener = listen(seed)
         said = listener(match.start_message(seat))
@@ -148,7 +150,7 @@ def _seat_bot(
 
 
 class _SeatedBot:
-    """A bot in a seat of a match that follows its record, asked at each of its turns."""
+    """A bot in a seat of a match that follows its record. It is asked for a move at each of its turns."""
 
     def __init__(self, match: Match, seat: int, listener: SeatPlayer, said: Sequence[FromClient]) -> None:
         self.strikes = 0
@@ -160,7 +162,7 @@ class _SeatedBot:
         self._action: SeatAction | None = None
 
     def act(self) -> SeatAction | None:
-        """Return its action at the current ply, asking only once; None if it is not its turn."""
+        """Return the bot's action at the current ply, asking it only once; None if it is not its turn."""
         course = self._match.standing.current_course
         if course.is_over or not course.is_awaited(self._seat):
             return None
@@ -206,7 +208,7 @@ def _leaving_action(message: FromClient) -> SeatAction | None:
 
 
 def _action_in_line(game: Game[Any, Any], line: EventLine, seat: int) -> SeatAction | None:
-    """Return the action of a seat in a line; None if the line has none."""
+    """Return the action of a seat in a line of the record; None if the line has no action of the seat."""
     if isinstance(line, Sealed):
         return SeatAction(game.decode_move(line.move)) if line.seat == seat else None
     if not isinstance(line, Ply) or line.event.seat != seat:
@@ -216,14 +218,13 @@ def _action_in_line(game: Game[Any, Any], line: EventLine, seat: int) -> SeatAct
 
 
 def _is_same_action(recorded: SeatAction, new: SeatAction | None) -> bool:
-    """Return whether both made the same move, or both left, which loses for any reason."""
+    """Return whether both actions are the same move, or both leave. Leaving loses for any reason."""
     if new is None or (recorded.out is None) != (new.out is None):
         return False
     return recorded.out is not None or recorded.move == new.move
 
 
 def _iter_other_moves(lines: Sequence[EventLine], seat: int) -> Iterator[MoveReceived]:
-    """Yield the choices of the other seats in the rest of the round."""
     for line in lines:
         if isinstance(line, Ply):
             return
@@ -234,8 +235,8 @@ def _iter_other_moves(lines: Sequence[EventLine], seat: int) -> Iterator[MoveRec
 def play_continuation(
     fork: Fork, number: int, seed: str, old: BranchPlayers, new: BranchPlayers, value: ValueFunction
 ) -> Continuation:
-    """Play on after the recorded action with the `old` players, and after the new one with the `new` players. The dice
-    and the bots' randomness derive from the seed, the match and the number of the continuation.
+    """Play one continuation: the `old` players play on after the recorded action, the `new` ones after the new action.
+    The dice and the bots' randomness derive from the seed, the match and the number of the continuation.
     """
     told = f"{seed}/{fork.header.match}/{fork.seat}/{number}"
     secret = hashlib.sha256(told.encode()).digest()
@@ -254,7 +255,7 @@ def _play_branch(
     branch: BranchPlayers,
     value: ValueFunction,
 ) -> BranchOutcome:
-    """Play a branch of the match on after the seat's action, with dice from this secret."""
+    """Play the match on after an action of the seat, with dice from this secret."""
     game, seat, before = fork.game, fork.seat, standing.current_course
     header = replace(fork.header, match=f"{CONTINUATION_ID_PREFIX}{secret.hex()[:32]}")
     standing.course = replace(before, key=match_key(header.match, secret, ()))
@@ -265,9 +266,8 @@ def _play_branch(
     luck = luck_after(game, value, before.state, lines)
     ended = enumerate(closed.result.seats)
     forfeiting = [at for at, sat in ended if sat.reason in FORFEITS and at not in before.dropped_out]
-    if (
-        action is fork.recorded_action and action.out is not None
-    ):  # the recorded bot forfeited, not the one that plays on
+    if action is fork.recorded_action and action.out is not None:
+        # the recorded bot forfeited, not the one that plays on
         forfeiting = [at for at in forfeiting if at != seat]
     forfeits = tuple(branch.bot if at == seat else header.seats[at].bot for at in forfeiting)
     return BranchOutcome(_points(closed.result, seat, game), luck.total[seat], forfeits)
@@ -285,7 +285,7 @@ def _action_events(fork: Fork, action: SeatAction | None) -> Iterator[MatchEvent
 
 
 def _points(result: Result, seat: int, game: Game[Any, Any]) -> float:
-    """Return the points of a seat; if payoffs are the result, its total payoff."""
+    """Return the points of a seat. In games whose result is a payoff, return its total payoff."""
     if not game.payoff_unit:
         return match_points(result)[seat]
     sat = result.seats[seat]

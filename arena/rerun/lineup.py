@@ -1,5 +1,5 @@
-"""The programs that play a recorded match on: those named on the command line, those of its tournament, reference bots
-by name, and stand-ins.
+"""The programs that play a recorded match on. They are named on the command line or by the match's tournament, are
+reference bots of the recorded name, or are stand-ins.
 """
 
 from __future__ import annotations
@@ -20,23 +20,25 @@ from protocol.names import fold_name
 from referee.record import Header
 
 DEFAULT_STAND_INS = ("uct:sims=200", "alphabeta:depth=3")
-"""The default stand-ins: the first that plays the game, the same on every machine."""
+"""The bots that stand in for a bot whose program is unknown: the first of these that plays the game. They are the same
+on every machine.
+"""
 _LEVELLED_BOTS = {bot_name_of(word): word for word in (f"{LEVELLED_BOT}:{level}" for level in range(1, MAX_LEVEL + 1))}
-"""The strengths of the levelled reference bot, by their default names."""
+"""The levelled reference bot in each of its strengths, as named on the command line, by its default name."""
 PERSON_BOT = "human"
-"""The reference bot for people, which cannot play on."""
+"""The name of the reference bot for people, which cannot play on."""
 
 
 class Program(NamedTuple):
-    """The program that plays a bot on, and a description of it and of how it was found."""
+    """The program that plays on for a recorded bot. The description also says how the program was found."""
 
     spec: BotSpec
     description: str
 
 
 class Lineup(NamedTuple):
-    """The bots that play a match on, by seat: with the `new` bot in its seat, and with the `old` one (None if
-    unavailable). `others` describes the bots in the other seats.
+    """The bots that play a match on, by seat: `new` has the new bot in the replayed seat, `old` the recorded bot's
+    program (None if unavailable). `others` describes the bots in the other seats.
     """
 
     new: tuple[BotSpec, ...]
@@ -44,15 +46,18 @@ class Lineup(NamedTuple):
     old_description: str | None
     others: Mapping[int, str]
     known: tuple[int, ...]
-    """The seats with the recorded bots' own programs: no stand-ins, and no new bot in place of a missing old one."""
+    """The seats whose recorded bots play on with their own programs. Seats of stand-ins are not among them, nor is a
+    seat where the new bot replaces an unavailable old one.
+    """
     seeds: tuple[tuple[str, ...], ...]
-    """The seeds, by seat, from which the recorded bot's randomness may derive."""
+    """The possible seeds of each recorded bot's randomness, by seat."""
 
 
 class BotResolver:
-    """Finds the programs that play on a match. `bot` is the new bot, and `old` the program of the bot that it replaces.
-    `opponents` gives the programs of other bots, as `NAME=BOT`. `origin` returns the arguments with which a tournament
-    was started. Raises `UsageFault` for a program that does not exist.
+    """Finds the programs that play a match on, from the arguments of the command.
+
+    `bot` is the new bot, and `old` the program of the bot that it replaces. `opponents` are programs of other bots, as
+    NAME=BOT. `origin` returns the arguments of a tournament. Raises `UsageFault` for an argument that names no bot.
     """
 
     def __init__(
@@ -80,8 +85,8 @@ class BotResolver:
             make_in_process_spec("bot", what)
 
     def resolve(self, header: Header, seat: int, current_names: Sequence[str] | None = None) -> Lineup:
-        """Return the bots that play the match of a header on. `current_names` are the current names of its bots, if
-        some were renamed. Raises `UsageFault` for a seat without a program.
+        """Return the bots that play on the match of a header. `current_names` are its bots' names now, if some were
+        renamed since. Raises `UsageFault` for a seat without a program.
         """
         origin = None if header.tournament is None else self._origin(header.tournament)
         names = [each.bot for each in header.seats]
@@ -110,8 +115,8 @@ class BotResolver:
         )
 
     def check_games(self, games: Mapping[str, str]) -> None:
-        """Raise `UsageFault` if a named bot does not play one of these games. `games` maps each game to the id of a
-        match, which the message names as an example.
+        """Raise `UsageFault` if a bot of the command line does not play one of the `games`, which map to example
+        matches.
         """
         for what in self._given:
             if what.partition(":")[0] not in known_bots():
@@ -123,14 +128,14 @@ class BotResolver:
                     raise UsageFault(f"{what} does not play {game}, as in {match}{choice}")
 
     def check_opponents(self, names: Collection[str]) -> None:
-        """Raise `UsageFault` if a named opponent is in none of the matches with these names."""
+        """Raise `UsageFault` if a bot named by `opponents` is not among `names`, the bots of the matches."""
         there = set(map(fold_name, names))
         for name, what in self._named.items():
             if name not in there:
                 raise UsageFault(f"--opponent {name}={what}: nobody is called so there: {', '.join(names)}")
 
     def _find_program(self, name: str, game: str, origin: TournamentOrigin | None, given: str | None) -> Program | None:
-        """Return the program of a bot, if it is available."""
+        """Return the program of a recorded bot; None if it is unavailable."""
         given = given or self._named.get(fold_name(name))
         if given is not None:
             return Program(make_in_process_spec(name, given), given)
@@ -139,7 +144,7 @@ class BotResolver:
         for what in (split_bot_word(word)[1] for word in words if fold_name(bot_name_of(word)) == fold_name(name)):
             assert origin is not None
             if what.partition(":")[0] not in known:
-                return None  # a file or a command may have changed since
+                return None  # the program is a file or a command, which may have changed
             return _tournament_program(name, what, origin.arguments.settings)
         by_name = {**_LEVELLED_BOTS, **{bot: bot for bot in known}}.get(fold_name(name))
         if by_name is not None and _plays(by_name, game):
@@ -156,7 +161,7 @@ class BotResolver:
 
 
 def _tournament_program(name: str, what: str, defaults: Mapping[str, str]) -> Program:
-    """Return a reference bot with the settings that its tournament gave all bots."""
+    """Return a reference bot with the settings that its tournament gave to all bots."""
     taken = [f"--set {key}={value}" for key, value in defaults.items() if key in _class_of(what).settings]
     told = f"{what} ({' '.join(taken)})" if taken else what
     return Program(make_in_process_spec(name, what, defaults), f"{told}, as its tournament had it")

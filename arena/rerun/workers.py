@@ -33,15 +33,15 @@ from referee import record_reader
 from referee.in_process import InProcessPlayers
 
 EncodedSpecs = bytes
-"""The bots of a table by seat, as JSON, so that tasks with the same bots share them."""
+"""The bots of a match by seat, as JSON. Tasks with equal bots share the loaded programs."""
 
 
 class RerunTask(NamedTuple):
-    """A seat of a record for the `new` bots to take, and the range of continuations to play.
+    """A task for a worker: put the `new` bot into a seat of a record, and play a range of continuations.
 
-    The `old` bots play on after the recorded move; if None, the new ones do. `seeds` has for each seat the seeds from
-    which the recorded bot's randomness may derive; the last is the fallback. In the `known_seats` seats, the programs
-    are believed to be the recorded bots'.
+    The `old` bots play on after the recorded move; if `old` is None, the `new` ones do. `seeds` has for each seat the
+    possible seeds of the recorded bot's randomness, of which the last is the fallback. In `known_seats`, the programs
+    are believed to be those of the recorded bots.
     """
 
     name: str
@@ -55,19 +55,19 @@ class RerunTask(NamedTuple):
     seed: str
     value: str | None
     bot: str
-    """The name of the new bot to its author, instead of that of the seat."""
+    """The name of the new bot in messages to its author. In the match, it has the name of the seat's recorded bot."""
 
 
 class RerunReply(NamedTuple):
-    """The result of a task; without continuations if the bot repeats the record to the end."""
+    """The result of a task. It has no continuations if the bot repeats the record to the end."""
 
     first: FirstDifference
     continuations: list[Continuation]
 
 
 def run_tasks(tasks: Iterable[RerunTask], jobs: int) -> Generator[tuple[int, RerunReply], None, None]:
-    """Yield the replies with the numbers of their tasks, as they arrive from `jobs` processes. With one job, it runs in
-    this process. Raises `BadRecord` and `UsageFault`, and what `WorkerPool.run` raises.
+    """Yield the number and the reply of each task, as replies arrive from `jobs` processes. A single job runs in this
+    process. Raises `BadRecord` and `UsageFault`, and what `WorkerPool.run` raises.
     """
     if jobs == 1:
         yield from enumerate(map(run_task, tasks))
@@ -77,7 +77,7 @@ def run_tasks(tasks: Iterable[RerunTask], jobs: int) -> Generator[tuple[int, Rer
 
 
 def run_task(task: RerunTask) -> RerunReply:
-    """Perform a task. Output of bots goes to standard error. Raises `BadRecord` and `UsageFault`."""
+    """Perform a task. Output of the bots goes to standard error. Raises `BadRecord` and `UsageFault`."""
     with redirect_stdout(sys.stderr):
         followed, first = _follow_task(task._replace(continuation_range=(0, 0)))
         found: list[Continuation] = []
@@ -94,8 +94,8 @@ def run_task(task: RerunTask) -> RerunReply:
 
 @lru_cache(maxsize=1)
 def _follow_task(task: RerunTask) -> tuple[RecordAgreement, FirstDifference]:
-    """Follow the record to the first difference, and find the known bots that differ from it before. Cached, because it
-    is the same for all tasks of a match.
+    """Follow the record to the new bot's first difference, and find the known bots that differ from the record earlier.
+    The result is cached, because all tasks of a match share it.
     """
     record = record_reader.read_record(task.body, task.name)
     verify_record(record)
@@ -120,7 +120,7 @@ def _follow_task(task: RerunTask) -> tuple[RecordAgreement, FirstDifference]:
 
 @lru_cache(maxsize=4)
 def _load_players(specs: EncodedSpecs, game: Game[Any, Any], seated: str = "", new: str = "") -> InProcessPlayers:
-    """Return the bots of a table, cached from task to task. Messages about the bot `seated` name it `new`."""
+    """Return the bots of a match, cached from task to task. Messages about the bot `seated` name it `new`."""
 
     def tell(bot: str, line: str) -> None:
         line, of_continuation = re.subn(rf"{CONTINUATION_ID_PREFIX}[0-9a-f]+", "a continuation", line)
@@ -137,5 +137,5 @@ def _load_players(specs: EncodedSpecs, game: Game[Any, Any], seated: str = "", n
 
 @lru_cache(maxsize=1000)
 def _say(line: str) -> None:
-    """Show an author a message, but only once: it may repeat in every continuation."""
+    """Show the bot's author a message, but only once, because every continuation may repeat it."""
     say(line, err=True)

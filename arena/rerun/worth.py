@@ -1,4 +1,4 @@
-"""The worth of another bot in a seat: in one replayed match, and over many, by kind of position."""
+"""The worth of another bot in a seat, in points: in one replayed match, and over many matches by kind of position."""
 
 from __future__ import annotations
 
@@ -17,19 +17,22 @@ from protocol.games.base import Game
 from referee.record import Header
 
 PAYOFF = "payoff"
+"""The unit of worths in games whose result is a payoff."""
 
 
 class FirstDifference(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The first difference between a bot and a record: the `recorded` and the `made` action, after `moves` that agree;
-    None without a difference. `kinds` are those of the position there. `diverged` has the other known bots that differ
-    from the record earlier, with the ply.
+    """The first difference between a bot and a record: the `recorded` and the `made` action, after `moves` equal ones.
+    Both are None without a difference.
+
+    `kinds` are those of the position at the difference. `diverged` names the other known bots that differ from the
+    record earlier, with the ply.
     """
 
     match: str
     game: str
     seat: int
     bot: str
-    """The name in the record."""
+    """The recorded name of the bot in the seat."""
     moves: int
     same_chance: bool
     ply: int | None = None
@@ -40,9 +43,11 @@ class FirstDifference(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Worth(FirstDifference, frozen=True, kw_only=True, omit_defaults=True):
-    """The worth of the first difference to the seat: the mean of `new` less that of `old` over continuations. It is
-    luck-adjusted if there is a `value` function; `raw` is not. `forfeits` counts the forfeits in all continuations by
-    bot.
+    """The worth of the first different action to the seat: the mean result of `new` less that of `old`, over
+    continuations.
+
+    It is luck-adjusted if there is a `value` function; `raw` is the worth without adjustment. `forfeits` counts the
+    forfeits in all continuations by bot.
     """
 
     unit: str = POINTS_UNIT
@@ -56,8 +61,11 @@ class Worth(FirstDifference, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class KindWorth(Struct, frozen=True, kw_only=True):
-    """The matches that diverged in positions of a `kind`, in the classification `by`. `better` and `worse` count those
-    in which the match's own 95 % interval shows the new bot better or worse; `worth` is the sum.
+    """The worth of the new bot in matches that diverged in positions of a `kind`, which belongs to the classification
+    `by`.
+
+    `better` and `worse` count the matches whose 95 % interval shows that the new bot is so. `worth` is the sum over
+    matches.
     """
 
     by: str
@@ -69,9 +77,11 @@ class KindWorth(Struct, frozen=True, kw_only=True):
 
 
 class TotalWorth(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The worth of a bot in place of another over matches of a game, of which `same` did not diverge. `worth` is the
-    sum for these matches, with an interval over continuations. `a_match` is the mean, with an interval over matches as
-    a sample; None for a single match.
+    """The worth of a new bot in place of another, over matches of one game. `same` counts those in which they did not
+    differ.
+
+    `worth` is the sum over the matches, with an interval that covers the chance in continuations. `a_match` is the mean
+    per match, with an interval that treats the matches as a sample; None for a single match.
     """
 
     game: str
@@ -89,7 +99,7 @@ class TotalWorth(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def describe_difference(
     header: Header, seat: int, game: Game[Any, Any], agreement: RecordAgreement, diverged: Mapping[str, int]
 ) -> FirstDifference:
-    """Describe how far a bot repeated the record of a header, and which other bots diverged."""
+    """Describe how far a bot repeated the record of a match, and which other bots differ from it."""
     found = FirstDifference(
         match=header.match,
         game=header.game,
@@ -119,7 +129,7 @@ def _describe_action(action: SeatAction, game: Game[Any, Any]) -> str:
 def measure_worth(
     first: FirstDifference, continuations: Sequence[Continuation], value: ValueFunction, game: Game[Any, Any]
 ) -> Worth:
-    """Return the worth of the first difference, from at least two continuations; it is zero without one."""
+    """Return the worth of the first difference, from at least two continuations. Without a difference, it is zero."""
     told = asdict(first)
     unit = PAYOFF if game.payoff_unit else POINTS_UNIT
     measured_by = None if value.name == NoLuck.name else value.name
@@ -146,7 +156,7 @@ def measure_worth(
 
 
 def total_worths(found: Iterable[Worth]) -> list[TotalWorth]:
-    """Return the total worth by game."""
+    """Return the total worth for each game."""
     by_game: defaultdict[str, list[Worth]] = defaultdict(list)
     for worth in found:
         by_game[worth.game].append(worth)

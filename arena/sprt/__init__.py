@@ -1,5 +1,6 @@
-"""Tests of two bots: their question, the evidence from matches, and its summary in words, without I/O.
+"""Sequential tests of two bots: their hypotheses, the evidence from matches, and the findings in words. No I/O.
 
-hypotheses.py is what is asked, evidence.py what the matches say, summary.py the findings in words. pilot.py
-forecasts a test from earlier matches, counts.py judges bare counts.
+- hypotheses.py reads the hypotheses of a test from the options of a command. evidence.py computes the findings.
+- summary.py states the findings in words.
+- pilot.py forecasts the length of a test from earlier matches. counts.py tests counts of scores without the matches.
 """

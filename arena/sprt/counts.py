@@ -1,4 +1,4 @@
-"""The figures of a sequential test from counts of scores alone, whichever program played the games."""
+"""The figures of a sequential test from counts of scores alone, for games that any program played."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from protocol.display import short_repr
 from protocol.errors import UsageFault
 
 PENTANOMIAL_SIZE, TRINOMIAL_SIZE = 5, 3
+"""These are the numbers of counts: five scores of pairs, or three of single games."""
 MAX_COUNT = 10**15
-"""Maximum of a count: more than anyone has played. Sums of such counts are still exact as floats."""
+"""The maximum count of a score. It exceeds any real number of games, and sums of counts are exact as floats."""
 
 
 class CountFindings(Struct, frozen=True, kw_only=True):
-    """The figures of a test of `units` (pairs, or single games).
+    """The figures of a test of `units`, which are pairs or single games.
 
-    They are the score, the log likelihood ratio of h1 to h0 with its bounds, and the accepted hypothesis, None while
-    there is none.
+    `llr` is the log likelihood ratio of h1 to h0, and `lower` and `upper` are its bounds. `verdict` is the accepted
+    hypothesis; None while neither is accepted.
     """
 
     units: int
@@ -35,7 +36,7 @@ class CountFindings(Struct, frozen=True, kw_only=True):
 
 
 def check_counts(counts: Sequence[int]) -> None:
-    """Raise `UsageFault` for lists that cannot be counts of scores."""
+    """Raise `UsageFault` for a list that cannot be counts of scores."""
     if len(counts) not in (PENTANOMIAL_SIZE, TRINOMIAL_SIZE):
         raise UsageFault(
             f"{len(counts)} counts: give five, of pairs with 0, 1/2, 1, 3/2 and 2 points, or three, of games lost, "
@@ -50,10 +51,8 @@ def check_counts(counts: Sequence[int]) -> None:
 
 
 def findings_of_counts(counts: Sequence[int], hypotheses: Hypotheses) -> CountFindings:
-    """Return what a test finds from counts: five, of pairs that scored 0, 1/4, 1/2, 3/4 and 1; or three, of games lost,
-    drawn and won.
-
-    Raises `UsageFault`.
+    """Return the figures of a test from counts: five of pairs that scored 0, 1/4, 1/2, 3/4 and 1, or three of games
+    lost, drawn and won. Raises `UsageFault` as `check_counts` does.
     """
     check_counts(counts)
     units = sum(counts)

@@ -17,19 +17,20 @@ from protocol.reasons import FORFEITS, VOID
 from referee.result import Result, match_points
 
 MAX_SEAT_SHARE = 0.95
-"""The share of matches or pairs won from one seat above which results say next to nothing about the bots."""
+"""If one seat wins more than this share of matches, or of whole pairs, results say almost nothing about the bots."""
 MIN_PAIRS = 10
-"""Minimum number of pairs before a conclusion or a warning about the pairs, where no sequential test decides this."""
+"""The minimum number of pairs before a warning about them, and before the conclusion of a test without hypotheses."""
 SCORE_TOLERANCE = 1e-9
-"""Rounding error by which the mean of a pair's scores may exceed 0 to 1."""
+"""The rounding error by which the mean of a pair's scores may be below 0 or above 1."""
 MAX_FORFEIT_SHARE = 0.05
-"""Above this share of forfeits among a bot's matches, forfeits decide more than its play does."""
+"""If a bot forfeits more than this share of its matches, its forfeits decide more than its play."""
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """The question of a test. `value` names the value function that measures luck; None means raw results.
+    """The question of a test: the hypotheses to decide between. Without `hypotheses`, the test asks how much better one
+    bot is, after a number of pairs that is fixed beforehand.
 
-    Without `hypotheses` it asks how much better one bot is, after a number of pairs that is fixed beforehand.
+    `value` names the value function that measures luck; with None, luck stays in the results.
     """
 
     hypotheses: Hypotheses | None
@@ -37,14 +38,14 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 class TestedMatch(NamedTuple):
-    """A match of the test, and the luck of each seat in points; None if results are not adjusted."""
+    """A match of the test. `luck` is each seat's luck in points; None if results are not adjusted."""
 
     result: Result
     luck: tuple[float, ...] | None = None
 
 
 class LikelihoodRatio(Struct, frozen=True, kw_only=True):
-    """The log likelihood ratio of h1 to h0, and the bounds at which h0 and h1 are accepted."""
+    """The log likelihood ratio of h1 to h0. At `lower`, h0 is accepted; at `upper`, h1."""
 
     llr: float
     lower: float
@@ -52,14 +53,16 @@ class LikelihoodRatio(Struct, frozen=True, kw_only=True):
 
 
 class Findings(Struct, frozen=True, kw_only=True):
-    """The findings of a test about its first bot so far.
+    """The findings of a test so far, about its first bot.
 
-    Pairs with a void match count only as `left_out`. With more than two `seats`, a pair is all matches of a start, one
-    from each seat. `adjusted` is the score less luck, `worth` the number of unadjusted single games that would be as
-    certain, `normalised` the normalised Elo of raw results. `any_time` is the interval of the score (adjusted if luck
-    is measured) that is valid whenever you stop. `seat_0` is the score of the side to move first, and `same_seat` the
-    share of pairs in which one seat won every match. `alike` is True if all pairs had the same course as the first, to
-    the same ply and end.
+    With more than two `seats`, a pair consists of all matches of a start, one from each seat. Pairs with a void match
+    count only as `left_out`.
+
+    `adjusted` is the score less luck, and `worth` the number of unadjusted single games that would be as certain.
+    `normalised` is the normalised Elo of the raw results. `any_time` is the interval of the score (luck-adjusted if
+    luck is measured) that is valid whenever you stop. `seat_0` is the score of the side that moves first, and
+    `same_seat` the share of pairs in which one seat won every match. `alike` is True if the matches of all pairs had
+    equal ranks, reasons and numbers of plies.
     """
 
     verdict: Verdict | None
@@ -79,20 +82,22 @@ class Findings(Struct, frozen=True, kw_only=True):
     reasons: dict[str, int]
     forfeits: dict[str, int]
     outside: int = 0
-    """Pairs with an adjusted score outside 0 to 1, for which neither the verdict nor `any_time` is proved."""
+    """The number of pairs with an adjusted score below 0 or above 1. They invalidate the proofs of verdict and
+    `any_time`.
+    """
 
     @property
     def best(self) -> Comparison | None:
-        """The adjusted score if luck is measured, else the raw one; None while there is none."""
+        """The luck-adjusted score if luck is measured, else the raw one; None before the first complete pair."""
         return self.adjusted or self.score
 
 
 class Evidence:
-    """The matches of a test between `bots`, added in schedule order; only complete pairs, all matches of a start,
-    count.
+    """The evidence about two `bots` from the matches of their test, which are added in schedule order. Only complete
+    pairs count: all matches of a start.
 
-    With more than two seats, `sides` are the names under which each bot plays. After the verdict nothing more is added:
-    it belongs to the shortest prefix that decides.
+    With more than two seats, `sides` has the names under which each bot plays. Matches after the verdict are ignored,
+    because the verdict belongs to the shortest sequence of matches that decides.
     """
 
     def __init__(
@@ -114,7 +119,7 @@ class Evidence:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The accepted hypothesis; None while there is none."""
+        """The accepted hypothesis; None while neither is accepted."""
         return None if self._test is None else self._test.verdict
 
     def add_matches(self, samples: Iterable[TestedMatch]) -> None:
@@ -178,7 +183,9 @@ def _course(result: Result) -> tuple[Any, ...]:
 
 
 def _make_test(question: Question, seats: int) -> SequentialTest | None:
-    """Return a test on counts for raw pairs, else on real values: with more seats there are too many scores."""
+    """Return the sequential test: on counts of scores for raw pairs, else on real values. With more than two seats
+    there are too many different scores to count.
+    """
     if question.hypotheses is None:
         return None
     counted = question.value is None and seats == 2

@@ -1,4 +1,4 @@
-"""The hypotheses of a test from the options of a command, with their defaults."""
+"""The hypotheses of a test, from the options of a command and their defaults."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from measuring.sequential import Hypotheses
 from protocol.errors import UsageFault
 
 DEFAULT_H1_SCORE = 0.02
-"""Default h1, in points a game above one half."""
+"""The default of h1: this many points a game above one half."""
 
 
 def hypotheses_of(h0: float | None, h1: float | None, unit: str, alpha: float, beta: float) -> Hypotheses:
-    """Return the hypotheses from options, None where not given. Raises `UsageFault`."""
+    """Return the hypotheses from the options of a command, which are None if not given. Raises `UsageFault`."""
     if h1 is None and (unit != "score" or h0 is not None):
         raise UsageFault("--h1 is missing: give both hypotheses, like --h0 0 --h1 0.02")
     return Hypotheses(

@@ -1,4 +1,4 @@
-"""Forecasts of a test from a pilot: the value function with the least spread, and the number of pairs it will take."""
+"""Forecasts of a test from a pilot: the value function with the least spread, and the number of pairs to expect."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from protocol.reasons import VOID
 from referee.result import Result
 
 RAW_NAME = "raw"
-"""The name for raw results where a value function is named otherwise."""
+"""The name that stands for raw results in place of the name of a value function."""
 
 
 class TestForecast(Struct, frozen=True, kw_only=True):
-    """A forecast of the test by this `value`, with the first bot's score and the spread of pairs in the pilot."""
+    """The forecast of a test whose luck is measured by `value`. `score` is the first bot's score in the pilot, and
+    `spread` the standard deviation of the pilot's pair scores.
+    """
 
     value: str
     score: Comparison
@@ -29,13 +31,13 @@ class TestForecast(Struct, frozen=True, kw_only=True):
 
 
 Luck = Mapping[str, float]
-"""Luck of seat 0 in points, by match."""
+"""The luck of seat 0 in points, by match id."""
 
 
 def pair_means(results: Sequence[Result], bot: str, luck: Luck | None = None) -> list[float]:
-    """Return the mean scores of a bot in pairs, in schedule order, less luck if it is given.
+    """Return the mean score of a bot in each pair, in schedule order. With `luck`, scores are luck-adjusted.
 
-    Pairs with a void match, or without luck where it is given for others, are left out.
+    Pairs with a void match are left out, and so are pairs with a match that is missing in `luck`.
     """
     by_place = {result.place: result for result in results if result.place is not None}
     scores = []
@@ -55,7 +57,9 @@ def _is_incomplete(result: Result | None, luck: Luck | None) -> bool:
 def forecast_by_value(
     pairs: Mapping[str, Sequence[float]], hypotheses: Hypotheses, max_pairs: int, seed: str
 ) -> list[TestForecast]:
-    """Return the test's forecast by each value, sorted by spread; `pairs` are adjusted (or `RAW_NAME`) pilot scores."""
+    """Return a forecast for each value function, by increasing spread. `pairs` has the pilot's scores of pairs,
+    adjusted by each value function or unadjusted (`RAW_NAME`).
+    """
     found = [
         TestForecast(
             value=value,
@@ -69,7 +73,7 @@ def forecast_by_value(
 
 
 def _score(pairs: Sequence[float], *, raw: bool) -> Comparison:
-    """Return the score of two or more pairs, with the interval for raw or for adjusted results."""
+    """Return the mean score of two or more pairs. Its interval is that for raw or for adjusted results."""
     found = estimate_scores(SideScore(points=mean, luck=0.0) for mean in pairs)
     estimate = found.score if raw else found.adjusted
     assert estimate is not None

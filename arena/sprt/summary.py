@@ -1,4 +1,4 @@
-"""The findings of a test in words: which bot is better, how sure that is, and warnings."""
+"""The findings of a test in words: which bot is better, how certain that is, and warnings."""
 
 from __future__ import annotations
 
@@ -48,18 +48,20 @@ def format_conclusion(bots: tuple[str, str], question: Question, findings: Findi
 
 
 def format_units(findings: Findings, number: int) -> str:
-    """Return a number of units in words: pairs if a match has two seats, else starts."""
+    """Return a number of a test's units in words: pairs if a match has two seats, else starts."""
     one, more = ("pair", "pairs") if findings.seats == 2 else ("start", "starts")
     return f"{number:,} {one if number == 1 else more}"
 
 
 def format_one_unit(findings: Findings) -> str:
-    """Return "a pair" or "a start", the unit of a test."""
+    """Return "a pair" or "a start": one unit of a test."""
     return "a pair" if findings.seats == 2 else "a start"
 
 
 def format_expected_length(question: Question, seats: int, own_seats: int) -> str | None:
-    """Return the expected length of a test on raw results, or None; the first bot has `own_seats` of the seats."""
+    """Return how long a test on raw results is expected to be, in words; None for any other test. The first bot has
+    `own_seats` of the seats.
+    """
     if question.value is not None or question.hypotheses is None:
         return None
     least = MIN_UNITS * seats if seats > 2 else 0
@@ -74,7 +76,7 @@ def format_expected_length(question: Question, seats: int, own_seats: int) -> st
 
 
 def format_joint_conclusion(bot: str, verdicts: Mapping[str, Verdict | None], h0: float, alpha: float) -> str:
-    """Return the joint conclusion of tests of one bot against several, which share `alpha` between them."""
+    """Return the joint conclusion of several tests of one bot, each against another opponent. They share `alpha`."""
     shown = [other for other, verdict in verdicts.items() if verdict == "h1"]
     if not shown:
         return f"h1 is accepted against none of {', '.join(verdicts)}"
@@ -91,9 +93,9 @@ def format_joint_conclusion(bot: str, verdicts: Mapping[str, Verdict | None], h0
 def find_warnings(
     bots: tuple[str, str], findings: Findings, presets: Sequence[str], dealing: Sequence[str]
 ) -> Iterator[str]:
-    """Yield what you should know before you believe the conclusion, a sentence each.
+    """Yield what you should know before you believe the conclusion, one sentence at a time.
 
-    `presets` are the game's other presets, `dealing` those of them with random starts.
+    `presets` are the game's other presets, and `dealing` those of them with random starts.
     """
     games = findings.seats * (findings.pairs + findings.left_out)
     if findings.reasons.get(RESIGNED, 0) + sum(findings.forfeits.values()) < games:
@@ -119,7 +121,7 @@ def find_warnings(
 
 
 def format_amount(edge: float, unit: str) -> str:
-    """Return an amount in its unit, in words."""
+    """Return an amount in words, with its unit."""
     return {"score": f"{edge:g} points a game", "elo": f"{edge:g} Elo", "nelo": f"{edge:g} normalised Elo"}[unit]
 
 
@@ -150,7 +152,7 @@ def _seat_warnings(findings: Findings, presets: Sequence[str], dealing: Sequence
 
 
 class _Claim(NamedTuple):
-    """A statement about the first bot, its opposite, and whether it decides which bot is better."""
+    """A statement about the first bot, the opposite assumption, and whether it decides which bot is better."""
 
     said: str
     otherwise: str
@@ -158,7 +160,9 @@ class _Claim(NamedTuple):
 
 
 def _claim(bots: tuple[str, str], hypotheses: Hypotheses, accepted: str) -> _Claim:
-    """Return the claim that follows: accepting h1 only denies h0 and vice versa, so it names the other's bound."""
+    """Return the claim that follows from an accepted hypothesis. Accepting h1 only denies h0, and vice versa, so the
+    claim names the bound of the denied hypothesis.
+    """
     one, other = bots
     edge = hypotheses.h0 if accepted == "h1" else hypotheses.h1
     by = format_amount(abs(edge), hypotheses.unit)
@@ -176,7 +180,7 @@ def _claim(bots: tuple[str, str], hypotheses: Hypotheses, accepted: str) -> _Cla
 
 
 def _format_appearance(findings: Findings) -> str:
-    """Return which bot the score favours, if the test asked for something else."""
+    """Return which bot the score favours, for a test that does not decide that; empty if the score favours neither."""
     best = findings.best
     if best is None or findings.pairs < MIN_PAIRS or best.low <= 0.5 <= best.high:
         return ""
@@ -184,7 +188,7 @@ def _format_appearance(findings: Findings) -> str:
 
 
 def _format_test_share(probability: float, tests: str = "tests") -> str:
-    """Return a probability as tests in 100, or in per cent with two digits, rounded up, if that is no whole number."""
+    """Return a probability as a number of tests in 100 if it is whole, else in per cent, rounded up to two digits."""
     percent = Fraction(f"{probability:.12g}") * 100  # 0.003 / 5 is more than 0.0006
     if percent.denominator == 1:
         return f"{percent} of 100 {tests}"

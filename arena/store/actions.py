@@ -1,4 +1,6 @@
-"""The audit log: each operator action with its author, time, the bots or matches concerned, and any failure."""
+"""The audit log. An entry has the operator's action, its author, its time, and the bots or matches concerned. If the
+action failed, the entry says why.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +17,17 @@ from machine.timestamps import utc_now
 from protocol.names import fold_name
 
 MAX_CONCERNED_NAMES = 200
-"""An action stores at most this many names; it only counts the rest."""
+"""The maximum number of names that an action stores. It counts the names beyond that."""
 MAX_FAULT_CHARACTERS = 500
-"""Maximum characters of a stored failure text."""
-_PAGE = """
+"""The maximum number of characters stored of the reason why an action failed."""
+_ACTIONS_PAGE = """
 SELECT *, (SELECT count(*) FROM actions) AS total FROM actions WHERE :start OR id < :id ORDER BY id DESC LIMIT :limit
 """
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
-    """An entry of the audit log. `do` is the request or its undoing, `concerns` are names of bots or matches, `more`
-    counts the names that were not stored, and `fault` says why the action failed.
+    """An entry of the audit log. `do` is the action, or the undoing of one. `concerns` has names of bots or matches,
+    and `more` counts the names that were not stored. `fault` says why the action failed.
     """
 
     at: str
@@ -37,7 +39,7 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
 
 
 def log_action(connection: Connection, by: str, do: str, concerns: Sequence[str]) -> int:
-    """Log an action that happens now, and return its number."""
+    """Log an action that happens now, and return the number of its entry."""
     row = {
         "at": utc_now(),
         "by": by,
@@ -50,17 +52,17 @@ def log_action(connection: Connection, by: str, do: str, concerns: Sequence[str]
 
 
 def log_failure(connection: Connection, action: int, fault: str) -> None:
-    """Add to a logged action the reason why it failed."""
+    """Add the reason for its failure to a logged action."""
     connection.execute(update(actions).where(actions.c.id == action).values(fault=fault[:MAX_FAULT_CHARACTERS]))
 
 
 def actions_page(connection: Connection, *, after: str | None = None, limit: int = 50) -> Page[AuditEntry]:
     """Return a page of the audit log, newest first."""
-    return read_page(connection, _PAGE, {}, {"id": int}, _action, after=after, limit=limit)
+    return read_page(connection, _ACTIONS_PAGE, {}, {"id": int}, _action, after=after, limit=limit)
 
 
 def rename_in_actions(connection: Connection, old: str, new: str) -> None:
-    """Rename a bot in all logged actions. Drop the failure texts of these, which may contain the old name."""
+    """Rename a bot in all logged actions. Delete their reasons of failure, because these may contain the old name."""
     key = fold_name(old)
     for row in connection.execute(select(actions.c.id, actions.c.concerns)).all():
         names = msgspec.json.decode(row.concerns, type=list[str])

@@ -1,7 +1,7 @@
-"""Statements that run once a transaction is committed, each on its own: if one fails, the change stays.
+"""Statements that run after a transaction is committed, each on its own. If one fails, the transaction's change stays.
 
-A notification belongs here. In the transaction of a change it would undo the change if the server's queue of
-notifications is full, which any role of the database can bring about.
+Notifications are sent in this way. Within the transaction, a notification would undo the change if the server's queue
+of notifications is full. Any role of the database can fill that queue.
 """
 
 from __future__ import annotations
@@ -11,27 +11,25 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-_KEY = "after_commit"
-"""The key of the statements in the `info` of a connection."""
+_STATEMENTS_KEY = "after_commit"
+"""The key in a connection's `info` under which its later statements are stored."""
 
 
 class LaterStatement(NamedTuple):
-    """A statement and its parameters."""
+    """A statement that runs after a transaction, and the statement's parameters."""
 
     statement: str
     words: Mapping[str, Any] | None
 
 
 def run_after_commit(connection: Connection, statement: str, words: Mapping[str, Any] | None = None) -> None:
-    """Schedule a statement that `Store.write` runs after the transaction of this connection; equal statements run
-    once.
-    """
-    later: list[LaterStatement] = connection.info.setdefault(_KEY, [])
+    """Make `Store.write` run a statement after this connection's current transaction. A repeated one runs once."""
+    later: list[LaterStatement] = connection.info.setdefault(_STATEMENTS_KEY, [])
     if (one := LaterStatement(statement, words)) not in later:
         later.append(one)
 
 
 def take_later_statements(connection: Connection) -> list[LaterStatement]:
-    """Return the statements to run after this transaction, and forget them."""
-    taken: list[LaterStatement] = connection.info.pop(_KEY, [])
+    """Return the statements to run after this transaction, and remove them from the connection."""
+    taken: list[LaterStatement] = connection.info.pop(_STATEMENTS_KEY, [])
     return taken

@@ -1,8 +1,8 @@
-"""Announcements to all nodes of an arena: rows that commit in the same transaction as the change they announce.
+"""Announcements of changes to all nodes of an arena: rows that commit in the same transaction as the change.
 
-In PostgreSQL every role of a database may notify every channel. So a notification only wakes the nodes, on a channel
-with a random name. What they then read are rows that only the arena's role can write. Nodes also read them at each
-heartbeat, so a notification that cannot be sent costs a second and no announcement.
+In PostgreSQL every role of a database may notify every channel. So a notification only wakes the nodes, over a channel
+with a random name. The nodes then read announcements from a table that only the arena's role can write. They also read
+it at each heartbeat, so an unsent notification costs a second and loses no announcement.
 """
 
 from __future__ import annotations
@@ -21,24 +21,27 @@ from arena.store.nodes import IS_ALIVE_SQL
 
 Kind = Literal["bots", "ratings", "called", "leaving"]
 MAX_NAMES_PER_ANNOUNCEMENT = 100
-"""Maximum names in one announcement."""
+"""The maximum number of bot names in one announcement."""
 ANNOUNCEMENT_TTL_S = 600
-"""Announcements are deleted after this long. A node that missed one reloads everything."""
+"""Seconds after which an announcement is deleted. A node that missed one reloads everything."""
 MAX_ANNOUNCEMENTS = 1000
-"""A node reads at most this many announcements. If more are waiting, it reloads everything instead."""
+"""The maximum number of announcements that a node reads. If more are waiting, it reloads everything instead."""
 _INSERT_SQL = """INSERT INTO announcements (at, kind, names, node)
 VALUES (extract(epoch FROM clock_timestamp()), :kind, :names, :node)"""
 _REMOVE_OLD_SQL = f"DELETE FROM announcements WHERE at < extract(epoch FROM clock_timestamp()) - {ANNOUNCEMENT_TTL_S}"
 _WAKE_NODES_SQL = "SELECT pg_notify(name, '') FROM wake_channel"
+"""The notification that wakes all nodes."""
 _ANNOUNCEMENTS_AFTER = f"""SELECT announcements.id, kind, names,
     CASE WHEN {IS_ALIVE_SQL} THEN nodes.url ELSE '' END AS url
 FROM announcements LEFT JOIN nodes ON nodes.id = announcements.node
 WHERE announcements.id > :after ORDER BY announcements.id LIMIT {MAX_ANNOUNCEMENTS + 1}"""
+"""The query for the announcements after a position: at most one more than `MAX_ANNOUNCEMENTS`."""
 
 
 class Announcement(Struct, frozen=True, array_like=True):
-    """A change: to `bots` with these folded names, or to `ratings`. With `called`, the bots should connect to the node
-    at `url` (empty if it is not alive). With `leaving`, the bots lose their matches in progress.
+    """An announced change, by `kind`. With `bots`, the bots with these folded names changed; with `ratings`, any
+    ratings did. With `called`, the named bots should connect to the node at `url` (empty if it is not alive). With
+    `leaving`, the named bots lose their matches in progress.
     """
 
     kind: Kind
@@ -47,7 +50,7 @@ class Announcement(Struct, frozen=True, array_like=True):
 
 
 class AnnouncementBatch(NamedTuple):
-    """Announcements after a position, and the last position.
+    """The announcements after a position, and the position of the last one.
 
     The announcements are None if there are too many, if one is of an unknown kind, or if some may have been deleted
     unread.
@@ -58,8 +61,8 @@ class AnnouncementBatch(NamedTuple):
 
 
 def announce(connection: Connection, kind: Kind, names: Iterable[str] = (), node: int | None = None) -> None:
-    """Insert an announcement for all nodes, who see it when the transaction commits. Do nothing on SQLite, which has no
-    nodes. `node` is the number of the node to which bots are called.
+    """Insert an announcement for all nodes, which see it when the transaction commits. Do nothing on SQLite, which has
+    no nodes. `node` is the number of the node to which the named bots are called.
     """
     if not is_postgresql(connection):
         return
@@ -72,31 +75,31 @@ def announce(connection: Connection, kind: Kind, names: Iterable[str] = (), node
 
 
 def wake_channel(connection: Connection) -> str:
-    """Return the random name of the channel that wakes nodes. The first call writes it."""
+    """Return the random name of the channel that wakes nodes. The first call chooses and stores it."""
     statement = "INSERT INTO wake_channel (id, name) VALUES (1, :name) ON CONFLICT DO NOTHING"
     execute(connection, statement, {"name": f"arena_{secrets.token_hex(16)}"})
     return str(execute(connection, "SELECT name FROM wake_channel").scalar_one())
 
 
 def free_queue(connection: Connection) -> None:
-    """Make PostgreSQL drop the notifications that every listener has read, so that a full queue has room again.
+    """Make PostgreSQL delete the notifications that every listener has read, so that a full queue has room again.
 
-    Otherwise only a further notification would do that, which a full queue refuses. It may take seconds: the queue has
-    8 GB.
+    PostgreSQL would otherwise do this only when it accepts another notification, which a full queue refuses. It may
+    take seconds for a queue of 8 GB.
     """
     execute(connection, "SELECT pg_notification_queue_usage()")
 
 
 def last_announcement(connection: Connection) -> int:
-    """Return the position of the last announcement, 0 if there is none."""
+    """Return the position of the last announcement; 0 if there is none."""
     return int(execute(connection, "SELECT coalesce(max(id), 0) FROM announcements").scalar_one())
 
 
 def read_announcements_after(connection: Connection, position: int) -> AnnouncementBatch:
     """Return the announcements after a position.
 
-    Their numbers follow each other, as one transaction writes at a time. A gap means that some were deleted or that a
-    transaction failed. A reader cannot tell which, and reloads everything.
+    Their numbers are consecutive, because only one transaction writes at a time. A gap means that some were deleted or
+    that a transaction failed. A reader cannot tell which, and reloads everything.
     """
     rows = execute(connection, _ANNOUNCEMENTS_AFTER, {"after": position}).all()
     if len(rows) > MAX_ANNOUNCEMENTS or (rows and rows[0].id != position + 1):

@@ -1,4 +1,4 @@
-"""Annulling matches and undoing it. Annulled matches stay stored but are not rated, and later ones are rated again."""
+"""Annulling matches, and undoing it. Annulled matches stay stored but are not rated; later matches are rated again."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ from protocol.display import format_count, list_first
 from protocol.errors import UsageFault
 
 _MATCH_COLUMNS = (matches.c.number, matches.c.id, matches.c.pool, matches.c.annulled)
-_ANNUL = (
+_ANNUL_STATEMENTS = (
     f"UPDATE matches SET annulled = pool, pool = NULL WHERE number {IN_NUMBERS_SQL}",
     f"""UPDATE seats SET mu_before = NULL, sigma_before = NULL, mu_after = NULL, sigma_after = NULL, played = NULL,
     pool = (SELECT game FROM matches WHERE number = match) || '/{UNRATED_SUFFIX}' WHERE match {IN_NUMBERS_SQL}""",
 )
-_UNDO = (
+"""The statements that annul matches."""
+_UNDO_STATEMENTS = (
     f"UPDATE matches SET pool = annulled, annulled = NULL WHERE number {IN_NUMBERS_SQL}",
     f"UPDATE seats SET pool = (SELECT pool FROM matches WHERE number = match) WHERE match {IN_NUMBERS_SQL}",
 )
+"""The statements that make annulled matches count again."""
 
 
 class AnnulmentOutcome(Struct, frozen=True, kw_only=True):
-    """The outcome of annulling or undoing: how many matches changed, and their pools."""
+    """The outcome of annulling matches or undoing that: the number of changed matches, and their pools."""
 
     matches: int
     pools: list[str] = []
@@ -48,12 +50,12 @@ class AnnulmentOutcome(Struct, frozen=True, kw_only=True):
 
 
 class AnnulmentPlan:
-    """A plan to annul rated matches, or to `undo` that: those with these `ids`, and those of a bot that ended `since` a
-    time.
+    """A plan to annul rated matches, or to `undo` that. It concerns the matches with these `ids`, and those of `bot`
+    that ended at the time `since` or later.
 
-    Reads alone compute the new ratings; each `advance` extends them to matches stored meanwhile. `save` writes them,
-    and raises `RatingDecisionsChanged` if other matches were annulled or a season began since. Raises `UsageFault` for
-    an unknown match or bot, and for a match that was never rated.
+    The plan computes new ratings without writing. Each `advance` includes matches that were stored meanwhile. `save`
+    writes the ratings; it raises `RatingDecisionsChanged` if meanwhile other matches were annulled or a season began.
+    The constructor raises `UsageFault` for an unknown match or bot, and for a match that was never rated.
     """
 
     def __init__(
@@ -78,15 +80,15 @@ class AnnulmentPlan:
         )
 
     def advance(self, connection: Connection) -> int:
-        """Rate matches again up to the last stored one, and return how many were rated now."""
+        """Rate further matches, up to the last stored one. Return how many match numbers that covers."""
         return 0 if self._rebuild is None else self._rebuild.advance(connection)
 
     def save(self, connection: Connection) -> AnnulmentOutcome:
-        """Write the change and all ratings that follow from it. Raises `RatingDecisionsChanged`."""
+        """Write the annulment, or its undoing, and all ratings that follow from it. Raises `RatingDecisionsChanged`."""
         if self._rebuild is not None:
             record_decision(connection, self._version)
             summaries.remove_matches(connection, self._numbers)
-            for statement in _UNDO if self._undo else _ANNUL:
+            for statement in _UNDO_STATEMENTS if self._undo else _ANNUL_STATEMENTS:
                 execute(connection, statement, numbers_parameter(self._numbers))
             summaries.add_again(connection, self._numbers)
             self._rebuild.save(connection)
@@ -102,12 +104,12 @@ def annul_matches(
     *,
     undo: bool = False,
 ) -> AnnulmentOutcome:
-    """Annul matches, or undo it, in one transaction. Use it where no other client waits for the database."""
+    """Annul matches, or undo it, in one long transaction. Use it only where no other client waits for the database."""
     return AnnulmentPlan(connection, ids, bot, since, undo=undo).save(connection)
 
 
 def pool_of_annulled(connection: Connection, match: str) -> str | None:
-    """Return the pool in which an annulled match was rated; None for any other match."""
+    """Return the pool in which an annulled match had been rated; None for any other match."""
     return connection.execute(select(matches.c.annulled).where(matches.c.id == match)).scalar()
 
 

@@ -1,4 +1,4 @@
-"""Archive files of old match records: a ZIP of blocks, each block several records compressed with xz.
+"""Archive files of old match records: ZIP files of blocks. A block has several records, compressed with xz.
 
 The ZIP directory says which block holds which match, so reading one record decompresses one block. A file is named
 after a digest of its content and never changed.
@@ -22,13 +22,15 @@ from referee.record import compress_lines
 from referee.record_reader import unpack
 
 BLOCK_BYTES, BLOCK_RECORDS = 256 * 1024, 256
-"""Maximum bytes and records per block. Decompressing one takes about 4 ms. A longer record has its own block."""
-_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 4 * BLOCK_BYTES}]
-"""Compression by xz. A larger dictionary would not help, and each block allocates its own."""
+"""These are the maximum bytes and records of a block, which decompresses in 4 ms. A longer record has its own block."""
+_COMPRESSION_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 4 * BLOCK_BYTES}]
+"""The settings of xz. A larger dictionary would not help, and every block allocates one."""
 ARCHIVE_SUFFIX = ".zip"
+"""The suffix of archive files."""
 _PARTIAL_PATTERN = "*.part"
+"""The pattern of the names of incomplete files, which a killed process leaves."""
 _BLOCK_DATE = (1980, 1, 1, 0, 0, 0)
-"""The timestamp of every block: constant, so that the same records always make the same file."""
+"""The timestamp of every block in the ZIP. It is constant, so that equal records always make equal files."""
 
 
 class ArchiveMissing(ArenaFault):
@@ -36,7 +38,7 @@ class ArchiveMissing(ArenaFault):
 
 
 class OldRecord(NamedTuple):
-    """A gzip record from the database, with its match's number and id."""
+    """A match record from the database, compressed with gzip, with the match's number and id."""
 
     number: int
     match: str
@@ -44,7 +46,7 @@ class OldRecord(NamedTuple):
 
 
 class NewArchive(NamedTuple):
-    """An archive file to be written: its path, its records, and their lines by match id."""
+    """An archive file to be written: its path, its records, and the lines of each record by match id."""
 
     path: Path
     records: Sequence[OldRecord]
@@ -57,7 +59,7 @@ class ArchivesBusy(ArenaFault):
 
 @contextlib.contextmanager
 def lock_archives(folder: Path) -> Iterator[None]:
-    """Lock a folder, creating it if needed, for changes to its archive files and to what the database says of them.
+    """Lock a folder for changes to its archive files and to their rows in the database. Create the folder if needed.
     Raises `ArchivesBusy` if another process holds the lock, and `ArenaFault` if the folder cannot be used.
     """
     with contextlib.ExitStack() as stack:
@@ -75,7 +77,7 @@ def lock_archives(folder: Path) -> Iterator[None]:
 
 
 def plan_archive(folder: Path, records: Sequence[OldRecord]) -> NewArchive | None:
-    """Plan an archive file with these records, leaving out damaged ones. Return None if no record is left."""
+    """Plan an archive file with these records, except damaged ones. Return None if no record is left."""
     texts: dict[str, bytes] = {}
     for one in records:
         with contextlib.suppress(BadRecord):
@@ -89,8 +91,8 @@ def plan_archive(folder: Path, records: Sequence[OldRecord]) -> NewArchive | Non
 
 
 def write_archive(new: NewArchive) -> int:
-    """Write an archive file, sync it, and compare it with what was to be written. Return its size in bytes. The caller
-    holds `lock_archives`. Raises `ArenaFault`.
+    """Write an archive file, sync it to disk, and check what was written. Return its size in bytes. The caller holds
+    `lock_archives`. Raises `ArenaFault`.
     """
     path = new.path
     try:
@@ -117,15 +119,15 @@ def remove_archive(path: Path) -> None:
 
 
 def read_archive(path: Path, matches: Collection[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield the id and gzip record of each of the matches that an archive file holds. Raises `ArchiveMissing` if the
-    file is missing, and `BadRecord` if it is damaged.
+    """Yield the id and the gzip record of each match of `matches` that is in the archive file. Raises `ArchiveMissing`
+    if the file is missing, and `BadRecord` if it is damaged.
     """
     for match, text in _read_records(path, matches):
         yield match, compress_lines(text)
 
 
 class _FileVersion(NamedTuple):
-    """An identity of a file's current content, the key of caches."""
+    """The version of a file: a cache key that changes when the file does."""
 
     path: Path
     modified_ns: int
@@ -141,7 +143,7 @@ class _RecordLocation(NamedTuple):
 
 
 def _read_records(path: Path, matches: Collection[str] | None = None) -> Iterator[tuple[str, bytes]]:
-    """Yield match ids and record lines in file order, for all matches or for some."""
+    """Yield the ids and the record lines of all matches in a file, or of those in `matches`, in file order."""
     with _translate_read_errors(path):
         status = path.stat()
         file = _FileVersion(path, status.st_mtime_ns, status.st_size)
@@ -166,7 +168,7 @@ def _translate_read_errors(path: Path) -> Iterator[None]:
 
 @functools.lru_cache(maxsize=1)
 def _read_directory(file: _FileVersion) -> dict[str, _RecordLocation]:
-    """Return the location of each match's record. The last file's directory stays cached."""
+    """Return the location of each match's record in an archive file. The last file's directory stays cached."""
     places: dict[str, _RecordLocation] = {}
     with zipfile.ZipFile(file.path) as opened:
         for entry in opened.infolist():
@@ -180,7 +182,7 @@ def _read_directory(file: _FileVersion) -> dict[str, _RecordLocation]:
 
 @functools.lru_cache(maxsize=1)
 def _read_block(file: _FileVersion, block: str) -> bytes:
-    """Decompress a block. The last one stays cached for callers that read match after match."""
+    """Decompress a block. The last block stays cached, for callers that read one match after another."""
     with zipfile.ZipFile(file.path) as opened:
         return lzma.decompress(opened.read(block), lzma.FORMAT_XZ)
 
@@ -191,7 +193,7 @@ def _write(path: Path, texts: Mapping[str, bytes]) -> None:
             entry = zipfile.ZipInfo(f"{at:05}.jsonl.xz", _BLOCK_DATE)
             entry.comment = " ".join(f"{match} {len(texts[match])}" for match in block).encode()
             text = b"".join(texts[match] for match in block)
-            opened.writestr(entry, lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC32, filters=_FILTERS))
+            opened.writestr(entry, lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC32, filters=_COMPRESSION_FILTERS))
 
 
 def _split_into_blocks(texts: Mapping[str, bytes]) -> Iterator[list[str]]:

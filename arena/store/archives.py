@@ -1,4 +1,4 @@
-"""The database's table of archive files: their paths, and reading records from them."""
+"""The table of archive files in the database: their paths, and how to read records from them."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from sqlalchemy import Connection
 from arena.store.archive_file import ArchiveMissing, read_archive
 from arena.store.dialect import execute, is_postgresql
 
-_LIST_FILES = """SELECT number, path, records, bytes,
+_LIST_ARCHIVES = """SELECT number, path, records, bytes,
     (SELECT count(*) FROM matches WHERE archive = archives.number) AS held FROM archives ORDER BY number"""
-_PATH_OF_FILE = "SELECT path FROM archives WHERE number = :number"
-_INSERT_PLANNED_FILE = (
+_PATH_OF_ARCHIVE = "SELECT path FROM archives WHERE number = :number"
+_INSERT_PLANNED_ARCHIVE = (
     "INSERT INTO archives (path, records, bytes) VALUES (:path, :records, 0) ON CONFLICT (path) DO NOTHING"
 )
-_UPSERT_FILE = """INSERT INTO archives (path, records, bytes) VALUES (:path, :records, :bytes)
+_UPSERT_ARCHIVE = """INSERT INTO archives (path, records, bytes) VALUES (:path, :records, :bytes)
     ON CONFLICT (path) DO UPDATE SET records = excluded.records, bytes = excluded.bytes"""
-_SQLITE_PATH = "SELECT file FROM pragma_database_list WHERE name = 'main'"
-_NUMBER_OF_PATH = "SELECT number FROM archives WHERE path = :path"
+_SQLITE_FILE_PATH = "SELECT file FROM pragma_database_list WHERE name = 'main'"
+"""The query for the path of the SQLite file."""
+_NUMBER_OF_ARCHIVE_PATH = "SELECT number FROM archives WHERE path = :path"
 _REASSIGN_MATCHES = "UPDATE matches SET archive = :new WHERE archive = :old"
-_DELETE_UNUSED_FILE = """DELETE FROM archives WHERE number = :number
+_DELETE_UNUSED_ARCHIVE = """DELETE FROM archives WHERE number = :number
     AND NOT EXISTS (SELECT 1 FROM matches WHERE archive = archives.number)"""
 
 
 class Archive(NamedTuple):
-    """An archive file: its number, path, record count and bytes; `held` counts the matches that still refer to it."""
+    """An archive file. `held` counts the matches that still refer to it; `records` also counts removed ones."""
 
     number: int
     path: Path
@@ -38,31 +39,31 @@ class Archive(NamedTuple):
 
 
 def all_archives(connection: Connection) -> list[Archive]:
-    """Return all known archive files, including ones not yet written or not yet removed."""
+    """Return all registered archive files, including files that are not written yet or not removed yet."""
     folder = _base_folder(connection)
     return [
         Archive(row.number, folder / row.path, row.records, row.bytes, row.held)
-        for row in execute(connection, _LIST_FILES)
+        for row in execute(connection, _LIST_ARCHIVES)
     ]
 
 
 def needed_archives(connection: Connection) -> list[Archive]:
-    """Return the archive files that must exist because a match has its record there."""
+    """Return the archive files that hold a match's record, and so must exist."""
     return [one for one in all_archives(connection) if one.held]
 
 
 def read_archived(connection: Connection, archive: int, matches: Collection[str]) -> dict[str, bytes]:
-    """Return by match id the gzip records of these matches that an archive file holds. Raises `ArchiveMissing`,
+    """Return the gzip records, by match id, of those `matches` that are in an archive file. Raises `ArchiveMissing`,
     `BadRecord` for a damaged file, or `ArenaFault`.
     """
-    path = execute(connection, _PATH_OF_FILE, {"number": archive}).scalar_one_or_none()
+    path = execute(connection, _PATH_OF_ARCHIVE, {"number": archive}).scalar_one_or_none()
     if path is None:
         raise ArchiveMissing(f"file number {archive} of old records is unknown")
     return dict(read_archive(_base_folder(connection) / path, matches))
 
 
 def read_all_archived(connection: Connection, archives: Mapping[str, int]) -> dict[str, bytes]:
-    """Return gzip records by match id; `archives` maps match ids to file numbers. Skip missing files."""
+    """Return gzip records by match id. `archives` maps match ids to file numbers. Missing files are skipped."""
     found: dict[str, bytes] = {}
     for archive in sorted(set(archives.values())):
         with contextlib.suppress(ArchiveMissing):
@@ -71,43 +72,45 @@ def read_all_archived(connection: Connection, archives: Mapping[str, int]) -> di
 
 
 def register_planned_archive(connection: Connection, path: Path, records: int) -> None:
-    """Register a file before it is written, so that no file exists that the database does not know."""
-    execute(connection, _INSERT_PLANNED_FILE, {"path": _stored_path(connection, path), "records": records})
+    """Register an archive file before it is written, so that the database knows every file that exists."""
+    execute(connection, _INSERT_PLANNED_ARCHIVE, {"path": _stored_path(connection, path), "records": records})
 
 
 def register_archive(connection: Connection, path: Path, records: int, size_bytes: int) -> int:
-    """Register or update a file with its record count and its `size_bytes` in bytes. Return its number."""
+    """Register or update an archive file with its number of records and its size. Return the file's number."""
     noted = _stored_path(connection, path)
-    execute(connection, _UPSERT_FILE, {"path": noted, "records": records, "bytes": size_bytes})
-    return int(execute(connection, _NUMBER_OF_PATH, {"path": noted}).scalar_one())
+    execute(connection, _UPSERT_ARCHIVE, {"path": noted, "records": records, "bytes": size_bytes})
+    return int(execute(connection, _NUMBER_OF_ARCHIVE_PATH, {"path": noted}).scalar_one())
 
 
 def replace_archive(connection: Connection, old: int, path: Path, records: int, size: int) -> None:
-    """Assign the matches of an old file to a new one. The old file stays registered until `forget_archive`."""
+    """Make the matches of an old archive file refer to a new one. `forget_archive` then removes the old one's row."""
     execute(connection, _REASSIGN_MATCHES, {"new": register_archive(connection, path, records, size), "old": old})
 
 
 def forget_archive(connection: Connection, number: int) -> None:
-    """Unregister a removed file, unless a match still refers to it."""
-    execute(connection, _DELETE_UNUSED_FILE, {"number": number})
+    """Delete the row of a removed archive file, unless a match still refers to it."""
+    execute(connection, _DELETE_UNUSED_ARCHIVE, {"number": number})
 
 
 def make_paths_absolute(connection: Connection, folder: Path) -> None:
-    """Make relative paths absolute, for archive files that stay in `folder` while the database moves."""
+    """Make stored relative paths absolute. Use it when the database moves and its archive files stay in `folder`."""
     for row in execute(connection, "SELECT number, path FROM archives").all():
         words = {"number": row.number, "path": str(folder.absolute() / row.path)}
         execute(connection, "UPDATE archives SET path = :path WHERE number = :number", words)
 
 
 def _base_folder(connection: Connection) -> Path:
-    """Return the base of relative paths: the folder of the database file on SQLite, empty on PostgreSQL."""
+    """Return the folder to which stored paths are relative: that of the SQLite file, or none on PostgreSQL."""
     if is_postgresql(connection):
         return Path()
-    return Path(connection.exec_driver_sql(_SQLITE_PATH).scalar_one()).parent
+    return Path(connection.exec_driver_sql(_SQLITE_FILE_PATH).scalar_one()).parent
 
 
 def _stored_path(connection: Connection, path: Path) -> str:
-    """Return a path as stored: absolute, or relative if below the SQLite file, so that both can move together."""
+    """Return a path in its stored form: relative if it is below the SQLite file's folder, so that both can move
+    together, else absolute.
+    """
     folder = _base_folder(connection)
     with contextlib.suppress(ValueError):
         if not is_postgresql(connection):

@@ -1,5 +1,5 @@
-"""Moving old records from the database into archive files, from which they remain readable. Records of tournaments
-stay.
+"""Moving old records from the database into archive files, where they stay readable. Records of tournaments are not
+moved.
 
 A file is complete and synced before the database drops a record, so a crash never loses one. The database registers a
 file before it exists and until it is removed, so no unknown file can remain.
@@ -41,9 +41,9 @@ from arena.store.thinning import MAX_BYTES_PER_TRANSACTION, MAX_RECORDS_PER_TRAN
 from protocol.errors import ArenaFault
 
 ARCHIVE_FOLDER = "archive"
-"""The name of the archive folder, beside the database file or in the data folder."""
+"""The name of the folder for archive files. It is beside the SQLite file or in the data folder."""
 MAX_RECORDS_PER_FILE, MAX_BYTES_PER_FILE = 1024, 4 * 1024 * 1024
-"""Maximum records per file, and bytes as stored in the database. A single record may be larger."""
+"""These are the maximum records of a file, and their maximum bytes in the database. A single record may be larger."""
 
 _FROM_OLD_MATCHES_SQL = """FROM matches WHERE record_bytes IS NOT NULL AND tournament IS NULL
     AND (coalesce(pool, annulled) IS NULL) = :unrated AND finished <= :until
@@ -62,8 +62,8 @@ _MATCHES_IN_FILE_SQL = "SELECT number, id FROM matches WHERE archive = :archive"
 
 
 class OldRecordFilter(Struct, frozen=True, kw_only=True):
-    """A filter for old records: matches that ended by `until` and are unrated with a bot of `house` (folded names).
-    With `rated`, all rated matches that ended by then count too.
+    """A filter for old records: those of matches that ended by `until`. They must be unrated, or have a bot of `house`
+    (folded names). With `rated`, all rated matches count too.
     """
 
     until: str
@@ -72,7 +72,7 @@ class OldRecordFilter(Struct, frozen=True, kw_only=True):
 
 
 class ScanPosition(NamedTuple):
-    """A position in the scan for old records."""
+    """A position in the scan for old records, which visits unrated matches first, each group by end time and number."""
 
     unrated: bool = True
     finished: str = ""
@@ -80,7 +80,7 @@ class ScanPosition(NamedTuple):
 
 
 class ArchivingTotals(Struct, frozen=True, kw_only=True):
-    """Totals of an archiving run: records moved, their bytes, files written, and the files' bytes."""
+    """The totals of an archiving run: records moved, their bytes in the database, files written, and file bytes."""
 
     records: int = 0
     bytes: int = 0
@@ -97,7 +97,7 @@ class ArchivingTotals(Struct, frozen=True, kw_only=True):
 
 
 def count_old(connection: Connection, old: OldRecordFilter) -> ArchivingTotals:
-    """Count the records that would be moved."""
+    """Count the old records that would be moved."""
     found = [
         execute(connection, _COUNT_OLD_RECORDS_SQL, _query_parameters(old, unrated)).one() for unrated in (True, False)
     ]
@@ -107,7 +107,7 @@ def count_old(connection: Connection, old: OldRecordFilter) -> ArchivingTotals:
 def next_old(
     connection: Connection, old: OldRecordFilter, position: ScanPosition
 ) -> tuple[list[OldRecord], ScanPosition]:
-    """Return the next records for one file, oldest first, and the new scan position. The list is empty at the end."""
+    """Return the next old records for one file, oldest first, and the new scan position; at the end, no records."""
     for unrated in (True, False) if position.unrated else (False,):
         place = position if unrated == position.unrated else ScanPosition(unrated)
         asked = {
@@ -135,8 +135,8 @@ def next_old(
 def move_records(
     connection: Connection, path: Path, file_counts: tuple[int, int], written: Sequence[OldRecord]
 ) -> ArchivingTotals:
-    """Assign records to an archive file and delete them from the database, unless they changed since they were read.
-    `file_counts` is the file's record count and size in bytes.
+    """Assign records to an archive file and delete them from the database, except records that changed after they were
+    read. `file_counts` is the file's number of records and its size in bytes.
     """
     kept = {
         row.match: row.data
@@ -153,8 +153,8 @@ def move_records(
 def move_all(
     store: Store, old: OldRecordFilter, folder: Path, on_transaction: Callable[[float], None] = lambda seconds: None
 ) -> ArchivingTotals:
-    """Move all old records into archive files of a folder. `on_transaction` is called after each transaction with the
-    seconds it took. Raises `ArenaFault`; what is already moved stays moved.
+    """Move all old records into archive files of a folder. `on_transaction` gets the seconds that each transaction
+    took. Raises `ArenaFault`; records that were moved before stay moved.
     """
     moved, place, before = ArchivingTotals(), ScanPosition(), None
     while place != before:
@@ -175,7 +175,7 @@ def move_all(
 
 
 def in_batches(written: Sequence[OldRecord]) -> Iterator[list[OldRecord]]:
-    """Split records into batches, one per transaction."""
+    """Split records into batches, each small enough for one transaction."""
     batch: list[OldRecord] = []
     size = 0
     for one in written:
@@ -189,7 +189,7 @@ def in_batches(written: Sequence[OldRecord]) -> Iterator[list[OldRecord]]:
 
 
 def purge_removed_records(store: Store) -> None:
-    """Rewrite archive files that still contain removed records. Try all, then raise the first `ArenaFault`."""
+    """Rewrite archive files that still contain removed records. Try all files, then raise the first `ArenaFault`."""
     faults: list[ArenaFault] = []
     for one in store.read(all_archives):
         if one.held != one.records:
@@ -209,13 +209,13 @@ def purge_removed_records(store: Store) -> None:
 
 
 def matches_in(connection: Connection, archive: int) -> dict[str, int]:
-    """Return the numbers, by match id, of the matches whose records are in a file."""
+    """Return the numbers, by match id, of the matches whose records are in an archive file."""
     return {row.id: row.number for row in execute(connection, _MATCHES_IN_FILE_SQL, {"archive": archive})}
 
 
 def plan_replacement(archive: Archive, kept: Mapping[str, int]) -> NewArchive | None:
-    """Plan the replacement of a file with only the records `kept`, a map from match ids to numbers. Return None if
-    `kept` is empty. Raises `ArenaFault` if the old file lacks one of them.
+    """Plan an archive file that replaces another and has only the records `kept`, a map from match ids to numbers.
+    Return None if `kept` is empty. Raises `ArenaFault` if the old file lacks one of these records.
     """
     if not kept:
         return None

@@ -1,4 +1,4 @@
-"""Asynchronous access to the store: a single writer thread that stores finished matches in batches, in rating order."""
+"""Asynchronous access to the store. A single writer thread stores finished matches in batches, in rating order."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from referee.result import Ratings
 T = TypeVar("T")
 P = ParamSpec("P")
 MAX_BATCH = 16
-"""Maximum matches per transaction, about 20 ms of the thread's time."""
+"""The maximum number of matches per transaction. They take the thread about 20 ms."""
 MAX_PENDING_QUERIES = 2
-"""Maximum queries queued in the thread. Further callers wait, so that finished matches come first."""
+"""The maximum number of queries in the thread's queue. Further callers wait, so that finished matches come first."""
 RETRY_DELAY_S, MAX_RETRY_DELAY_S = 0.5, 5.0
-"""Seconds before a failed write is retried: initially, and at most."""
+"""These are the first and the maximum delay before a failed write is retried."""
 REJECTED_RETRY_DELAY_S, MAX_REJECTED_RETRY_DELAY_S = 10.0, 600.0
-"""Seconds before a rejected match is retried while others succeed: initially, and at most."""
+"""These are the first and the maximum delay before a match is retried that the store rejected on its own."""
 COMMIT_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Bucket bounds of the transaction time histogram, in seconds."""
+"""The upper bounds of the buckets in the histogram of transaction times."""
 
 log = logging.getLogger("arena.store.async_store")
 
@@ -54,15 +54,15 @@ class _QueuedMatch(NamedTuple):
 
 
 class AsyncStore:
-    """The store for use from the event loop. `finish` completes when the match's transaction is on disk.
+    """The store, for use from the event loop. `finish` completes when the match's transaction is on disk.
 
     A failed write is retried until it succeeds or `stop_retrying` is called. A match that the store rejects while it
-    accepts others is set aside. Bots take turns: one that finishes many matches at once delays only itself.
+    accepts others is set aside. Bots take turns: a bot that finishes many matches at once delays only its own.
     """
 
     def __init__(self, store: Store) -> None:
         self.on_unavailable: Callable[[str | None], None] = lambda reason: None
-        """Called with the reason when the store becomes unavailable, and with None when it works again."""
+        """A function that gets the reason when the store becomes unavailable, and None when it works again."""
         self._store = store
         self.node = store.node
         """The number of this node, as in `Store.node`."""
@@ -82,16 +82,16 @@ class AsyncStore:
         self.commits = Histogram(COMMIT_BUCKETS_S)
         """A histogram of the seconds taken by transactions that begin and finish matches, including failed ones."""
         self.failures = 0
-        """The number of failed transactions among those that begin and finish matches."""
+        """The number of transactions in `commits` that failed."""
 
     @property
     def notifies(self) -> bool:
-        """False while notifications fail that are sent after a change."""
+        """False while the notifications that follow a change cannot be sent."""
         return self._store.notifies
 
     @property
     def waiting(self) -> int:
-        """The number of finished matches not yet stored, excluding those that are `set_aside`."""
+        """The number of finished matches that are not stored yet, without those that are `set_aside`."""
         return len(self._queued_matches)
 
     @property
@@ -101,7 +101,7 @@ class AsyncStore:
 
     @property
     def beginning(self) -> int:
-        """The number of matches waiting to be registered before they begin."""
+        """The number of matches that wait to be registered, which is before they begin."""
         return len(self._queued_starts)
 
     async def read(self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -112,7 +112,7 @@ class AsyncStore:
     async def read_slowly(
         self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run `Store.read` in a second thread, for slow queries that would delay others."""
+        """Run `Store.read` in a second thread, for a slow query that would delay others in the first thread."""
         ask = partial(self._store.read, query, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self._slow_query_thread, ask)
 
@@ -124,25 +124,27 @@ class AsyncStore:
     async def write_first(
         self, change: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run `Store.write` in the store's thread, ahead of all queries that wait for a slot."""
+        """Run `Store.write` in the store's thread, ahead of the queries that wait for a place in its queue."""
         return await self._run(partial(self._store.write, change, *args, **kwargs))
 
     async def _run(self, ask: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, ask)
 
     def finish(self, match: StorableMatch) -> asyncio.Future[Ratings | None]:
-        """Queue a finished match to be stored and rated. The future gives its ratings once they are on disk. It fails
-        with the store's fault if there is no time left to retry, and with any error that is not a fault.
+        """Queue a finished match to be stored and rated. The future gives its ratings once they are on disk.
+
+        The future fails with the store's fault if there is no time left to retry, and with any error that is not a
+        fault.
         """
         future: asyncio.Future[Ratings | None] = asyncio.get_running_loop().create_future()
         self._defer(_QueuedMatch(match, future, Backoff(REJECTED_RETRY_DELAY_S, MAX_REJECTED_RETRY_DELAY_S)))
         return future
 
     def begin(self, match: MatchInProgress) -> asyncio.Future[None]:
-        """Note that a match is about to begin, with whatever else is waiting: done when that is on disk.
+        """Queue a match to be registered before it begins. The future completes once the registration is on disk.
 
-        The future is cancelled when there is no time to try again. It fails with `BotGone` where a bot of the match was
-        renamed or deleted on another node: then it does not begin.
+        The future is cancelled when there is no time left to retry. It fails with `BotGone` if a bot of the match was
+        renamed or deleted; the match must not begin then.
         """
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queued_starts.append(_QueuedStart(match, future))
@@ -150,7 +152,7 @@ class AsyncStore:
         return future
 
     def stop_retrying(self) -> None:
-        """Try each queued write once more, and stop retrying failures: the process is about to end."""
+        """Try each queued write once more, then retry no failures, because the process is about to end."""
         self._is_stopping.set()
         self._store.hurry()
         for timer, one in list(self._set_aside.items()):
@@ -166,7 +168,7 @@ class AsyncStore:
         self._slow_query_thread.shutdown()
 
     def _defer(self, queued: _QueuedMatch) -> None:
-        """Queue the match for the next turn that none of its bots has taken, behind the batch being written."""
+        """Queue a finished match for the next turn that none of its bots has taken, behind the batch being written."""
         bots = [seat.bot for seat in queued.match.result.seats]
         turn = 1 + max(self._turn, *(self._last_turns.get(bot, 0) for bot in bots))
         self._last_turns |= dict.fromkeys(bots, turn)
@@ -225,7 +227,7 @@ class AsyncStore:
         self._writing = None
 
     def _start_unregistered(self, begun: list[_QueuedStart], exc: Exception) -> None:
-        """Let matches begin although their registration was rejected: they cannot be called off if they are lost."""
+        """Let matches begin although their registration was rejected. If they are lost, they cannot be called off."""
         matches = ", ".join(one.match.match for one in begun)
         log.error("matches that begin (%s) can't be registered: %s", matches, exc)
         del self._queued_starts[: len(begun)]
@@ -234,7 +236,7 @@ class AsyncStore:
                 one.future.set_result(None)
 
     async def _pause(self, exc: Exception, backoff: Backoff) -> None:
-        """Wait before the next retry; if stopping, fail everything queued instead."""
+        """Wait before the next retry. If the process is about to end, fail everything in the queue instead."""
         if self._is_stopping.is_set():
             self._fail(self._queued_matches, exc)
             for one in self._queued_starts:
@@ -246,7 +248,7 @@ class AsyncStore:
             await asyncio.wait_for(self._is_stopping.wait(), backoff.next_delay())
 
     def _set_aside_rejected(self, exc: Exception) -> None:
-        """Set aside the first match in the queue, which the store rejected while it accepts others."""
+        """Set aside the first match in the queue, which the store rejects while it accepts others."""
         one = self._queued_matches.pop(0)
         if isinstance(exc, Fault) and not self._is_stopping.is_set():
             seconds = one.backoff.next_delay()
@@ -272,6 +274,8 @@ class AsyncStore:
 def _begin_and_finish(
     connection: Connection, begun: Sequence[MatchInProgress], over: Sequence[StorableMatch], node: int
 ) -> tuple[dict[str, BotGone], list[Ratings | None]]:
-    """Return by match why some can't begin, and the ratings of those that are over."""
+    """Register matches that begin, and store finished ones. Return the matches that cannot begin, with the reason, and
+    the ratings of the stored ones.
+    """
     gone = begin_matches(connection, begun) if begun else {}
     return gone, finish_matches(connection, over, node) if over else []

@@ -1,5 +1,5 @@
-"""Backups of a database in use: a copy is one complete, checked file, or none at all. The archive files that it needs
-are copied beside it, unless they are already there.
+"""Backups of a database in use. A backup is one complete, checked file, or it does not exist. The archive files that it
+needs are copied beside it, unless they are already there.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from arena.store.sqlite_database import BUSY_TIMEOUT_MS, HEADER_BYTES, is_ours, 
 from machine.atomic_write import file_lock, flush_to_disk, replacing_file
 from protocol.errors import ArenaFault, UsageFault
 
-_NEEDED_FILES = """SELECT path FROM archives WHERE EXISTS (SELECT 1 FROM matches WHERE archive = archives.number)
+_NEEDED_ARCHIVES = """SELECT path FROM archives WHERE EXISTS (SELECT 1 FROM matches WHERE archive = archives.number)
     ORDER BY number"""
+"""The query for the paths of the archive files that a match refers to."""
 
 
 class Backup(NamedTuple):
-    """The outcome of a backup: the number of matches, and the archive files that the copy needs. `files` are beside it,
-    `elsewhere` are absolute paths outside its folder, and `missing` were not found.
+    """The outcome of a backup. Of the archive files that the copy needs, `files` are beside it, `elsewhere` are at
+    absolute paths outside its folder, and `missing` were not found.
     """
 
     matches: int
@@ -33,10 +34,10 @@ class Backup(NamedTuple):
 
 
 def back_up(source: Database, to: Path) -> Backup:
-    """Copy an arena's database, of any schema, to a new file that only its owner can read.
+    """Copy an arena's database, of any schema revision, to a new file that only its owner can read.
 
-    Raises `UsageFault` if the file exists or the source is PostgreSQL; else `DatabaseNotFound`, `UnrecognizedDatabase`,
-    `SchemaMismatch`, `StoreError` or `ArenaFault`.
+    Raises `UsageFault` if the file exists or the source is PostgreSQL. Also raises `DatabaseNotFound`,
+    `UnrecognizedDatabase`, `SchemaMismatch`, `StoreError` or `ArenaFault`.
     """
     if isinstance(source, PostgresDatabase):
         raise UsageFault(source.backup_advice(to))
@@ -70,8 +71,8 @@ def back_up(source: Database, to: Path) -> Backup:
 
 
 def remove_copy(copy: Path) -> None:
-    """Remove a backup, after the archive files that no other backup in its folder needs. The archive files stay if
-    another backup is being written there or cannot be read. Raises `OSError`.
+    """Remove a backup, and first the archive files that no other backup in its folder needs. The archive files stay if
+    another backup is being written to the folder or cannot be read. Raises `OSError`.
     """
     folder = copy.parent
     with contextlib.suppress(sqlite3.Error, OSError):
@@ -85,17 +86,17 @@ def remove_copy(copy: Path) -> None:
 
 
 def archives_of(file: Path) -> list[Path]:
-    """Return the paths of the archive files that a SQLite database needs, as it stores them. Raises `sqlite3.Error`."""
+    """Return the stored paths of the archive files that a SQLite database needs. Raises `sqlite3.Error`."""
     with contextlib.closing(sqlite3.connect(read_only_uri(file), uri=True)) as opened:
         opened.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         if not opened.execute("SELECT 1 FROM sqlite_schema WHERE name = 'archives'").fetchone():
-            return []  # an older schema
-        return [Path(path) for (path,) in opened.execute(_NEEDED_FILES)]
+            return []  # the schema is older than archive files
+        return [Path(path) for (path,) in opened.execute(_NEEDED_ARCHIVES)]
 
 
 def _copy_archive(source: Path, to: Path, file: Path) -> bool:
-    """Copy an archive file with a relative path to another folder. Return whether the file is there afterwards. An
-    existing file is not copied again, since equal names mean equal content.
+    """Copy an archive file with a relative path to another folder. Return whether the folder then has the file. An
+    existing file is not copied again, because equal names mean equal content.
     """
     if file.is_absolute():
         return False
@@ -113,11 +114,11 @@ def _copy_archive(source: Path, to: Path, file: Path) -> bool:
 
 
 def _remove_cut_off(folder: Path) -> None:
-    """Remove partial copies left by killed backups, recognised by locks that no process holds."""
+    """Remove partial copies that killed backups left. They are recognised by lock files that no process locks."""
     for lock in folder.glob("*.lock"):
         place = lock.with_suffix("")
         part = place.with_name(f"{place.name}.part")
-        with contextlib.suppress(OSError):  # locked by another backup, or not left by a backup
+        with contextlib.suppress(OSError):  # another backup holds the lock, or the file is not from a backup
             if lock.stat().st_size == 0 and _may_be_copy(part):
                 with file_lock(place):
                     part.with_name(f"{part.name}-journal").unlink(missing_ok=True)
@@ -125,13 +126,13 @@ def _remove_cut_off(folder: Path) -> None:
 
 
 def _may_be_copy(part: Path) -> bool:
-    """Return whether a file is one of our databases, or still blank. Raises `OSError`."""
+    """Return whether a file is an arena's database, or still blank. Raises `OSError`."""
     header = _header(part)
     return not header.strip(b"\0") or is_ours(header)
 
 
 def _is_copy(path: Path) -> bool:
-    """Return whether a path is a file with one of our databases. Raises `OSError`."""
+    """Return whether a path is a file with an arena's database. Raises `OSError`."""
     return path.is_file() and is_ours(_header(path))
 
 

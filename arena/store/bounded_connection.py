@@ -1,7 +1,8 @@
 """Connections of psycopg that are closed when they do not answer in time.
 
-A server that cannot be reached is noticed by the system, and a statement that takes too long is ended by the database
-itself. Neither helps against a backend that stands still, or a proxy that acknowledges what it never passes on.
+The system notices a server that cannot be reached, and the database itself ends a statement that takes too long.
+Neither helps if the server's process for the session stands still, or if a proxy acknowledges data that it never passes
+on.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from psycopg import AsyncConnection, Connection, Error, OperationalError, capabi
 from arena.store.answer_limit import AnswerLimit
 
 CANCEL_TIMEOUT_S = 1.0
+"""The time to wait until the server has cancelled a statement, when the process is interrupted."""
 CHECK_INTERVAL_S = 0.1
-"""Seconds between two looks at the clock while an answer is waited for."""
+"""Seconds between two checks of the time limit while a connection waits for an answer."""
 
 
 class NoDatabaseAnswer(OperationalError):
@@ -24,14 +26,14 @@ class NoDatabaseAnswer(OperationalError):
 
 
 class BoundedConnection(Connection[Any]):
-    """A connection on which every answer is waited for until `limit`. Where that is interrupted it is closed: the
-    process is about to end.
+    """A connection that waits for each answer at most until its `limit`. If the wait is interrupted, the connection is
+    closed, because the process is about to end.
     """
 
     limit: AnswerLimit
 
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
-        try:  # not as psycopg does it, which waits ten seconds more at an interruption
+        try:  # psycopg itself would wait ten more seconds after an interruption
             return waiting.wait(_bounded(gen, self.limit), self.pgconn.socket, interval=CHECK_INTERVAL_S)
         except NoDatabaseAnswer:
             self.limit.last_hang = self.limit.clock()
@@ -39,16 +41,16 @@ class BoundedConnection(Connection[Any]):
             raise
         except (KeyboardInterrupt, SystemExit):
             self.limit.hurry()
-            if capabilities.has_cancel_safe():  # else it may wait for ever
-                with contextlib.suppress(Error):  # a statement that takes long is to go no further
+            if capabilities.has_cancel_safe():  # otherwise cancelling may wait for ever
+                with contextlib.suppress(Error):  # end a long statement in the server too
                     self.cancel_safe(timeout=CANCEL_TIMEOUT_S)
             self.close()
             raise
 
 
 class BoundedAsyncConnection(AsyncConnection[Any]):
-    """An asynchronous connection with the same limit. While it is `patient`, as for notifications, it waits without
-    one.
+    """An asynchronous connection that waits for each answer at most until its `limit`. While it is `patient`, as it is
+    for notifications, it waits without a limit.
     """
 
     limit: AnswerLimit
@@ -56,7 +58,7 @@ class BoundedAsyncConnection(AsyncConnection[Any]):
 
     async def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
         waited_for = gen if self.patient else _bounded(gen, self.limit)
-        try:  # not as psycopg does it, which asks the server first whether it may be cancelled
+        try:  # psycopg itself would first ask the server to cancel the statement
             return await waiting.wait_async(waited_for, self.pgconn.socket, interval=CHECK_INTERVAL_S)
         except BaseException:
             if not self.patient:
@@ -65,7 +67,7 @@ class BoundedAsyncConnection(AsyncConnection[Any]):
 
 
 def _bounded(steps: Generator[Any, Any, Any], limit: AnswerLimit) -> Generator[Any, Any, Any]:
-    """Run the steps of an operation, and raise `NoDatabaseAnswer` if the server sends nothing in time."""
+    """Perform the steps of an operation as long as data arrives in time. Raises `NoDatabaseAnswer`."""
     asked = limit.clock()
     try:
         state = next(steps)

@@ -1,7 +1,7 @@
-"""A cache of compiled statements that all databases of this process share.
+"""A cache of compiled SQL statements that all database engines of this process share.
 
-SQLAlchemy gives each engine a cache of its own. A command opens several engines, one to look at the schema, one to
-write and one to read, and would compile the same statements for each of them.
+SQLAlchemy gives each engine its own cache. A command opens several engines, for the schema, for writing and for
+reading, and each would compile the same statements.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from sqlalchemy.engine.interfaces import Dialect
 from sqlalchemy.util import LRUCache
 
 MAX_STATEMENTS = 1000
+"""The maximum number of compiled statements in the cache."""
 
 
 class _SharedCache(LRUCache[Any, Any]):
-    """A cache whose keys contain the class of a dialect and the server's version, so that engines share entries."""
+    """A cache of compiled statements. Its keys have the kind of a dialect and the server's version, instead of the
+    dialect object of one engine.
+    """
 
     __slots__ = ()
 
@@ -33,4 +36,4 @@ def _shared_key(key: tuple[Dialect, *tuple[Any, ...]]) -> tuple[Any, ...]:
 
 
 ENGINE_OPTIONS: Mapping[str, Any] = {"compiled_cache": _SharedCache(MAX_STATEMENTS)}
-"""The execution options of an engine that uses the shared cache."""
+"""The execution options with which an engine uses the shared cache."""

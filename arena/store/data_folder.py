@@ -1,5 +1,5 @@
-"""The data folder, which one server or tournament at a time may use. Only its owner can read it. It holds seeds of
-matches in progress, token hashes and the output of bots.
+"""The data folder, which only one server or tournament at a time may use, and which only its owner can read. It holds
+the seeds of matches in progress, token hashes and the output of bots.
 """
 
 from __future__ import annotations
@@ -16,9 +16,13 @@ from pathlib import Path
 from protocol.errors import ArenaFault
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
+"""These are the permissions of folders and files in a data folder: only the owner has any."""
 _GROUP_AND_OTHERS_MODE = 0o077
-_FILE_NAMES = ("lock", "operator.json")
-_FOLDER_NAMES = ("archive", "house", "journal", "tournaments")
+"""The permission bits of all users except the owner."""
+_FILES_IN_FOLDER = ("lock", "operator.json")
+"""The names of the files in a data folder, except the database."""
+_FOLDERS_IN_FOLDER = ("archive", "house", "journal", "tournaments")
+"""The names of the folders in a data folder."""
 
 
 class DataFolderInUse(ArenaFault):
@@ -27,8 +31,8 @@ class DataFolderInUse(ArenaFault):
 
 @contextmanager
 def lock(folder: Path) -> Iterator[None]:
-    """Lock a data folder, creating it if needed. The lock ends with the process. Raises `DataFolderInUse`, which names
-    the holder. Files that are created inside the block are accessible only to this user.
+    """Lock a data folder until the block or the process ends. Create it if needed. Files that are created inside the
+    block are accessible only to this user. Raises `DataFolderInUse`, which names the process that holds the lock.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
@@ -53,8 +57,8 @@ def lock(folder: Path) -> Iterator[None]:
 
 
 def _check_owner(folder: Path) -> None:
-    """Raise `ArenaFault` unless the folder belongs to this user or to root: its owner could change everything in it.
-    Root accepts any owner, because containers map users and operators use `sudo` on another user's database.
+    """Raise `ArenaFault` unless the folder belongs to this user or to root, because its owner could change everything
+    in it. Root accepts any owner: containers map users, and operators use `sudo` on another user's database.
     """
     owner = folder.stat().st_uid
     if os.geteuid() not in (0, owner) and owner != 0:
@@ -72,7 +76,7 @@ def _user_name(user: int) -> str:
 
 
 def _write_holder(file: int) -> None:
-    """Write this process's id into the lock file, if the disk has room. The lock holds without it."""
+    """Write this process's id into the lock file if the disk has room. The lock is valid without it."""
     name = str(os.getpid()).encode()
     try:
         os.ftruncate(file, os.pwrite(file, name, 0))
@@ -97,7 +101,7 @@ def is_held(folder: Path) -> bool:
 
 @contextmanager
 def private_umask() -> Iterator[None]:
-    """Restrict files created inside the block to this user."""
+    """Make files that are created inside the block accessible only to this user."""
     before = os.umask(_GROUP_AND_OTHERS_MODE)
     try:
         yield
@@ -106,15 +110,15 @@ def private_umask() -> Iterator[None]:
 
 
 def restrict_to_owner(folder: Path, database: Path | None) -> list[Path]:
-    """Remove other users' permissions on a data folder and its database. Return the paths that they could access.
+    """Remove other users' permissions on a data folder and its database. Return the paths that others could access.
 
-    The folder itself keeps its mode if it contains anything else, as a home folder would. Paths that belong to another
-    user cannot be changed, and are returned too.
+    The folder itself keeps its permissions if it contains anything else, as a home folder does. Paths of another user
+    cannot be changed; they are returned too.
     """
-    files = [folder / name for name in _FILE_NAMES]
+    files = [folder / name for name in _FILES_IN_FOLDER]
     if database is not None:
         files += [database.with_name(database.name + ending) for ending in ("", "-wal", "-shm")]
-    folders = [folder / name for name in _FOLDER_NAMES]
+    folders = [folder / name for name in _FOLDERS_IN_FOLDER]
     ours = [*filter(Path.is_file, files), *filter(Path.is_dir, folders)]
     if set(folder.iterdir()) <= set(ours):
         ours.append(folder)

@@ -1,5 +1,5 @@
-"""The interface of an arena's database, whether SQLite or PostgreSQL, with errors in our own words. Nothing is ever
-written to a database that is not ours.
+"""The interface of an arena's database, for SQLite and PostgreSQL alike, with error messages of the arena. Nothing is
+ever written to a database that is not an arena's.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from arena.store.schema import SCHEMA_REVISIONS, metadata
 from protocol.errors import ArenaFault, Fault
 
 MAX_READING_CONNECTIONS = 8
-"""Maximum concurrent connections for reading."""
+"""The maximum number of connections that read at the same time."""
 _VERSION_TABLE = """CREATE TABLE alembic_version (
     version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 )"""
-"""The version table exactly as Alembic creates it."""
+"""The statement that creates the table of the schema revision, exactly as Alembic does."""
 
 
 class DatabaseNotFound(ArenaFault):
-    """There is no database where one was expected."""
+    """The database does not exist."""
 
 
 class UnrecognizedDatabase(ArenaFault):
-    """A file is not a database, or not one of ours."""
+    """A file is not a database, or not an arena's."""
 
 
 class SchemaMismatch(ArenaFault):
-    """A database has the schema of another version of bot-arena."""
+    """A database has the schema revision of another version of bot-arena."""
 
 
 class StoreError(ArenaFault):
-    """The database failed to carry out a request."""
+    """The database could not carry out a request."""
 
 
 class StoreUnavailable(StoreError):
@@ -54,45 +54,45 @@ class StoreUnavailable(StoreError):
 
 
 class Database(ABC):
-    """The location of an arena's data. `str` gives the name shown to users."""
+    """The database of an arena, by its location. `str` gives the name shown to users."""
 
     file: Path | None = None
-    """The database file, or None for a server."""
+    """The database file; None for a server."""
 
     @abstractmethod
     def _revision(self, *, read_only: bool) -> str | None:
-        """Return the schema revision, which may be unknown to this version."""
+        """Return the schema revision, which this version may not know; None if there is no database."""
 
     @abstractmethod
     def create(self) -> None:
-        """Create all tables in an empty place, completely or not at all. Raises `StoreError`."""
+        """Create all tables where there is no database yet, either all or none. Raises `StoreError`."""
 
     @abstractmethod
     def create_reading_engine(self) -> Engine:
-        """Return an engine for reading only, whose connections threads can share."""
+        """Return an engine that only reads. Threads can share its connections."""
 
     @abstractmethod
     def connect(self, *, checkpoint: bool = True) -> Engine:
-        """Return an engine whose commits are on disk when they return. Without `checkpoint`, it leaves checkpoints to
-        the server that has the database open.
+        """Return an engine whose commits are on disk when they return. Without `checkpoint`, it leaves checkpoints of
+        the write-ahead log to the server that has the database open.
         """
 
     @abstractmethod
     def create_writing_engine(self, engine: Engine) -> Engine:
-        """Return an engine for writing transactions. They run one at a time and so never have to be retried. It uses
-        the connections of the given engine where possible.
+        """Return an engine for writing transactions, which uses the connections of `engine` where possible. The
+        transactions run one at a time, so they never have to be retried.
         """
 
     @abstractmethod
     def vacuum(self, engine: Engine) -> int:
-        """Rewrite the database without free space, and return the bytes saved."""
+        """Rewrite the database without unused space, and return the bytes saved."""
 
     def make_replacement_check(self) -> Callable[[], None]:
-        """Return a function that raises `StoreUnavailable` once the database has been replaced by another."""
+        """Return a function that raises `StoreUnavailable` once another database has taken the place of this one."""
         return lambda: None
 
     def hurry(self) -> None:
-        """Wait less for answers from now on, as the process is about to end. A file answers at once."""
+        """Shorten the time limits on answers, because the process is about to end. For a file, do nothing."""
         return
 
     def to_fault(self, exc: DBAPIError) -> Fault:
@@ -101,18 +101,18 @@ class Database(ABC):
         return (StoreUnavailable if unavailable else StoreError)(self.message(exc.orig))
 
     def message(self, exc: BaseException | None) -> str:
-        """Return one line for an error of the database's driver."""
+        """Return an error of the database's driver as one line."""
         return f"{self}: {first_line(exc)}"
 
     def is_unavailable(self, exc: DBAPIError) -> bool:
-        """Return whether an error is unrelated to the request itself."""
+        """Return whether an error has a cause other than the request itself."""
         return not isinstance(exc, DataError | IntegrityError | InterfaceError | ProgrammingError)
 
     def revision(self, *, read_only: bool = False) -> str | None:
-        """Return the schema revision; None if nothing is there, or only an interrupted creation that `create`
+        """Return the schema revision; None if there is no database, or one whose interrupted creation `create`
         completes.
 
-        Raises `UnrecognizedDatabase` without having written anything, `SchemaMismatch` for a newer schema, or
+        Raises `UnrecognizedDatabase`, without having written anything, `SchemaMismatch` for a newer schema, or
         `StoreError`.
         """
         revision = self._revision(read_only=read_only)
@@ -121,7 +121,7 @@ class Database(ABC):
         return revision
 
     def check_current(self, *, read_only: bool = False) -> None:
-        """Raise an `ArenaFault` unless this is one of our databases with the current schema. It is a
+        """Raise an `ArenaFault` unless this is an arena's database with the current schema revision. The fault is a
         `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
         """
         revision = self.revision(read_only=read_only)
@@ -131,7 +131,7 @@ class Database(ABC):
             raise SchemaMismatch(f"{self} has schema {revision}, older than this bot-arena's: run `arena db upgrade`")
 
     def _make_tables(self, connection: Connection) -> None:
-        """Create empty tables and views, with the version that Alembic would write. Alembic itself is slow to load."""
+        """Create empty tables and views, and store the revision as Alembic would. Alembic itself is slow to load."""
         metadata.create_all(connection, checkfirst=False)
         views.create_views(connection)
         connection.exec_driver_sql(_VERSION_TABLE)
@@ -143,7 +143,7 @@ class Database(ABC):
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """Convert database errors inside the block to one-line `StoreError`s, or to `UsageFault` for text that no
+        """Convert database errors inside the block to `StoreError`s of one line, or to a `UsageFault` for text that no
         database accepts.
         """
         try:

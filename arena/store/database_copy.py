@@ -1,4 +1,4 @@
-"""Copying a whole arena from one database to another of any kind, and comparing the rows that arrived."""
+"""Copying a whole arena from one database to another, of the same kind or another, and checking the copied rows."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ from machine.atomic_write import file_lock, flush_to_disk, replacing_file
 from protocol.errors import ArenaFault, UsageFault
 
 COPY_BATCH_ROWS = 500
+"""The number of rows that are copied at a time."""
 Row = dict[str, object]
 _encode = msgspec.msgpack.Encoder().encode
 
 
 def copy_database(source: Database, target: Database) -> dict[str, int]:
-    """Copy a consistent snapshot of a database to an empty place, completely or not at all. Return row counts by table.
+    """Copy a consistent snapshot of a database to where there is none yet, either all of it or nothing. Return the
+    number of rows by table.
 
-    Raises `UsageFault` if the target is not empty, and whatever `check_current` and `create` of a `Database` raise.
+    Raises `UsageFault` if there is a database at the target, and whatever `Database.check_current` and
+    `Database.create` raise.
     """
     source.check_current(read_only=True)
     if target.revision() is not None:
@@ -58,7 +61,7 @@ def copy_database(source: Database, target: Database) -> dict[str, int]:
 
 @contextlib.contextmanager
 def _provide_target(target: Database) -> Iterator[Database]:
-    """Provide the target database. On a server the copy is one transaction; a file is renamed into place at the end."""
+    """Provide the database to copy to. On a server, the copy is one transaction. A file is renamed at the end."""
     if target.file is None:
         yield target
         return
@@ -88,7 +91,7 @@ def _name_table_in_faults(table: Table) -> Iterator[None]:
 
 
 def _copy_table(rows: Iterator[list[Row]], to: Connection, target: Database, table: Table) -> int:
-    """Copy the rows of a table, compare digests of sent and stored rows, and return how many there are."""
+    """Copy the rows of a table, compare digests of the sent and the stored rows, and return the number of rows."""
     sent = hashlib.sha256()
     count = 0
     for some in rows:
@@ -108,7 +111,6 @@ def _copy_table(rows: Iterator[list[Row]], to: Connection, target: Database, tab
 
 
 def _rows(database: Database, connection: Connection, table: Table) -> Iterator[list[Row]]:
-    """Yield the rows of a table in batches, in the order of the primary key."""
     query = select(table).order_by(*table.primary_key)
     with database.translate_errors():
         found = connection.execute(query, execution_options={"stream_results": True, "yield_per": COPY_BATCH_ROWS})
@@ -121,7 +123,7 @@ def _without_nul(row: Row) -> Row:
 
 
 def _advance_sequences(connection: Connection) -> None:
-    """Advance the server's sequences beyond the copied ids."""
+    """Advance the id sequences of a PostgreSQL server beyond the copied ids."""
     if not is_postgresql(connection):
         return
     for table in metadata.sorted_tables:

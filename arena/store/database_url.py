@@ -12,8 +12,7 @@ from arena.store.sqlite_database import SqliteDatabase
 
 
 def open_database_url(location: str | Path, timeouts: DatabaseTimeouts | None = None) -> Database:
-    """Return the database at a path, a `sqlite:///FILE` or a `postgresql://…` URL. One on a server gets these
-    `timeouts`.
+    """Return the database at a path, a `sqlite:///FILE` or a `postgresql://…` URL. `timeouts` apply to a server.
 
     Raises `StoreError` for any other URL.
     """

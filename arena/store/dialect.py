@@ -1,4 +1,4 @@
-"""Translation of SQL from SQLite to PostgreSQL. Most statements run on both; the few differences are rewritten here."""
+"""Translation of SQL from SQLite to PostgreSQL. Most statements run on both; the few differences are rewritten."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
 POOL_OR_UNRATED_SQL = "coalesce(matches.pool, matches.game || '/unrated')"
-"""The match's pool or GAME/unrated, in SQL. PostgreSQL has an index on it, since one on pools cannot also
-find nulls.
+"""The SQL expression for a match's pool, or GAME/unrated. PostgreSQL has an index on it: an index on pools would not
+find nulls too.
 """
 _POSTGRESQL_REWRITES = (
     (r"matches\.pool IS nullif\(part\.pool, part\.game \|\| '/unrated'\)", f"{POOL_OR_UNRATED_SQL} = part.pool"),
@@ -29,7 +29,7 @@ _POSTGRESQL_REWRITES = (
     (r"\bjson_object\(", "json_build_object("),
     (r"\bjson_each\((:\w+)\)", r"(SELECT value FROM json_array_elements_text(CAST(\1 AS json)))"),
 )
-"""Regular expressions and their replacements, applied in this order."""
+"""These are regular expressions for the SQL of SQLite, with replacements for PostgreSQL, applied in this order."""
 
 
 def execute(
@@ -37,26 +37,26 @@ def execute(
     statement: str,
     parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
 ) -> CursorResult[Any]:
-    """Execute a statement with named parameters such as `:name`."""
+    """Execute a statement of SQLite, translated if needed. Its parameters are named, such as `:name`."""
     said = translate(statement) if is_postgresql(connection) else statement
     return connection.exec_driver_sql(said, parameters)
 
 
 def is_postgresql(connection: Connection) -> bool:
-    """Return whether the connection is to PostgreSQL rather than SQLite."""
+    """Return whether a connection is to PostgreSQL rather than SQLite."""
     return connection.dialect.name == "postgresql"
 
 
 @functools.lru_cache(maxsize=1000)
 def translate(statement: str) -> str:
-    """Translate a statement to the syntax of PostgreSQL and psycopg."""
+    """Translate a statement of SQLite to the syntax of PostgreSQL and psycopg."""
     for found, said in _POSTGRESQL_REWRITES:
         statement = re.sub(found, said, statement)
     return re.sub(r"(?<!:):([a-z]\w*)", r"%(\1)s", statement.replace("%", "%%"))
 
 
 def upsert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """Return an insert that supports ON CONFLICT clauses."""
+    """Return an insert statement that supports ON CONFLICT clauses."""
     if is_postgresql(connection):
         from sqlalchemy.dialects import postgresql  # loaded only if needed
 
@@ -65,5 +65,5 @@ def upsert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.I
 
 
 def replace_nul(text: str) -> str:
-    """Replace NUL characters, which PostgreSQL does not accept in text."""
+    """Replace NUL characters, which PostgreSQL does not accept in text, by a visible symbol."""
     return text.replace("\0", "\N{SYMBOL FOR NULL}")

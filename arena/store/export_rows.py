@@ -1,4 +1,4 @@
-"""Exporting matches as rows of tables: the columns, and the selected rows in batches."""
+"""Exporting matches as table rows: the columns of the tables, and the rows of the chosen matches in batches."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from arena.store.match_search import Search, match_numbers
 from arena.store.views import QUERIES
 
 TEXT_TYPE, INTEGER_TYPE, REAL_TYPE, BOOLEAN_TYPE, TIME_TYPE = "text", "whole", "real", "truth", "time"
+"""These are the types of columns in exported tables."""
 _COLUMN_TYPES = {
     INTEGER_TYPE: "number seats plies place seat rank moves thought_ms rounds played won drawn lost ply "
     "clock_ms given_ms "
@@ -22,12 +23,13 @@ _COLUMN_TYPES = {
     BOOLEAN_TYPE: "rated",
     TIME_TYPE: "started finished",
 }
+"""The columns of each type; all other columns are text."""
 Columns = dict[str, str]
-"""The names of a table's columns, each with its type."""
+"""A table's columns: a map from their names to their types."""
 
 
 def _columns(names: str) -> Columns:
-    """Return these columns with their types, text by default. A name means the same in every table."""
+    """Return these columns with their types. A column of one name has one type in all tables."""
     kinds = {name: kind for kind, those in _COLUMN_TYPES.items() for name in those.split()}
     return {name: kinds.get(name, TEXT_TYPE) for name in names.split()}
 
@@ -36,29 +38,30 @@ MATCH_COLUMNS = _columns(
     "number match game config pool rated annulled season reason winner seats bots ranks plies started finished "
     "tournament place luck luck_by digest start"
 )
-"""Columns of the view `match_results`."""
+"""The columns of the view `match_results`."""
 SEAT_COLUMNS = _columns(
     "number match game pool seat bot version rank outcome points reason moves thought_ms "
     "mu_before sigma_before mu_after sigma_after payoff rounds"
 )
-"""Columns of the view `match_seats`."""
+"""The columns of the view `match_seats`."""
 LADDER_COLUMNS = _columns("pool place bot score mu sigma played won drawn lost version payoff")
-"""Columns of the view `ladder`."""
+"""The columns of the view `ladder`."""
 PLY_COLUMNS = _columns("number match ply seat bot move dice result out clock_ms thought_ms given_ms strikes value info")
-"""Columns of plies, which no view has: the number and match, then the columns of `arena/replay/ply_rows.py`."""
+"""The columns of plies, for which there is no view: match number and id, then those of arena/replay/ply_rows.py."""
 _RECORDS_QUERY = """(
     SELECT number, id, data, archive FROM matches LEFT JOIN records ON records.match = matches.number
         WHERE data IS NOT NULL OR record_bytes IS NULL
 ) AS kept"""
-_RESULTS, _SEATS = (f"({QUERIES[name]}) AS {name}" for name in ("match_results", "match_seats"))
-"""The queries of the views. The views themselves can be locked by roles that may read them."""
+"""The query for the record of each match. `data` is null if the record was removed or archived."""
+_RESULTS_QUERY, _SEATS_QUERY = (f"({QUERIES[name]}) AS {name}" for name in ("match_results", "match_seats"))
+"""These are the queries of two views. They replace the views, which roles that may read them can lock."""
 BATCH_SIZE = 200
-"""Matches per batch, limited because their records may be long."""
+"""The number of matches per batch. It is limited because their records may be long."""
 
 
 class ExportBatch(NamedTuple):
-    """Rows of some matches, of their seats, and their records as (number, id, data), all ordered by match number. A
-    record's data is None if the record was removed or its file is missing.
+    """The rows of some matches, the rows of their seats, and their records as (number, id, data), all ordered by match
+    number. `data` is None if the record was removed or its archive file is missing.
     """
 
     matches: list[tuple[Any, ...]]
@@ -69,8 +72,8 @@ class ExportBatch(NamedTuple):
 def export_matches(
     connection: Connection, search: Search, *, newest_first: bool = False, records: bool = False
 ) -> Iterator[ExportBatch]:
-    """Yield the rows of all matches that fit, in batches in storage order, or reversed with `newest_first`. The list of
-    matches is fixed at the start. With `records`, batches include their records.
+    """Yield the rows of all matches that fit `search`, in batches, in the order of storage or with `newest_first` in
+    reverse. With `records`, batches include the records. Matches that are stored meanwhile are not included.
     """
     numbers = match_numbers(connection, search)
     if newest_first:
@@ -81,8 +84,8 @@ def export_matches(
         found = (
             execute(connection, f"SELECT {columns} FROM {source} {IN_NUMBERS_SQL}", numbers_parameter(some)).all()
             for columns, source in (
-                (", ".join(MATCH_COLUMNS), f"{_RESULTS} WHERE number"),
-                (", ".join(SEAT_COLUMNS), f"{_SEATS} WHERE number"),
+                (", ".join(MATCH_COLUMNS), f"{_RESULTS_QUERY} WHERE number"),
+                (", ".join(SEAT_COLUMNS), f"{_SEATS_QUERY} WHERE number"),
                 ("number, id, data, archive", f"{_RECORDS_QUERY} WHERE number"),
             )[: 3 if records else 2]
         )
@@ -91,7 +94,7 @@ def export_matches(
 
 
 def _load_records(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> list[tuple[int, str, bytes | None]]:
-    """Return records from the database or from their archive files."""
+    """Return the (number, id, data) of records, from the database or from their archive files."""
     found = read_all_archived(
         connection, {match: file for _, match, data, file in rows if data is None and file is not None}
     )

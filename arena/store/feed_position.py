@@ -1,7 +1,7 @@
-"""The position of each node's event feed (node 0: the only server).
+"""The position of each node's event feed. An arena with only one server has node 0.
 
-It is the number of the match up to which the broker has the `end` message of every match played there, tournaments
-excluded.
+The position is a match number. The broker has the `end` message of every match of the node up to there, except matches
+of tournaments.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func,
 from arena.store.schema import feed, matches
 
 FEED_BATCH_MATCHES = 500
-_LAST_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
+"""The number of matches read at a time."""
+_LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
 
 
 def switch_feed(connection: Connection, node: int = 0, *, on: bool) -> None:
-    """Start a feed with matches that end from now on, or continue an existing one; with `on` false, delete it."""
+    """Start a feed with the matches that end from now on, or keep an existing one. With `on` false, delete the feed."""
     if not on:
         connection.execute(delete(feed).where(feed.c.node == node))
     elif not has_feed(connection, node):
-        connection.execute(insert(feed).values(node=node, position=connection.execute(_LAST_NUMBER).scalar_one()))
+        connection.execute(insert(feed).values(node=node, position=connection.execute(_LAST_MATCH_NUMBER).scalar_one()))
 
 
 def has_feed(connection: Connection, node: int = 0) -> bool:
@@ -30,8 +31,8 @@ def has_feed(connection: Connection, node: int = 0) -> bool:
 
 
 def feed_range(connection: Connection, node: int = 0) -> tuple[int, int]:
-    """Return the feed's position and the last match's number. Without a feed, the two are equal."""
-    last = connection.execute(_LAST_NUMBER).scalar_one()
+    """Return the position of a feed and the number of the last match. Without a feed, the two are equal."""
+    last = connection.execute(_LAST_MATCH_NUMBER).scalar_one()
     position = _position(connection, node)
     return last if position is None else position, last
 
@@ -39,14 +40,16 @@ def feed_range(connection: Connection, node: int = 0) -> tuple[int, int]:
 def match_ends_between(
     connection: Connection, position: int, last: int, limit: int, node: int = 0
 ) -> list[tuple[int, str]]:
-    """Return up to `limit` (number, id) pairs of ladder matches after `position` up to `last`, in order."""
+    """Return the first `limit` (number, id) pairs of a node's ladder matches after `position` and up to `last`."""
     number = matches.c.number
     query = select(number, matches.c.id).where(number > position, number <= last, _concerns(node))
     return [(at, match) for at, match in connection.execute(query.order_by(number).limit(limit))]
 
 
 def advance_feed(connection: Connection, delivered: Collection[str], node: int = 0) -> set[str]:
-    """Advance the feed past matches that the broker has. Return those behind a gap, which must be reported again."""
+    """Advance the feed past the matches that the broker has, up to the first that it lacks. Return the matches of
+    `delivered` beyond that, which must be passed again.
+    """
     position, last = feed_range(connection, node)
     reached, missing = position, False
     while not missing and (page := match_ends_between(connection, reached, last, FEED_BATCH_MATCHES, node)):
@@ -63,7 +66,7 @@ def advance_feed(connection: Connection, delivered: Collection[str], node: int =
 
 
 def _concerns(node: int) -> ColumnElement[bool]:
-    """Return a condition for matches that belong to a node's feed."""
+    """Return the SQL condition for the matches of a node's feed."""
     ladder = matches.c.tournament.is_(None)
     return and_(ladder, matches.c.node == node) if node else ladder
 
@@ -73,7 +76,7 @@ def _position(connection: Connection, node: int) -> int | None:
 
 
 def _filter_after(connection: Connection, position: int, ids: Sequence[str], node: int) -> set[str]:
-    """Return the matches of `ids` that come after a position."""
+    """Return the matches of `ids` that belong to a node's feed and come after a position."""
     query = select(matches.c.id).where(
         matches.c.number > position,
         _concerns(node),

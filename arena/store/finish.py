@@ -1,4 +1,4 @@
-"""Storing finished matches in the caller's transaction: each once, rated in the given order."""
+"""Storing finished matches in the caller's transaction. Each match is stored once and rated in the given order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from referee.result import Ratings, Result, SeatRating
 
 
 class StorableMatch(NamedTuple):
-    """A result to store. `close` makes its gzip record once rated; `failures` says by seat why a program failed."""
+    """A finished match to store. `close` makes its record from its ratings. `failures` says why programs failed, by
+    seat.
+    """
 
     result: Result
     close: Callable[[Ratings | None], bytes]
@@ -33,7 +35,7 @@ class StorableMatch(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """A bot's standing in a pool, and its counts of rated wins, draws and losses."""
+    """A bot's standing in a pool, with its counts of rated wins, draws and losses."""
 
     standing: RatingStanding = RatingStanding()
     wins: int = 0
@@ -54,34 +56,36 @@ FROM (
     FROM seats WHERE played IS NOT NULL AND match < :number GROUP BY bot, pool
 ) AS stood JOIN seats AS newest ON newest.match = stood.last AND newest.bot = stood.bot
 """
-# Built once: SQLAlchemy takes longer to build a statement than SQLite to execute it.
-_LAST_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
-_BOTS_BY_KEY = select(bots.c.key, bots.c.id).where(bots.c.key.in_(bindparam("keys", expanding=True)))
-_TALLIES = select(ratings)
-_TALLIES_OF = _TALLIES.where(ratings.c.bot.in_(bindparam("bots", expanding=True)))
-_INSERTS: dict[Table, Insert] = {table: insert(table) for table in (matches, seats, records, failures)}
+"""The query for the tallies of this season before a match."""
+# These statements are built once: SQLAlchemy takes longer to build one than SQLite takes to execute it.
+_LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
+_SELECT_BOTS_BY_KEY = select(bots.c.key, bots.c.id).where(bots.c.key.in_(bindparam("keys", expanding=True)))
+_SELECT_TALLIES = select(ratings)
+_SELECT_TALLIES_OF_BOTS = _SELECT_TALLIES.where(ratings.c.bot.in_(bindparam("bots", expanding=True)))
+_INSERT_STATEMENTS: dict[Table, Insert] = {table: insert(table) for table in (matches, seats, records, failures)}
+"""The insert statement of each table that a finished match adds rows to."""
 _SAVE_TALLY = f"""INSERT INTO ratings ({", ".join(ratings.columns.keys())})
 VALUES ({", ".join(f":{column.name}" for column in ratings.columns)})
 ON CONFLICT (bot, pool) DO UPDATE SET {
     ", ".join(f"{column.name} = excluded.{column.name}" for column in ratings.columns if not column.primary_key)
 }"""
 Tallies = MutableMapping[tuple[int, str], Tally]
-"""Tallies by the bot's row id and the pool."""
+"""Tallies by (row id of the bot, pool)."""
 
 
 def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node: int = 0) -> list[Ratings | None]:
-    """Store a batch of matches played on a `node` (0: the only server). Matches that are already stored stay unchanged.
+    """Store a batch of matches that were played on a `node` (0: the only server). Matches that are already stored stay
+    unchanged. Return the ratings of each stored match, None for unrated ones.
 
-    If closing a record fails, store only the matches before it; raise the error if it is the first match. Return the
-    ratings of each stored match, None for unrated ones.
+    If closing a record fails, store only the matches before it. Raise the error if it is the first match.
     """
     known = result_queries.ratings_of(connection, [finished.result.match for finished in batch])
     new = [finished.result for finished in batch if finished.result.match not in known]
     rows = _ensure_bot_rows(connection, [seat.bot for result in new for seat in result.seats])
     tallies = load_tallies(connection, list(rows.values()))
     before = dict(tallies)
-    number = connection.execute(_LAST_NUMBER).scalar_one()
-    stored: dict[Table, list[dict[str, Any]]] = {table: [] for table in _INSERTS}
+    number = connection.execute(_LAST_MATCH_NUMBER).scalar_one()
+    stored: dict[Table, list[dict[str, Any]]] = {table: [] for table in _INSERT_STATEMENTS}
     entered: list[LogEntry] = []
     for index, (result, close, luck, failed) in enumerate(batch):
         if result.match in known:
@@ -112,7 +116,7 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
         known[result.match] = rated
     for table, new_rows in stored.items():
         if new_rows:
-            connection.execute(_INSERTS[table], new_rows)
+            connection.execute(_INSERT_STATEMENTS[table], new_rows)
     if stored[matches]:
         handed_in = [row["id"] for row in stored[matches] if row["tournament"] is not None]
         if handed_in:
@@ -126,7 +130,7 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
 
 
 def rate_match(tallies: Tallies, pool: str, result: Result, ids: Sequence[int]) -> Ratings:
-    """Rate a match in a pool and update the tallies. `ids` are the bots' row ids in seat order."""
+    """Rate a match in a pool and update the tallies. `ids` are the row ids of its bots in seat order."""
     places = [(bot, pool) for bot in ids]
     before = [tallies.get(place, Tally()) for place in places]
     ranks = [seat.rank for seat in result.seats]
@@ -144,7 +148,7 @@ def rate_match(tallies: Tallies, pool: str, result: Result, ids: Sequence[int]) 
 
 
 def save_tallies(connection: Connection, tallies: Tallies) -> None:
-    """Insert or update standings."""
+    """Insert or update tallies."""
     if not tallies:
         return
     rows = [
@@ -155,14 +159,14 @@ def save_tallies(connection: Connection, tallies: Tallies) -> None:
 
 
 def load_tallies(connection: Connection, ids: Sequence[int] | None = None) -> Tallies:
-    """Load the standings of the given bots in every pool, or of all bots."""
+    """Load the tallies of the bots with these row ids, or of all bots, in every pool."""
     if ids is None:
-        return _tallies(connection.execute(_TALLIES))
-    return _tallies(connection.execute(_TALLIES_OF, {"bots": ids}))
+        return _tallies(connection.execute(_SELECT_TALLIES))
+    return _tallies(connection.execute(_SELECT_TALLIES_OF_BOTS, {"bots": ids}))
 
 
 def load_tallies_before(connection: Connection, number: int) -> Tallies:
-    """Load the standings of this season just before the match with this number."""
+    """Load the tallies of this season just before the match with this number."""
     return _tallies(execute(connection, _STANDINGS_BEFORE, {"number": number}))
 
 
@@ -176,10 +180,10 @@ def _tallies(rows: Iterable[Any]) -> Tallies:
 
 
 def _ensure_bot_rows(connection: Connection, names: Iterable[str]) -> dict[str, int]:
-    """Return the row ids of bots by folded name. A bot seen for the first time gets a row without a token."""
+    """Return the row ids of bots by folded name. A bot that the database does not know gets a row without a token."""
     wanted = {fold_name(name): name for name in names}
     asked = {"keys": list(wanted)}
-    found = {row.key: row.id for row in connection.execute(_BOTS_BY_KEY, asked)}
+    found = {row.key: row.id for row in connection.execute(_SELECT_BOTS_BY_KEY, asked)}
     missing = [
         {"name": name, "key": key, "revoked": False, "created": utc_now()}
         for key, name in wanted.items()
@@ -187,7 +191,7 @@ def _ensure_bot_rows(connection: Connection, names: Iterable[str]) -> dict[str, 
     ]
     if missing:
         connection.execute(insert(bots), missing)
-        found = {row.key: row.id for row in connection.execute(_BOTS_BY_KEY, asked)}
+        found = {row.key: row.id for row in connection.execute(_SELECT_BOTS_BY_KEY, asked)}
     return found
 
 
@@ -215,7 +219,7 @@ def _match_row(number: int, result: Result, luck: MatchLuck | None, record_bytes
 def _seat_rows(
     number: int, result: Result, match_ratings: Ratings | None, ids: Sequence[int], tallies: Tallies
 ) -> list[dict[str, Any]]:
-    """Return the rows of a match's seats. `ids` are the bots' row ids; `tallies` include this match if it is rated."""
+    """Return the rows of a match's seats. `ids` are its bots' row ids. If the match is rated, `tallies` include it."""
     ratings = match_ratings.seats if match_ratings else [None] * len(result.seats)
     return [
         {

@@ -1,5 +1,5 @@
-"""Checking a database: its file, each row, references between rows, and its ratings. Damage of any kind becomes a line
-of the report and never an error: unreadable parts are named, and the check continues.
+"""Checking a database: its file, each row, the references between rows, and the ratings. Damage of any kind becomes a
+line of the report. Damage never stops the check; a part that cannot be read is named.
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ from protocol.names import fold_name, is_bot_name
 from referee.result import Result, SeatRating
 
 CHECK_BATCH_MATCHES = 32
+"""The number of matches checked at a time."""
 _TIME_PATTERN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
+"""The pattern of stored times."""
 _HASH_PATTERN = re.compile(r"[0-9a-f]{64}")
+"""The pattern of stored hashes."""
 
 
 class RecordCheck(Protocol):
-    """A function that compares a result, its ratings, its luck and its record. A seat of a renamed bot has no name."""
+    """A function that compares a result, its ratings, its luck and its record. Seats of renamed bots have no names."""
 
     def __call__(
         self,
@@ -41,12 +44,13 @@ class RecordCheck(Protocol):
         *,
         is_pending: bool = False,
     ) -> Iterable[str]:
-        """Yield a line per problem. If `is_pending`, the match is not rated yet."""
+        """Yield a line for each problem. A match that `is_pending` is not rated yet."""
 
 
 class _StoredMatch(NamedTuple):
-    """A result, its seat rows, its record, and the number of the archive file that the record was moved to. The first
-    seat row names that file too: a record that is both in the database and in a file is damage.
+    """The stored data of a match. `rows` are its seats, `body` is its record, and `archive` is the number of the
+    archive file to which the record was moved. `rows[0]` also has that number: a record both in the database and in a
+    file is damage.
     """
 
     result: Result
@@ -60,8 +64,8 @@ def check_database(
     check_record: RecordCheck = lambda result, ratings, luck, record, is_pending=False: (),
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Iterator[str]:
-    """Yield a line per problem. `check_record` compares results with records; `progress` gets matches checked and in
-    all.
+    """Yield a line for each problem. `check_record` compares results with records. `progress` gets the number of
+    matches checked so far, and that of all matches.
     """
     for what, part in (
         ("the file", _check_file(connection)),
@@ -94,7 +98,7 @@ def _report_errors(connection: Connection, what: str, part: Iterable[str]) -> It
 
 
 def _check_file(connection: Connection) -> Iterator[str]:
-    """Run SQLite's own integrity checks. A PostgreSQL server checks its files and constraints itself."""
+    """Yield problems that SQLite's own checks find. A PostgreSQL server checks its files and constraints itself."""
     if is_postgresql(connection):
         return
     for row in connection.exec_driver_sql("PRAGMA integrity_check"):
@@ -174,7 +178,7 @@ def _check_matches(
         some = numbers[at : at + CHECK_BATCH_MATCHES]
         try:
             found = _load_matches(connection, some)
-        except Exception:  # one is damaged, so each is loaded alone
+        except Exception:  # one match is damaged, so load each match alone
             found = {}
         for number in some:
             yield from _report_errors(
@@ -184,7 +188,6 @@ def _check_matches(
 
 
 def _load_matches(connection: Connection, numbers: Sequence[int]) -> dict[int, _StoredMatch]:
-    """Load matches by number."""
     query = select(records.c.match, records.c.data).where(records.c.match.in_(numbers))
     bodies = {row.match: row.data for row in connection.execute(query)}
     chosen = select(matches.c.number).where(matches.c.number.in_(numbers))
@@ -240,8 +243,8 @@ def _check_archives(connection: Connection) -> Iterator[str]:
 
 
 def as_recorded(result: Result, rows: Sequence[Any]) -> tuple[Result, tuple[SeatRating, ...]]:
-    """Return a result and its ratings in the form that its record should have. The names of bots renamed since are
-    empty, and the ratings are empty if the match was rated again. `rows` are its seats.
+    """Return a result and its ratings as its record should have them. Bots that were renamed since have empty names.
+    Ratings are empty if the match was rated again. `rows` are its seats.
     """
     named = tuple(
         replace(seat, bot="") if row.renamed is not None and row.renamed >= result.finished else seat

@@ -26,11 +26,12 @@ from protocol.names import fold_name
 from protocol.pools import is_people_pool
 
 PAYOFF_SORT, SCORE_SORT = "payoff", "score"
+"""These are the names of the default orders of leaderboards."""
 SORTS = (SCORE_SORT, PAYOFF_SORT, "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
-"""The possible orders of a leaderboard. `share` is the share of matches won, with draws as half wins."""
+"""The names of the orders of a leaderboard. `share` is the share of matches won; a draw counts as half a win."""
 _UNRANKED_GAP_SQL = "1e9"
-"""A number above every payoff and score. Subtracted once, it sorts bots without a rank below those with one; subtracted
-twice, it sorts bots without payoffs below both.
+"""Subtracted from the payoff of bots that are not ranked, so that they come below ranked bots. Subtracted twice from
+the score of bots without a payoff, which come last. It is larger than any payoff or score.
 """
 _SORT_EXPRESSIONS = {name: name for name in SORTS} | {
     "bot": "key",
@@ -40,14 +41,17 @@ _SORT_EXPRESSIONS = {name: name for name in SORTS} | {
 }
 """The SQL expression that each order sorts by."""
 CURVE_POINTS = 20
-"""The number of ratings in the curve of a leaderboard row."""
+"""The number of ratings in the rating curve of a leaderboard row."""
 MAX_HISTORY_POINTS = 300
-"""Maximum points in a rating history. A bot with more matches gets at least half as many points."""
+"""The maximum number of points in a rating history. A bot with more matches gets at least half as many points."""
 LATEST_MATCHES_PER_ENDING = 5
+"""The number of latest matches listed for each kind of ending."""
 MAX_PROFILE_VERSIONS = 20
+"""The maximum number of versions in a bot's profile."""
 
 _RANK_SQL = """rank() OVER (ORDER BY ranked DESC NULLS LAST, payoff DESC NULLS LAST,
     CASE WHEN payoff IS NULL THEN mu - 3 * sigma ELSE 0 END DESC)"""
+"""The SQL expression for a bot's rank: by payoff if there is one, else by score."""
 _LEADERBOARD_PAGE = """
 WITH paid AS ({paid}), board AS (
     SELECT bots.name, bots.key, bots.person, stood.*, mu - 3 * sigma AS score, payoff, ranked, {rank} AS rank
@@ -63,6 +67,7 @@ SELECT *, (
 ) AS curve, {pairs} AS pairs
 FROM found ORDER BY value {order}, key
 """
+"""The query for a page of a leaderboard. Its parts are `_CURRENT_SEASON_PARTS` or `_ANY_SEASON_PARTS`."""
 _CURRENT_SEASON_PARTS = {
     "stood": "SELECT * FROM ratings WHERE pool = :pool",
     "paid": means_query(CURRENT_SEASON_SQL),
@@ -70,6 +75,7 @@ _CURRENT_SEASON_PARTS = {
     "curve": """SELECT mu_after FROM seats INDEXED BY seats_by_played
         WHERE seats.bot = found.bot AND seats.pool = :pool AND seats.played > found.matches - :curve ORDER BY played""",
 }
+"""The parts of `_LEADERBOARD_PAGE` for the current season."""
 _ANY_SEASON_PARTS = {
     "stood": seasons.STANDINGS_QUERY,
     "paid": means_query(":first"),
@@ -80,35 +86,39 @@ _ANY_SEASON_PARTS = {
                 AND match BETWEEN :first AND found.last ORDER BY match DESC LIMIT :curve
         ) AS last ORDER BY match""",
 }
-"""The SQL parts of a leaderboard: for the current season, and for any season."""
+"""The parts of `_LEADERBOARD_PAGE` for the season from match :first to :last."""
 _BOTS_PAGE = """
 SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR instr(key, :search) > 0) AS total
 FROM bots WHERE (:start OR key > :key) AND (:search = '' OR instr(key, :search) > 0) ORDER BY key LIMIT :limit
 """
 _POOLS_BY_MATCHES = "SELECT pool FROM ratings GROUP BY pool ORDER BY sum(matches) DESC, pool"
-_LEADERS = """
+"""The query for the pools of this season, the busiest first."""
+_LEADERS_BY_SCORE = """
 SELECT bots.name, first.score, rank() OVER (ORDER BY first.score DESC) AS rank FROM (
     SELECT bot, mu - 3 * sigma AS score FROM ratings WHERE pool = :pool ORDER BY score DESC LIMIT :limit
 ) AS first JOIN bots ON bots.id = first.bot ORDER BY rank, bots.key
 """
+"""The query for the bots with the highest scores in :pool."""
 _LEADERS_BY_PAYOFF = f"""
 SELECT bots.name, mu - 3 * sigma AS score, payoff, rank() OVER (ORDER BY ranked DESC, payoff DESC) AS rank
 FROM ({means_query(CURRENT_SEASON_SQL)} ORDER BY ranked DESC, payoff DESC LIMIT :limit) AS first
 JOIN bots ON bots.id = first.bot JOIN ratings ON ratings.bot = first.bot AND ratings.pool = :pool
 ORDER BY rank, bots.key
 """
+"""The query for the bots with the highest mean payoffs in :pool."""
 _BEST_RATED_BOTS = """
 SELECT pool, name, mu, matches FROM (
     SELECT ratings.*, row_number() OVER (PARTITION BY pool ORDER BY mu DESC) AS place FROM ratings
 ) AS placed JOIN bots ON bots.id = placed.bot WHERE place <= :limit ORDER BY pool, mu
 """
-_STANDINGS = f"""
+_STANDINGS_OF_BOT = f"""
 SELECT ratings.*, {pairs_query("ratings.bot", CURRENT_SEASON_SQL, "ratings.pool")} AS pairs,
     (SELECT count(*) FROM ratings AS other WHERE other.pool = ratings.pool) AS bots,
     (SELECT 1 + count(*) FROM ratings AS other
         WHERE other.pool = ratings.pool AND other.mu - 3 * other.sigma > ratings.mu - 3 * ratings.sigma) AS rank
 FROM ratings WHERE bot = :bot ORDER BY pool
 """
+"""The query for the standings of a bot in all pools, with its rank by score."""
 _NEXT_OPPONENT = """
 SELECT bots.name FROM ratings JOIN bots ON bots.id = ratings.bot
 WHERE pool = :pool AND NOT person AND NOT revoked AND bot <> :bot AND mu - 3 * sigma >
@@ -120,12 +130,14 @@ SELECT rank FROM (
     SELECT ratings.bot, {_RANK_SQL} AS rank FROM ratings LEFT JOIN paid ON paid.bot = ratings.bot WHERE pool = :pool
 ) AS ranked WHERE bot = :bot
 """
+"""The query for the rank of a bot by payoff."""
 _TALLY_COLUMNS = """coalesce(sum(matches) FILTER (WHERE outcome = 'won'), 0) AS wins,
     coalesce(sum(matches) FILTER (WHERE outcome = 'drawn'), 0) AS draws,
     coalesce(sum(matches) FILTER (WHERE outcome = 'lost'), 0) AS losses,
     coalesce(sum(matches) FILTER (WHERE outcome = 'void'), 0) AS void,
     CAST(sum(moves) AS bigint) AS moves, CAST(sum(thought_ms) AS bigint) AS thought_ms"""
-_TALLIES = (
+"""The SQL columns that add up rows of `tallies`."""
+_TALLIES_BY_POOL = (
     f"SELECT pool, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '' AND bot = :bot GROUP BY pool ORDER BY pool"
 )
 _SEATS_SQL = f"""SELECT seat, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool
@@ -139,7 +151,8 @@ WHERE seats.bot = :bot AND seats.pool = :pool AND seats.played = CAST(point.valu
     AND seats.played IS NOT NULL
 ORDER BY seats.played
 """
-_OPPONENTS = """
+"""The query for a bot's ratings after some of its matches, numbered by :points."""
+_OPPONENTS_PAGE = """
 WITH met AS (
     SELECT bots.name, bots.key, wins, draws, losses, wins + draws + losses AS played, (
         SELECT CAST(sum(total) AS float) / CAST(sum(rounds) AS float) FROM payoffs
@@ -152,14 +165,14 @@ WITH met AS (
 SELECT *, (SELECT count(*) FROM met) AS total FROM met
 WHERE :start OR played < :played OR (played = :played AND key > :key) ORDER BY played DESC, key LIMIT :limit
 """
-_VERSIONS = """
+_VERSIONS_PAGE = """
 SELECT versions.*, matches.id, matches.finished,
     (SELECT count(*) FROM versions AS every WHERE every.bot = :bot AND every.pool = :pool) AS total
 FROM versions JOIN matches ON matches.number = versions.last
 WHERE versions.bot = :bot AND versions.pool = :pool AND (:start OR versions.last < :last)
 ORDER BY versions.last DESC LIMIT :limit
 """
-_ENDINGS = """
+_ENDINGS_OF_BOT = """
 SELECT outcome, reason, sum(matches) AS played, (
     SELECT coalesce(json_group_array(
         json_object('match', id, 'plies', plies, 'finished', finished)
@@ -175,6 +188,7 @@ SELECT outcome, reason, sum(matches) AS played, (
 ) AS latest
 FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool GROUP BY outcome, reason
 """
+"""The query for how often a bot's matches ended in each way, with the latest matches of each."""
 
 
 class BoardRow(LeaderboardRow, frozen=True, kw_only=True):
@@ -187,7 +201,7 @@ class BoardRow(LeaderboardRow, frozen=True, kw_only=True):
 
 
 class Leader(Struct, frozen=True, kw_only=True):
-    """A leading bot of a pool: by `payoff` in games whose result is a payoff, else by score."""
+    """A leading bot of a pool. The order is by `payoff` in games whose result is a payoff, else by score."""
 
     bot: str
     rank: int
@@ -203,7 +217,7 @@ class PoolLeaders(Struct, frozen=True, kw_only=True):
 
 
 class RatedBot(Struct, frozen=True, kw_only=True):
-    """A bot's mean rating `mu` in a pool and its number of rated matches."""
+    """The mu of a bot in a pool, and its number of rated matches there."""
 
     pool: str
     bot: str
@@ -257,7 +271,7 @@ class BotRow(Struct, frozen=True, kw_only=True):
 
     bot: str
     display: str | None
-    """The display name of the player; None without one."""
+    """The name that people see for the player; with None, they see only the bot's name."""
     created: str
     seen: str | None
     approved: bool
@@ -356,7 +370,7 @@ class Ending(Struct, frozen=True, kw_only=True):
 def bots_page(
     connection: Connection, *, search: str | None = None, after: str | None = None, limit: int = 50
 ) -> Page[BotRow]:
-    """Return a page of all known bots by name; with `search`, those whose names contain it. Raises `UsageFault`."""
+    """Return a page of all known bots by name, or of those whose names contain `search`. Raises `UsageFault`."""
 
     def to_row(row: Any) -> BotRow:
         return BotRow(
@@ -411,12 +425,12 @@ def leaderboard_page(
 
 
 def default_sort(pool: str) -> str:
-    """Return the default order of a pool's leaderboard."""
+    """Return the name of the default order of a pool's leaderboard."""
     return PAYOFF_SORT if payoff_unit(rating_system.game_of(pool)) else SCORE_SORT
 
 
 def pools_with_results(connection: Connection, game: str | None = None, season: str | None = None) -> list[str]:
-    """Return the pools with rated matches, of one game or all, ever or in a season. Raises `UsageFault`."""
+    """Return the pools with rated matches, of one game or all, in one season or ever. Raises `UsageFault`."""
     if season is not None:
         return seasons.season_pools(connection, season, game)
     query = select(counts.c.pool).where(counts.c.tournament == "").distinct().order_by(counts.c.pool)
@@ -425,7 +439,7 @@ def pools_with_results(connection: Connection, game: str | None = None, season: 
 
 
 def leaders_of_games(connection: Connection, limit: int) -> list[PoolLeaders]:
-    """Return up to `limit` leaders of each game's busiest pool this season, busiest first, without pools of people."""
+    """Return up to `limit` leaders of each game's busiest pool this season, busiest first. Skip pools of people."""
     busiest: dict[str, str] = {}
     for pool in execute(connection, _POOLS_BY_MATCHES).scalars():
         if not is_people_pool(pool):
@@ -438,12 +452,12 @@ def _leaders(connection: Connection, pool: str, limit: int) -> list[Leader]:
     if payoff_unit(rating_system.game_of(pool)):
         rows = execute(connection, _LEADERS_BY_PAYOFF, given)
         return [Leader(bot=row.name, rank=row.rank, score=row.score, payoff=row.payoff) for row in rows]
-    rows = execute(connection, _LEADERS, given)
+    rows = execute(connection, _LEADERS_BY_SCORE, given)
     return [Leader(bot=row.name, rank=row.rank, score=row.score, payoff=None) for row in rows]
 
 
 def strongest_bots(connection: Connection, limit: int) -> list[RatedBot]:
-    """Return up to `limit` bots per pool with the best ratings of this season, in each pool the weakest first."""
+    """Return for each pool up to `limit` bots with the highest mu this season, by increasing mu."""
     rows = execute(connection, _BEST_RATED_BOTS, {"limit": limit})
     return [RatedBot(pool=row.pool, bot=row.name, mu=row.mu, played=row.matches) for row in rows]
 
@@ -454,7 +468,7 @@ def find_profile(connection: Connection, name: str) -> Profile | None:
     bot = found.one_or_none()
     if bot is None:
         return None
-    played = {row.pool: row for row in execute(connection, _TALLIES, {"bot": bot.id})}
+    played = {row.pool: row for row in execute(connection, _TALLIES_BY_POOL, {"bot": bot.id})}
     newest = f"SELECT version FROM versions WHERE bot = :bot ORDER BY last DESC LIMIT {5 * MAX_PROFILE_VERSIONS}"
     versions = execute(connection, newest, {"bot": bot.id}).scalars()
     standings = [
@@ -466,7 +480,7 @@ def find_profile(connection: Connection, name: str) -> Profile | None:
             **standing_from_row(row),
             ms_per_move=_ms_per_move(played[row.pool]),
         )
-        for row in execute(connection, _STANDINGS, {"bot": bot.id})
+        for row in execute(connection, _STANDINGS_OF_BOT, {"bot": bot.id})
     ]
     standing_in = {row.pool for row in standings}
     without = [
@@ -490,7 +504,7 @@ def find_profile(connection: Connection, name: str) -> Profile | None:
 
 
 def _rank(connection: Connection, row: Any) -> int:
-    """Return a bot's rank in a pool, from its row of `_STANDINGS`."""
+    """Return a bot's rank in a pool, from its row of `_STANDINGS_OF_BOT`."""
     if payoff_unit(rating_system.game_of(row.pool)):
         return int(execute(connection, _RANK_PAID_SQL, {"pool": row.pool, "bot": row.bot}).scalar_one())
     return int(row.rank)
@@ -511,7 +525,7 @@ def _ms_per_move(row: Any) -> float | None:
 
 
 def rating_history(connection: Connection, name: str, pool: str) -> list[HistoryPoint]:
-    """Return a bot's ratings in a pool: the first, the last, and evenly spaced ones between, about 300 at most."""
+    """Return at most about 300 ratings of a bot in a pool: the first, the last, and evenly spaced ones between."""
     bot = find_bot_id(connection, name)
     query = "SELECT matches FROM ratings WHERE bot = :bot AND pool = :pool"
     total = execute(connection, query, {"bot": bot, "pool": pool}).scalar_one_or_none() or 0
@@ -527,7 +541,7 @@ def rating_history(connection: Connection, name: str, pool: str) -> list[History
 
 
 def next_opponent(connection: Connection, name: str, pool: str) -> str | None:
-    """Return the bot next above a given one by score, leaving out people and revoked bots; None if there is none."""
+    """Return the bot that is next above a given one by score, except people and revoked bots; None if there is none."""
     given = {"bot": find_bot_id(connection, name), "pool": pool}
     found: str | None = execute(connection, _NEXT_OPPONENT, given).scalar()
     return found
@@ -539,7 +553,7 @@ def opponents_page(
     """Return a page of a bot's results against each opponent, most frequent opponents first."""
     given = {"bot": find_bot_id(connection, name), "pool": pool}
     place = {"played": int, "key": str}
-    return read_page(connection, _OPPONENTS, given, place, _opponent_row, after=after, limit=limit)
+    return read_page(connection, _OPPONENTS_PAGE, given, place, _opponent_row, after=after, limit=limit)
 
 
 def _opponent_row(row: Any) -> OpponentRow:
@@ -555,7 +569,7 @@ def _opponent_row(row: Any) -> OpponentRow:
 
 
 def results_by_seat(connection: Connection, name: str, pool: str) -> list[SeatRow]:
-    """Return a bot's results in each seat."""
+    """Return a bot's results in a pool by seat."""
     rows = execute(connection, _SEATS_SQL, {"bot": find_bot_id(connection, name), "pool": pool})
     return [SeatRow(seat=row.seat, **_counts(row)) for row in rows]
 
@@ -563,19 +577,21 @@ def results_by_seat(connection: Connection, name: str, pool: str) -> list[SeatRo
 def versions_page(
     connection: Connection, name: str, pool: str, *, after: str | None = None, limit: int = 50
 ) -> Page[VersionRow]:
-    """Return a page of the results of each version of a bot, the most recently played first."""
+    """Return a page of a bot's results by version, the most recently played version first."""
 
     def make(row: Any) -> VersionRow:
         return VersionRow(version=row.version, match=row.id, finished=row.finished, **_counts(row))
 
     given = {"bot": find_bot_id(connection, name), "pool": pool}
-    return read_page(connection, _VERSIONS, given, {"last": int}, make, after=after, limit=limit)
+    return read_page(connection, _VERSIONS_PAGE, given, {"last": int}, make, after=after, limit=limit)
 
 
 def endings_of(connection: Connection, name: str, pool: str) -> list[Ending]:
-    """Return how a bot's matches ended, by outcome and reason, with the latest matches of each."""
+    """Return how often a bot's matches ended with each outcome and reason, with the latest matches of each."""
     rows = execute(
-        connection, _ENDINGS, {"bot": find_bot_id(connection, name), "pool": pool, "latest": LATEST_MATCHES_PER_ENDING}
+        connection,
+        _ENDINGS_OF_BOT,
+        {"bot": find_bot_id(connection, name), "pool": pool, "latest": LATEST_MATCHES_PER_ENDING},
     )
     found = [
         Ending(

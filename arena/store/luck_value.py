@@ -1,4 +1,4 @@
-"""The luck of a match, as a value: workers measure it without the library of the database."""
+"""The luck of a match as it is stored. Workers create it, so this module does not import the database library."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from measuring.luck import Luck
 
 
 class MatchLuck(NamedTuple):
-    """The points that chance gave seat 0, on a scale of 1 for a win and 0 for a loss. `value` names the value function
-    behind it. With more than two seats, `every` has the points of each, and they are not stored.
+    """The luck of a match: `points` that chance gave seat 0, where a win is 1 and a loss 0. `value` names the value
+    function that measured it. With more than two seats, `every` has the points of each seat; such luck is not stored.
     """
 
     value: str
@@ -23,5 +23,5 @@ class MatchLuck(NamedTuple):
 
 
 def match_luck(luck: Luck) -> MatchLuck:
-    """Return the form of a match's luck that is stored."""
+    """Return the luck of a match as it is stored."""
     return MatchLuck(luck.value, luck.total[0], luck.total if len(luck.total) > 2 else ())

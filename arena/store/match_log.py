@@ -1,5 +1,5 @@
-"""The log of results: an append-only list with an entry for each match, made when it is stored. Entries are computed
-from the matches. Only their hashes are stored, so later changes to a match are detected.
+"""The log of match results: an append-only list with an entry for each match, made when the match is stored. Entries
+are computed from matches, and only their hashes are stored. So a later change to a match is detected.
 """
 
 from __future__ import annotations
@@ -31,19 +31,20 @@ from protocol.errors import ArenaFault, UsageFault
 
 LOG_BATCH_ROWS = 5000
 _LOG_SIZE_SQL = "SELECT coalesce(max(number), 0) FROM match_log"
+"""The query for the number of entries."""
 _SELECT_LATEST_KEY = "SELECT secret FROM log_keys ORDER BY id DESC LIMIT 1"
 _PEAK_HASHES_SQL = f"SELECT number, hashes FROM match_log WHERE number {IN_NUMBERS_SQL}"
 _HASHES_SQL = "SELECT hashes FROM match_log WHERE number = :number"
 _ENTRY_SQL = "SELECT number, id, digest, finished, coalesce(pool, annulled) AS pool FROM matches"
-_ENTRIES_AFTER = f"{_ENTRY_SQL} WHERE number > :after ORDER BY number LIMIT :most"
-_ENTRY_OF_MATCH = f"{_ENTRY_SQL} WHERE id = :match"
+_SELECT_ENTRIES_AFTER = f"{_ENTRY_SQL} WHERE number > :after ORDER BY number LIMIT :most"
+_SELECT_ENTRY_OF_MATCH = f"{_ENTRY_SQL} WHERE id = :match"
 _STORED_HASHES_SQL = "SELECT number, hashes FROM match_log WHERE number > :after AND number <= :last ORDER BY number"
-_FIRST_MISSING = """
+_FIRST_MISSING_NUMBER = """
 SELECT min(number) FROM (SELECT 1 AS number UNION ALL SELECT number + 1 FROM match_log) AS following
 WHERE number NOT IN (SELECT number FROM match_log)
 """
 _COUNT_AFTER_SQL = "SELECT count(*) FROM match_log WHERE number > :last"
-_INSERT = insert(match_log)
+_INSERT_ENTRIES = insert(match_log)
 
 log = logging.getLogger("arena.store.match_log")
 
@@ -53,17 +54,17 @@ class DamagedLog(ArenaFault):
 
 
 def append(connection: Connection, entries: Sequence[LogEntry]) -> None:
-    """Append entries for matches just stored, in their order, after any missing earlier entries."""
+    """Append entries for matches that were just stored, in their order. Restore missing earlier entries first."""
     size = entries[0].number - 1
     tree = _load_tree(connection, size)
     if size == 0 or tree is None:
         append_missing(connection)
         return
-    connection.execute(_INSERT, [{"number": entry.number, "hashes": tree.add(entry.leaf)} for entry in entries])
+    connection.execute(_INSERT_ENTRIES, [{"number": entry.number, "hashes": tree.add(entry.leaf)} for entry in entries])
 
 
 def append_missing(connection: Connection) -> None:
-    """Append entries for all matches that lack one, up to a gap in the numbers. Make a key if the log was empty."""
+    """Append entries for all matches that lack one, up to a gap in their numbers. Make a key if the log was empty."""
     size = execute(connection, _LOG_SIZE_SQL).scalar_one()
     tree = _load_tree(connection, size)
     if tree is None:
@@ -75,8 +76,8 @@ def append_missing(connection: Connection) -> None:
 
 
 def restore_missing(connection: Connection) -> int:
-    """Restore missing entries from the matches, then append all later ones. Return the number of entries added."""
-    hole = execute(connection, _FIRST_MISSING).scalar_one()
+    """Restore missing entries between others, then append those at the end. Return the number of entries added."""
+    hole = execute(connection, _FIRST_MISSING_NUMBER).scalar_one()
     tree = _load_tree(connection, hole - 1)
     assert tree is not None, "there are all before the first that is lost"
     added = _extend(connection, tree)
@@ -86,8 +87,8 @@ def restore_missing(connection: Connection) -> int:
 
 
 def _extend(connection: Connection, tree: IncrementalTree) -> int:
-    """Add entries for matches from the tree's end on, where none are stored. Return how many. Stored entries never
-    change, even if they contradict their match: the log is append-only.
+    """Add entries from the end of `tree` on, for matches without a stored entry. Return the number of entries added.
+    Stored entries never change, even if they contradict their match, because the log is append-only.
     """
     count = 0
     while rows := _next_matches(connection, tree.size):
@@ -99,13 +100,13 @@ def _extend(connection: Connection, tree: IncrementalTree) -> int:
             if there is None:
                 new.append({"number": row.number, "hashes": hashes})
         if new:
-            connection.execute(_INSERT, new)
+            connection.execute(_INSERT_ENTRIES, new)
         count += len(new)
     return count
 
 
 def make_key(connection: Connection) -> str:
-    """Sign the log with a new key from now on. Return the public key in hex."""
+    """Make a new key, with which the log is signed from now on. Return the public key in hex."""
     secret = secrets.token_bytes(KEY_BYTES)
     connection.execute(insert(log_keys), {"secret": secret, "created": utc_now()})
     return public_key(secret)
@@ -127,7 +128,7 @@ def _secret(connection: Connection) -> bytes | None:
 
 
 def _load_tree(connection: Connection, size: int) -> IncrementalTree | None:
-    """Return the tree of the first `size` entries, ready for appending; None if hashes that it needs are missing."""
+    """Return a tree that extends the first `size` entries; None if hashes that it needs are missing."""
     ends = {end: level for level, end in peak_positions(size)}
     found = {row.number: row.hashes for row in execute(connection, _PEAK_HASHES_SQL, numbers_parameter(ends))}
     if len(found) != len(ends):
@@ -136,13 +137,12 @@ def _load_tree(connection: Connection, size: int) -> IncrementalTree | None:
 
 
 def _stored_hashes(connection: Connection, after: int, last: int) -> dict[int, bytes]:
-    """Return the stored hashes of entries after one number, up to another."""
     return {row.number: row.hashes for row in execute(connection, _STORED_HASHES_SQL, {"after": after, "last": last})}
 
 
 def _next_matches(connection: Connection, size: int) -> list[Any]:
-    """Return some matches that follow the first `size`, up to a gap in the numbers."""
-    rows = execute(connection, _ENTRIES_AFTER, {"after": size, "most": LOG_BATCH_ROWS})
+    """Return a batch of the matches that follow number `size`, up to a gap in the numbers."""
+    rows = execute(connection, _SELECT_ENTRIES_AFTER, {"after": size, "most": LOG_BATCH_ROWS})
     return [row for number, row in enumerate(rows, size + 1) if row.number == number]
 
 
@@ -162,8 +162,8 @@ def _hash(hashes: bytes, level: int) -> bytes:
 
 
 def log_head(connection: Connection, size: int | None = None) -> SignedTreeHead | None:
-    """Return the signed head of the log, now or at a past size; None while the log is empty. Raises `UsageFault` if it
-    never had that size, and `DamagedLog`.
+    """Return the signed head of the log, now or when it had `size` entries; None while the log is empty. Raises
+    `UsageFault` if it never had that size, and `DamagedLog`.
     """
     secret = _secret(connection)
     if secret is None:
@@ -182,15 +182,15 @@ def log_page(connection: Connection, *, after: str | None = None, limit: int = 5
     """Return a page of the log's entries, oldest first."""
     check_limit(limit)
     start = 0 if after is None else decode_cursor(after, tuple[int])[0]
-    rows = execute(connection, _ENTRIES_AFTER, {"after": start, "most": limit + 1}).all()
+    rows = execute(connection, _SELECT_ENTRIES_AFTER, {"after": start, "most": limit + 1}).all()
     entries = [_entry(row) for row in rows[:limit]]
     further = encode_cursor((entries[-1].number,)) if len(rows) > limit else None
     return Page(rows=entries, next=further, total=execute(connection, _LOG_SIZE_SQL).scalar_one())
 
 
 def prove_inclusion(connection: Connection, match: str) -> InclusionProof | None:
-    """Return a proof that a match is in the log; None for an unknown match. Raises `DamagedLog` if it is missing."""
-    row = execute(connection, _ENTRY_OF_MATCH, {"match": match}).one_or_none()
+    """Return a proof that a match is in the log; None for an unknown match. Raises `DamagedLog` if the log lacks it."""
+    row = execute(connection, _SELECT_ENTRY_OF_MATCH, {"match": match}).one_or_none()
     if row is None:
         return None
     head = log_head(connection)
@@ -202,7 +202,7 @@ def prove_inclusion(connection: Connection, match: str) -> InclusionProof | None
 
 def prove_consistency(connection: Connection, size: int, head_size: int | None = None) -> ConsistencyProof:
     """Return a proof that the log, now or with `head_size` entries, extends the log with `size` entries. Raises
-    `UsageFault` if the log never had that size, and `DamagedLog`.
+    `UsageFault` if the log never had one of these sizes, and `DamagedLog`.
     """
     head = log_head(connection, head_size)
     if head is None or not 1 <= size <= head.size:
@@ -213,9 +213,9 @@ def prove_consistency(connection: Connection, size: int, head_size: int | None =
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
-    """Yield a line for each entry that is missing or contradicts its match."""
+    """Yield a line for each log entry that is missing or contradicts its match."""
     tree = IncrementalTree(0, ())
-    while rows := execute(connection, _ENTRIES_AFTER, {"after": tree.size, "most": LOG_BATCH_ROWS}).all():
+    while rows := execute(connection, _SELECT_ENTRIES_AFTER, {"after": tree.size, "most": LOG_BATCH_ROWS}).all():
         kept = _stored_hashes(connection, tree.size, rows[-1].number)
         for row in rows:
             if row.number != tree.size + 1:

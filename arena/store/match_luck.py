@@ -1,4 +1,4 @@
-"""The luck of two-seat matches, stored beside their results, because computing it from their records takes time."""
+"""The luck of two-seat matches, stored beside their results because computing it from records takes time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from protocol.reasons import VOID
 
 
 def save_luck(connection: Connection, luck_by_match: Mapping[str, MatchLuck]) -> None:
-    """Store the luck of two-seat matches by id, replacing earlier values. Ignore unknown ids."""
+    """Store the luck of two-seat matches by match id. Earlier luck is replaced, and unknown ids are ignored."""
     kept = {match: luck for match, luck in luck_by_match.items() if not luck.every}
     if kept:
         connection.execute(
@@ -25,7 +25,7 @@ def save_luck(connection: Connection, luck_by_match: Mapping[str, MatchLuck]) ->
 
 
 def luck_from_row(row: Any) -> MatchLuck | None:
-    """Return the luck stored in a match's row; None if it is absent or invalid."""
+    """Return the luck in a match's row; None if it is absent or invalid."""
     noted = isinstance(row.luck, float) and isinstance(row.luck_by, str)
     return MatchLuck(row.luck_by, row.luck) if noted else None
 

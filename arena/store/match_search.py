@@ -1,8 +1,8 @@
-"""Searching matches: for any combination of criteria, an index yields the newest that fit.
+"""Searching for matches. For any combination of criteria, an index yields the newest matches that fit.
 
 Rows fall into groups by pool and ending, and the summaries list the groups with their counts. The query takes the
-newest matches below a number from each group, then the newest of those. Hourly bounds turn times into match numbers,
-and only matches near the bounds have their times compared.
+newest matches below a number from each group, then the newest of all these. Hourly bounds turn times into match
+numbers, so only matches near the bounds have their times compared.
 """
 
 from __future__ import annotations
@@ -38,30 +38,38 @@ _NEWEST_UNGROUPED_SQL = """
 SELECT DISTINCT {number} FROM {rows} WHERE {same} AND {number} < :before AND {number} >= :least {further}
 ORDER BY 1 DESC LIMIT :limit
 """
+"""The query for the newest match numbers, if no criterion depends on groups."""
 _SINCE_BOUNDS = """(SELECT min(first) FROM hours WHERE hour >= substr(CAST(:since AS text), 1, 13)),
     (SELECT max(last) FROM hours WHERE hour <= substr(CAST(:since AS text), 1, 13) AND hour || ':' < :since)"""
+"""The SQL for two match numbers. No match before the first ended after `since`; all after the second did."""
 _UNTIL_BOUNDS = """(SELECT max(last) FROM hours WHERE hour <= substr(CAST(:until AS text), 1, 13)),
     (SELECT min(first) FROM hours WHERE hour >= substr(CAST(:until AS text), 1, 13) AND hour || ':~' > :until)"""
+"""The SQL for two match numbers. No match after the first ended before `until`; all before the second did."""
 _NO_SINCE_BOUNDS, _NO_UNTIL_BOUNDS = "1, NULL", "(SELECT max(number) FROM matches), NULL"
-"""Number bounds of a time: first, those that contain all its matches; second, those beyond which every match fits."""
+"""These stand for `_SINCE_BOUNDS` and `_UNTIL_BOUNDS` in a search without `since` or `until`."""
 _IN_TIME_CONDITION = """ AND ({number} > :early AND {number} < :late
     OR (SELECT finished >= :since AND finished < :until FROM matches AS ended WHERE ended.number = {number}))"""
+"""The SQL condition that a match ended between `since` and `until`."""
 _OPPONENT_CONDITION = (
     " AND EXISTS (SELECT 1 FROM seats AS other WHERE other.match = seats.match AND other.bot = :opponent)"
 )
+"""The SQL condition that :opponent has a seat in the match."""
 _GAME_CONDITION = "(pool = :game OR substr(pool, 1, length(CAST(:game AS text)) + 1) = CAST(:game AS text) || '/')"
-_ALL_TIME = ("", "9999-12-31T23:59:59.999Z")
-_NO_LIMIT = 2**62
-_MIN_WINDOW, _WINDOW_FACTOR = 1000, 4
-"""The search window in match numbers: at least this many, and this many times the expected need."""
+"""The SQL condition that a pool belongs to :game."""
+_ALL_TIME_BOUNDS = ("", "9999-12-31T23:59:59.999Z")
+"""The values of `since` and `until` in a search without them."""
+_BEYOND_ALL_MATCHES = 2**62
+"""A number larger than that of any match."""
+_MIN_WINDOW_MATCHES, _WINDOW_FACTOR = 1000, 4
+"""These give the size of the search window: at least this many match numbers, and this many times the expected need."""
 
 
 class Search(Struct, frozen=True, kw_only=True):
-    """Criteria for matches; all that are given must hold.
+    """Criteria for matches. A match must meet all that are given.
 
-    `reason` and `outcome` refer to `bot`'s seat; without a bot, `reason` is the match's. `pool` may be `GAME/unrated`.
-    `since` and `until` bound the end of the match, as an ISO 8601 day or a time in UTC. `since` is inclusive, and so is
-    a whole day given as `until`.
+    `reason` and `outcome` concern the seat of `bot`; without a bot, `reason` is that of the match. `pool` may be
+    `GAME/unrated`. The match ended at the time `since` or later, and before `until`. Both are an ISO 8601 day or a time
+    in UTC; a day given as `until` is included.
     """
 
     bot: str | None = None
@@ -76,7 +84,7 @@ class Search(Struct, frozen=True, kw_only=True):
 
 
 class _Index(NamedTuple):
-    """A set of indexed rows, and the summary that lists their groups."""
+    """An index on rows, and the summary that lists the groups of these rows."""
 
     rows: str
     same: str
@@ -86,10 +94,12 @@ class _Index(NamedTuple):
 
 
 _SEAT_IN_GROUP = "bot = :bot AND pool = part.pool AND outcome = part.outcome AND reason = part.reason"
+"""The SQL condition that a seat belongs to a group."""
 _MATCH_IN_GROUP = (
     "matches.game = part.game AND matches.pool IS nullif(part.pool, part.game || '/unrated')"
     " AND matches.reason = part.reason"
 )
+"""The SQL condition that a match belongs to a group."""
 _ALL_MATCHES_INDEX = _Index("matches", "true", "matches.number")
 _SEATS_INDEX = _Index("seats INDEXED BY seats_by_bot", "bot = :bot")
 _BOT_INDEX = _Index("seats INDEXED BY seats_by_ending", _SEAT_IN_GROUP)
@@ -106,10 +116,10 @@ _TOURNAMENT_INDEX = _MATCHES_INDEX._replace(
 def search_matches(
     connection: Connection, search: Search, *, after: str | None = None, limit: int = 50
 ) -> Page[Result]:
-    """Return a page of the matches that fit, newest first. Raises `UsageFault` for an invalid cursor, time or word."""
+    """Return a page of the matches that fit, newest first. Raises `UsageFault` for a wrong cursor, time or outcome."""
     check_limit(limit)
     search = _normalized(search)
-    before = _NO_LIMIT if after is None else decode_cursor(after, tuple[int])[0]
+    before = _BEYOND_ALL_MATCHES if after is None else decode_cursor(after, tuple[int])[0]
     given = _parameters(connection, search, before)
     if given is None:
         return Page(rows=[], total=0)
@@ -131,17 +141,17 @@ def _load_results(connection: Connection, numbers: Sequence[int]) -> list[Result
 
 
 def match_numbers(connection: Connection, search: Search) -> list[int]:
-    """Return the numbers of all matches that fit, in storage order. Raises `UsageFault` like `search_matches`."""
+    """Return the numbers of all matches that fit, in storage order. Raises `UsageFault` as `search_matches` does."""
     search = _normalized(search)
-    given = _parameters(connection, search, _NO_LIMIT)
+    given = _parameters(connection, search, _BEYOND_ALL_MATCHES)
     if given is None:
         return []
     query, _ = _queries(search)
-    return _find_newest(connection, query, given | {"limit": _NO_LIMIT}, None)[::-1]
+    return _find_newest(connection, query, given | {"limit": _BEYOND_ALL_MATCHES}, None)[::-1]
 
 
 def _normalized(search: Search) -> Search:
-    """Validate a search. If it names only an opponent, return one that names it as the bot. Raises `UsageFault`."""
+    """Return a valid search. If only the opponent is given, search for it as the bot. Raises `UsageFault`."""
     if search.bot is None and search.opponent is not None:
         search = replace(search, bot=search.opponent, opponent=None)
     if search.outcome is not None and (search.bot is None or search.outcome not in OUTCOMES):
@@ -150,10 +160,10 @@ def _normalized(search: Search) -> Search:
 
 
 def _find_newest(connection: Connection, query: str, given: dict[str, Any], fitting: int | None) -> list[int]:
-    """Return the newest match numbers: from a window of recent matches if it holds enough, else from all."""
+    """Return the numbers of the newest matches, from a window of recent matches or, if that has too few, from all."""
     least = given["least"]
     if fitting:
-        window = max(_MIN_WINDOW, _WINDOW_FACTOR * given["limit"] * given["before"] // fitting)
+        window = max(_MIN_WINDOW_MATCHES, _WINDOW_FACTOR * given["limit"] * given["before"] // fitting)
         given["least"] = max(least, given["before"] - window)
     numbers = list(execute(connection, query, given).scalars())
     if len(numbers) < given["limit"] and given["least"] > least:
@@ -162,9 +172,9 @@ def _find_newest(connection: Connection, query: str, given: dict[str, Any], fitt
 
 
 def _parameters(connection: Connection, search: Search, before: int) -> dict[str, Any] | None:
-    """Return the parameters of the statements; None if a bot is unknown, so that nothing fits."""
-    since = _ALL_TIME[0] if search.since is None else parse_time_bound(search.since, "since", days=0)
-    until = _ALL_TIME[1] if search.until is None else parse_time_bound(search.until, "until", days=1)
+    """Return the parameters of the statements for a search; None if a bot is unknown, so that no match fits."""
+    since = _ALL_TIME_BOUNDS[0] if search.since is None else parse_time_bound(search.since, "since", days=0)
+    until = _ALL_TIME_BOUNDS[1] if search.until is None else parse_time_bound(search.until, "until", days=1)
     since_bounds = _NO_SINCE_BOUNDS if search.since is None else _SINCE_BOUNDS
     bounds = f"SELECT {since_bounds}, {_NO_UNTIL_BOUNDS if search.until is None else _UNTIL_BOUNDS}"
     least, early, last, late = tuple(execute(connection, bounds, {"since": since, "until": until}).one())
@@ -173,10 +183,10 @@ def _parameters(connection: Connection, search: Search, before: int) -> dict[str
         "scope": search.tournament or "",
         "since": since,
         "until": until,
-        "least": _NO_LIMIT if least is None else least,
+        "least": _BEYOND_ALL_MATCHES if least is None else least,
         "before": min(before, (last or 0) + 1),
         "early": early or 0,
-        "late": _NO_LIMIT if late is None else late,
+        "late": _BEYOND_ALL_MATCHES if late is None else late,
     }
     for key in ("bot", "opponent"):
         if (name := getattr(search, key)) is not None:
@@ -187,7 +197,7 @@ def _parameters(connection: Connection, search: Search, before: int) -> dict[str
 
 
 def _queries(search: Search) -> tuple[str, str | None]:
-    """Return the statement that finds the numbers, and the one that counts them if the summaries can."""
+    """Return the statement that finds match numbers, and the one that counts them (None if summaries cannot count)."""
     index, further = _choose_index(search)
     chosen = ["tournament = :scope"]
     if search.game is not None:
@@ -205,7 +215,7 @@ def _queries(search: Search) -> tuple[str, str | None]:
 
 
 def _choose_index(search: Search) -> tuple[_Index, str]:
-    """Return the index to search, and conditions to test on each row."""
+    """Return the index to search, and the SQL conditions to test on each of its rows."""
     further = ""
     if search.bot is None:
         index = _MATCHES_INDEX if search.tournament is None else _TOURNAMENT_INDEX
@@ -220,7 +230,7 @@ def _choose_index(search: Search) -> tuple[_Index, str]:
 
 
 def parse_time_bound(text: str, name: str, *, days: int) -> str:
-    """Return a time as results have it: for a day, its start plus `days` days. Raises `UsageFault`."""
+    """Return a time in the stored format. For a day, return its start plus `days` days. Raises `UsageFault`."""
     try:
         if len(text) == len("2026-01-31"):
             return (date.fromisoformat(text) + timedelta(days=days)).isoformat()

@@ -1,7 +1,7 @@
-"""The store of a node: the session of its single writing connection owns the node's name.
+"""The store of a node. It has a single writing connection, whose session owns the node's name.
 
 A node that loses this connection loses its right to write. The node's row names the session, and PostgreSQL says
-whether that session still exists. An advisory lock would not do, since every role of the database can take it.
+whether that session still exists. An advisory lock would not do, because every role of the database can take it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from arena.store.store import Store, ensure_database
 from protocol.errors import ArenaFault
 
 LEASE_S = 8
-"""The database ends a session idle for this many seconds; its node name is then free."""
+"""The database ends a session that is idle for this long. Its node name is then free."""
 UNLISTED_DELAY_S = 2
-"""Seconds for which PostgreSQL may still list a session that it has ended."""
+"""The time for which PostgreSQL may still list a session that it ends."""
 _UPSERT_NODE = """INSERT INTO nodes (name, url) VALUES (%(name)s, '') ON CONFLICT (name) DO UPDATE SET url = nodes.url
 RETURNING id, holder, session"""
-"""This statement locks the row until the transaction ends."""
+"""The statement that returns a node's row, after creating it if needed. It locks the row until the transaction ends."""
 _OTHER_SESSION_SQL = f"""SELECT coalesce(extract(epoch FROM clock_timestamp() - state_change)::float, 0) AS silent_s,
     wait_event_type IS DISTINCT FROM 'Lock' AS is_not_queued,
     %(unlisted)s + CASE WHEN state <> 'active' THEN %(lease)s
@@ -29,26 +29,29 @@ _OTHER_SESSION_SQL = f"""SELECT coalesce(extract(epoch FROM clock_timestamp() - 
 FROM pg_stat_activity
 WHERE pid <> pg_backend_pid() AND pid::text = split_part(%(session)s, ' ', 1)
     AND coalesce(extract(epoch FROM backend_start)::text = split_part(%(session)s, ' ', 2), true)"""
-"""The session that holds the name, if it still exists: for how long it has done nothing, whether it does not wait for a
-lock, and after how many seconds it counts as hung, by its limit for idling or for statements. PostgreSQL shows the
-start time of a session only to its own role.
+"""The query for the session that holds the name; no row if that session has ended.
+
+`silent_s` is how long its state has not changed. `longest_s` is how long the database lets such a session idle, or its
+statement run: a session that is silent for longer hangs. PostgreSQL tells when a session began only to its own role.
 """
 _END_SESSION_SQL = "SELECT pg_terminate_backend(split_part(%(session)s, ' ', 1)::int)"
-"""Ends a session. A hung one ends as soon as it continues, before it does anything else."""
+"""The statement that ends a session. A session that stands still ends when it goes on, before any other step."""
 _STORE_SESSION_SQL = """UPDATE nodes SET session = (
     SELECT pid::text || ' ' || extract(epoch FROM backend_start)::text || ' ' || %(longest)s::text
     FROM pg_stat_activity WHERE pid = pg_backend_pid()
 ) WHERE id = %(node)s"""
-"""Stores this session's process id with its start time, because process ids are reused, and the time limit of its
-statements.
+"""The statement that stores the session of a name: its process id, when it began, and how long its statements may take.
+An earlier session may have had the process id, so the id is not enough.
 """
 _TAKE_NAME_SQL = "UPDATE nodes SET holder = holder + 1, draining = false WHERE id = %(node)s RETURNING holder"
+"""The statement that makes this process the holder of a name, by counting one more holder."""
 _SET_SESSION_TIMEOUTS = f"""SELECT set_config('idle_session_timeout', '{LEASE_S}s', false),
     set_config('idle_in_transaction_session_timeout', '{LEASE_S}s', false)"""
+"""The statement that makes the database end this session when it is idle."""
 
 
 class NodeTaken(ArenaFault):
-    """Another process has the node's name, or had it in between. Its session has been silent for `silent_s` seconds."""
+    """Another process has the node's name, or had it meanwhile. Its session has been silent for `silent_s`."""
 
     def __init__(self, message: str, silent_s: float = 0.0) -> None:
         super().__init__(message)
@@ -56,7 +59,7 @@ class NodeTaken(ArenaFault):
 
 
 class NodeStore(Store):
-    """The store of a named node. It reconnects after a lost connection. If another process took the name in between,
+    """The store of a named node. It reconnects after a lost connection. If another process took the name meanwhile,
     every call raises `NodeTaken`.
     """
 
@@ -64,13 +67,13 @@ class NodeStore(Store):
         super().__init__(database, engine)
         self.name = name
         self._holder_number: int | None = None
-        """This process's number among those that have taken the name."""
+        """The number of this process among those that have taken the name."""
         event.listen(self._writer, "connect", self._claim_on_connect)
         self.write(lambda connection: None)
 
     @classmethod
     def open_as(cls, database: Database, name: str) -> Self:
-        """Open a database under a node's name, creating it if needed. Raises `NodeTaken`, and as `open` does."""
+        """Open a database under a node's name; create it if needed. Raises `NodeTaken`, and as `Store.open` does."""
         ensure_database(database)
         engine = database.connect()
         try:
@@ -85,13 +88,13 @@ class NodeStore(Store):
         try:
             self._claim_name(raw)
         except BaseException as exc:
-            raw.close()  # nothing else does; this releases its locks
+            raw.close()  # no other code closes it; this releases its locks
             if isinstance(exc, Error):
                 raise StoreUnavailable(self.database.message(exc)) from exc
             raise
 
     def _claim_name(self, raw: Any) -> None:
-        """Hold the name over a connection that was just made, in place of one of this process, or one that hangs."""
+        """Take the name over a new connection. An earlier session is ended if it belongs to this process or hangs."""
         self.node, holder, session = raw.execute(_UPSERT_NODE, {"name": self.name}).fetchone()
         if self._holder_number not in (None, holder):
             raise NodeTaken(f"another process has taken the name of this node, {self.name}")
@@ -109,9 +112,8 @@ class NodeStore(Store):
             if self._holder_number is None and not (is_not_queued and silent_s > longest_s):
                 text = f"a node {self.name} runs already: give this one another name with --node"
                 raise NodeTaken(text, silent_s)
-            raw.execute(
-                _END_SESSION_SQL, words
-            )  # a session of this process or a hung one: it releases its locks if it still can
+                # The session is this process's, or it hangs. Ending it releases its locks.
+            raw.execute(_END_SESSION_SQL, words)
         if self._holder_number is None:
             (self._holder_number,) = raw.execute(_TAKE_NAME_SQL, words).fetchone()
         raw.execute(_STORE_SESSION_SQL, words)

@@ -1,4 +1,4 @@
-"""The nodes of an arena on PostgreSQL, which of them are alive by its clock, and their matches in progress."""
+"""The nodes of an arena on PostgreSQL, and their matches in progress. The database's clock says which are alive."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from protocol.errors import UsageFault
 from protocol.names import fold_name
 
 NODE_TIMEOUT_S = 6
-"""A node not seen for this many seconds is gone, and other nodes pair its games."""
+"""A node that was not seen for this long is gone. Other nodes then pair its games."""
 _ISO_TIME_SQL = "to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
+"""The SQL expression for a time as ISO 8601 text in UTC."""
 _ALIVE_SINCE_SQL = _ISO_TIME_SQL.format(f"(clock_timestamp() - interval '{NODE_TIMEOUT_S} s')")
+"""The SQL expression for the time since which a live node was seen."""
 IS_ALIVE_SQL = f"coalesce(nodes.seen > {_ALIVE_SINCE_SQL}, false)"
-"""The SQL expression for a node being alive."""
+"""The SQL expression for whether a node is alive."""
 _LIST_NODES = f"""SELECT nodes.*, {IS_ALIVE_SQL} AS alive,
     (SELECT count(*) FROM under_way WHERE under_way.node = nodes.id) AS matches
 FROM nodes WHERE url <> '' ORDER BY name"""
-_LIST_ALIVE = f"SELECT name FROM nodes WHERE seen > {_ALIVE_SINCE_SQL} ORDER BY name"
+_LIST_LIVE_NODES = f"SELECT name FROM nodes WHERE seen > {_ALIVE_SINCE_SQL} ORDER BY name"
 _URLS_OF_BOT = """SELECT DISTINCT nodes.url FROM under_way JOIN nodes ON nodes.id = under_way.node
 WHERE strpos(under_way.bots, :bot) > 0 AND nodes.id <> :node ORDER BY nodes.url"""
 
@@ -38,7 +40,9 @@ State = Literal["alive", "draining", "stopped", "gone"]
 
 
 class NodeStatus(Struct, frozen=True, kw_only=True):
-    """A node: the URL for clients, when it was last seen (None: it stopped), and its number of matches in progress."""
+    """The status of a node. `url` is for clients, `seen` is when the node was last alive (None: it has stopped), and
+    `matches` counts its matches in progress.
+    """
 
     name: str
     url: str
@@ -49,14 +53,14 @@ class NodeStatus(Struct, frozen=True, kw_only=True):
 
     @property
     def state(self) -> State:
-        """The node's state; `stopped` means that it left in order, `gone` that it disappeared."""
+        """The state of the node. `stopped` means that it left in order, `gone` that it disappeared."""
         if self.alive:
             return "draining" if self.draining else "alive"
         return "stopped" if self.seen is None else "gone"
 
 
 class MatchInProgress(NamedTuple):
-    """A match in progress on a node: its record's header (JSON), the secret seed of its dice (hex), and its bots."""
+    """A match in progress on a node. `header` is that of its record (JSON), and `secret` the seed of its dice (hex)."""
 
     node: int
     match: str
@@ -66,8 +70,8 @@ class MatchInProgress(NamedTuple):
 
 
 def record_heartbeat(connection: Connection, node: int, url: str, echo: str | None = None) -> list[NodeStatus]:
-    """Note that this node is alive, at a URL, and return all nodes. Once that is committed, notify the channel `echo`,
-    if any.
+    """Store that this node is alive and has this URL, and return all nodes. Once that is committed, notify the channel
+    `echo`, if any.
     """
     execute(connection, f"UPDATE nodes SET seen = {NOW_SQL}, url = :url WHERE id = :node", {"node": node, "url": url})
     if echo is not None:
@@ -76,13 +80,13 @@ def record_heartbeat(connection: Connection, node: int, url: str, echo: str | No
 
 
 def mark_stopped(connection: Connection, node: int) -> None:
-    """Note that a node was stopped properly."""
+    """Store that a node stopped in order."""
     execute(connection, "UPDATE nodes SET seen = NULL WHERE id = :node", {"node": node})
 
 
 def forget_node(connection: Connection, name: str, by: str) -> None:
-    """Remove a lost node without matches in progress from the list, until it comes back; `by` is the operator. Its row
-    stays, because its matches refer to it.
+    """Remove a lost node without matches in progress from the list, until it comes back. `by` is the operator. The
+    node's row stays, because its matches refer to it.
     """
     statement = """UPDATE nodes SET seen = NULL, url = ''
     WHERE name = :name AND NOT EXISTS (SELECT 1 FROM under_way WHERE under_way.node = nodes.id)"""
@@ -91,20 +95,20 @@ def forget_node(connection: Connection, name: str, by: str) -> None:
 
 
 def list_nodes(connection: Connection) -> list[NodeStatus]:
-    """Return all nodes by name, except those that the operator gave up."""
+    """Return all nodes by name, except those that `forget_node` removed."""
     rows = execute(connection, _LIST_NODES)
     return [NodeStatus(**{name: getattr(row, name) for name in NodeStatus.__struct_fields__}) for row in rows]
 
 
 def live_nodes(connection: Connection) -> list[str]:
-    """Return the names of live nodes; none if an older schema has no nodes."""
+    """Return the names of the live nodes; none if the database has an older schema without nodes."""
     if execute(connection, "SELECT to_regclass('nodes')").scalar() is None:
         return []
-    return list(execute(connection, _LIST_ALIVE).scalars())
+    return list(execute(connection, _LIST_LIVE_NODES).scalars())
 
 
 def drain_node(connection: Connection, name: str, by: str, *, undo: bool = False) -> None:
-    """Let a node take no new matches, or with `undo` take them again; `by` is the operator. Raises `UsageFault`."""
+    """Make a node accept no new matches, or accept them again (`undo`). `by` is the operator. Raises `UsageFault`."""
     words = {"name": name, "draining": not undo}
     if execute(connection, "UPDATE nodes SET draining = :draining WHERE name = :name", words).rowcount != 1:
         raise UsageFault(f"there is no node {name!r}: `arena node list` names them")
@@ -112,17 +116,18 @@ def drain_node(connection: Connection, name: str, by: str, *, undo: bool = False
 
 
 class BotGone(UsageFault):
-    """A match can't begin, as a bot of it was renamed or deleted a moment ago."""
+    """A match cannot begin, because one of its bots was renamed or deleted a moment ago."""
 
     def __init__(self, bot: str) -> None:
         super().__init__(f"the match does not start, because {bot} was renamed or deleted a moment ago")
 
 
 def begin_matches(connection: Connection, begun: Sequence[MatchInProgress]) -> dict[str, BotGone]:
-    """Note matches that are about to begin or to continue, maybe on another node than before. Return by match why some
-    can't: one of their bots is gone.
+    """Register matches that are about to begin, or to continue, perhaps on another node than before. Return the matches
+    that cannot, with the reason.
 
-    Before a bot is renamed or deleted, its matches are looked for here, so that one of the two always sees the other.
+    Code that renames or deletes a bot checks the registered matches first. So this code sees that change, or that code
+    sees the match.
     """
     names = {fold_name(bot): bot for one in begun for bot in one.bots}
     known = set(connection.execute(select(bots.c.key).where(bots.c.key.in_(names))).scalars())
@@ -141,13 +146,13 @@ def _join_folded(bots: Sequence[str]) -> str:
 
 
 def end_matches(connection: Connection, matches: Sequence[str]) -> None:
-    """Unregister matches that are stored, or never will be."""
+    """Delete the registration of matches that are stored or never will be."""
     ids = {"ids": msgspec.json.encode(matches).decode()}
     execute(connection, "DELETE FROM under_way WHERE match IN (SELECT value FROM json_each(:ids) AS told)", ids)
 
 
 def matches_of(connection: Connection, name: str) -> list[MatchInProgress]:
-    """Return the matches in progress on the node of this name."""
+    """Return the matches in progress on the node with this name."""
     query = """SELECT node, match, header, secret, bots FROM under_way JOIN nodes ON nodes.id = under_way.node
     WHERE nodes.name = :name ORDER BY match"""
     rows = execute(connection, query, {"name": name})
@@ -155,20 +160,20 @@ def matches_of(connection: Connection, name: str) -> list[MatchInProgress]:
 
 
 def url_of_match(connection: Connection, match: str) -> str | None:
-    """Return the URL of the node where a match is in progress, or None."""
+    """Return the URL of the node where a match is in progress; None if there is none."""
     query = "SELECT url FROM under_way JOIN nodes ON nodes.id = under_way.node WHERE match = :match"
     url: str | None = execute(connection, query, {"match": match}).scalar()
     return url
 
 
 def urls_of_bot(connection: Connection, node: int, bot: str) -> list[str]:
-    """Return the URLs of other nodes where a bot has matches in progress."""
+    """Return the URLs of the nodes, except `node`, where a bot has matches in progress."""
     found = execute(connection, _URLS_OF_BOT, {"bot": _join_folded([bot]), "node": node})
     return list(found.scalars())
 
 
 def nodes_of_bot(connection: Connection, bot: str) -> list[str]:
-    """Return the names of the nodes where a bot has matches in progress; none on SQLite, which has a single server."""
+    """Return the names of the nodes where a bot has matches in progress; none on SQLite, which has no nodes."""
     if not is_postgresql(connection):
         return []
     return list(execute(connection, _NODES_OF_BOT, {"bot": _join_folded([bot])}).scalars())

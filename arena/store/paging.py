@@ -1,4 +1,4 @@
-"""Lists in pages, with cursors: opaque words that mark where a page ends and request the next one."""
+"""Lists in pages. A cursor is an opaque text that marks where a page ends and requests the next one."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from protocol.errors import UsageFault
 T = TypeVar("T", bound=tuple[str | float, ...])
 R = TypeVar("R")
 MAX_CURSOR_CHARACTERS = 500
+"""The maximum length of a cursor."""
 MAX_PAGE_ROWS = 500
-"""Maximum rows of a page."""
+"""The maximum number of rows of a page."""
 MAX_INTEGER = 2**63 - 1
 """The largest integer in SQLite."""
 
@@ -35,7 +36,7 @@ class Page(Struct, Generic[R], frozen=True, kw_only=True):
 
 
 def encode_cursor(place: tuple[str | float | None, ...]) -> str:
-    """Encode a position in a list as a cursor."""
+    """Return the cursor for a position in a list."""
     return base64.urlsafe_b64encode(msgspec.json.encode(place)).decode().rstrip("=")
 
 
@@ -49,10 +50,12 @@ def read_page(
     after: str | None,
     limit: int,
 ) -> Page[R]:
-    """Run a query from the cursor `after` on, and return a page of its rows converted by `to_row`. Raises `UsageFault`.
+    """Run a query from the cursor `after` on, and return a page of its rows, converted by `to_row`. Raises
+    `UsageFault`.
 
-    `order_columns` maps the columns that define the order to their types. The query gets the last row's values of
-    these, `start` (true on the first page) and a `limit` one above the page's. Each of its rows has the `total`.
+    `order_columns` maps the columns that define the order to their types. The query gets three kinds of parameters: the
+    values of these columns in the last row before, `start` (true on the first page), and `limit`, one above the page's.
+    Each row that it returns has the `total`.
     """
     check_limit(limit)
     last = (
@@ -69,7 +72,7 @@ def read_page(
 
 
 def decode_cursor(cursor: str, types: type[T] | GenericAlias) -> T:
-    """Decode a cursor to a tuple of the given types. Raises `UsageFault` if it is invalid."""
+    """Return the position that a cursor marks, as a tuple of these types. Raises `UsageFault` for an invalid cursor."""
     try:
         if len(cursor) > MAX_CURSOR_CHARACTERS:
             raise ValueError
@@ -86,6 +89,6 @@ def decode_cursor(cursor: str, types: type[T] | GenericAlias) -> T:
 
 
 def check_limit(limit: int) -> None:
-    """Raise `UsageFault` unless the limit is valid for a page."""
+    """Raise `UsageFault` unless a page may have this number of rows."""
     if not 1 <= limit <= MAX_PAGE_ROWS:
         raise UsageFault(f"limit is {limit}: it is 1 to {MAX_PAGE_ROWS}")

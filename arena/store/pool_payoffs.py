@@ -1,4 +1,4 @@
-"""Mean payoffs of bots in a pool, from stored sums for each pair of bots."""
+"""The mean payoffs of bots in a pool, computed from stored sums for each pair of bots."""
 
 from __future__ import annotations
 
@@ -10,30 +10,33 @@ from msgspec import structs
 from measuring.payoffs import MAX_WEIGHT_ROUNDS, MeanPayoff, PairPayoffs, mean_payoff
 
 _SPLIT_UNIT = 1_000_000
-"""Payoffs are squared in two parts, millions and the rest, to stay within 64 bits."""
+"""Payoffs are squared in two parts, the multiples of this unit and the rest, to stay within 64 bits."""
 CURRENT_SEASON_SQL = "(SELECT coalesce(max(first), 1) FROM seasons)"
-"""SQL for the number of the first match of this season."""
-_OF_POOL = "tournament = '' AND payoffs.pool = {pool} AND payoffs.season = {season}"
+"""The SQL expression for the number of the first match of this season."""
+_POOL_CONDITION = "tournament = '' AND payoffs.pool = {pool} AND payoffs.season = {season}"
+"""The SQL condition for the payoffs in a pool and a season."""
 EQUAL_MEAN_DIGITS = 9
-"""Means that agree to this many digits are equal, so that the order of summation never decides a rank."""
+"""Mean payoffs that agree to this many digits are equal, so that the order of summation never decides a rank."""
 MIN_RANKED_OPPONENTS = 3
-"""Minimum opponents for a rank. With fewer, a mean depends more on them than on the bot."""
+"""The minimum opponents of a ranked bot. With fewer, a mean payoff depends more on the opponents than on the bot."""
 MIN_RANKED_ROUNDS = MIN_RANKED_OPPONENTS * MAX_WEIGHT_ROUNDS
-"""Minimum rounds for a rank: those of that many opponents of full weight. With fewer, a mean is mostly chance."""
+"""The minimum rounds of a ranked bot: `MIN_RANKED_OPPONENTS` of full weight. With fewer, a mean is mostly chance."""
 MAX_RANKED_SHARE = 0.5
-"""Maximum share of the weight that one opponent may have. It prevents a rank by one friend and two opponents that left
-at once.
+"""The maximum share of one opponent in the weights of a ranked bot. Without it, a bot could be ranked by many rounds
+against a friend and two opponents that left at once.
 """
 _WEIGHT_SQL = f"CASE WHEN rounds < {MAX_WEIGHT_ROUNDS} THEN rounds ELSE {MAX_WEIGHT_ROUNDS} END"
+"""The SQL expression for the weight of one opponent in a bot's mean payoff."""
 MEAN_SQL = f"""CAST(round(CAST(
         sum(CAST({_WEIGHT_SQL} AS float) * total / rounds) / sum({_WEIGHT_SQL})
     AS numeric), {EQUAL_MEAN_DIGITS}) AS float)"""
-"""The mean payoff over opponents, from rows of `payoffs`, as `mean_payoff` computes it."""
+"""The SQL expression for a bot's mean payoff from its rows of `payoffs`, one per opponent, as in `mean_payoff`."""
 RANKED_SQL = f"""CASE WHEN count(*) >= {MIN_RANKED_OPPONENTS} AND sum(rounds) >= {MIN_RANKED_ROUNDS}
         AND max({_WEIGHT_SQL}) <= {MAX_RANKED_SHARE} * sum({_WEIGHT_SQL})
     THEN 1 ELSE 0 END"""
-"""1 if these rows are enough for `PoolPayoff.ranked`, else 0."""
+"""The SQL expression for `PoolPayoff.ranked`, 1 or 0, from a bot's rows of `payoffs`."""
 _SUMS_SQL = "json_array(matches, rounds, total, squares, products, rest_squares, weighted, round_squares)"
+"""The SQL expression for the sums of one pair of bots."""
 
 
 class PoolPayoff(MeanPayoff, frozen=True, kw_only=True):
@@ -46,24 +49,24 @@ class PoolPayoff(MeanPayoff, frozen=True, kw_only=True):
 
 
 def means_query(season: str) -> str:
-    """Return the query for the bots with a payoff in :pool in a season: their means, and whether they are `ranked`."""
-    which = _OF_POOL.format(pool=":pool", season=season)
+    """Return the query for the mean payoff of each bot in :pool in a season, and whether the bot is `ranked`."""
+    which = _POOL_CONDITION.format(pool=":pool", season=season)
     return f"SELECT bot, {MEAN_SQL} AS payoff, {RANKED_SQL} AS ranked FROM payoffs WHERE {which} GROUP BY bot"
 
 
 def pairs_query(bot: str, season: str, pool: str = ":pool") -> str:
-    """Return a subquery for a bot's sums against each opponent, as `read_payoff` takes them."""
-    which = _OF_POOL.format(pool=pool, season=season)
+    """Return a subquery for a bot's sums against each opponent, in the form that `read_payoff` reads."""
+    which = _POOL_CONDITION.format(pool=pool, season=season)
     return f"(SELECT coalesce(json_group_array({_SUMS_SQL}), '[]') FROM payoffs WHERE {which} AND payoffs.bot = {bot})"
 
 
 def read_payoff(pairs: str) -> PoolPayoff | None:
-    """Return a bot's mean payoff over opponents, from the sums that `pairs_query` selects; None without any."""
+    """Return a bot's payoff in a pool, from the result of `pairs_query`; None if it has none."""
     return pool_payoff([_pair(*sums) for sums in msgspec.json.decode(pairs, type=list[tuple[int, ...]])])
 
 
 def pool_payoff(met: Sequence[PairPayoffs]) -> PoolPayoff | None:
-    """Return a bot's mean payoff over opponents, from its payoffs against each; None without any."""
+    """Return a bot's payoff in a pool, from its payoffs against each opponent; None if it has none."""
     found = mean_payoff(met)
     if found is None:
         return None
@@ -77,7 +80,9 @@ def pool_payoff(met: Sequence[PairPayoffs]) -> PoolPayoff | None:
 def _pair(
     matches: int, rounds: int, total: int, squares: int, products: int, rests: int, weighted: int, round_squares: int
 ) -> PairPayoffs:
-    """Compute a pair's payoffs in exact integers, so that equal payoffs per round give a deviation of exactly zero."""
+    """Return the payoffs of a pair of bots. They are computed in exact integers, so that equal payoffs per round have a
+    deviation of exactly zero.
+    """
     summed = (squares * _SPLIT_UNIT + 2 * products) * _SPLIT_UNIT + rests
     deviations = summed * rounds**2 - 2 * weighted * total * rounds + round_squares * total**2
     return PairPayoffs(matches, total / rounds, deviations * matches**2 / rounds**4, rounds)

@@ -1,7 +1,7 @@
-"""An arena's database on a PostgreSQL server: a schema of tables, one of views, and a table lock that all writers take.
+"""An arena's database on a PostgreSQL server: a schema of tables, a schema of views, and a table lock for writers.
 
-So match numbers have no gaps and ratings are computed one after another, whichever process writes. A role that may only
-use the views cannot name the locked table, and takes no lock on it.
+Every writer takes the lock, so match numbers have no gaps and ratings are computed one after another, whichever process
+writes. A role that may only use the views cannot name the locked table, and takes no lock on it.
 """
 
 from __future__ import annotations
@@ -35,35 +35,37 @@ from protocol.errors import Fault, UsageFault
 SCHEMA_NAME = "arena"
 """The schema that holds all of an arena's tables."""
 _LOCK_TABLE = f"{SCHEMA_NAME}.alembic_version"
-"""The table that writers lock. Every version of the schema has it, and no view reads it."""
+"""The table that every writer locks. All schema revisions have it, and no view reads it."""
 _TAKE_WRITE_LOCK = f"""DO $$BEGIN
     IF to_regclass('{_LOCK_TABLE}') IS NOT NULL THEN LOCK TABLE {_LOCK_TABLE} IN EXCLUSIVE MODE; END IF;
 END$$"""
-"""The lock blocks no reader, and no reader blocks it."""
+"""The statement that takes the lock of writers. That lock blocks no reader, and no reader blocks it."""
 _ALREADY_EXISTS_CODES = ("23505", "42P06", "42P07", "42710")
-"""SQLSTATE codes for objects that another process has just created."""
-_LOCK_FAILURES = ("55P03", "40P01")
-"""SQLSTATE codes of statements that got no lock: they waited too long, or in a deadlock."""
+"""The SQLSTATE codes for an object that another process has just created."""
+_LOCK_FAILURE_CODES = ("55P03", "40P01")
+"""The SQLSTATE codes of a statement that got no lock: it waited too long, or was in a deadlock."""
 PROBE_TIMEOUT_S = 4.0
-"""Time limit of a query over a new connection, which tells whether the database works while another connection gets no
-answer.
-"""
+"""The statement timeout of `PostgresDatabase.query_over_new_connection`."""
 TCP_USER_TIMEOUT_MS = 10_000
-"""A connection is dropped when the server acknowledges nothing for this long."""
+"""A connection is closed when the server acknowledges nothing for this long."""
 KEEPALIVE_INTERVAL_S = 5
+"""The interval of TCP keepalives."""
 MIN_SERVER_VERSION = 140_000
-"""The oldest supported server version, 14, which can end idle sessions."""
+"""The oldest supported server version: PostgreSQL 14, which can end idle sessions."""
 _SHOWN_URL_OPTIONS = ("host", "hostaddr", "port", "dbname", "service", "sslmode")
-"""The query options of a URL that say where a database is; only these are shown."""
+"""The options of a URL that are shown to users: only those that say where a database is."""
 _UNAVAILABLE_CLASSES = ("08", "25", "40", "53", "55", "57", "58")
-"""SQLSTATE classes: connection, transaction state, conflicts, resources, locks, operator intervention, system."""
+"""The SQLSTATE classes of errors that say nothing about the statement: connection, transaction state, conflicts,
+resources, locks, operator intervention, system.
+"""
 _FIND_SCHEMA_SQL = f"""SELECT obj_description(oid, 'pg_namespace') AS mark,
     to_regclass('{SCHEMA_NAME}.alembic_version') AS versions,
     (SELECT count(*) FROM pg_class WHERE relnamespace = pg_namespace.oid) AS relations
 FROM pg_namespace WHERE nspname = '{SCHEMA_NAME}'"""
+"""The query for the arena's schema: its mark, its version table, and its number of relations."""
 _FOREIGN_VIEWS_SCHEMA = f"""SELECT obj_description(oid, 'pg_namespace') IS DISTINCT FROM '{MARK}'
 FROM pg_namespace WHERE nspname = '{VIEWS_SCHEMA}'"""
-"""True if the schema of the views is not ours; no row if there is none."""
+"""The query for whether the schema of the views is another program's; no row if there is no such schema."""
 _LOCK_HOLDERS_SQL = f"""WITH held AS (
     SELECT pid, coalesce(usename, '?') AS role, bool_or(mode <> 'AccessShareLock') AS is_strong,
         to_char(xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS since
@@ -74,19 +76,22 @@ _LOCK_HOLDERS_SQL = f"""WITH held AS (
     GROUP BY pid, usename, xact_start
 )
 SELECT pid, role, since FROM held WHERE is_strong OR NOT (SELECT bool_or(is_strong) FROM held) ORDER BY pid"""
-"""Sessions with locks on our tables and views: those with more than a reader's lock if there are any. One that waits
-for an exclusive lock counts, as all others wait behind it. PostgreSQL shows the start of a transaction only for roles
-of which ours is a member.
+"""The query for the sessions that hold locks on an arena's tables and views. If any hold more than a reader's lock,
+only these are listed. A session that waits for an exclusive lock counts, because all others wait behind it. `since` is
+null unless our role may see it.
 """
 _DATABASE_BYTES_SQL = f"""SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class
 WHERE relnamespace = '{SCHEMA_NAME}'::regnamespace AND relkind = 'r'"""
+"""The query for the bytes of all tables of an arena."""
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
 
 class PostgresDatabase(Database):
-    """The database at a URL. Raises `StoreError` for an invalid URL, and if psycopg is not installed."""
+    """The database at a PostgreSQL server's URL. Raises `StoreError` for an invalid URL or if psycopg is not
+    installed.
+    """
 
     def __init__(self, url: str, timeouts: DatabaseTimeouts | None = None) -> None:
         try:
@@ -96,9 +101,9 @@ class PostgresDatabase(Database):
                 "PostgreSQL is spoken to by psycopg, which is not installed: pip install 'bot-arena[postgres]'"
             ) from exc
         self.limit = AnswerLimit(timeouts or DatabaseTimeouts())
-        """The limit on the answers of its sessions."""
+        """The limit on the time for answers, for all sessions of this database."""
         self._names_lock_holders = True
-        """True if an error for a lock says which sessions have it."""
+        """True if the message about a lock failure names the sessions that hold locks."""
         try:
             self._url = make_url(url).set(drivername="postgresql+psycopg")
         except (ArgumentError, ValueError) as exc:
@@ -152,7 +157,7 @@ class PostgresDatabase(Database):
             engine.dispose()
 
     def create_in_transaction(self, connection: Connection) -> None:
-        """Create all tables in the transaction of a writing connection."""
+        """Create all tables in the current transaction of a writing connection."""
         encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
         if encoding != "UTF8":
             raise StoreError(f"{self} is encoded in {encoding}: make one with ENCODING 'UTF8'")
@@ -206,8 +211,8 @@ class PostgresDatabase(Database):
         return int(before - after)
 
     async def notifications(self, *channels: str) -> AsyncGenerator[str, None]:
-        """Yield the channel of whatever is sent over these, and an empty text as soon as they are listened to. Raises
-        `StoreUnavailable`, also later.
+        """Yield an empty text once the connection listens, then the channel of each notification over one of
+        `channels`. Raises `StoreUnavailable`, also after the start.
         """
         import psycopg
 
@@ -225,18 +230,18 @@ class PostgresDatabase(Database):
                 async for sent in connection.notifies():
                     yield sent.channel
             finally:
-                await connection.close()  # returns without waiting
+                await connection.close()  # this waits for nothing
         except psycopg.Error as exc:
             raise StoreUnavailable(self.message(exc)) from exc
 
     def query_over_new_connection(
         self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Return what `query` finds over a connection that is made for it, soon or not at all. Raises `StoreError`."""
+        """Return the result of `query` over a new connection with short time limits. Raises `StoreError`."""
         timeouts = replace(self.limit.timeouts, statement_timeout_s=PROBE_TIMEOUT_S, answer_timeout_s=1.0)
         asked = PostgresDatabase(self._url.render_as_string(hide_password=False), timeouts)
         asked.limit = AnswerLimit(timeouts, process_limit=self.limit)
-        asked._names_lock_holders = False  # the holders are found over such a connection
+        asked._names_lock_holders = False  # otherwise a lock failure here would call this method again
         engine = asked.create_reading_engine()
         try:
             with asked.translate_errors(), engine.connect() as connection:
@@ -248,19 +253,19 @@ class PostgresDatabase(Database):
         self.limit.hurry()
 
     def to_fault(self, exc: DBAPIError) -> Fault:
-        if "NUL (0x00)" in str(exc.orig):  # in a search: stored texts have none
+        if "NUL (0x00)" in str(exc.orig):  # in a search text: nothing stored has a NUL
             return UsageFault("no name and no word here has a NUL in it")
         unavailable = self.is_unavailable(exc)
         return (StoreUnavailable if unavailable else StoreError)(self.message(exc.orig))
 
     def message(self, exc: BaseException | None) -> str:
-        is_lock_failure = getattr(exc, "sqlstate", None) in _LOCK_FAILURES
+        is_lock_failure = getattr(exc, "sqlstate", None) in _LOCK_FAILURE_CODES
         return f"{self}: {_error_line(exc)}" + (
             self._lock_holders() if is_lock_failure and self._names_lock_holders else ""
         )
 
     def _lock_holders(self) -> str:
-        """Return which sessions have locks here, and how to end one; nothing if the server does not say."""
+        """Return a text that names sessions with locks and how to end one; empty if the server does not answer."""
         try:
             sessions = self.query_over_new_connection(
                 lambda connection: connection.exec_driver_sql(_LOCK_HOLDERS_SQL).all()
@@ -277,12 +282,11 @@ class PostgresDatabase(Database):
         return super().is_unavailable(exc) if state is None else state.startswith(_UNAVAILABLE_CLASSES)
 
     def _engine(self, connections: int, *options: str, isolation_level: str = "READ COMMITTED") -> Engine:
-        """Return an engine whose transactions see only our schema."""
+        """Return an engine whose transactions see only the arena's schema."""
         timeouts = self.limit.timeouts
         longest_ms = round(timeouts.statement_timeout_s * 1000)
-        lock_ms = round(
-            min(timeouts.lock_timeout_s * 1000, longest_ms / 2)
-        )  # waiting for a lock counts for both limits
+        # The wait for a lock counts towards both limits.
+        lock_ms = round(min(timeouts.lock_timeout_s * 1000, longest_ms / 2))
         asked = (
             f"search_path={SCHEMA_NAME}",
             f"lock_timeout={lock_ms}",
@@ -296,9 +300,9 @@ class PostgresDatabase(Database):
             connect_args={"options": " ".join(f"-c{option}" for option in asked)},
             pool_size=connections,
             max_overflow=0,
-            pool_use_lifo=True,  # a rare user keeps one connection, which knows its statements
+            pool_use_lifo=True,  # few queries then share one connection, which has prepared them
             isolation_level=isolation_level,
-            use_native_hstore=False,  # it would take a query for each connection
+            use_native_hstore=False,  # otherwise each connection would query for it
             execution_options=ENGINE_OPTIONS,
         )
         event.listen(engine, "do_connect", lambda _, __, given, named: self._connect(*given, **named))
@@ -325,7 +329,7 @@ class PostgresDatabase(Database):
         }
 
     def _prepare_connection(self, raw: Any) -> None:
-        """Check the server's version, and load JSON as plain text, as SQLite does."""
+        """Check the server's version. Make JSON load as text, as it does from SQLite."""
         from psycopg.types.string import TextLoader
 
         if raw.info.server_version < MIN_SERVER_VERSION:
@@ -337,10 +341,8 @@ class PostgresDatabase(Database):
 
 
 def _check_connection(raw: Any, record: ConnectionPoolEntry) -> None:
-    """Reject a connection from the pool if its server has ended it, or if it may hang because another one did. The pool
-    then makes a new one; a connection that was just made fails instead.
-
-    The state of a connection is known without asking the server.
+    """Discard a pooled connection that the server has ended, or that may hang because another one did. The pool then
+    makes a new connection. A connection that was just made raises an error instead.
     """
     from psycopg import OperationalError
 
@@ -356,5 +358,5 @@ def _check_connection(raw: Any, record: ConnectionPoolEntry) -> None:
 
 
 def _error_line(exc: BaseException | None) -> str:
-    """Return an error's message without psycopg's prefixes."""
+    """Return the first line of an error's message, without psycopg's prefixes."""
     return first_line(exc).removeprefix("connection failed: ").removeprefix("connection is bad: ")

@@ -1,5 +1,5 @@
-"""A counter of decisions about what is rated. A transaction that saves derived ratings can see whether any node has
-decided otherwise since they were computed.
+"""A counter of decisions about which matches are rated. A transaction that saves computed ratings can see whether
+another decision was made, on any node, after they were computed.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ ON CONFLICT (id) DO UPDATE SET version = rating_decisions.version + 1"""
 
 
 class RatingDecisionsChanged(ArenaFault):
-    """Another decision about what is rated was made after these ratings were computed."""
+    """Another decision about which matches are rated was made after these ratings were computed."""
 
     def __init__(self) -> None:
         super().__init__("matches were annulled, ratings rebuilt or a season begun meanwhile: try again")
 
 
 def decisions_version(connection: Connection) -> int:
-    """Return the number of decisions so far."""
+    """Return the number of decisions made so far."""
     return int(execute(connection, _VERSION_SQL).scalar_one())
 
 
 def record_decision(connection: Connection, expected_version: int | None = None) -> None:
-    """Count a decision. Raises `RatingDecisionsChanged` if others were made since `expected_version`."""
+    """Count a decision. Raises `RatingDecisionsChanged` if others were made after `expected_version`."""
     if expected_version not in (None, decisions_version(connection)):
         raise RatingDecisionsChanged
     execute(connection, _INCREMENT_VERSION_SQL)

@@ -1,4 +1,4 @@
-"""Computing ratings again from the results, to check or replace the stored ones."""
+"""Computing ratings again from the results, to check the stored ratings or to replace them."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from arena.store.schema import matches, ratings
 from referee.result import Result, SeatRating
 
 _RATING_FIELDS = SeatRating.__struct_fields__
+"""The columns of `seats` with ratings."""
 _UPDATE_SEAT = """UPDATE seats SET mu_before = :mu_before, sigma_before = :sigma_before, mu_after = :mu_after,
     sigma_after = :sigma_after, played = :played
 WHERE match = :match AND seat = :seat"""
-_MARK_RERATED = f"UPDATE matches SET rerated = true WHERE NOT rerated AND number {IN_NUMBERS_SQL}"
-_LAST_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
+_MARK_MATCHES_RERATED = f"UPDATE matches SET rerated = true WHERE NOT rerated AND number {IN_NUMBERS_SQL}"
+_LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
 
 
 class SeatCorrection(NamedTuple):
-    """The correct values of a seat's row."""
+    """The correct values for the row of a seat."""
 
     mu_before: float
     sigma_before: float
@@ -39,10 +40,11 @@ class SeatCorrection(NamedTuple):
 
 
 class RatingRebuild:
-    """Rates the matches of some or all pools again, from a match number on, and collects corrections.
+    """A new computation of ratings: it rates the matches of some or all pools from a match number on, and collects
+    corrections.
 
-    It only reads until `save`; each `advance` includes matches stored meanwhile. `pool_overrides` overrides the pools
-    of matches by number; None means unrated.
+    It only reads until `save`. Each `advance` includes matches that were stored meanwhile. `pool_overrides` gives other
+    pools for matches by number; None means unrated.
     """
 
     def __init__(
@@ -53,9 +55,9 @@ class RatingRebuild:
         pool_overrides: Mapping[int, str | None] = MappingProxyType({}),
     ) -> None:
         self.corrections: list[SeatCorrection] = []
-        """Corrections in the order of matches and seats."""
+        """The corrections of seat rows, in the order of matches and seats."""
         self.wrong_seats: list[tuple[int, int]] = []
-        """Match numbers and seats of stored ratings that are wrong."""
+        """The match numbers and seats whose stored ratings are wrong."""
         self._pools, self._pools_of = pools, pool_overrides
         self._tallies: Tallies = {}
         season_starts = seasons.season_starts(connection)
@@ -70,12 +72,12 @@ class RatingRebuild:
 
     @property
     def tallies(self) -> Tallies:
-        """The standings in the current season."""
+        """The computed tallies in the current season."""
         return {} if self._later_season_starts else self._tallies
 
     def advance(self, connection: Connection) -> int:
         """Rate matches up to the last stored one. Return how many match numbers that covers."""
-        last: int = connection.execute(_LAST_NUMBER).scalar_one()
+        last: int = connection.execute(_LAST_MATCH_NUMBER).scalar_one()
         chosen = select(matches.c.number).where(matches.c.number.between(self._next_number, last))
         if self._pools is not None:
             chosen = chosen.where(func.coalesce(matches.c.pool, matches.c.annulled).in_(self._pools))
@@ -101,12 +103,12 @@ class RatingRebuild:
                 self.corrections.append(SeatCorrection(*values, played, number, row.seat))
 
     def save(self, connection: Connection) -> None:
-        """Write the corrected seats and standings of these pools, up to the last match. Matches whose ratings now
-        differ from their records are marked.
+        """Write the corrected seats and the standings of these pools, up to the last match. Mark the matches whose
+        ratings now differ from their records.
         """
         self.advance(connection)
         _correct(connection, self.corrections)
-        execute(connection, _MARK_RERATED, numbers_parameter({number for number, _ in self.wrong_seats}))
+        execute(connection, _MARK_MATCHES_RERATED, numbers_parameter({number for number, _ in self.wrong_seats}))
         stale = delete(ratings)
         connection.execute(stale if self._pools is None else stale.where(ratings.c.pool.in_(self._pools)))
         finish.save_tallies(connection, self.tallies)
@@ -145,7 +147,7 @@ def find_problems(connection: Connection) -> Iterator[str]:
 
 
 def _count_differences(connection: Connection, tallies: Tallies) -> int:
-    """Return the number of standings that are missing, superfluous or different."""
+    """Return the number of stored standings that are missing, superfluous or different."""
     stored = finish.load_tallies(connection)
     return sum(
         not _are_equal_tallies(stored.get(place), tallies.get(place)) for place in stored.keys() | tallies.keys()

@@ -1,4 +1,4 @@
-"""Restoring records that were removed or damaged, and checking records before they are restored."""
+"""Restoring records that were removed or damaged, after checking them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from arena.store.integrity_check import RecordCheck, as_recorded
 from arena.store.result_queries import record_of, result_with_seats
 from arena.store.schema import matches
 
-_NUMBER = select(matches.c.number).where(matches.c.id == bindparam("id"))
+_SELECT_MATCH_NUMBER = select(matches.c.number).where(matches.c.id == bindparam("id"))
 _REPLACE_RECORD_SQL = """INSERT INTO records (match, data) VALUES (:match, :data)
 ON CONFLICT (match) DO UPDATE SET data = excluded.data"""
 
 
 def restore_records(connection: Connection, bodies: Mapping[str, bytes]) -> None:
-    """Store gzip records by match id, replacing any existing ones. All the matches exist."""
+    """Store gzip records by match id, in place of any existing ones. All these matches must exist."""
     for match, body in bodies.items():
-        number = connection.execute(_NUMBER, {"id": match}).scalar_one()
+        number = connection.execute(_SELECT_MATCH_NUMBER, {"id": match}).scalar_one()
         execute(connection, _REPLACE_RECORD_SQL, {"match": number, "data": body})
         connection.execute(
             update(matches).where(matches.c.number == number).values(record_bytes=len(body), archive=None)
@@ -36,7 +36,7 @@ def is_record_broken(connection: Connection, match: str, check_record: RecordChe
 
 
 def find_complaint(connection: Connection, match: str, body: bytes, check_record: RecordCheck) -> str | None:
-    """Return the first problem that `check_record` finds when it compares a record with its match's result, or None."""
+    """Return the first problem that `check_record` finds in a record of a match, or None."""
     stored = result_with_seats(connection, match)
     assert stored is not None  # matches are never deleted
     return next(iter(check_record(*as_recorded(*stored), None, body)), None)

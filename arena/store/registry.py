@@ -1,4 +1,4 @@
-"""Registered bots: approval, revocation, their last connections, and the latest errors that each was sent."""
+"""The registered bots: their approval, their revocation, their last connections, and the errors last sent to each."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from protocol.errors import UsageFault
 from protocol.names import fold_name, is_bot_name
 
 MAX_INCIDENTS = 20
-"""Maximum incidents stored per bot."""
+"""The maximum number of incidents stored for a bot."""
 MAX_INCIDENT_CHARACTERS = 500
-"""Maximum characters of an incident's text."""
+"""The maximum number of characters stored of an incident's text."""
 
 
 class NameInUse(UsageFault):
@@ -39,7 +39,7 @@ class StillPlaying(UsageFault):
 
 
 class RegisteredBot(Struct, frozen=True, kw_only=True):
-    """A bot. `token_hash` is None if it is `revoked`, or never had a token since it only played in tournaments."""
+    """A bot. `token_hash` is None if the bot is `revoked`, and if it only played in tournaments and so has no token."""
 
     name: str
     token_hash: str | None
@@ -68,7 +68,7 @@ _SELECT_BOT = select(*(bots.c[name] for name in RegisteredBot.__struct_fields__)
 
 
 def find_registered_bot(connection: Connection, name: str) -> RegisteredBot | None:
-    """Return the bot registered under a name, in any case; None also for one that only played in tournaments."""
+    """Return the registered bot with this name, in any case, or None. Only playing in tournaments registers no bot."""
     row = connection.execute(_SELECT_BOT.where(bots.c.key == fold_name(name))).one_or_none()
     if row is None or (row.token_hash is None and not row.revoked):
         return None
@@ -76,19 +76,19 @@ def find_registered_bot(connection: Connection, name: str) -> RegisteredBot | No
 
 
 def find_registered_bots(connection: Connection, names: Collection[str]) -> dict[str, RegisteredBot]:
-    """Return the registered bots among `names`, which are folded, by folded name."""
+    """Return the registered bots among `names`, by folded name. `names` are folded."""
     rows = connection.execute(_SELECT_BOT.where(bots.c.key.in_(names)))
     found = [RegisteredBot(**row._mapping) for row in rows]
     return {fold_name(bot.name): bot for bot in found if bot.token_hash is not None or bot.revoked}
 
 
 def find_bot_id(connection: Connection, name: str) -> int | None:
-    """Return a bot's row id, its name in any case; None if it is unknown."""
+    """Return the row id of the bot with this name, in any case; None if it is unknown."""
     return connection.execute(select(bots.c.id).where(bots.c.key == fold_name(name))).scalar()
 
 
 def all_bots(connection: Connection) -> list[RegisteredBot]:
-    """Return all bots by name, including those that only played in tournaments."""
+    """Return all bots in the order of their names, including those that only played in tournaments."""
     return [RegisteredBot(**row._mapping) for row in connection.execute(_SELECT_BOT.order_by(bots.c.key))]
 
 
@@ -116,7 +116,7 @@ def _roster_row(row: Row[Any]) -> RosterRow:
 
 
 def is_known_bot(connection: Connection, name: str) -> bool:
-    """Return whether a bot of this name, in any case, was ever registered or played."""
+    """Return whether a bot with this name, in any case, was ever registered or played."""
     return find_bot_id(connection, name) is not None
 
 
@@ -129,16 +129,16 @@ def register_bot(
     person: bool = False,
     display: str | None = None,
 ) -> None:
-    """Register a bot (or a `person`) that came by itself, maybe with a `display` name. It may replace one of the same
-    name that came by itself too, never finished a match, and was not seen since `unused_since`; or one that is only
-    known from unrated matches.
+    """Register a bot, or a `person`, that connects for the first time; it may have a `display` name.
 
-    Raises `NameInUse`, also for a name that was only rated in tournaments.
+    It may take the name of a bot that only has unrated matches and no token. It may also take the name of a bot that
+    registered itself, never finished a match, and was last seen before `unused_since`. Raises `NameInUse` for any other
+    known name.
     """
     now = database_now(connection)
     row = {"name": name, "token_hash": token_hash, "created": now, "seen": now, "person": person, "display": display}
     statement = upsert(connection, bots).values(**row, key=fold_name(name), revoked=False)
-    # By the number, as SQLAlchemy correlates no subquery in ON CONFLICT: it would ask whether anybody has played.
+    # By row id: SQLAlchemy does not correlate a subquery in ON CONFLICT, which would ask whether any bot has played.
     played = exists().where(seats.c.bot == find_bot_id(connection, name))
     rated = played.where(seats.c.mu_after.is_not(None))
     free = bots.c.token_hash.is_(None) & ~bots.c.revoked & ~rated
@@ -147,7 +147,7 @@ def register_bot(
     statement = statement.on_conflict_do_update(index_elements=["key"], set_=row, where=free)
     if connection.execute(statement.returning(bots.c.id)).first() is None:
         raise NameInUse(f"a bot is called {name} already")
-        # Data of an earlier bot does not belong to this one.
+        # Incidents of an earlier bot with this name do not belong to the new one.
     connection.execute(delete(incidents).where(incidents.c.bot == find_bot_id(connection, name)))
 
 
@@ -160,8 +160,8 @@ def register_newcomer(
     person: bool = False,
     display: str | None = None,
 ) -> None:
-    """Register a bot or `person`. It may replace an idle holder not seen for `free_after_days` by the database's clock.
-    0 days means that no name is ever free again; nor is one while that clock is not steady.
+    """Register a bot or `person`. It may replace a bot that never finished a match and was not seen for
+    `free_after_days`, by the database's clock. With 0 days, or while that clock is not steady, it replaces none.
     """
     unused_since = None
     if free_after_days and is_steady(connection):
@@ -170,16 +170,17 @@ def register_newcomer(
 
 
 def update_last_seen(connection: Connection, times: Mapping[str, str]) -> None:
-    """Store when bots were last seen, by folded name."""
+    """Store when each of these bots was last seen, by folded name."""
     statement = update(bots).where(bots.c.key == bindparam("bot")).values(seen=bindparam("at"))
     connection.execute(statement, [{"bot": bot, "at": at} for bot, at in times.items()])
 
 
 def add_bots(connection: Connection, hashes: Mapping[str, str], displays: Mapping[str, str] | None = None) -> None:
-    """Register bots by hand, approved, with their tokens' hashes; those known from tournaments keep their ratings.
+    """Register bots on behalf of the operator, approved, with the hashes of their tokens. Bots known from tournaments
+    keep their ratings.
 
-    `displays` has the display names of some; new bots may share one. Raises `NameInUse` at the first name or display
-    name that is taken.
+    `displays` has the display names of some of them; these bots may share a display name. Raises `NameInUse` at the
+    first name or display name that is taken.
     """
     _check_displays(connection, displays or {})
     for name, token_hash in hashes.items():
@@ -196,28 +197,30 @@ def add_bots(connection: Connection, hashes: Mapping[str, str], displays: Mappin
 
 
 def rotate_token(connection: Connection, name: str, token_hash: str) -> None:
-    """Replace a bot's token; the old one no longer works. Raises `UsageFault` for an unknown name."""
+    """Replace a bot's token; the old token stops working. Raises `UsageFault` for an unknown name."""
     _update_bots(connection, [name], token_hash=token_hash, revoked=False)
 
 
 def revoke_bots(connection: Connection, names: Iterable[str]) -> None:
-    """Revoke bots, all or none, until `rotate_token`. Raises `UsageFault` for an unknown name."""
+    """Revoke all of these bots, or on an error none, until `rotate_token`. Raises `UsageFault` for an unknown name."""
     _update_bots(connection, names, token_hash=None, revoked=True)
 
 
 def approve_bots(connection: Connection, names: Iterable[str], *, approved: bool) -> None:
-    """Approve bots or withdraw approval, all or none. Raises `UsageFault` for an unknown name."""
+    """Approve all of these bots, or disapprove them; on an error, none. Raises `UsageFault` for an unknown name."""
     _update_bots(connection, names, approved=approved)
 
 
 def set_people(connection: Connection, names: Iterable[str], *, person: bool) -> None:
-    """Mark names as people's or bots', all or none. Their ratings stay. Raises `UsageFault` for an unknown name."""
+    """Mark these names as people's or as bots'; on an error, none. Ratings stay. Raises `UsageFault` for an unknown
+    name.
+    """
     _update_bots(connection, names, person=person)
 
 
 def set_display(connection: Connection, name: str, display: str | None) -> None:
-    """Give a bot another display name, or none. Raises `UsageFault` for an unknown name, `NameInUse` for a display name
-    that another bot has.
+    """Set or remove a bot's display name. Raises `UsageFault` for an unknown bot, and `NameInUse` if another bot has
+    that display name.
     """
     if display is not None:
         _check_displays(connection, {name: display})
@@ -225,7 +228,7 @@ def set_display(connection: Connection, name: str, display: str | None) -> None:
 
 
 def _check_displays(connection: Connection, displays: Mapping[str, str]) -> None:
-    """Raise `NameInUse` for a display name that a registered bot has which is not among these."""
+    """Raise `NameInUse` if any of these display names belongs to a registered bot that is not a key of `displays`."""
     if not displays:
         return
     owned = bots.c.token_hash.is_not(None) | bots.c.revoked
@@ -238,13 +241,13 @@ def _check_displays(connection: Connection, displays: Mapping[str, str]) -> None
 
 
 def display_names(connection: Connection, limit: int) -> dict[str, str]:
-    """Return display names by folded bot names: at most `limit`, of the bots that were registered last."""
+    """Return display names by folded bot name: at most `limit`, of the bots that were registered last."""
     query = select(bots.c.key, bots.c.display).where(bots.c.display.is_not(None)).order_by(bots.c.id.desc())
     return {row.key: row.display for row in connection.execute(query.limit(limit))}
 
 
 def claim_person(connection: Connection, name: str, *, person: bool) -> bool:
-    """Mark a name as a person's or a bot's if it was never rated on the ladder. Return whether that was possible."""
+    """Mark a name as a person's or as a bot's, unless it was rated on the ladder. Return whether it was marked."""
     key = fold_name(name)
     rated = exists().where(
         tallies.c.bot == bots.c.id, tallies.c.tournament == "", tallies.c.pool.not_like(f"%/{UNRATED_SUFFIX}")
@@ -257,14 +260,14 @@ def claim_person(connection: Connection, name: str, *, person: bool) -> bool:
 
 
 def rename_bot(connection: Connection, old: str, new: str) -> None:
-    """Rename a bot, which keeps its token and ratings. Raises `NameInUse`, `StillPlaying` or `UsageFault`."""
+    """Rename a bot. It keeps its token and ratings. Raises `NameInUse`, `StillPlaying` or `UsageFault`."""
     check_new_name(connection, old, new)
     _update_bots(connection, [old], name=new, key=fold_name(new), renamed=utc_now())
     rename_in_actions(connection, old, new)
 
 
 def check_new_name(connection: Connection, old: str, new: str) -> None:
-    """Raise `UsageFault` for an invalid new name, `NameInUse` for a taken one, `StillPlaying` if the bot plays."""
+    """Raise `UsageFault` for an invalid new name, `NameInUse` for a taken one, and `StillPlaying` if the bot plays."""
     if not is_bot_name(new):
         raise UsageFault(no_bot_name(new))
     if find_bot_id(connection, new) not in (None, find_bot_id(connection, old)):
@@ -273,8 +276,8 @@ def check_new_name(connection: Connection, old: str, new: str) -> None:
 
 
 def anonymize_bot(connection: Connection, name: str) -> str:
-    """Forget a deleted bot for good: its name and token are free, and its results go to a placeholder name. Return the
-    placeholder. Raises `StillPlaying` or `UsageFault`.
+    """Forget a deleted bot for good. Its name and token become free, and its results get a placeholder name, which is
+    returned. Raises `StillPlaying` or `UsageFault`.
     """
     _check_is_not_playing(connection, name, "deleted")
     number = find_bot_id(connection, name)
@@ -314,7 +317,7 @@ def _update_bots(connection: Connection, names: Iterable[str], **values: str | b
 
 
 def log_incident(connection: Connection, bot: str, incident: Incident) -> None:
-    """Store an incident of a known bot, and delete its oldest beyond `MAX_INCIDENTS`."""
+    """Store an incident of a bot, if the bot is known. Delete its oldest incidents beyond `MAX_INCIDENTS`."""
     number = find_bot_id(connection, bot)
     if number is None:
         return
@@ -327,6 +330,6 @@ def log_incident(connection: Connection, bot: str, incident: Incident) -> None:
 
 
 def latest_incidents(connection: Connection, bot: str) -> list[Incident]:
-    """Return a bot's stored incidents, newest first."""
+    """Return the stored incidents of a bot, newest first."""
     query = select(incidents).where(incidents.c.bot == find_bot_id(connection, bot)).order_by(incidents.c.id.desc())
     return [Incident(at=row.at, code=row.code, text=row.text) for row in connection.execute(query)]

@@ -1,4 +1,4 @@
-"""Reading results, ratings and leaderboards from their rows, and the outcome of a match for a seat."""
+"""Reading results, records, ratings and leaderboards from the database, and the outcome of a match for a seat."""
 
 from __future__ import annotations
 
@@ -26,11 +26,15 @@ from protocol.reasons import VOID
 from referee.result import Ratings, Result, SeatRating, SeatResult
 
 UNRATED_SUFFIX = "unrated"
-"""The suffix of `GAME/unrated`, which stands in place of a pool for unrated matches."""
+"""The suffix of `GAME/unrated`, which takes the place of a pool's name for unrated matches."""
 WON, DRAWN, LOST, VOID_OUTCOME = "won", "drawn", "lost", "void"
+"""These are the outcomes of a match for a seat: it was the only first, shared the first place, was not first, or the
+match was called off.
+"""
 OUTCOMES = (WON, DRAWN, LOST, VOID_OUTCOME)
-"""The outcomes of a match for a seat: sole first, shared first, not first, or called off."""
+"""All outcomes of a match for a seat."""
 MAX_IDS_PER_QUERY = 500
+"""The maximum number of match ids in one query."""
 _SEAT_COLUMNS = (
     "seat",
     "version",
@@ -43,15 +47,17 @@ _SEAT_COLUMNS = (
     "played",
     *SeatRating.__struct_fields__,
 )
+"""The columns of `seats` that results and their ratings need."""
 
 
 _LEADERBOARD_SQL = f"""SELECT bots.name, bots.person, ratings.*,
 {pairs_query("ratings.bot", CURRENT_SEASON_SQL)} AS pairs
 FROM ratings JOIN bots ON bots.id = ratings.bot WHERE ratings.pool = :pool"""
+"""The query for the standings of all bots in :pool this season."""
 
 
 class RecordRemoved(ArenaFault):
-    """A match's record was removed, or the archive file with it is missing."""
+    """The record of a match was removed, or the archive file that holds it is missing."""
 
     def __init__(self, match: str, why: object = None) -> None:
         how = "was removed" if why is None else f"is not here, {why}"
@@ -59,10 +65,9 @@ class RecordRemoved(ArenaFault):
 
 
 class LeaderboardRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A row of the leaderboard. `score` is mu − 3 sigma. `few` is true if the bot has too few matches for a reliable
-    score, or too few rounds and opponents for a rank by payoff.
-
-    `payoff` is present if the result is a payoff and a match counts. `person` is true if the name is a person's.
+    """A row of a leaderboard. `score` is mu − 3 sigma. `few` means that the score says little yet: the bot has too few
+    matches, or too few rounds and opponents for a rank by payoff. `payoff` is set if the game's result is a payoff and
+    a match counts.
     """
 
     bot: str
@@ -80,12 +85,12 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def leaderboard_of(connection: Connection, pool: str) -> list[LeaderboardRow]:
-    """Return the leaderboard of a pool, best first."""
+    """Return the leaderboard of a pool this season, best first."""
     return leaderboard_from_rows(execute(connection, _LEADERBOARD_SQL, {"pool": pool}))
 
 
 def leaderboard_from_rows(rows: Iterable[Any]) -> list[LeaderboardRow]:
-    """Convert rows of standings with bot names to a leaderboard, best first, by payoff if there are any."""
+    """Convert rows of standings with bot names to a leaderboard, best first. Bots with payoffs are ranked by these."""
     lines = [LeaderboardRow(bot=row.name, person=bool(row.person), **standing_from_row(row)) for row in rows]
     return sorted(lines, key=_sort_key)
 
@@ -103,7 +108,7 @@ def _sort_key(row: LeaderboardRow) -> tuple[bool, bool, float, str]:
 
 
 def standing_from_row(row: Any) -> dict[str, Any]:
-    """Convert a row of `ratings`, with payoff sums as `pairs`, to the fields that every answer about a standing has."""
+    """Convert a row of `ratings`, with payoff sums in `pairs`, to the fields that all structs for a standing have."""
     payoff = read_payoff(row.pairs)
     is_ranked = payoff is None or payoff.ranked
     return {
@@ -129,7 +134,9 @@ def standings_of(connection: Connection, bot: str) -> dict[str, RatingStanding]:
 
 
 class LadderBot(NamedTuple):
-    """The data about a bot that a ladder needs: (mu, sigma) by pool, approval, `encounter_counts`, and `meetings`."""
+    """The facts about a bot that the ladder needs: its (mu, sigma) by pool, whether it is approved, and its past
+    matches as `encounter_counts` and `recent_meetings` return them.
+    """
 
     ratings: dict[str, tuple[float, float]]
     approved: bool
@@ -138,7 +145,7 @@ class LadderBot(NamedTuple):
 
 
 def load_ladder_bot(connection: Connection, bot: str, *, history: bool) -> LadderBot:
-    """Return the data about a bot that a ladder needs. Its past matches are included only with `history`."""
+    """Load the facts about a bot that the ladder needs. Its past matches are included only with `history`."""
     approved = connection.execute(select(bots.c.approved).where(bots.c.key == fold_name(bot))).scalar()
     return LadderBot(
         {pool: (standing.mu, standing.sigma) for pool, standing in standings_of(connection, bot).items()},
@@ -161,7 +168,7 @@ def iter_results(
     tournament: str | None = None,
     limit: int | None = None,
 ) -> Iterator[Result]:
-    """Yield the results that fit, newest first, streamed rather than loaded at once."""
+    """Yield the results that fit, newest first. They are streamed, not loaded all at once."""
     numbers = select(matches.c.number).order_by(matches.c.number.desc())
     if bot is not None:
         sat = select(seats.c.match).join(bots, bots.c.id == seats.c.bot).where(bots.c.key == fold_name(bot))
@@ -175,13 +182,13 @@ def iter_results(
 
 
 def result_of(connection: Connection, match: str) -> Result | None:
-    """Return a finished match's result, or None."""
+    """Return the result of a finished match; None if it is unknown."""
     found = result_with_seats(connection, match)
     return found and found[0]
 
 
 def result_with_seats(connection: Connection, match: str) -> tuple[Result, list[Any]] | None:
-    """Return a finished match's result and its seat rows, or None."""
+    """Return the result of a finished match and its seat rows; None if it is unknown."""
     number = select(matches.c.number).where(matches.c.id == match)
     return next(((result, rows) for _, result, rows in iter_results_with_seats(connection, number)), None)
 
@@ -212,12 +219,12 @@ def tournament_results(connection: Connection, tournament: str) -> list[Result]:
 
 
 def recent_meetings(connection: Connection, bot: str) -> list[tuple[str, str, str, str]]:
-    """Return a bot's rated ladder matches of the last day, as (match, pool, opponent's folded name, end time). A match
-    with more than two seats appears once per opponent.
+    """Return a bot's rated ladder matches of the last day, as (match, pool, folded name of the opponent, end time). A
+    match with more than two seats appears once per opponent.
     """
     since = utc_now(days_ago=1)
     mine, theirs, others = seats.alias(), seats.alias(), bots.alias()
-    # Look in the few hours of the day: a search for the smallest number itself would start at the first match.
+    # From `hours`, which has few rows a day. In `matches`, the search would begin at the first match ever.
     first = select(func.min(hours.c.first)).where(hours.c.hour >= func.substr(since, 1, 13)).scalar_subquery()
     query = (
         select(matches.c.id, matches.c.pool, others.c.key, matches.c.finished)
@@ -232,7 +239,7 @@ def recent_meetings(connection: Connection, bot: str) -> list[tuple[str, str, st
 
 
 def encounter_counts(connection: Connection, bot: str) -> list[tuple[str, str, int]]:
-    """Return how often a bot met each opponent, as (pool or GAME/unrated, opponent's folded name, matches)."""
+    """Return how often a bot met each opponent, as (pool or GAME/unrated, folded name of the opponent, matches)."""
     others, them = opponents, bots.alias()
     query = (
         select(others.c.pool, them.c.key, others.c.wins + others.c.draws + others.c.losses)
@@ -249,14 +256,15 @@ _IS_PAIRED_COLUMN = (
     .scalar_subquery()
     .label("is_paired")
 )
-_NUMBERS = select(matches.c.number).where(matches.c.id.in_(bindparam("ids", expanding=True)))
+"""The column that says whether a match belongs to a tournament with paired matches."""
+_SELECT_MATCH_NUMBERS = select(matches.c.number).where(matches.c.id.in_(bindparam("ids", expanding=True)))
 
 
 def ratings_of(connection: Connection, ids: Sequence[str]) -> dict[str, Ratings | None]:
     """Return the ratings of stored matches by id; None for unrated ones."""
     found: dict[str, Ratings | None] = {}
     for at in range(0, len(ids), MAX_IDS_PER_QUERY):
-        numbers = connection.execute(_NUMBERS, {"ids": ids[at : at + MAX_IDS_PER_QUERY]}).scalars().all()
+        numbers = connection.execute(_SELECT_MATCH_NUMBERS, {"ids": ids[at : at + MAX_IDS_PER_QUERY]}).scalars().all()
         if not numbers:
             continue
         some = select(matches.c.number).where(matches.c.number.in_(numbers))
@@ -268,15 +276,15 @@ def ratings_of(connection: Connection, ids: Sequence[str]) -> dict[str, Ratings 
 
 
 def seat_ratings(rows: Iterable[Any]) -> tuple[SeatRating, ...]:
-    """Return the seats' ratings as the rows hold them."""
+    """Return the ratings that these seat rows hold."""
     return tuple(SeatRating(**{name: getattr(row, name) for name in SeatRating.__struct_fields__}) for row in rows)
 
 
 def iter_results_with_seats(
     connection: Connection, numbers: Select[tuple[int]], *, newest_first: bool = False, stream: bool = False
 ) -> Iterator[tuple[int, Result, list[Any]]]:
-    """Yield (number, result, seat rows) in the order of the numbers, or in reverse. `stream` avoids loading all of them
-    at once, at the cost of more round trips to a server.
+    """Yield (number, result, seat rows) in the order of the match numbers, or in reverse. With `stream`, rows are not
+    loaded all at once, which takes more round trips to a server.
     """
     number = matches.c.number
     query = (
@@ -300,7 +308,7 @@ def iter_results_with_seats(
 
 
 def bot_failures(connection: Connection, tournament: str) -> dict[str, dict[int, str]]:
-    """Return the failure texts of bots' programs in a tournament, by match and seat."""
+    """Return why bots' programs failed in the matches of a tournament, as texts by match and seat."""
     query = select(matches.c.id, failures.c.seat, failures.c.text).join(failures, failures.c.match == matches.c.number)
     found: dict[str, dict[int, str]] = {}
     for match, seat, why in connection.execute(query.where(matches.c.tournament == tournament)):
@@ -309,7 +317,7 @@ def bot_failures(connection: Connection, tournament: str) -> dict[str, dict[int,
 
 
 def match_failures(connection: Connection, match: str) -> dict[int, str]:
-    """Return the failure texts of bots' programs in a match, by seat."""
+    """Return why bots' programs failed in a match, as texts by seat."""
     query = select(failures.c.seat, failures.c.text).join(matches, failures.c.match == matches.c.number)
     return {row.seat: row.text for row in connection.execute(query.where(matches.c.id == match))}
 
@@ -352,12 +360,12 @@ def _result(rows: Sequence[Any]) -> Result:
 
 
 def pool_or_unrated(result: Result) -> str:
-    """Return the pool of a match, or `GAME/unrated`."""
+    """Return the pool of a match; `GAME/unrated` if it is not rated."""
     return result.pool or f"{result.game}/{UNRATED_SUFFIX}"
 
 
 def outcome_of(result: Result, seat: SeatResult) -> str:
-    """Return the outcome of a match for one of its seats, one of `OUTCOMES`."""
+    """Return the outcome of a match, one of `OUTCOMES`, for one of its seats."""
     if result.reason == VOID:
         return VOID_OUTCOME
     if seat.rank != 1:

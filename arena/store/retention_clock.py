@@ -1,4 +1,4 @@
-"""The clock that decides the age of records and names: the database's, shared by all nodes, while it runs steadily.
+"""The clock that decides when records and names are too old: the database's, which all nodes share.
 
 A wrong clock must not cause irreversible removals. So servers store the clock's time every hour. After an unexplained
 step, nothing counts as too old until the clock has run steadily for `STEADY_DAYS`.
@@ -14,20 +14,19 @@ from arena.store.dialect import execute, is_postgresql
 from machine.timestamps import format_timestamp, parse_timestamp, utc_now
 
 MAX_STEP_DAYS = 1.0
-"""Maximum step between two hourly checks. After a larger one, the clock was set or no server ran meanwhile."""
+"""The maximum step of the clock between two hourly checks. After a larger one, it was set or no server ran."""
 STEADY_DAYS = 1.0
-"""Days after a step of the clock in which nothing is removed, so that the operator can notice that the clock is wrong.
-"""
+"""The time after a step in which nothing counts as too old, so that the operator can notice a wrong clock."""
 DAY_S = 86400.0
 NOW_SQL = "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
-"""SQL for the server's time, in the format of `utc_now`."""
-_LAST_READING = "SELECT looked, steady_since FROM retention_clock"
-_STORE_READING = """INSERT INTO retention_clock (id, looked, steady_since) VALUES (1, :looked, :steady_since)
+"""The SQL expression for the time of a PostgreSQL server, in the format of `utc_now`."""
+_LAST_CLOCK_READING = "SELECT looked, steady_since FROM retention_clock"
+_STORE_CLOCK_READING = """INSERT INTO retention_clock (id, looked, steady_since) VALUES (1, :looked, :steady_since)
 ON CONFLICT (id) DO UPDATE SET looked = excluded.looked, steady_since = excluded.steady_since"""
 
 
 def database_now(connection: Connection) -> str:
-    """Return the database's time: the server's, or this machine's for SQLite."""
+    """Return the database's time: that of the server, or for SQLite that of this machine."""
     if is_postgresql(connection):
         return str(execute(connection, f"SELECT {NOW_SQL}").scalar_one())
     return utc_now()
@@ -39,14 +38,14 @@ def days_before_now(connection: Connection, days: float) -> str:
 
 
 def check_clock(connection: Connection) -> str | None:
-    """Store the database's time. Return a line that says why nothing ages out now, or None if it does."""
+    """Store the database's time. If nothing counts as too old now, return a line that says why, else None."""
     now = database_now(connection)
-    row = execute(connection, _LAST_READING).one_or_none()
+    row = execute(connection, _LAST_CLOCK_READING).one_or_none()
     since = None if row is None else row.steady_since
     step = 0.0 if row is None else _days_between(row.looked, now)
     if abs(step) > MAX_STEP_DAYS:
         since = now
-    execute(connection, _STORE_READING, {"looked": now, "steady_since": since})
+    execute(connection, _STORE_CLOCK_READING, {"looked": now, "steady_since": since})
     if since is None or _days_between(since, now) >= STEADY_DAYS:
         return None
     return (
@@ -56,8 +55,8 @@ def check_clock(connection: Connection) -> str | None:
 
 
 def is_steady(connection: Connection) -> bool:
-    """Return whether the database's clock has run steadily, as far as servers have checked."""
-    row = execute(connection, _LAST_READING).one_or_none()
+    """Return whether the database's clock has run steadily, according to the checks of servers so far."""
+    row = execute(connection, _LAST_CLOCK_READING).one_or_none()
     if row is None:
         return True
     now = database_now(connection)

@@ -1,4 +1,6 @@
-"""The tables, and the numbers that mark a file as ours. Migrations bring older files here; tests keep the two equal."""
+"""The database's tables, and the marks by which the arena recognises its databases. Migrations make the same tables
+from older ones; tests compare the two.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,9 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 APPLICATION_ID = 0x626F7461
-"""SQLite's application id in the header of our files ("bota")."""
+"""The application id ("bota") in the header of an arena's SQLite file."""
 MARK = "Bot Arena"
-"""The comment that marks our schemas on PostgreSQL."""
+"""The comment that marks an arena's schemas on PostgreSQL."""
 SCHEMA_REVISIONS = (
     "0001",
     "0002",
@@ -50,27 +52,27 @@ SCHEMA_REVISIONS = (
     "0019",
     "0020",
 )
-"""The revisions of the migrations, oldest first."""
+"""The revisions of the schema, oldest first. A migration leads to each."""
 
 metadata = MetaData()
 BigIntegerType = Integer().with_variant(BigInteger, "postgresql")
-"""An integer that may exceed 2**31, a separate type in PostgreSQL."""
+"""A column type for integers that may exceed 2**31, for which PostgreSQL has a separate type."""
 ByteOrderedText = Text().with_variant(Text(collation="C"), "postgresql")
-"""Text sorted by bytes, as in SQLite."""
+"""A column type for text that sorts by bytes, as it does in SQLite."""
 
 
 def _short_text(max_characters: int) -> TypeEngine[str]:
-    """Return a text type sorted by bytes. Writers must keep to the length: the database does not check it."""
+    """Return a column type for text that sorts by bytes. The database does not check the length, so writers must."""
     return String(max_characters).with_variant(Text(collation="C"), "postgresql")
 
 
 def _partial(name: str, *columns: str | TextClause, where: str) -> Index:
-    """Return a partial index, effective on PostgreSQL only after `enable_partial_indexes_on_postgresql`."""
+    """Return a partial index. On PostgreSQL it is partial only after `enable_partial_indexes_on_postgresql`."""
     return Index(name, *columns, sqlite_where=text(where))
 
 
 _POOL_OR_UNRATED = text("coalesce(pool, game || '/unrated')")
-"""An expression that PostgreSQL can index. A plain index on pools would not serve null pools together with others."""
+"""The SQL expression, for an index, of a match's pool or GAME/unrated. An index on pools alone would not find nulls."""
 
 bots = Table(
     "bots",

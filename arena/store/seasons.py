@@ -1,4 +1,4 @@
-"""Seasons, at whose start ratings begin from scratch: their list, and the standings at the end of each."""
+"""Seasons, at whose start ratings begin again: the list of seasons, and the standings at the end of each."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ from protocol.errors import UsageFault
 from protocol.names import NAME_DESCRIPTION, fold_name, is_bot_name
 
 FIRST_SEASON_NAME = "first"
-"""The name of the season before any was started."""
+"""The name of the season before the operator started any."""
 
-_NO_LAST_NUMBER = 2**62
+_BEYOND_ALL_MATCHES = 2**62
 _RATED_IN_RANGE_SQL = "mu_after IS NOT NULL AND match BETWEEN :first AND :last"
+"""The SQL condition for rated seats in the matches from :first to :last."""
 STANDINGS_QUERY = f"""SELECT counted.*, newest.mu_after AS mu, newest.sigma_after AS sigma, newest.version FROM (
     SELECT bot, max(match) AS last, count(*) AS matches, count(*) FILTER (WHERE outcome = 'won') AS wins,
         count(*) FILTER (WHERE outcome = 'drawn') AS draws, count(*) FILTER (WHERE outcome = 'lost') AS losses
     FROM seats WHERE pool = :pool AND {_RATED_IN_RANGE_SQL} GROUP BY bot
 ) AS counted JOIN seats AS newest ON newest.match = counted.last AND newest.bot = counted.bot"""
-"""The standings of the bots of :pool after the matches from :first to :last."""
+"""The query for the standings of the bots in :pool, computed from the matches :first to :last."""
 _LEADERBOARD_SQL = f"""SELECT bots.name, bots.person, stood.*, {pairs_query("stood.bot", ":first")} AS pairs
 FROM ({STANDINGS_QUERY}) AS stood JOIN bots ON bots.id = stood.bot"""
 _POOLS_SQL = f"SELECT DISTINCT pool FROM seats WHERE {_RATED_IN_RANGE_SQL} ORDER BY pool"
 
 
 class Season(Struct, frozen=True, kw_only=True):
-    """A season: its start (None for the first), and its number of matches."""
+    """A season. `started` is when it began (None for the first), and `matches` counts its matches."""
 
     season: str
     started: str | None
@@ -42,12 +43,12 @@ class Season(Struct, frozen=True, kw_only=True):
 
 
 def season_starts(connection: Connection) -> list[int]:
-    """Return the first match numbers of all seasons but the initial one, oldest first."""
+    """Return the number of the first match of each season except the initial one, oldest first."""
     return list(connection.execute(select(seasons.c.first).order_by(seasons.c.id)).scalars())
 
 
 def start_season(connection: Connection, name: str) -> None:
-    """Start a new season: ratings begin from scratch. Raises `UsageFault` for an invalid or used name."""
+    """Start a new season, in which ratings begin again. Raises `UsageFault` for an invalid or used name."""
     if not is_bot_name(name):
         raise UsageFault(f"{name!r} is no name for a season: {NAME_DESCRIPTION}")
     if fold_name(name) in [fold_name(season.season) for season in list_seasons(connection)]:
@@ -74,10 +75,10 @@ def list_seasons(connection: Connection) -> list[Season]:
 
 
 def match_range_of(connection: Connection, name: str) -> dict[str, int]:
-    """Return the `first` and `last` match numbers of a season, its name in any case. Raises `UsageFault`."""
+    """Return the `first` and `last` match number of a season. Its name matches in any case. Raises `UsageFault`."""
     names = [season.season for season in list_seasons(connection)]
     first = 1
-    for known, following in zip(names, [*season_starts(connection), _NO_LAST_NUMBER], strict=True):
+    for known, following in zip(names, [*season_starts(connection), _BEYOND_ALL_MATCHES], strict=True):
         if fold_name(known) == fold_name(name):
             return {"first": first, "last": following - 1}
         first = following

@@ -1,8 +1,9 @@
-"""Recognising URLs of database servers without loading a driver."""
+"""Recognising the URL of a database server without loading its driver."""
 
 from __future__ import annotations
 
 SERVER_SCHEMES = ("postgresql", "postgres")
+"""The URL schemes of database servers."""
 
 
 def is_server_url(where: str) -> bool:

@@ -1,4 +1,4 @@
-"""An arena's database in an SQLite file: creating it, recognising ours, connecting."""
+"""An arena's database in an SQLite file: creating it, recognising it, connecting to it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,18 @@ from arena.store.database import MAX_READING_CONNECTIONS, Database, StoreError, 
 from arena.store.schema import APPLICATION_ID
 
 BUSY_TIMEOUT_MS = 10_000
+"""The maximum time to wait for a lock of the file."""
 CACHE_KIB = 16 * 1024
-"""The page cache of each reading connection."""
+"""The size of the page cache of each reading connection."""
 HEADER_BYTES = 100
 _DATABASE_MAGIC = b"SQLite format 3\0"
+"""The first bytes of every SQLite file."""
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+"""The first bytes of every rollback journal."""
 _JOURNAL_HEADER_BYTES = 28
-_FILE_BYTES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+"""The length of the header of a rollback journal."""
+_FILE_SIZE_QUERY = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+"""The query for the bytes of the database in the file."""
 
 
 class SqliteDatabase(Database):
@@ -80,7 +85,7 @@ class SqliteDatabase(Database):
             engine.dispose()
 
     def merge_log(self) -> None:
-        """Fold the write-ahead log into the file, which no one else uses. Raises `StoreError`."""
+        """Move the write-ahead log into the database file. No other process may use the file. Raises `StoreError`."""
         engine = self.connect()
         try:
             with self.translate_errors(), engine.connect() as connection:
@@ -110,15 +115,16 @@ class SqliteDatabase(Database):
         return _with_listeners(engine, prepare)
 
     def connect(self, *, checkpoint: bool = True) -> Engine:
-        """Return an engine whose connections wait for locks, sync each commit, and begin as their `begin` option says.
+        """Return an engine whose connections wait for locks and sync each commit. Its `begin` option says how
+        transactions begin.
 
-        In WAL mode readers never wait for the writer. Without `checkpoint`, a connection leaves checkpoints to the
+        In WAL mode, readers never wait for the writer. Without `checkpoint`, a connection leaves checkpoints to the
         server that has the file open.
         """
         return self._connect(checkpoint=checkpoint)
 
     def _connect(self, *, wal: bool = True, checkpoint: bool = True) -> Engine:
-        """Return an engine. Without `wal`, a file that is not ours yet gets no WAL: commits go to the file itself."""
+        """Return an engine. Without `wal`, a file that is not an arena's yet gets no write-ahead log."""
 
         def prepare(raw: Any) -> None:
             raw.isolation_level = None
@@ -139,18 +145,20 @@ class SqliteDatabase(Database):
         return engine.execution_options(begin="BEGIN IMMEDIATE")
 
     def vacuum(self, engine: Engine) -> int:
-        """Rewrite the file without free pages, while no one else uses it, and return the bytes saved."""
+        """Rewrite the file without free pages, and return the bytes saved. No other process may use the file."""
         with engine.connect() as connection:
             raw = connection.connection.driver_connection
             assert raw is not None
-            (before,) = raw.execute(_FILE_BYTES).fetchone()
+            (before,) = raw.execute(_FILE_SIZE_QUERY).fetchone()
             raw.execute("VACUUM")
             raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            (after,) = raw.execute(_FILE_BYTES).fetchone()
+            (after,) = raw.execute(_FILE_SIZE_QUERY).fetchone()
         return int(before - after)
 
     def make_replacement_check(self) -> Callable[[], None]:
-        """Return a check, to be called in transactions, that the file and its log are still the ones first seen."""
+        """Return a function that, called in a transaction, raises `StoreUnavailable` if the file or its log was
+        replaced.
+        """
         inodes = {self.file: _inode(self.file)}
 
         def check() -> None:
@@ -163,13 +171,13 @@ class SqliteDatabase(Database):
 
 
 def is_ours(header: bytes) -> bool:
-    """Return whether the first `HEADER_BYTES` of a file are those of an arena's database."""
+    """Return whether a file belongs to an arena, from its first `HEADER_BYTES`."""
     return header.startswith(_DATABASE_MAGIC) and int.from_bytes(header[68:72], "big") == APPLICATION_ID
 
 
 def read_only_uri(file: Path) -> str:
-    """Return a URI that opens a file without writing anything, even beside it. In a read-only folder without a log, the
-    file is opened as immutable: it holds everything.
+    """Return a URI that opens a file without writing anything, not even beside it. In a read-only folder, a file
+    without a log is opened as immutable, because it is complete.
     """
     where = file.absolute().as_uri()
     return f"{where}?immutable=1" if not os.access(file.parent, os.W_OK) and not _has_wal(file) else f"{where}?mode=ro"
@@ -190,7 +198,7 @@ def _file_changed_error(path: Path, what: str) -> StoreUnavailable:
 
 
 def _was_empty(file: Path) -> bool:
-    """Return whether an interrupted transaction began with an empty file, so that SQLite will roll everything back."""
+    """Return whether an interrupted transaction began with an empty file. SQLite will then roll everything back."""
     try:
         with file.with_name(f"{file.name}-journal").open("rb") as opened:
             header = opened.read(_JOURNAL_HEADER_BYTES)
@@ -200,7 +208,7 @@ def _was_empty(file: Path) -> bool:
 
 
 def _inspect(file: Path) -> tuple[int, int]:
-    """Return a database's application id and number of tables, as of its write-ahead log; (-1, -1) if unknown."""
+    """Return a database's application id and number of tables, including its write-ahead log; (-1, -1) if unknown."""
     try:
         with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             owner = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -217,7 +225,7 @@ def _has_wal(file: Path) -> bool:
 
 
 def _with_listeners(engine: Engine, prepare: Callable[[Any], None]) -> Engine:
-    """Return the engine, with listeners that prepare its connections and begin transactions as their options say."""
+    """Add listeners to an engine that prepare its connections and begin transactions as the `begin` option says."""
 
     def begin(connection: Connection) -> None:
         connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))

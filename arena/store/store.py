@@ -1,5 +1,5 @@
-"""The store. Queries and changes are functions of a connection, which `read` and `write` run in a transaction. One
-thread writes. Any thread, and any other process, can read meanwhile.
+"""The store: an open database. Queries and changes are functions of a connection; `read` and `write` run them in a
+transaction. One thread writes. Any thread, and any other process, can read meanwhile.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ log = logging.getLogger("arena.store.store")
 
 
 class Reader:
-    """An open database for reading only; its folder may be read-only too."""
+    """A database that is open only for reading. Its folder may be read-only."""
 
     def __init__(self, database: Database, engine: Engine) -> None:
         self.database = database
@@ -44,7 +44,7 @@ class Reader:
         self._engine.dispose()
 
     def hurry(self) -> None:
-        """Wait less for the database from now on: the process is about to end."""
+        """Shorten the time limits on the database's answers, because the process is about to end."""
         self.database.hurry()
 
     def read(self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -61,12 +61,12 @@ class Reader:
 
 
 class Store(Reader):
-    """An open database for reading and writing."""
+    """A database that is open for reading and writing."""
 
     node = 0
-    """The number of the node that writes; 0 for the only server."""
+    """The number of this node; 0 for the only server."""
     notifies = True
-    """False while notifications fail that are sent after a change."""
+    """False while the notifications that follow a change cannot be sent."""
 
     def __init__(self, database: Database, engine: Engine) -> None:
         super().__init__(database, engine)
@@ -75,7 +75,7 @@ class Store(Reader):
 
     @classmethod
     def open(cls, where: str | Path | Database, *, create: bool = True, checkpoint: bool = True) -> Self:
-        """Open the database in a file or at a URL; create a missing one unless `create` is false.
+        """Open the database in a file or at a URL. Create it if it is missing, unless `create` is false.
 
         Without `checkpoint`, writes leave checkpoints to a server that has the file open. Raises `DatabaseNotFound`,
         `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
@@ -91,11 +91,11 @@ class Store(Reader):
     def write(self, change: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `change` in a transaction and return its result. Raises `StoreError`, and whatever `change` raises.
 
-        What `change` has told to run after the commit runs then; a failure of that is only logged.
+        After the commit, run the statements that `change` gave to `run_after_commit`. Their failures are only logged.
         """
         with self.database.translate_errors():
             with self._writer.begin() as connection:
-                take_later_statements(connection)  # of a transaction that failed
+                take_later_statements(connection)  # drop those of a failed transaction
                 self._check()
                 done = change(connection, *args, **kwargs)
                 later = take_later_statements(connection)
@@ -120,7 +120,7 @@ class Store(Reader):
             self.notifies = True
 
     def vacuum(self) -> int:
-        """Rewrite the database without free space while no one else uses it. Return the bytes saved. Raises
+        """Rewrite the database without unused space, and return the bytes saved. No other process may use it. Raises
         `StoreError`.
         """
         with self.database.translate_errors():
@@ -128,7 +128,7 @@ class Store(Reader):
 
 
 def ensure_database(database: Database, *, create: bool = True) -> None:
-    """Check that the database is usable; create a missing one unless `create` is false. Raises `DatabaseNotFound`,
+    """Check that a database is usable. Create it if it is missing, unless `create` is false. Raises `DatabaseNotFound`,
     `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
     """
     try:

@@ -1,7 +1,7 @@
-"""Summary tables that keep pages fast, and the queries that derive them from the results, for some matches or all.
+"""Summary tables, which keep pages fast, and the queries that compute them from the results of some or all matches.
 
-The same queries add a batch, take out matches whose pool changes, and rebuild everything. All values are integers, so
-nothing is rounded.
+The same queries add a batch of matches, remove matches whose pool changes, and rebuild all tables. All values are
+integers, so nothing is rounded.
 """
 
 from __future__ import annotations
@@ -15,22 +15,27 @@ from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
 from arena.store.schema import metadata
 
 _UNBOUNDED_NUMBER = 2**62
+"""A number larger than that of any match."""
 _POOL_TEMPLATE = "coalesce({0}.pool, {0}.game || '/unrated')"
-_IN_RANGE = "BETWEEN :first AND :last"
-_SCOPED_SEATS = f"""WITH sat AS (
-    SELECT '' AS scope, seats.* FROM seats WHERE match {_IN_RANGE}
-    UNION ALL SELECT tournament, seats.* FROM seats WHERE tournament IS NOT NULL AND match {_IN_RANGE}
+"""A template of the SQL expression for the pool of a match or GAME/unrated."""
+_IN_MATCH_RANGE = "BETWEEN :first AND :last"
+"""The SQL condition for match numbers from :first to :last."""
+_SEATS_BY_SCOPE = f"""WITH sat AS (
+    SELECT '' AS scope, seats.* FROM seats WHERE match {_IN_MATCH_RANGE}
+    UNION ALL SELECT tournament, seats.* FROM seats WHERE tournament IS NOT NULL AND match {_IN_MATCH_RANGE}
 )"""
+"""The start of a query on `sat`, the seats of matches by scope: all matches ('') or a tournament."""
 _COUNTS_SQL = f"""WITH ended AS (
-    SELECT '' AS scope, matches.* FROM matches WHERE number {_IN_RANGE}
-    UNION ALL SELECT tournament, matches.* FROM matches WHERE tournament IS NOT NULL AND number {_IN_RANGE}
+    SELECT '' AS scope, matches.* FROM matches WHERE number {_IN_MATCH_RANGE}
+    UNION ALL SELECT tournament, matches.* FROM matches WHERE tournament IS NOT NULL AND number {_IN_MATCH_RANGE}
 )
 SELECT scope, game, {_POOL_TEMPLATE.format("ended")}, reason, count(*) FROM ended WHERE true GROUP BY 1, 2, 3, 4"""
-_TALLIES = f"""{_SCOPED_SEATS}
+"""The query that computes rows of the table `counts`. The queries below compute the other summary tables."""
+_TALLIES_QUERY = f"""{_SEATS_BY_SCOPE}
 SELECT scope, bot, pool, outcome, reason, seat, count(*),
     coalesce(sum(CASE WHEN thought_ms IS NULL THEN 0 ELSE moves END), 0), coalesce(sum(thought_ms), 0)
 FROM sat WHERE true GROUP BY 1, 2, 3, 4, 5, 6"""
-_OPPONENTS = f"""{_SCOPED_SEATS}
+_OPPONENTS_QUERY = f"""{_SEATS_BY_SCOPE}
 SELECT scope, sat.bot, sat.pool, other.bot, count(*) FILTER (WHERE sat.outcome <> 'void' AND sat.rank < other.rank),
     count(*) FILTER (WHERE sat.outcome <> 'void' AND sat.rank = other.rank),
     count(*) FILTER (WHERE sat.outcome <> 'void' AND sat.rank > other.rank),
@@ -42,9 +47,9 @@ _PAYOFFS_SQL = f"""WITH sat AS (
         coalesce((SELECT max(first) FROM seasons WHERE seasons.first <= match), 1) AS season,
         match, seat, bot, payoff, rounds
     FROM seats JOIN matches ON matches.number = match
-    WHERE payoff IS NOT NULL AND matches.pool IS NOT NULL AND match {_IN_RANGE}
+    WHERE payoff IS NOT NULL AND matches.pool IS NOT NULL AND match {_IN_MATCH_RANGE}
     UNION ALL SELECT tournament, pool, 1, match, seat, bot, payoff, rounds
-    FROM seats WHERE tournament IS NOT NULL AND payoff IS NOT NULL AND match {_IN_RANGE}
+    FROM seats WHERE tournament IS NOT NULL AND payoff IS NOT NULL AND match {_IN_MATCH_RANGE}
 ), paid AS (SELECT *, CAST(round(payoff * rounds) AS bigint) AS total FROM sat),
 parted AS (SELECT *, total / 1000000 AS millions, total % 1000000 AS rest FROM paid)
 SELECT scope, parted.pool, season, parted.bot, other.bot, count(*), sum(parted.rounds), sum(total),
@@ -56,27 +61,29 @@ _VERSIONS_SQL = f"""SELECT bot, pool, version, count(*) FILTER (WHERE outcome = 
     count(*) FILTER (WHERE outcome = 'drawn'), count(*) FILTER (WHERE outcome = 'lost'),
     count(*) FILTER (WHERE outcome = 'void'), coalesce(sum(CASE WHEN thought_ms IS NULL THEN 0 ELSE moves END), 0),
     coalesce(sum(thought_ms), 0), max(match)
-FROM seats WHERE match {_IN_RANGE} GROUP BY 1, 2, 3"""
+FROM seats WHERE match {_IN_MATCH_RANGE} GROUP BY 1, 2, 3"""
 _ENCOUNTERS_SQL = f"""SELECT DISTINCT seats.bot, other.bot, seats.pool, seats.outcome, seats.reason, seats.match
 FROM seats JOIN seats AS other ON other.match = seats.match AND other.seat <> seats.seat
-WHERE seats.match {_IN_RANGE}"""
+WHERE seats.match {_IN_MATCH_RANGE}"""
 _HOURS_SQL = (
-    f"SELECT substr(finished, 1, 13), min(number), max(number) FROM matches WHERE number {_IN_RANGE} GROUP BY 1"
+    f"SELECT substr(finished, 1, 13), min(number), max(number) FROM matches WHERE number {_IN_MATCH_RANGE} GROUP BY 1"
 )
 
 
-_PAYOFF_SUMS = ("matches", "rounds", "total", "squares", "products", "rest_squares", "weighted", "round_squares")
-_OUTCOME_COUNTS = ("wins", "draws", "losses", "void")
+_PAYOFF_SUM_COLUMNS = ("matches", "rounds", "total", "squares", "products", "rest_squares", "weighted", "round_squares")
+"""The columns of `payoffs` that are sums."""
+_OUTCOME_COUNT_COLUMNS = ("wins", "draws", "losses", "void")
+"""The columns that count outcomes."""
 _SUMMARY_TABLES = {
     "counts": (_COUNTS_SQL, ("matches",), (), ()),
-    "tallies": (_TALLIES, ("matches", "moves", "thought_ms"), (), ()),
-    "opponents": (_OPPONENTS, _OUTCOME_COUNTS, (), ()),
-    "payoffs": (_PAYOFFS_SQL, _PAYOFF_SUMS, (), ()),
-    "versions": (_VERSIONS_SQL, (*_OUTCOME_COUNTS, "moves", "thought_ms"), ("last",), ()),
+    "tallies": (_TALLIES_QUERY, ("matches", "moves", "thought_ms"), (), ()),
+    "opponents": (_OPPONENTS_QUERY, _OUTCOME_COUNT_COLUMNS, (), ()),
+    "payoffs": (_PAYOFFS_SQL, _PAYOFF_SUM_COLUMNS, (), ()),
+    "versions": (_VERSIONS_SQL, (*_OUTCOME_COUNT_COLUMNS, "moves", "thought_ms"), ("last",), ()),
     "encounters": (_ENCOUNTERS_SQL, (), (), ()),
     "hours": (_HOURS_SQL, (), ("last",), ("first",)),
 }
-"""The query of each table for matches :first to :last, and its columns that are sums, maxima and minima."""
+"""The summary tables: the query that computes each one, and its columns that are sums, maxima and minima."""
 
 
 def _upsert_statement(table: str) -> str:
@@ -93,27 +100,29 @@ def _upsert_statement(table: str) -> str:
 
 
 def _better_value(table: str, column: str, better: str) -> str:
-    """Return SQL for the better of the stored and the new value."""
+    """Return the SQL expression for the better of a column's stored and new values."""
     return f"CASE WHEN excluded.{column} {better} {table}.{column} THEN excluded.{column} ELSE {table}.{column} END"
 
 
 def _for_numbers(statement: str) -> str:
-    """Return the statement for match numbers given by `numbers_parameter` in place of a range."""
-    return statement.replace(_IN_RANGE, IN_NUMBERS_SQL)
+    """Return the statement for the match numbers of `numbers_parameter`, in place of a range."""
+    return statement.replace(_IN_MATCH_RANGE, IN_NUMBERS_SQL)
 
 
-_UPSERTS = {table: _upsert_statement(table) for table in _SUMMARY_TABLES}
-_POOL_TABLES = [table for table in _SUMMARY_TABLES if table != "hours"]
-"""The tables that depend on the pools of matches."""
-_CONTRIBUTIONS = {table: _for_numbers(_SUMMARY_TABLES[table][0]) for table in _POOL_TABLES}
-_RE_ADD = [_for_numbers(_UPSERTS[table]) for table in _POOL_TABLES]
-# Scans down from the last match; the concatenations keep SQLite from using the pool's index, which is slower here.
-_FIND_LAST_OF_VERSION = _for_numbers(
-    f"""UPDATE versions SET last = (
-        SELECT match FROM seats WHERE seats.bot = versions.bot AND match < versions.last AND match NOT {_IN_RANGE}
+_ADD_STATEMENTS = {table: _upsert_statement(table) for table in _SUMMARY_TABLES}
+"""The statement for each summary table that adds a range of matches."""
+_POOL_DEPENDENT_TABLES = [table for table in _SUMMARY_TABLES if table != "hours"]
+"""The summary tables that depend on the pools of matches."""
+_CONTRIBUTION_QUERIES = {table: _for_numbers(_SUMMARY_TABLES[table][0]) for table in _POOL_DEPENDENT_TABLES}
+"""The queries, by table of `_POOL_DEPENDENT_TABLES`, for what some matches contribute."""
+_RE_ADD_STATEMENTS = [_for_numbers(_ADD_STATEMENTS[table]) for table in _POOL_DEPENDENT_TABLES]
+"""The statements that add matches to the summaries again, after their pool has changed."""
+# The scan goes down from the last match. `|| ''` keeps SQLite from using the pool's index, which is slower here.
+_FIND_LAST_OF_VERSION = _for_numbers(f"""UPDATE versions SET last = (
+        SELECT match FROM seats WHERE seats.bot = versions.bot AND match < versions.last AND match NOT {_IN_MATCH_RANGE}
             AND seats.pool || '' = versions.pool AND seats.version || '' = versions.version ORDER BY match DESC LIMIT 1
-    ) WHERE last {_IN_RANGE} AND (bot, pool) IN (SELECT bot, pool FROM seats WHERE match {_IN_RANGE})"""
-)
+    ) WHERE last {_IN_MATCH_RANGE} AND (bot, pool) IN (SELECT bot, pool FROM seats WHERE match {_IN_MATCH_RANGE})""")
+"""The statement that finds the last match of each version again, without the given matches."""
 _EXPECTED_SEATS = f"""SELECT seats.match, seats.seat, {_POOL_TEMPLATE.format("matches")} AS pool, matches.tournament,
     CASE
         WHEN matches.reason = 'void' THEN 'void'
@@ -128,20 +137,21 @@ _EXPECTED_SEATS = f"""SELECT seats.match, seats.seat, {_POOL_TEMPLATE.format("ma
     END AS played
 FROM seats JOIN matches ON matches.number = seats.match
     CROSS JOIN (SELECT coalesce(max(first), 0) AS first FROM seasons) AS season"""
-"""The expected values of seat columns that are derived from their match and earlier ones."""
-_MATCHES_EXPECTED = """seats.match = proper.match AND seats.seat = proper.seat AND (
+"""The query for the columns of `seats` that are derived from the match and earlier ones, with their correct values."""
+_IS_EXPECTED_SEAT = """seats.match = proper.match AND seats.seat = proper.seat AND (
     seats.pool, seats.outcome) = (proper.pool, proper.outcome)
     AND seats.tournament IS proper.tournament AND seats.played IS proper.played"""
+"""The SQL condition that a seat has its correct values."""
 
 
 def add_matches(connection: Connection, first: int, last: int) -> None:
-    """Add newly stored matches with these numbers to the summaries."""
-    for statement in _UPSERTS.values():
+    """Add the matches from `first` to `last`, which were just stored, to the summaries."""
+    for statement in _ADD_STATEMENTS.values():
         execute(connection, statement, {"first": first, "last": last})
 
 
 def rebuild(connection: Connection) -> int:
-    """Rebuild all summaries from the results. Return how many rows differed."""
+    """Rebuild all summaries from the results. Return how many rows were wrong."""
     stale = _count_wrong_seats(connection)
     if stale:
         _correct_seats(connection)
@@ -153,9 +163,9 @@ def rebuild(connection: Connection) -> int:
 
 
 def remove_matches(connection: Connection, numbers: Sequence[int]) -> None:
-    """Subtract these matches from the summaries before their pool changes. Their hours stay."""
+    """Subtract these matches from the summaries, before their pool changes. The table `hours` stays."""
     chosen = numbers_parameter(numbers)
-    for table, share in _CONTRIBUTIONS.items():
+    for table, share in _CONTRIBUTION_QUERIES.items():
         columns = metadata.tables[table].columns.keys()
         rows = [dict(zip(columns, row, strict=True)) for row in execute(connection, share, chosen)]
         for statement in _subtraction_statements(table) if rows else ():
@@ -164,7 +174,9 @@ def remove_matches(connection: Connection, numbers: Sequence[int]) -> None:
 
 
 def _subtraction_statements(table: str) -> Iterator[str]:
-    """Yield statements that subtract a row from the one with its key, and delete that if nothing is left."""
+    """Yield statements that subtract a row from the stored row with the same key, and delete the stored row if nothing
+    is left of it.
+    """
     sums = _SUMMARY_TABLES[table][1]
     key = [f"{column.name} = :{column.name}" for column in metadata.tables[table].primary_key]
     if sums:
@@ -174,8 +186,8 @@ def _subtraction_statements(table: str) -> Iterator[str]:
 
 
 def add_again(connection: Connection, numbers: Sequence[int]) -> None:
-    """Add these matches again after their pool has changed."""
-    for statement in _RE_ADD:
+    """Add these matches to the summaries again, after their pool has changed."""
+    for statement in _RE_ADD_STATEMENTS:
         execute(connection, statement, numbers_parameter(numbers))
 
 
@@ -185,17 +197,17 @@ def _correct_seats(connection: Connection) -> None:
         f"""UPDATE seats SET (pool, tournament, outcome, played) =
             (proper.pool, proper.tournament, proper.outcome, proper.played)
         FROM ({_EXPECTED_SEATS}) AS proper
-        WHERE seats.match = proper.match AND seats.seat = proper.seat AND NOT ({_MATCHES_EXPECTED})""",
+        WHERE seats.match = proper.match AND seats.seat = proper.seat AND NOT ({_IS_EXPECTED_SEAT})""",
     )
 
 
 def _rebuild_table(connection: Connection, table: str) -> None:
     execute(connection, f"DELETE FROM {table}")
-    execute(connection, _UPSERTS[table], {"first": 0, "last": _UNBOUNDED_NUMBER})
+    execute(connection, _ADD_STATEMENTS[table], {"first": 0, "last": _UNBOUNDED_NUMBER})
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
-    """Yield a line for each table that does not follow from the results."""
+    """Yield a line for each table that has wrong rows."""
     wrong = {"seats": _count_wrong_seats(connection)}
     for table, (query, *_) in _SUMMARY_TABLES.items():
         wrong[table] = _count_differences(connection, table, query)
@@ -205,14 +217,13 @@ def find_problems(connection: Connection) -> Iterator[str]:
 
 
 def _count_wrong_seats(connection: Connection) -> int:
-    """Count the seats whose derived columns are wrong."""
     query = f"SELECT count(*) FROM seats, ({_EXPECTED_SEATS}) AS proper WHERE seats.match = proper.match AND "
-    query += f"seats.seat = proper.seat AND NOT ({_MATCHES_EXPECTED})"
+    query += f"seats.seat = proper.seat AND NOT ({_IS_EXPECTED_SEAT})"
     return int(execute(connection, query).scalar_one())
 
 
 def _count_differences(connection: Connection, table: str, query: str) -> int:
-    """Return the number of wrong rows: the larger of the missing and the superfluous ones."""
+    """Return the number of wrong rows in a table: the missing or the superfluous ones, whichever are more."""
     right, stored = f"SELECT * FROM ({query}) AS proper", f"SELECT * FROM {table}"
     wrong = 0
     for one, other in ((right, stored), (stored, right)):

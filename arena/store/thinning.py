@@ -1,5 +1,5 @@
-"""Retention: removing records of old matches to bound the database's size. Results, ratings, luck and counts stay, and
-so do records of tournaments.
+"""Removing records of old matches, to limit the size of the database. Results, ratings, luck and counts stay, and so do
+records of tournaments.
 """
 
 from __future__ import annotations
@@ -17,21 +17,25 @@ from arena.store.store import Store
 from protocol.names import fold_name
 
 MIB = 1024 * 1024
+"""The bytes of a mebibyte."""
 MAX_RECORDS_PER_TRANSACTION, MAX_BYTES_PER_TRANSACTION = 64, MIB
-"""Maximum records and bytes per transaction, about 10 ms. A single record may be larger."""
+"""These are the maximum records and bytes removed in a transaction, about 10 ms. A single record may be larger."""
 Count = Annotated[int, Meta(ge=0)]
 
-# As in the index matches_by_record: an annulled match counts as rated, since annulling can be undone.
+# An annulled match counts as rated, because annulling can be undone. The index matches_by_record agrees.
 _RATED_OR_UNRATED_ROWS_SQL = """FROM matches WHERE record_bytes IS NOT NULL AND tournament IS NULL
     AND (coalesce(pool, annulled) IS NULL) = :unrated"""
-_SUM_BYTES = f"SELECT coalesce(sum(record_bytes), 0) {_RATED_OR_UNRATED_ROWS_SQL}"
+"""The SQL for the matches with records that may be removed, either the unrated or the rated ones."""
+_SUM_RECORD_BYTES = f"SELECT coalesce(sum(record_bytes), 0) {_RATED_OR_UNRATED_ROWS_SQL}"
 _NEWEST_BEYOND_LIMIT = f"""SELECT max(finished) FROM (
         SELECT finished, sum(record_bytes) OVER (ORDER BY finished DESC) AS held {_RATED_OR_UNRATED_ROWS_SQL}
     ) AS summed WHERE held > :most"""
+"""The query for the end time of the newest record beyond :most bytes, counted from the newest record on."""
 _OLDEST_RECORDS = (
     f"SELECT number, record_bytes {_RATED_OR_UNRATED_ROWS_SQL} AND finished <= :until ORDER BY finished LIMIT :most"
 )
-_COUNT = (
+"""The query for the oldest records that may be removed, up to an end time."""
+_COUNT_OLD_RECORDS = (
     f"SELECT count(*) AS records, coalesce(sum(record_bytes), 0) AS bytes {_RATED_OR_UNRATED_ROWS_SQL} AND "
     "finished <= :until"
 )
@@ -40,14 +44,17 @@ _RECORDS_OF_BOT = """SELECT DISTINCT number, coalesce(record_bytes, 0) AS record
     WHERE bot = (SELECT id FROM bots WHERE key = :key) AND match > :after
         AND (record_bytes IS NOT NULL OR archive IS NOT NULL)
     ORDER BY number LIMIT :most"""
-_REMOVE = (
+"""The query for the records of a bot, by match number."""
+_REMOVE_STATEMENTS = (
     f"DELETE FROM records WHERE match {IN_NUMBERS_SQL}",
     f"UPDATE matches SET record_bytes = NULL, archive = NULL WHERE number {IN_NUMBERS_SQL}",
 )
 
 
 class Retention(Struct, frozen=True, kw_only=True):
-    """Limits on how long records are kept, in days (0: for ever), and on the total size of unrated ones (0: none)."""
+    """The limits on stored records: days for which unrated and rated ones are kept (0: for ever), and the total size of
+    unrated ones (0: unlimited).
+    """
 
     unrated_days: Count = 30
     rated_days: Count = 0
@@ -55,14 +62,14 @@ class Retention(Struct, frozen=True, kw_only=True):
 
 
 class RemovalCutoffs(NamedTuple):
-    """Records to be removed: those of matches that ended at these times or before."""
+    """The end times of the matches whose records are to be removed: these times and earlier ones."""
 
     unrated: str
     rated: str
 
 
 class RemovalTotals(Struct, frozen=True, kw_only=True):
-    """Totals of removed records."""
+    """The number of removed records, and their bytes."""
 
     records: int = 0
     bytes: int = 0
@@ -72,32 +79,34 @@ class RemovalTotals(Struct, frozen=True, kw_only=True):
 
 
 def find_removable(connection: Connection, retention: Retention, *, clock_steady: bool = True) -> RemovalCutoffs:
-    """Return which records to remove now by the database's clock. No record is too old unless `clock_steady`. If
-    unrated records exceed their size limit, this scans all of them.
+    """Return which records are to be removed now, by the database's clock. Unless `clock_steady`, no record is too old.
+    If the unrated records exceed their size limit, this scans all of them.
     """
     unrated = _cutoff(connection, retention.unrated_days if clock_steady else 0)
     most = retention.max_unrated_mib * MIB
-    if most and execute(connection, _SUM_BYTES, {"unrated": True}).scalar_one() > most:
+    if most and execute(connection, _SUM_RECORD_BYTES, {"unrated": True}).scalar_one() > most:
         unrated = max(unrated, execute(connection, _NEWEST_BEYOND_LIMIT, {"unrated": True, "most": most}).scalar_one())
     return RemovalCutoffs(unrated, _cutoff(connection, retention.rated_days if clock_steady else 0))
 
 
 def _cutoff(connection: Connection, days: int) -> str:
-    """Return the time `days` ago; for 0, the empty string, which sorts before every time."""
+    """Return the time `days` ago. For 0, return the empty text, which sorts before every time."""
     return days_before_now(connection, days) if days else ""
 
 
 def count_removable(connection: Connection, cutoffs: RemovalCutoffs) -> RemovalTotals:
-    """Count the records that would be removed."""
+    """Count the records up to these end times, which would be removed."""
     found = RemovalTotals()
     for unrated, until in ((True, cutoffs.unrated), (False, cutoffs.rated)):
-        row = execute(connection, _COUNT, {"unrated": unrated, "until": until}).one()
+        row = execute(connection, _COUNT_OLD_RECORDS, {"unrated": unrated, "until": until}).one()
         found += RemovalTotals(records=row.records, bytes=int(row.bytes))
     return found
 
 
 def remove_all(store: Store, remove: Callable[..., RemovalTotals], *words: object) -> RemovalTotals:
-    """Call `remove` in batches until nothing is left. Use it where no other client waits for the database."""
+    """Call `remove`, which removes a batch, until nothing is left. Use it where no other client waits for the
+    database.
+    """
     removed = RemovalTotals()
     while (batch := store.write(remove, *words)).records:
         removed += batch
@@ -105,7 +114,9 @@ def remove_all(store: Store, remove: Callable[..., RemovalTotals], *words: objec
 
 
 def remove_records(connection: Connection, cutoffs: RemovalCutoffs) -> RemovalTotals:
-    """Remove a batch of these records, oldest first and unrated first. The totals are 0 if none are left."""
+    """Remove a batch of the records up to these end times: unrated ones first, each kind oldest first. The totals are 0
+    if none are left.
+    """
     for unrated, until in ((True, cutoffs.unrated), (False, cutoffs.rated)):
         asked = {"unrated": unrated, "until": until, "most": MAX_RECORDS_PER_TRANSACTION}
         removed = _remove_first(connection, execute(connection, _OLDEST_RECORDS, asked).all())
@@ -115,17 +126,17 @@ def remove_records(connection: Connection, cutoffs: RemovalCutoffs) -> RemovalTo
 
 
 class RecordsOfBot:
-    """Removes the records of a bot's matches, tournaments included, oldest first. Records in archive files only lose
-    their references; `purge_removed_records` then purges the files.
+    """A removal of all records of a bot's matches, oldest first, including those of tournaments. Records in archive
+    files only lose their references; `purge_removed_records` then removes them from the files.
     """
 
     def __init__(self, bot: str) -> None:
         self._key = fold_name(bot)
         self._after = 0
-        """The last match already handled, so that later batches skip everything before it."""
+        """The number of the last match that was handled. The next batch begins after it."""
 
     def remove(self, connection: Connection) -> RemovalTotals:
-        """Remove a batch of records. The totals are 0 if none are left."""
+        """Remove a batch of the bot's records. The totals are 0 if none are left."""
         asked = {"key": self._key, "after": self._after, "most": MAX_RECORDS_PER_TRANSACTION}
         found = execute(connection, _RECORDS_OF_BOT, asked).all()
         removed = _remove_first(connection, found)
@@ -135,7 +146,7 @@ class RecordsOfBot:
 
 
 def _remove_first(connection: Connection, found: Sequence[Any]) -> RemovalTotals:
-    """Remove the first of these records, as many as one transaction may."""
+    """Remove the first records of `found`, as many as one transaction may."""
     numbers: list[int] = []
     size = 0
     for row in found:
@@ -149,8 +160,8 @@ def _remove_first(connection: Connection, found: Sequence[Any]) -> RemovalTotals
 
 
 def remove_records_of(connection: Connection, numbers: list[int]) -> None:
-    """Remove the records of these matches from the database, and the references to archived ones."""
-    for statement in _REMOVE:
+    """Remove the records of the matches with these numbers, or the references to archived ones, from the database."""
+    for statement in _REMOVE_STATEMENTS:
         execute(connection, statement, numbers_parameter(numbers))
 
 

@@ -1,4 +1,4 @@
-"""Tokens of bots: generated here, shown once, and stored only as a hash."""
+"""The tokens of bots. They are generated here, shown once, and stored only as hashes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import secrets
 
 
 def generate_token() -> str:
-    """Generate a token of 43 characters (256 bits). None starts with a dash, so none looks like an option."""
+    """Return a new token of 43 characters (256 bits). It never starts with a dash, so it never looks like an option."""
     while (token := secrets.token_urlsafe(32)).startswith("-"):
         pass
     return token
 
 
 def hash_token(token: str) -> str:
-    """Return the stored form of a token, SHA-256 in hex. Tokens are random, so no slow hash is needed."""
+    """Return the SHA-256 hash of a token in hex, which is stored. Tokens are random, so a slow hash is not needed."""
     return hashlib.sha256(token.encode()).hexdigest()

@@ -23,10 +23,11 @@ from referee.result import Result
 def open_tournament(
     connection: Connection, arguments: str, seed: str | None, dice_arguments: str | None = None
 ) -> tuple[str, str]:
-    """Return the id and seed of the tournament with these arguments (canonical JSON without the seed).
+    """Return the id and the seed of the tournament with these arguments, which are canonical JSON without the seed.
 
-    With a seed, take that tournament, finished or not. Without one, take the newest unfinished one, or start one with a
-    random seed. The dice of a new one follow from `dice_arguments` (canonical JSON) and the seed, or else from its id.
+    With a seed, it is the tournament with that seed, finished or not. Without one, it is the newest unfinished
+    tournament, or a new one with a random seed. The dice of a new tournament follow from the seed and `dice_arguments`
+    (canonical JSON), or else from its id.
     """
     if seed is None:
         unfinished = connection.execute(
@@ -48,15 +49,15 @@ def open_tournament(
 
 
 def tournament_randomness(connection: Connection, tournament: str) -> tuple[str, str]:
-    """Return the text that the dice follow from besides the seed, and the prefix of the match ids."""
+    """Return the text from which a tournament's dice follow, besides the seed, and the prefix of its match ids."""
     query = select(tournaments.c.stem, tournaments.c.prefix).where(tournaments.c.id == tournament)
     row = connection.execute(query).one()
     return row.stem or tournament, row.prefix or tournament
 
 
 class OriginArguments(Struct):
-    """The arguments of a tournament that its bots follow from: the words that name them, the settings of all of them,
-    and whether their programs ran elsewhere.
+    """The arguments of a tournament that say which bots it has: the words that name them, the settings that all of them
+    get, and whether their programs ran elsewhere (`afar`).
     """
 
     bots: list[str]
@@ -65,7 +66,7 @@ class OriginArguments(Struct):
 
 
 class TournamentOrigin(NamedTuple):
-    """The origin of a tournament: its arguments, its seed, and the text that its dice follow from."""
+    """The arguments of a tournament from which its bots follow, and its seed and `stem`, from which its dice follow."""
 
     arguments: OriginArguments
     seed: str
@@ -73,8 +74,8 @@ class TournamentOrigin(NamedTuple):
 
 
 def tournament_origin(connection: Connection, tournament: str) -> TournamentOrigin | None:
-    """Return the origin of a tournament, or None if it does not exist. Raises `UsageFault` if its stored arguments are
-    not those of a tournament.
+    """Return the origin of a tournament; None if it does not exist. Raises `UsageFault` if its stored arguments are not
+    those of a tournament.
     """
     query = select(tournaments.c.arguments, tournaments.c.seed, tournaments.c.stem).where(
         tournaments.c.id == tournament
@@ -92,8 +93,9 @@ def tournament_origin(connection: Connection, tournament: str) -> TournamentOrig
 
 
 class StoredSeeds(NamedTuple):
-    """Seeds of a group of tournaments that share one; each is None if there is none. `open` is the newest seed under
-    which some are unfinished or not started, `finished` the newest under which all are finished.
+    """The stored seeds of a group of tournaments that share one. `open` is the newest seed with which some of the group
+    are unfinished or not started, and `finished` the newest with which all are finished. Each is None if there is no
+    such seed.
     """
 
     open: str | None
@@ -101,7 +103,7 @@ class StoredSeeds(NamedTuple):
 
 
 def find_seeds(connection: Connection, arguments: Collection[str]) -> StoredSeeds:
-    """Return the stored seeds of the tournaments with these arguments (canonical JSON without the seed)."""
+    """Return the stored seeds of a group of tournaments with these arguments (canonical JSON without the seed)."""
     rows = connection.execute(
         select(tournaments.c.seed, tournaments.c.finished)
         .where(tournaments.c.arguments.in_(arguments))
@@ -115,7 +117,7 @@ def find_seeds(connection: Connection, arguments: Collection[str]) -> StoredSeed
 
 
 class StoredTournament(NamedTuple):
-    """A stored tournament. `arguments` are canonical JSON without the seed; `matches` counts the stored ones."""
+    """A stored tournament. `arguments` are canonical JSON without the seed. `matches` counts its stored matches."""
 
     id: str
     seed: str
@@ -127,7 +129,7 @@ class StoredTournament(NamedTuple):
 def find_similar_tournaments(
     connection: Connection, arguments: str, ignored: Collection[str]
 ) -> list[StoredTournament]:
-    """Return stored tournaments whose arguments are the same except for those named in `ignored`, newest first."""
+    """Return the stored tournaments, newest first, with equal arguments except for those named in `ignored`."""
     played = func.count(matches.c.number)
     columns = [tournaments.c[name] for name in ("id", "seed", "arguments", "finished")]
     query = (
@@ -156,13 +158,13 @@ def is_finished(connection: Connection, tournament: str) -> bool:
 
 
 def finish_tournament(connection: Connection, tournament: str) -> None:
-    """Mark a tournament as finished, and delete its matches that still wait: they were not needed."""
+    """Mark a tournament as finished. Delete its matches that still wait to be rated: they were not needed."""
     connection.execute(delete(awaiting).where(awaiting.c.tournament == tournament))
     connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(finished=utc_now()))
 
 
 class PendingResult(Struct, frozen=True):
-    """A finished tournament match as submitted, with its luck. `failures` says by seat why a bot's program failed."""
+    """A finished match of a tournament that waits to be rated. `failures` says by seat why a bot's program failed."""
 
     closed: ClosedMatch
     luck: MatchLuck | None = None
@@ -174,7 +176,7 @@ _decode = msgspec.msgpack.Decoder(PendingResult).decode
 
 
 def save_pending(connection: Connection, batch: Iterable[PendingResult]) -> None:
-    """Store matches that wait to be rated, unless they are stored or rated. `finish_matches` deletes them later."""
+    """Store matches that wait to be rated, except those stored already. `finish_matches` deletes them later."""
     for one in batch:
         result = one.closed.result
         rated = select(matches.c.id).where(matches.c.id == result.match)
@@ -185,20 +187,20 @@ def save_pending(connection: Connection, batch: Iterable[PendingResult]) -> None
 
 
 def pending_of_tournament(connection: Connection, tournament: str) -> list[PendingResult]:
-    """Return the tournament's matches that wait to be rated, in schedule order."""
+    """Return the matches of a tournament that wait to be rated, in schedule order."""
     query = select(awaiting.c.data).where(awaiting.c.tournament == tournament).order_by(awaiting.c.place)
     return [_decode(data) for data in connection.execute(query).scalars()]
 
 
 def drop_pending(connection: Connection, matches: Sequence[str]) -> None:
-    """Delete waiting matches by id."""
+    """Delete matches that wait to be rated, by id."""
     connection.execute(delete(awaiting).where(awaiting.c.match.in_(matches)))
 
 
 def find_pending_problems(
     connection: Connection, check_record: Callable[[Result, tuple[()], MatchLuck | None, bytes], Iterable[str]]
 ) -> Iterator[str]:
-    """Yield a line per problem with waiting matches. `check_record` compares a result with its record."""
+    """Yield a line for each problem with matches that wait to be rated. `check_record` checks a record."""
     known = select(matches.c.id).where(matches.c.id == awaiting.c.match).exists().label("known")
     for row in connection.execute(select(awaiting, known).order_by(awaiting.c.match)):
         if row.known:

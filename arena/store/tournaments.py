@@ -1,4 +1,4 @@
-"""Tournaments as pages show them: progress, tables and head-to-head scores."""
+"""Tournaments for the pages: their progress, their tables and the scores between bots."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ FROM matches
 JOIN seats ON seats.match = matches.number JOIN bots ON bots.id = seats.bot
 WHERE matches.tournament = :id ORDER BY matches.number, seats.seat
 """
-_LEADERS = """
+"""The query for the matches of a tournament, one row per seat."""
+_LEADERS_BY_SCORE = """
 SELECT tournament, name FROM (
     SELECT tournament, bot, rank() OVER (
         PARTITION BY tournament ORDER BY CAST(sum(2 * wins + draws) AS float) / sum(wins + draws + losses) DESC
@@ -52,6 +53,7 @@ SELECT tournament, name FROM (
     GROUP BY tournament, bot HAVING sum(wins + draws + losses) > 0
 ) AS ranked JOIN bots ON bots.id = bot WHERE place = 1 ORDER BY tournament, name
 """
+"""The query for the leaders of tournaments by score."""
 _LEADERS_BY_ADJUSTED_SCORE = """
 SELECT tournament, name FROM (
     SELECT tournament, bot, min(known) OVER (PARTITION BY tournament) AS known,
@@ -80,10 +82,10 @@ SELECT tournament, name FROM (
 ) AS ranked JOIN bots ON bots.id = bot
 WHERE place = 1 AND known = 1 AND low_by = high_by ORDER BY tournament, name
 """
-"""The leaders by luck-adjusted score, in two-seat tournaments whose first match has its luck measured.
+"""The query for the leaders by luck-adjusted score in two-seat tournaments, if the luck of the first match is measured.
 
-As in the tables, the adjustment applies only if all matches use the same value function and a bot has more than one
-start. Mean scores are limited to 0 to 1.
+As in the tables, scores are adjusted only if all matches use one value function and a bot has more than one start. Mean
+scores are limited to 0 to 1.
 """
 _PAYOFFS_BY_PAIR = """
 SELECT tournament, bots.name, rivals.name AS rival, sum(total) AS total, sum(rounds) AS rounds
@@ -91,6 +93,7 @@ FROM payoffs JOIN bots ON bots.id = bot JOIN bots AS rivals ON rivals.id = oppon
 WHERE tournament IN (SELECT value FROM json_each(:names) AS told) AND rounds > 0
 GROUP BY tournament, bots.name, rivals.name ORDER BY tournament, bots.name
 """
+"""The query for the payoffs of tournaments by pair of bots."""
 
 
 class TournamentRow(Struct, frozen=True, kw_only=True):
@@ -117,23 +120,23 @@ class TournamentTable(TournamentRow, frozen=True, kw_only=True):
     """
 
     ranked_by: str
-    """The order of the table: `adjusted`, `score` or `payoff`."""
+    """The measure that sorts the table: `adjusted`, `score` or `payoff`."""
     value: str | None
-    """The value function that measures luck; None if there is none, or several."""
+    """The name of the value function that measures luck; None if there is none, or if matches have different ones."""
     table: list[TableRow]
     head_to_head: HeadToHeadShares
     payoffs: PairMeans
 
     @property
     def standings(self) -> TournamentStandings:
-        """The table and head-to-head scores alone."""
+        """The standings alone, without the facts about the tournament."""
         return TournamentStandings(
             ranked_by=self.ranked_by, table=self.table, head_to_head=self.head_to_head, payoffs=self.payoffs
         )
 
 
 def tournaments_page(connection: Connection, *, after: str | None = None, limit: int = 50) -> Page[TournamentRow]:
-    """Return a page of all tournaments, most recently started first."""
+    """Return a page of all tournaments, the most recently started first."""
     place = {"started": str, "id": str}
     return read_page(
         connection,
@@ -147,12 +150,12 @@ def tournaments_page(connection: Connection, *, after: str | None = None, limit:
 
 
 def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str, list[str]]:
-    """Return the leaders of each tournament's table; tournaments without a counted match are left out. The order is by
-    payoff in games whose result is a payoff, else by luck-adjusted score if known, else by score.
+    """Return the leaders of each tournament's table. Tournaments without a match that counts are left out. The order is
+    by payoff in games whose result is a payoff, else by luck-adjusted score if known, else by score.
     """
     found: dict[str, list[str]] = {}
     given = {"names": msgspec.json.encode(names).decode(), "no_value": NoLuck.name}
-    for query in (_LEADERS, _LEADERS_BY_ADJUSTED_SCORE):
+    for query in (_LEADERS_BY_SCORE, _LEADERS_BY_ADJUSTED_SCORE):
         leaders: dict[str, list[str]] = {}
         for row in execute(connection, query, given):
             leaders.setdefault(row.tournament, []).append(row.name)
@@ -163,7 +166,7 @@ def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str
 
 
 def _best_paid(rows: Sequence[Any]) -> list[str]:
-    """Return the bots with the highest mean payoff of a tournament, from rows of `_PAYOFFS_BY_PAIR`."""
+    """Return the bots with the highest mean payoff in a tournament, from its rows of `_PAYOFFS_BY_PAIR`."""
     matches = [
         MatchPayoffs(((row.name, TotalPayoff(float(row.total), int(row.rounds))), (row.rival, None))) for row in rows
     ]
@@ -178,14 +181,15 @@ def tournament_exists(connection: Connection, name: str) -> bool:
 
 
 StandingsCache = dict[str, tuple[tuple[int, str | None], str | None, TournamentStandings]]
-"""A cache of standings by tournament: its number of matches and end time, the value function of its luck, the
-standings. An entry is computed again only after the number of matches or the end time has changed.
+"""A cache of standings by tournament id. An entry has the number of matches and the end time, the value function of the
+luck, and the standings. It is computed again only if the number of matches or the end time has changed.
 """
 MAX_CACHED_STANDINGS = 64
+"""The maximum number of tournaments in a cache of standings."""
 
 
 def tournament_table(connection: Connection, name: str, cache: StandingsCache) -> TournamentTable | None:
-    """Return a tournament with its table of all participants, or None. `cache` is the cache."""
+    """Return a tournament with the table of all its bots; None if it is unknown."""
     row = execute(connection, _SELECT_TOURNAMENT, {"id": name, "limit": 1}).one_or_none()
     if row is None:
         return None
@@ -210,7 +214,7 @@ def tournament_table(connection: Connection, name: str, cache: StandingsCache) -
 
 
 def _matches(connection: Connection, name: str, *, paired: bool) -> Iterator[tuple[MatchSample, str | None]]:
-    """Yield the tournament's matches, each with the value function of its luck."""
+    """Yield the matches of a tournament, each with the name of the value function that measured its luck."""
     for _, group in itertools.groupby(execute(connection, _MATCHES_SQL, {"id": name}), lambda row: row.number):
         sat = list(group)
         first = sat[0]
@@ -220,14 +224,14 @@ def _matches(connection: Connection, name: str, *, paired: bool) -> Iterator[tup
 
 
 def _common_value_function(matches: Iterable[tuple[MatchSample, str | None]]) -> str | None:
-    """Return the value function of all luck in matches that count; None if there is none, or several."""
+    """Return the value function of the luck in all matches that count; None if there is none, or if they differ."""
     values = {value for match, value in matches if match.result.reason != VOID and match.luck is not None}
     return values.pop() if len(values) == 1 and NoLuck.name not in values else None
 
 
 @functools.lru_cache(maxsize=1000)
 def _planned_matches(arguments: str) -> int | None:
-    """Return the planned number of matches, None for an open-ended test. It loads the game, which may be slow."""
+    """Return a tournament's planned number of matches; None for an open-ended test. Loading its game may be slow."""
     read = msgspec.json.decode(arguments)
     if read["rounds"] is None:
         return None

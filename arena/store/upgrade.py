@@ -1,4 +1,4 @@
-"""Upgrading a database from an older schema, and rebuilding what is derived from its results."""
+"""Upgrading a database from an older schema revision, and rebuilding the data that is derived from results."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.schema import SCHEMA_REVISIONS
 
 MIGRATIONS_FOLDER = Path(__file__).parent / "migrations"
-_REBUILD_AFTER: dict[str, Callable[[Connection], object]] = {"0001": rebuild_ratings, "0002": summaries.rebuild}
-"""The function that rebuilds derived data after an upgrade from each of these schemas."""
+"""The folder with the migrations of the schema."""
+_REBUILD_BY_REVISION: dict[str, Callable[[Connection], object]] = {"0001": rebuild_ratings, "0002": summaries.rebuild}
+"""The function that rebuilds derived data after an upgrade, by the old revision. Other revisions need none."""
 
 
 def upgrade_database(database: Database, backup: Path | None = None) -> tuple[str, str]:
     """Upgrade a database's schema and derived data. Return the revisions before and after.
 
-    If there is anything to do, a file is first copied to `backup`. Raises `DatabaseNotFound`, `UnrecognizedDatabase`,
+    If the schema is old, a file is first copied to `backup`. Raises `DatabaseNotFound`, `UnrecognizedDatabase`,
     `SchemaMismatch`, `StoreError` or whatever `back_up` raises; then nothing has changed.
     """
     before = database.revision()
@@ -34,7 +35,7 @@ def upgrade_database(database: Database, backup: Path | None = None) -> tuple[st
         writer = database.create_writing_engine(engine)
         try:
             with database.translate_errors():
-                migrate(writer, _REBUILD_AFTER.get(before, lambda connection: None))
+                migrate(writer, _REBUILD_BY_REVISION.get(before, lambda connection: None))
         finally:
             writer.dispose()
             engine.dispose()
@@ -42,7 +43,7 @@ def upgrade_database(database: Database, backup: Path | None = None) -> tuple[st
 
 
 def migrate(engine: Engine, rebuild: Callable[[Connection], object] = lambda connection: None) -> None:
-    """Run the missing migrations and `rebuild` in one writing transaction."""
+    """Run the missing migrations and then `rebuild`, in one writing transaction."""
     from alembic import command
     from alembic.config import Config
 

@@ -1,7 +1,8 @@
-"""Views that stay the same across schema versions, for external queries. docs/data.md documents their columns.
+"""The views, which outside queries can rely on: they stay the same across schema revisions. docs/data.md documents
+their columns.
 
-On PostgreSQL they are in a schema of their own. A role that may only use that one cannot name a table, so it takes no
-lock that stops the arena: PostgreSQL takes some before it checks rights.
+On PostgreSQL the views have their own schema. A role that may only use that schema cannot name a table, so it takes no
+lock that stops the arena. PostgreSQL takes some locks before it checks rights.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from arena.store.dialect import execute, is_postgresql
 from arena.store.pool_payoffs import MEAN_SQL, RANKED_SQL
 
 VIEWS_SCHEMA = "arena_views"
-"""The schema of the views on PostgreSQL."""
-_PLANNINGS = 3
-"""Plans are compared again before they are said to differ: a table that grows between two can change the second."""
+"""The schema that holds the views on PostgreSQL."""
+_MAX_PLANNINGS = 3
+"""The maximum number of comparisons before two query plans count as different: a table that grows between the two
+plannings can change the second.
+"""
 
 # SQLite cannot drop a column that a view uses, nor rename its table, so such a migration drops the views first.
 
@@ -46,6 +49,7 @@ SELECT matches.number, matches.id AS match, matches.game, matches.config, matche
         )
     END AS start
 FROM matches"""
+"""The query of the view `match_results`."""
 _MATCH_SEATS = """
 SELECT seats.match AS number, matches.id AS match, matches.game, matches.pool, seats.seat, bots.name AS bot,
     seats.version, seats.rank, seats.outcome,
@@ -58,6 +62,7 @@ SELECT seats.match AS number, matches.id AS match, matches.game, matches.pool, s
     seats.reason, seats.moves, seats.thought_ms, seats.mu_before, seats.sigma_before, seats.mu_after, seats.sigma_after,
     seats.payoff, seats.rounds
 FROM seats JOIN matches ON matches.number = seats.match JOIN bots ON bots.id = seats.bot"""
+"""The query of the view `match_seats`."""
 _LADDER = f"""
 WITH paid AS (
     SELECT pool, bot, {MEAN_SQL} AS payoff,
@@ -73,21 +78,22 @@ SELECT ratings.pool,
     ratings.wins AS won, ratings.draws AS drawn, ratings.losses AS lost, ratings.version, paid.payoff
 FROM ratings JOIN bots ON bots.id = ratings.bot
     LEFT JOIN paid ON paid.pool = ratings.pool AND paid.bot = ratings.bot"""
+"""The query of the view `ladder`."""
 QUERIES = {"match_results": _MATCH_RESULTS, "match_seats": _MATCH_SEATS, "ladder": _LADDER}
-"""The query of each view, by name."""
+"""The query of each view, by the name of the view."""
 VIEW_STATEMENTS = {name: f"CREATE VIEW {name} AS{query}" for name, query in QUERIES.items()}
-"""The statement that creates each view in SQLite, by name."""
+"""The statement that creates each view in SQLite, by the name of the view."""
 
 
 def create_views(connection: Connection) -> None:
-    """Create the views in a database without them; on PostgreSQL their schema is there."""
+    """Create the views in a database that has none. On PostgreSQL, their schema must exist."""
     place = f"{VIEWS_SCHEMA}." if is_postgresql(connection) else ""
     for name, query in QUERIES.items():
         execute(connection, f"CREATE VIEW {place}{name} AS{query}")
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
-    """Yield a line for each view that is missing or different."""
+    """Yield a line for each view that is missing or different from the one that this version makes."""
     look = _postgresql_definitions if is_postgresql(connection) else _sqlite_definitions
     for name in QUERIES:
         found, right = look(connection, name)
@@ -98,22 +104,22 @@ def find_problems(connection: Connection) -> Iterator[str]:
 
 
 def _sqlite_definitions(connection: Connection, name: str) -> tuple[object, object]:
-    """Return the stored definition of a view (None if missing) and the expected one."""
+    """Return the stored definition of a view (None if missing) and the correct one."""
     query = "SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?"
     return connection.exec_driver_sql(query, (name,)).scalar(), VIEW_STATEMENTS[name]
 
 
 def _postgresql_definitions(connection: Connection, name: str) -> tuple[object, object]:
-    """Return how the server reads a view (None if missing), and how it reads the expected query: columns and plan.
+    """Return the columns and the plan of a view (None if missing), and those of the correct query.
 
-    It stores a view's definition in words that depend on its version. To have them for the expected query, one would
-    have to create a view, which a role that reads may not.
+    The server stores a view's definition in a form that depends on its version. To get that form for the correct query,
+    one would have to create a view, which a role that only reads cannot.
     """
     place = f"{VIEWS_SCHEMA}.{name}"
     if connection.exec_driver_sql("SELECT to_regclass(%s)", (place,)).scalar() is None:
         return None, None
     expected = f"({QUERIES[name]}) AS {name}"
-    for _ in range(_PLANNINGS):
+    for _ in range(_MAX_PLANNINGS):
         found, right = _reading(connection, place), _reading(connection, expected)
         if found == right:
             break

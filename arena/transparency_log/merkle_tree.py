@@ -8,12 +8,13 @@ import hashlib
 from collections.abc import Callable, Sequence
 
 HASH_BYTES = 32
+"""The length of a hash of the tree, SHA-256."""
 NodeHash = Callable[[int, int], bytes]
-"""`node(level, end)` returns the hash of the 2**level leaves before leaf `end`, a multiple of 2**level."""
+"""A function `node(level, end)`: the hash of the 2**level leaves before leaf `end`, a multiple of 2**level."""
 
 
 def leaf_hash(entry: bytes) -> bytes:
-    """Return the hash of a leaf."""
+    """Return the hash of the leaf that holds an entry."""
     return hashlib.sha256(b"\0" + entry).digest()
 
 
@@ -22,7 +23,9 @@ def _parent_hash(left: bytes, right: bytes) -> bytes:
 
 
 def peak_positions(size: int) -> list[tuple[int, int]]:
-    """Return the level and the end of each maximal complete subtree of a tree with `size` leaves, from the left."""
+    """Return the (level, end) of each maximal complete subtree of a tree with `size` leaves, from the left. `NodeHash`
+    explains level and end.
+    """
     found, end = [], 0
     for level in range(size.bit_length() - 1, -1, -1):
         if size >> level & 1:
@@ -32,7 +35,7 @@ def peak_positions(size: int) -> list[tuple[int, int]]:
 
 
 class IncrementalTree:
-    """A tree to append leaves to. It starts from the size of a tree and the hashes of its `peak_positions`."""
+    """A tree to which leaves are appended. It begins with the size of a tree and the hashes at its `peak_positions`."""
 
     def __init__(self, size: int, hashes: Sequence[bytes]) -> None:
         self.size = size
@@ -69,7 +72,7 @@ def _left_size(size: int) -> int:
 
 
 def inclusion_proof(index: int, size: int, node: NodeHash) -> list[bytes]:
-    """Return the hashes that prove that leaf `index`, from 0, is in a tree with `size` leaves."""
+    """Return the hashes that prove that leaf `index`, counted from 0, is in a tree with `size` leaves."""
     start, end, path = 0, size, []
     while end - start > 1:
         middle = start + _left_size(end - start)
@@ -83,7 +86,7 @@ def inclusion_proof(index: int, size: int, node: NodeHash) -> list[bytes]:
 
 
 def consistency_proof(earlier: int, size: int, node: NodeHash) -> list[bytes]:
-    """Return the hashes that prove that a tree with `size` leaves extends that of its first `earlier` ones."""
+    """Return the hashes that prove that a tree with `size` leaves extends the tree of its first `earlier` leaves."""
     start, end, path, whole = 0, size, [], True
     while end != earlier:
         middle = start + _left_size(end - start)
@@ -99,7 +102,7 @@ def consistency_proof(earlier: int, size: int, node: NodeHash) -> list[bytes]:
 
 
 def root_from_inclusion_proof(leaf: bytes, at: int, size: int, path: Sequence[bytes]) -> bytes | None:
-    """Return the root that an inclusion proof gives for a leaf hash; None if the path does not fit the tree."""
+    """Return the root that an inclusion proof gives for leaf number `at`; None if the path does not fit the tree."""
     if not 0 <= at < size:
         return None
     last, found = size - 1, leaf
@@ -117,7 +120,7 @@ def root_from_inclusion_proof(leaf: bytes, at: int, size: int, path: Sequence[by
 
 
 def verify_consistency(earlier: int, size: int, earlier_root: bytes, later_root: bytes, path: Sequence[bytes]) -> bool:
-    """Return whether a `consistency_proof` shows that the later tree extends the earlier one."""
+    """Return whether a proof by `consistency_proof` shows that the later tree extends the earlier one."""
     if not 0 < earlier <= size or (earlier == size and path):
         return False
     if earlier == size:

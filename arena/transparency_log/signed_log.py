@@ -1,4 +1,4 @@
-"""Log entries, signed heads and proofs, and their verification. Decoding has validated the form of all fields."""
+"""Entries of the log, signed heads and proofs, and their verification. Decoding has checked the form of fields."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ KEY_BYTES = 32
 
 
 Hash = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
-"""32 bytes in hex."""
+"""A hash: 32 bytes in hex."""
 Signature = Annotated[str, Meta(pattern="^[0-9a-f]{128}$")]
-"""64 bytes in hex."""
+"""An Ed25519 signature: 64 bytes in hex."""
 Size = Annotated[int, Meta(ge=1, le=2**53 - 1)]
 
 
@@ -35,7 +35,7 @@ class LogEntry(Struct, frozen=True, kw_only=True):
 
     @property
     def leaf(self) -> bytes:
-        """The hash of the entry's leaf."""
+        """The hash of the leaf that holds this entry."""
         return leaf_hash(encode_canonical(self))
 
 
@@ -70,14 +70,14 @@ def _signed_bytes(size: int, root: str) -> bytes:
 
 
 def public_key(secret: bytes) -> str:
-    """Return the public key of a private key, in hex."""
+    """Return the public key, in hex, of a private key."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     return Ed25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw().hex()
 
 
 def sign_head(secret: bytes, size: int, root: bytes) -> SignedTreeHead:
-    """Return the head, signed with a private key."""
+    """Return the head of the log, signed with a private key."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     signature = Ed25519PrivateKey.from_private_bytes(secret).sign(_signed_bytes(size, root.hex()))
@@ -85,7 +85,7 @@ def sign_head(secret: bytes, size: int, root: bytes) -> SignedTreeHead:
 
 
 def check_head(head: SignedTreeHead, key: str | None = None) -> None:
-    """Raise `BadRecord` unless the head has a valid signature by its key, which must equal `key` if given."""
+    """Raise `BadRecord` unless the head has a valid signature by its key. The key must equal `key` if given."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -99,7 +99,7 @@ def check_head(head: SignedTreeHead, key: str | None = None) -> None:
 
 
 def check_inclusion(proof: InclusionProof, key: str | None = None) -> None:
-    """Raise `BadRecord` unless the entry is in the log of the head, and the head has a valid signature."""
+    """Raise `BadRecord` unless the proof shows that its entry is in the log of its head, which must be signed."""
     check_head(proof.head, key)
     entry, head = proof.entry, proof.head
     if root_from_inclusion_proof(entry.leaf, entry.number - 1, head.size, _hashes(proof.path)) != bytes.fromhex(
@@ -109,7 +109,7 @@ def check_inclusion(proof: InclusionProof, key: str | None = None) -> None:
 
 
 def check_consistency(proof: ConsistencyProof, key: str | None = None) -> None:
-    """Raise `BadRecord` unless the log of the head extends the earlier one, and the head has a valid signature."""
+    """Raise `BadRecord` unless the proof shows that its head's log extends the earlier one. The head must be signed."""
     check_head(proof.head, key)
     roots = bytes.fromhex(proof.root), bytes.fromhex(proof.head.root)
     if not verify_consistency(proof.size, proof.head.size, *roots, _hashes(proof.path)):
