@@ -23,7 +23,7 @@ from arena.replay.verify import iter_differences, verify_record
 from arena.store import rating_rebuild
 from arena.store.actions import log_action
 from arena.store.archives import Archive, needed_archives
-from arena.store.archiving import OldRecordFilter, count_old, default_archive_folder, move_all
+from arena.store.archiving import OldRecordFilter, count_old_records, default_archive_folder, move_all
 from arena.store.backup import back_up
 from arena.store.data_folder import is_held
 from arena.store.database import Database
@@ -189,7 +189,7 @@ def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vac
         until = reader.read(days_before_now, days)
         old = OldRecordFilter(until=until, house=tuple(builtin_bot_names(data)), rated=rated)
         if dry_run:
-            would_go = reader.read(count_old, old)
+            would_go = reader.read(count_old_records, old)
     if dry_run:
         say(f"{_records(would_go.records, would_go.bytes)} would be moved to files; this was a dry run")
         return

@@ -17,7 +17,7 @@ from arena.server.nodes import ClusterView, NodeTimeouts
 from arena.server.stall_guard import StallGuard
 from arena.store.announcements import Announcement
 from arena.store.async_store import AsyncStore
-from arena.store.node_store import LEASE_S, NodeStore, NodeTaken
+from arena.store.node_store import NODE_LEASE_S, NodeStore, NodeTaken
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.store import Store
 from machine.event_loop import background_task
@@ -42,7 +42,7 @@ async def open_as_node(database: PostgresDatabase, name: str) -> NodeStore:
 
     Raises `NodeTaken`, and as `Store.open` does.
     """
-    until = asyncio.get_running_loop().time() + LEASE_S + 2.0
+    until = asyncio.get_running_loop().time() + NODE_LEASE_S + 2.0
     timeouts = database.limit.timeouts
     longest = until + timeouts.statement_timeout_s + timeouts.answer_timeout_s
     told = False

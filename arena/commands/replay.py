@@ -107,7 +107,7 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
             say(f"arena: {fault}", err=True)
             continue
         if targets:
-            taken = verifying.believed(record)
+            taken = verifying.unverifiable_facts(record)
             word = f"; on the arena's word: {', '.join(taken)}" if taken else ""
             many = format_count(record.footer.plies, "ply", "plies")
             say(f"{name}: verified, {many}, digest {record.footer.digest}{word}")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from arena.commands.output import format_table, terminal_columns
 from arena.replay.luck_report import format_signed
 from arena.rerun.lineup import Lineup
-from arena.rerun.worth import PAYOFF, TotalWorth, Worth
+from arena.rerun.worth import PAYOFF_UNIT, TotalWorth, Worth
 from machine.console import Console
 from machine.terminal import say
 from measuring.differences import Difference
@@ -45,7 +45,7 @@ def _describe_method(worths: Sequence[Worth]) -> str:
     """Describe how the difference was measured in these matches of one game, which all went differently."""
     values = sorted({each.value for each in worths if each.value is not None})
     luck = f", less luck by {' or '.join(values)}" if values else ""
-    summed = ", summed over the rounds of a match" if worths[0].unit == PAYOFF else ""
+    summed = ", summed over the rounds of a match" if worths[0].unit == PAYOFF_UNIT else ""
     return f"by {worths[0].continuations} continuations each with the same dice{luck}{summed}"
 
 

@@ -54,7 +54,7 @@ from arena.server.auth import Authenticator, Registration
 from arena.server.bot_cache import BotCache
 from arena.server.matchmaking import MatchRate
 from arena.server.nodes import ClusterView
-from arena.store.answer_limit import of_server
+from arena.store.answer_limit import server_timeouts
 from arena.store.async_store import AsyncStore
 from arena.store.data_folder import FOLDER_MODE
 from arena.store.database import Database, StoreError
@@ -171,7 +171,7 @@ async def serve(
         encryption = set_up_encryption(settings, others, manager)
         held_signals.unblock_signals()
         where = database_url(settings.db, data)
-        stored_in = open_database_url(where, of_server(settings.database_timeout))
+        stored_in = open_database_url(where, server_timeouts(settings.database_timeout))
         await stack.enter_async_context(background_task(_hurry(stop, stored_in)))
         folders = {data} if stored_in.file is None else {data, stored_in.file.parent}
         feed = _feed(settings)

@@ -27,7 +27,7 @@ from arena.ratings.tournament_pairing import TEST_FORMAT
 from arena.sprt.evidence import Evidence, Question, TestedMatch
 from arena.sprt.hypotheses import hypotheses_of
 from arena.sprt.summary import find_warnings, format_conclusion, format_expected_length, format_joint_conclusion
-from arena.store.answer_limit import of_server
+from arena.store.answer_limit import server_timeouts
 from arena.store.database_url import open_database_url
 from arena.store.match_luck import luck_of_tournament
 from arena.store.result_queries import tournament_results
@@ -111,7 +111,7 @@ def _set_seed(against: Sequence[tuple[TournamentSetup, Question]]) -> list[tuple
         return [*against]
     with (
         hold_data_dir(options.data, options.db) as where,
-        closing(Store.open(open_database_url(where, of_server()))) as store,
+        closing(Store.open(open_database_url(where, server_timeouts()))) as store,
     ):
         stored = store.read(find_seeds, [setup.key for setup, _ in against])
     if stored.open is None and stored.finished is not None:

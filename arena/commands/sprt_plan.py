@@ -24,7 +24,7 @@ from arena.commands.tournament_options import TournamentSetup
 from arena.sprt.evidence import Evidence, Question
 from arena.sprt.pilot import RAW_NAME, TestForecast, forecast_by_value, pair_means
 from arena.sprt.summary import format_amount
-from arena.store.answer_limit import of_server
+from arena.store.answer_limit import server_timeouts
 from arena.store.database_url import open_database_url
 from arena.store.result_queries import RecordRemoved, record_of, tournament_results
 from arena.store.store import Store
@@ -140,7 +140,7 @@ def _find_or_play_pilot(options: SprtOptions, setup: TournamentSetup, question: 
     """Return the pairs of an earlier test in the data folder, else play a pilot. Raises `Fault`."""
     with (
         hold_data_dir(setup.options.data, setup.options.db) as where,
-        closing(Store.open(open_database_url(where, of_server()))) as store,
+        closing(Store.open(open_database_url(where, server_timeouts()))) as store,
     ):
         former = _find_former_test(store, setup)
         if former is not None:

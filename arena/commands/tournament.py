@@ -21,7 +21,7 @@ from arena.commands.tournament_options import TournamentOptions, TournamentSetup
 from arena.commands.tournament_report import Report
 from arena.processes.warmup_notice import announce_warmups
 from arena.ratings.tournament_pairing import Pairing
-from arena.store.answer_limit import of_server
+from arena.store.answer_limit import server_timeouts
 from arena.store.database_url import open_database_url
 from arena.store.result_queries import bot_failures, tournament_results
 from arena.store.store import Store
@@ -173,7 +173,7 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
         _sandbox_users(setup) as environment,
         process_pool(setup.jobs) if options.dask is None else cluster_pool(options.dask) as workers,
         hold_data_dir(options.data, options.db) as where,
-        closing(Store.open(open_database_url(where, of_server()))) as store,
+        closing(Store.open(open_database_url(where, server_timeouts()))) as store,
     ):
         tournament, seed = store.write(open_tournament, setup.key, options.seed, setup.randomness_key)
         plan = setup.plan(tournament, seed, *store.read(tournament_randomness, tournament))

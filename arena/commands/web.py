@@ -17,7 +17,7 @@ from arena.commands.settings import ServerSettings, node_of
 from arena.network.addresses import parse_host_names
 from arena.network.binding import bind_sockets, port_of, url_of
 from arena.processes.process import keep_running
-from arena.store.answer_limit import of_server
+from arena.store.answer_limit import server_timeouts
 from arena.store.database_url import open_database_url
 from arena.store.store import Reader
 from arena.store.tokens import hash_token
@@ -63,7 +63,7 @@ def web(where: str, host: str, port: int) -> None:
     standard_streams.tolerate_lost_output()
     configure_logging("info", "text")
     trim_malloc()
-    with contextlib.closing(Reader.open(open_database_url(where, of_server()))) as reader:
+    with contextlib.closing(Reader.open(open_database_url(where, server_timeouts()))) as reader:
         listening = bind_sockets(host, port, "choose another one with --web-port, or 0 for a free one")
         server = PageServer(Site(reader))
         event_loop.run(serve())

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from arena.host.journal import Journal, JournalFault
 from arena.host.runner import MatchRunner
 from arena.host.session import ClientSession
-from arena.ratings.rating_system import INITIAL
+from arena.ratings.rating_system import INITIAL_RATING
 from arena.store.incident import Incident
 from machine.log_output import log_fields
 from machine.timestamps import utc_now
@@ -150,7 +150,10 @@ class HostHandler(ABC):
 
     def players_of(self, header: Header) -> list[Player]:
         """Return the players of a match with their current ratings. Raise `BotFault`."""
-        return [Player(bot=seat.bot, version=seat.version, mu=INITIAL.mu, sigma=INITIAL.sigma) for seat in header.seats]
+        return [
+            Player(bot=seat.bot, version=seat.version, mu=INITIAL_RATING.mu, sigma=INITIAL_RATING.sigma)
+            for seat in header.seats
+        ]
 
     def unready_reason(self) -> str | None:
         """Return in one line why clients should not connect now; None if they may."""

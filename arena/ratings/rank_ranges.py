@@ -27,7 +27,7 @@ class ScoredMatch(NamedTuple):
     luck: float | None = None
 
     @property
-    def freed(self) -> ScoredMatch:
+    def without_luck(self) -> ScoredMatch:
         """The match with its luck, which must be known, subtracted. The points may then be below 0 or above 1."""
         assert self.luck is not None
         one, other = self.points
@@ -77,7 +77,7 @@ def rank_ranges(bots: Sequence[str], matches: Iterable[ScoredMatch], *, adjusted
     of any bot misses its true rank is at most 5 %. Sources: S. Holm, A simple sequentially rejective multiple test
     procedure (1979); M. Mogstad, J. Romano, A. Shaikh and D. Wilhelm, Inference for ranks (2024).
     """
-    strata = _strata(match.freed if adjusted else match for match in matches)
+    strata = _strata(match.without_luck if adjusted else match for match in matches)
     of: defaultdict[str, set[_Stratum]] = defaultdict(set)
     for stratum in strata:
         for bot in stratum.sums:

@@ -54,7 +54,7 @@ class RatingStanding(NamedTuple):
     version: str = ""
 
 
-INITIAL = Rating(MU, SIGMA)
+INITIAL_RATING = Rating(MU, SIGMA)
 """The rating of a bot before its first rated match."""
 
 

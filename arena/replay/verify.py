@@ -101,7 +101,7 @@ def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:
         raise BadRecord(f"{end}: {exc}") from exc
 
 
-def believed(record: Record) -> list[str]:
+def unverifiable_facts(record: Record) -> list[str]:
     """Name the facts in a verified record for which there is only the arena's word.
 
     Nothing in a record shows whether a seat really ran out of time, whether it sent a move that was refused, or why a

@@ -16,7 +16,7 @@ from measuring.value_function import POINTS_UNIT, NoLuck, ValueFunction
 from protocol.games.base import Game
 from referee.record import Header
 
-PAYOFF = "payoff"
+PAYOFF_UNIT = "payoff"
 """The unit of worths in games whose result is a payoff."""
 
 
@@ -131,7 +131,7 @@ def measure_worth(
 ) -> Worth:
     """Return the worth of the first difference, from at least two continuations. Without a difference, it is zero."""
     told = asdict(first)
-    unit = PAYOFF if game.payoff_unit else POINTS_UNIT
+    unit = PAYOFF_UNIT if game.payoff_unit else POINTS_UNIT
     measured_by = None if value.name == NoLuck.name else value.name
     if first.ply is None:
         return Worth(**told, unit=unit, value=measured_by)

@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from arena.ratings.rating_system import INITIAL
+from arena.ratings.rating_system import INITIAL_RATING
 from arena.store.async_store import AsyncStore
 from arena.store.registry import is_known_bot
 from arena.store.result_queries import LadderBot, load_ladder_bot
@@ -117,7 +117,7 @@ class BotCache:
     def rating(self, bot: str, pool: str | None) -> tuple[float, float]:
         """Return a bot's (mu, sigma) in a pool; a new bot's values if none are known."""
         known = self._bots.get(fold_name(bot))
-        return (known and known.ratings.get(pool or "")) or (INITIAL.mu, INITIAL.sigma)
+        return (known and known.ratings.get(pool or "")) or (INITIAL_RATING.mu, INITIAL_RATING.sigma)
 
     def encounter_counts(self, bot: str, pool: str) -> Mapping[str, int]:
         """Return how often a bot (folded name) met each opponent in a pool."""

@@ -6,9 +6,9 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from arena.store.node_store import LEASE_S
+from arena.store.node_store import NODE_LEASE_S
 
-MAX_STALL_S = LEASE_S - 2.0
+MAX_STALL_S = NODE_LEASE_S - 2.0
 """Maximum seconds between two turns of the event loop, below the lease, which may start 1 s before a turn."""
 CHECK_INTERVAL_S = 0.5
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)

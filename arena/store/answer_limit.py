@@ -31,7 +31,7 @@ SERVER_STATEMENT_TIMEOUT_S = 20
 """The maximum duration of a statement in a server. Statements there take much less, and bots wait for them."""
 
 
-def of_server(statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S) -> DatabaseTimeouts:
+def server_timeouts(statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S) -> DatabaseTimeouts:
     """Return the time limits for a server process, scaled for this machine."""
     return scale_timeouts(DatabaseTimeouts(statement_timeout_s=statement_timeout_s))
 
@@ -50,7 +50,7 @@ class AnswerLimit:
         self.timeouts = timeouts
         self.clock = clock
         self._process_limit = process_limit
-        self.last_hang = float("-inf")
+        self.last_closed_at = float("-inf")
         """The time at which a session that hung was last closed. Sessions that were opened before may hang too, and are
         replaced.
         """

@@ -96,7 +96,7 @@ class ArchivingTotals(Struct, frozen=True, kw_only=True):
         )
 
 
-def count_old(connection: Connection, old: OldRecordFilter) -> ArchivingTotals:
+def count_old_records(connection: Connection, old: OldRecordFilter) -> ArchivingTotals:
     """Count the old records that would be moved."""
     found = [
         execute(connection, _COUNT_OLD_RECORDS_SQL, _query_parameters(old, unrated)).one() for unrated in (True, False)
@@ -104,7 +104,7 @@ def count_old(connection: Connection, old: OldRecordFilter) -> ArchivingTotals:
     return ArchivingTotals(records=sum(row.records for row in found), bytes=sum(int(row.bytes) for row in found))
 
 
-def next_old(
+def next_old_records(
     connection: Connection, old: OldRecordFilter, position: ScanPosition
 ) -> tuple[list[OldRecord], ScanPosition]:
     """Return the next old records for one file, oldest first, and the new scan position; at the end, no records."""
@@ -159,7 +159,7 @@ def move_all(
     moved, place, before = ArchivingTotals(), ScanPosition(), None
     while place != before:
         before = place
-        found, place = store.read(next_old, old, before)
+        found, place = store.read(next_old_records, old, before)
         if found:
             with lock_archives(folder):
                 new = plan_archive(folder, found)

@@ -27,7 +27,7 @@ from referee.result import Ratings
 
 T = TypeVar("T")
 P = ParamSpec("P")
-MAX_BATCH = 16
+MAX_BATCH_MATCHES = 16
 """The maximum number of matches per transaction. They take the thread about 20 ms."""
 MAX_PENDING_QUERIES = 2
 """The maximum number of queries in the thread's queue. Further callers wait, so that finished matches come first."""
@@ -185,7 +185,7 @@ class AsyncStore:
         beginnings_alone = False
         while self._queued_matches or self._queued_starts:
             begun = [] if suspects and beginnings_alone and self._queued_matches else list(self._queued_starts)
-            batch = [] if begun and suspects else self._queued_matches[: 1 if suspects else MAX_BATCH]
+            batch = [] if begun and suspects else self._queued_matches[: 1 if suspects else MAX_BATCH_MATCHES]
             beginnings_alone = not batch
             self._turn = batch[-1].turn if batch else self._turn
             beginning, over = [one.match for one in begun], [one.match for one in batch]

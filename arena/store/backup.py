@@ -13,7 +13,7 @@ from typing import NamedTuple
 from arena.store.data_folder import FILE_MODE, FOLDER_MODE, private_umask
 from arena.store.database import Database, StoreError
 from arena.store.postgres_database import PostgresDatabase
-from arena.store.sqlite_database import BUSY_TIMEOUT_MS, HEADER_BYTES, is_ours, read_only_uri
+from arena.store.sqlite_database import BUSY_TIMEOUT_MS, SQLITE_HEADER_BYTES, is_ours, read_only_uri
 from machine.atomic_write import file_lock, flush_to_disk, replacing_file
 from protocol.errors import ArenaFault, UsageFault
 
@@ -138,7 +138,7 @@ def _is_copy(path: Path) -> bool:
 
 def _header(path: Path) -> bytes:
     with path.open("rb") as opened:
-        return opened.read(HEADER_BYTES)
+        return opened.read(SQLITE_HEADER_BYTES)
 
 
 def _copy(source: Path, part: Path) -> int:

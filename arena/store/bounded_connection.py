@@ -36,7 +36,7 @@ class BoundedConnection(Connection[Any]):
         try:  # psycopg itself would wait ten more seconds after an interruption
             return waiting.wait(_bounded(gen, self.limit), self.pgconn.socket, interval=CHECK_INTERVAL_S)
         except NoDatabaseAnswer:
-            self.limit.last_hang = self.limit.clock()
+            self.limit.last_closed_at = self.limit.clock()
             self.close()
             raise
         except (KeyboardInterrupt, SystemExit):

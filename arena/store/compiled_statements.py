@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy.engine.interfaces import Dialect
 from sqlalchemy.util import LRUCache
 
-MAX_STATEMENTS = 1000
+MAX_CACHED_STATEMENTS = 1000
 """The maximum number of compiled statements in the cache."""
 
 
@@ -35,5 +35,5 @@ def _shared_key(key: tuple[Dialect, *tuple[Any, ...]]) -> tuple[Any, ...]:
     return (type(dialect), dialect.server_version_info, *rest)
 
 
-ENGINE_OPTIONS: Mapping[str, Any] = {"compiled_cache": _SharedCache(MAX_STATEMENTS)}
+ENGINE_OPTIONS: Mapping[str, Any] = {"compiled_cache": _SharedCache(MAX_CACHED_STATEMENTS)}
 """The execution options with which an engine uses the shared cache."""

@@ -11,7 +11,7 @@ from arena.store.archives import read_all_archived
 from arena.store.dialect import execute
 from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
 from arena.store.match_search import Search, match_numbers
-from arena.store.views import QUERIES
+from arena.store.views import VIEW_QUERIES
 
 TEXT_TYPE, INTEGER_TYPE, REAL_TYPE, BOOLEAN_TYPE, TIME_TYPE = "text", "whole", "real", "truth", "time"
 """These are the types of columns in exported tables."""
@@ -53,9 +53,9 @@ _RECORDS_QUERY = """(
         WHERE data IS NOT NULL OR record_bytes IS NULL
 ) AS kept"""
 """The query for the record of each match. `data` is null if the record was removed or archived."""
-_RESULTS_QUERY, _SEATS_QUERY = (f"({QUERIES[name]}) AS {name}" for name in ("match_results", "match_seats"))
+_RESULTS_QUERY, _SEATS_QUERY = (f"({VIEW_QUERIES[name]}) AS {name}" for name in ("match_results", "match_seats"))
 """These are the queries of two views. They replace the views, which roles that may read them can lock."""
-BATCH_SIZE = 200
+EXPORT_BATCH_MATCHES = 200
 """The number of matches per batch. It is limited because their records may be long."""
 
 
@@ -78,8 +78,8 @@ def export_matches(
     numbers = match_numbers(connection, search)
     if newest_first:
         numbers = numbers[::-1]
-    for at in range(0, len(numbers), BATCH_SIZE):
-        some = numbers[at : at + BATCH_SIZE]
+    for at in range(0, len(numbers), EXPORT_BATCH_MATCHES):
+        some = numbers[at : at + EXPORT_BATCH_MATCHES]
         rank = {number: at for at, number in enumerate(some)}
         found = (
             execute(connection, f"SELECT {columns} FROM {source} {IN_NUMBERS_SQL}", numbers_parameter(some)).all()

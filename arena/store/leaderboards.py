@@ -27,13 +27,13 @@ from protocol.pools import is_people_pool
 
 PAYOFF_SORT, SCORE_SORT = "payoff", "score"
 """These are the names of the default orders of leaderboards."""
-SORTS = (SCORE_SORT, PAYOFF_SORT, "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
+LEADERBOARD_SORTS = (SCORE_SORT, PAYOFF_SORT, "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
 """The names of the orders of a leaderboard. `share` is the share of matches won; a draw counts as half a win."""
 _UNRANKED_GAP_SQL = "1e9"
 """Subtracted from the payoff of bots that are not ranked, so that they come below ranked bots. Subtracted twice from
 the score of bots without a payoff, which come last. It is larger than any payoff or score.
 """
-_SORT_EXPRESSIONS = {name: name for name in SORTS} | {
+_SORT_EXPRESSIONS = {name: name for name in LEADERBOARD_SORTS} | {
     "bot": "key",
     "played": "matches",
     "share": "(wins + CAST(draws AS float) / 2) / matches",
@@ -397,14 +397,14 @@ def leaderboard_page(
     limit: int = 50,
     season: str | None = None,
 ) -> Page[BoardRow]:
-    """Return a page of a pool's leaderboard, now or at the end of a season, in one of the orders `SORTS`.
+    """Return a page of a pool's leaderboard, now or at the end of a season, in one of the orders `LEADERBOARD_SORTS`.
 
     The default order is by payoff in games whose result is a payoff, else by score. With `search`, only names that
     contain it are listed. Raises `UsageFault` for an unknown order, season or cursor.
     """
     sort = sort or default_sort(pool)
-    if sort not in SORTS:
-        raise UsageFault(f"there is no order {sort!r} of a leaderboard: one of {', '.join(SORTS)}")
+    if sort not in LEADERBOARD_SORTS:
+        raise UsageFault(f"there is no order {sort!r} of a leaderboard: one of {', '.join(LEADERBOARD_SORTS)}")
     beyond, order = ("<", "DESC") if descending else (">", "ASC")
     query = _LEADERBOARD_PAGE.format(
         by=_SORT_EXPRESSIONS[sort],

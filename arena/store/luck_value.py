@@ -22,6 +22,6 @@ class MatchLuck(NamedTuple):
         return self.every or (self.points, -self.points)
 
 
-def match_luck(luck: Luck) -> MatchLuck:
+def storable_luck(luck: Luck) -> MatchLuck:
     """Return the luck of a match as it is stored."""
     return MatchLuck(luck.value, luck.total[0], luck.total if len(luck.total) > 2 else ())

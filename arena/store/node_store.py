@@ -15,7 +15,7 @@ from arena.store.database import Database, StoreUnavailable
 from arena.store.store import Store, ensure_database
 from protocol.errors import ArenaFault
 
-LEASE_S = 8
+NODE_LEASE_S = 8
 """The database ends a session that is idle for this long. Its node name is then free."""
 UNLISTED_DELAY_S = 2
 """The time for which PostgreSQL may still list a session that it ends."""
@@ -45,8 +45,8 @@ An earlier session may have had the process id, so the id is not enough.
 """
 _TAKE_NAME_SQL = "UPDATE nodes SET holder = holder + 1, draining = false WHERE id = %(node)s RETURNING holder"
 """The statement that makes this process the holder of a name, by counting one more holder."""
-_SET_SESSION_TIMEOUTS = f"""SELECT set_config('idle_session_timeout', '{LEASE_S}s', false),
-    set_config('idle_in_transaction_session_timeout', '{LEASE_S}s', false)"""
+_SET_SESSION_TIMEOUTS = f"""SELECT set_config('idle_session_timeout', '{NODE_LEASE_S}s', false),
+    set_config('idle_in_transaction_session_timeout', '{NODE_LEASE_S}s', false)"""
 """The statement that makes the database end this session when it is idle."""
 
 
@@ -103,7 +103,7 @@ class NodeStore(Store):
             "node": self.node,
             "session": session or "",
             "longest": longest_s,
-            "lease": LEASE_S,
+            "lease": NODE_LEASE_S,
             "unlisted": UNLISTED_DELAY_S,
         }
         other = raw.execute(_OTHER_SESSION_SQL, words).fetchone()

@@ -27,7 +27,7 @@ from arena.store.database import (
     UnrecognizedDatabase,
     first_line,
 )
-from arena.store.schema import MARK, enable_partial_indexes_on_postgresql, metadata
+from arena.store.schema import SCHEMA_MARK, enable_partial_indexes_on_postgresql, metadata
 from arena.store.views import VIEWS_SCHEMA
 from protocol.display import list_first
 from protocol.errors import Fault, UsageFault
@@ -63,7 +63,7 @@ _FIND_SCHEMA_SQL = f"""SELECT obj_description(oid, 'pg_namespace') AS mark,
     (SELECT count(*) FROM pg_class WHERE relnamespace = pg_namespace.oid) AS relations
 FROM pg_namespace WHERE nspname = '{SCHEMA_NAME}'"""
 """The query for the arena's schema: its mark, its version table, and its number of relations."""
-_FOREIGN_VIEWS_SCHEMA = f"""SELECT obj_description(oid, 'pg_namespace') IS DISTINCT FROM '{MARK}'
+_FOREIGN_VIEWS_SCHEMA = f"""SELECT obj_description(oid, 'pg_namespace') IS DISTINCT FROM '{SCHEMA_MARK}'
 FROM pg_namespace WHERE nspname = '{VIEWS_SCHEMA}'"""
 """The query for whether the schema of the views is another program's; no row if there is no such schema."""
 _LOCK_HOLDERS_SQL = f"""WITH held AS (
@@ -129,7 +129,7 @@ class PostgresDatabase(Database):
                 found = connection.exec_driver_sql(_FIND_SCHEMA_SQL).one_or_none()
                 if found is None or not found.relations:
                     return None
-                ours = found.mark == MARK and found.versions is not None
+                ours = found.mark == SCHEMA_MARK and found.versions is not None
                 revision = (
                     connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() if ours else None
                 )
@@ -170,7 +170,7 @@ class PostgresDatabase(Database):
             )
         connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {VIEWS_SCHEMA}")
         for schema in (SCHEMA_NAME, VIEWS_SCHEMA):
-            connection.exec_driver_sql(f"COMMENT ON SCHEMA {schema} IS '{MARK}'")
+            connection.exec_driver_sql(f"COMMENT ON SCHEMA {schema} IS '{SCHEMA_MARK}'")
         enable_partial_indexes_on_postgresql()
         self._make_tables(connection)
 

@@ -28,7 +28,7 @@ from sqlalchemy.types import TypeEngine
 
 APPLICATION_ID = 0x626F7461
 """The application id ("bota") in the header of an arena's SQLite file."""
-MARK = "Bot Arena"
+SCHEMA_MARK = "Bot Arena"
 """The comment that marks an arena's schemas on PostgreSQL."""
 SCHEMA_REVISIONS = (
     "0001",

@@ -19,9 +19,9 @@ from arena.store.schema import APPLICATION_ID
 
 BUSY_TIMEOUT_MS = 10_000
 """The maximum time to wait for a lock of the file."""
-CACHE_KIB = 16 * 1024
+READING_CACHE_KIB = 16 * 1024
 """The size of the page cache of each reading connection."""
-HEADER_BYTES = 100
+SQLITE_HEADER_BYTES = 100
 _DATABASE_MAGIC = b"SQLite format 3\0"
 """The first bytes of every SQLite file."""
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -46,7 +46,7 @@ class SqliteDatabase(Database):
     def _revision(self, *, read_only: bool) -> str | None:
         try:
             with self.file.open("rb") as opened:
-                header = opened.read(HEADER_BYTES)
+                header = opened.read(SQLITE_HEADER_BYTES)
         except FileNotFoundError:
             return None
         except OSError as exc:
@@ -101,7 +101,7 @@ class SqliteDatabase(Database):
         def prepare(raw: Any) -> None:
             raw.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
             raw.execute("PRAGMA query_only = ON")
-            raw.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+            raw.execute(f"PRAGMA cache_size = -{READING_CACHE_KIB}")
 
         whole = read_only_uri(self.file)
         engine = create_engine(
@@ -171,7 +171,7 @@ class SqliteDatabase(Database):
 
 
 def is_ours(header: bytes) -> bool:
-    """Return whether a file belongs to an arena, from its first `HEADER_BYTES`."""
+    """Return whether a file belongs to an arena, from its first `SQLITE_HEADER_BYTES`."""
     return header.startswith(_DATABASE_MAGIC) and int.from_bytes(header[68:72], "big") == APPLICATION_ID
 
 

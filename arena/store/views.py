@@ -79,23 +79,23 @@ SELECT ratings.pool,
 FROM ratings JOIN bots ON bots.id = ratings.bot
     LEFT JOIN paid ON paid.pool = ratings.pool AND paid.bot = ratings.bot"""
 """The query of the view `ladder`."""
-QUERIES = {"match_results": _MATCH_RESULTS, "match_seats": _MATCH_SEATS, "ladder": _LADDER}
+VIEW_QUERIES = {"match_results": _MATCH_RESULTS, "match_seats": _MATCH_SEATS, "ladder": _LADDER}
 """The query of each view, by the name of the view."""
-VIEW_STATEMENTS = {name: f"CREATE VIEW {name} AS{query}" for name, query in QUERIES.items()}
+VIEW_STATEMENTS = {name: f"CREATE VIEW {name} AS{query}" for name, query in VIEW_QUERIES.items()}
 """The statement that creates each view in SQLite, by the name of the view."""
 
 
 def create_views(connection: Connection) -> None:
     """Create the views in a database that has none. On PostgreSQL, their schema must exist."""
     place = f"{VIEWS_SCHEMA}." if is_postgresql(connection) else ""
-    for name, query in QUERIES.items():
+    for name, query in VIEW_QUERIES.items():
         execute(connection, f"CREATE VIEW {place}{name} AS{query}")
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
     """Yield a line for each view that is missing or different from the one that this version makes."""
     look = _postgresql_definitions if is_postgresql(connection) else _sqlite_definitions
-    for name in QUERIES:
+    for name in VIEW_QUERIES:
         found, right = look(connection, name)
         if found is None:
             yield f"view {name} is missing"
@@ -118,7 +118,7 @@ def _postgresql_definitions(connection: Connection, name: str) -> tuple[object, 
     place = f"{VIEWS_SCHEMA}.{name}"
     if connection.exec_driver_sql("SELECT to_regclass(%s)", (place,)).scalar() is None:
         return None, None
-    expected = f"({QUERIES[name]}) AS {name}"
+    expected = f"({VIEW_QUERIES[name]}) AS {name}"
     for _ in range(_MAX_PLANNINGS):
         found, right = _reading(connection, place), _reading(connection, expected)
         if found == right:

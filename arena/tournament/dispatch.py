@@ -17,7 +17,7 @@ from pathlib import Path
 from socket import gethostname
 
 from arena.ratings.tournament_pairing import Pairing
-from arena.store.luck_value import match_luck
+from arena.store.luck_value import storable_luck
 from arena.tournament import remote
 from arena.tournament.host import host_pool
 from arena.tournament.in_process import InProcessHost
@@ -155,4 +155,4 @@ def _with_luck(report: MatchReport, value: str | None) -> MatchReport:
     if value is None or closed.result.reason == VOID:
         return report
     luck = luck_of(read_record(b"".join((*closed.lines, write_line(closed.footer))), closed.result.match), value)
-    return report._replace(luck=match_luck(luck))
+    return report._replace(luck=storable_luck(luck))

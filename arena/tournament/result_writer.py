@@ -9,7 +9,7 @@ from functools import partial
 
 from arena.store.database import StoreUnavailable
 from arena.store.finish import StorableMatch, finish_matches
-from arena.store.luck_value import MatchLuck, match_luck
+from arena.store.luck_value import MatchLuck, storable_luck
 from arena.store.match_luck import luck_of_tournament, save_luck
 from arena.store.registry import log_incident
 from arena.store.result_queries import record_of
@@ -94,4 +94,6 @@ def luck_by_match(store: Store, plan: Plan, results: Sequence[Result]) -> tuple[
 def luck_of_records(store: Store, match_ids: Iterable[str], value: str) -> dict[str, MatchLuck]:
     """Compute the luck of stored matches by a value from their records; those with a deleted record are left out."""
     bodies = ((match, store.read(record_of, match)) for match in match_ids)
-    return {match: match_luck(luck_of(read_record(body, match), value)) for match, body in bodies if body is not None}
+    return {
+        match: storable_luck(luck_of(read_record(body, match), value)) for match, body in bodies if body is not None
+    }

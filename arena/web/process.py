@@ -18,7 +18,7 @@ import msgspec
 
 from arena.network.addresses import parse_networks
 from arena.network.tls import CertificateFault, Encryption
-from arena.store.answer_limit import of_server
+from arena.store.answer_limit import server_timeouts
 from arena.store.database_url import open_database_url
 from arena.store.store import Reader
 from arena.web.http_connections import PageServer
@@ -57,7 +57,7 @@ def serve(config: WebServerConfig, server_pipe: BinaryIO) -> None:
     if config.certificate is not None and config.key is not None:
         encryption = Encryption(Path(config.certificate), Path(config.key))
     with contextlib.closing(
-        Reader.open(open_database_url(config.where, of_server(config.statement_timeout_s)))
+        Reader.open(open_database_url(config.where, server_timeouts(config.statement_timeout_s)))
     ) as reader:
         site = Site(reader, socket=config.socket, registration=config.registration, admin=config.admin)
         server = PageServer(site, encryption, parse_networks(config.proxies))

@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from arena.server.nodes import rendezvous_weight
 from arena.server.stall_guard import MAX_STALL_S as MOST_FROZEN
 from arena.store.database_url import open_database_url
-from arena.store.node_store import LEASE_S
+from arena.store.node_store import NODE_LEASE_S
 from arena.store.nodes import list_nodes
 from arena.store.registry import revoke_bots
 from arena.store.store import Reader, Store
@@ -278,7 +278,7 @@ class Cluster:
             case "SIGSTOP, a short one":
                 await self._freeze(node, self._random.uniform(1.0, MOST_FROZEN - 1.5))
             case "SIGSTOP, beyond the lease":
-                await self._freeze(node, self._random.uniform(LEASE_S + 2.0, 20.0))
+                await self._freeze(node, self._random.uniform(NODE_LEASE_S + 2.0, 20.0))
             case "a crash of PostgreSQL":
                 await asyncio.to_thread(self._postgres.stop)
                 await asyncio.sleep(self._random.uniform(0.0, 8.0))
@@ -337,7 +337,7 @@ class Cluster:
         process = node.server.process
         process.send_signal(signal.SIGSTOP)
         since = time.monotonic()
-        beyond = seconds > LEASE_S
+        beyond = seconds > NODE_LEASE_S
         node.frozen_at = since if beyond else None
         waking = asyncio.create_task(self._wake(process, seconds))
         if beyond:

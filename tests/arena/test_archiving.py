@@ -25,11 +25,11 @@ from arena.store.archiving import (
     MAX_RECORDS_PER_FILE,
     ArchivingTotals,
     OldRecordFilter,
-    count_old,
+    count_old_records,
     in_batches,
     move_all,
     move_records,
-    next_old,
+    next_old_records,
     purge_removed_records,
 )
 from arena.store.integrity_check import check_database
@@ -113,7 +113,7 @@ def test_pages_and_api_read_a_record_that_was_moved(store: Store, tmp_path: Path
 
 def test_what_would_be_moved_is_told_and_nothing_is(store: Store, tmp_path: Path, arena: Callable[..., Done]) -> None:
     size = sum(len(body or b"") for match, body in bodies(store).items() if match.startswith("friendly"))
-    assert store.read(count_old, OldRecordFilter(until="9")) == ArchivingTotals(records=6, bytes=size)
+    assert store.read(count_old_records, OldRecordFilter(until="9")) == ArchivingTotals(records=6, bytes=size)
     told = f"6 records, {-(size // -1024)} KiB, would be"
     assert arena("db", "thin", "--older", "12w", "--dry-run").out == f"{told} moved to files; this was a dry run\n"
     assert arena("db", "thin", "--dry-run").out == f"{told} removed; this was a dry run\n"
@@ -243,7 +243,7 @@ def test_a_record_that_is_damaged_stays_and_holds_up_no_other(store: Store, tmp_
 def test_a_record_that_was_put_back_meanwhile_is_not_taken_for_the_one_in_the_file(
     store: Store, tmp_path: Path
 ) -> None:
-    found, _ = store.read(next_old, EVER, archiving.ScanPosition())
+    found, _ = store.read(next_old_records, EVER, archiving.ScanPosition())
     with archive_file.lock_archives(tmp_path / "archive"):
         new = archive_file.plan_archive(tmp_path / "archive", found)
         assert new is not None

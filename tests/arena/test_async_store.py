@@ -76,7 +76,7 @@ async def test_matches_that_finish_together_are_stored_in_one_transaction() -> N
 
 
 async def test_who_finishes_many_matches_at_once_is_in_nobodys_way_but_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "MAX_BATCH", 2)
+    monkeypatch.setattr(archives, "MAX_BATCH_MATCHES", 2)
     shelf = Shelf()
     archive = archive_of(shelf)
     await asyncio.gather(*finish(archive, *(f"ann-{number}" for number in range(6)), "bob-0", "bob-1"))

@@ -45,7 +45,7 @@ from arena.store.schema import SCHEMA_REVISIONS
 from arena.store.store import Store
 from arena.store.tokens import hash_token
 from arena.store.upgrade import upgrade_database
-from arena.store.views import QUERIES
+from arena.store.views import VIEW_QUERIES
 from databases import alter, asked
 from machine.event_loop import background_task
 from postgres import give_back, new_database, postgres_server
@@ -291,7 +291,7 @@ def test_a_check_needs_no_right_to_make_anything(url: str, full_reader: psycopg.
     with closing(Store.open(url.replace(f"//{words['user']}@", f"//{full_reader.info.user}@"), create=False)) as store:
         assert list(store.iterate(check_database)) == []
         assert [one.match for one in store.iterate(iter_results)] == ["m1"]
-        alter(url, "CREATE OR REPLACE VIEW match_seats AS " + QUERIES["match_seats"].replace("'void'", "'won'"))
+        alter(url, "CREATE OR REPLACE VIEW match_seats AS " + VIEW_QUERIES["match_seats"].replace("'void'", "'won'"))
         alter(url, "ALTER VIEW ladder RENAME COLUMN score TO points")
         assert list(store.iterate(check_database)) == [
             "view match_seats is not the one of this version",

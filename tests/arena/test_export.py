@@ -177,7 +177,7 @@ def test_without_pyarrow_one_line_says_what_to_install(
 def test_matches_come_some_at_a_time_as_they_were_at_one_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export_rows, "BATCH_SIZE", 3)
+    monkeypatch.setattr(export_rows, "EXPORT_BATCH_MATCHES", 3)
     with closing(stored(tmp_path / "arena.db")) as store, closing(Reader.open(tmp_path / "arena.db")) as reader:
         batches = reader.iterate(export_matches, Search(), records=True)
         sizes = [len(next(batches).matches)]
@@ -196,7 +196,7 @@ def test_however_many_matches_are_exported_the_statements_are_the_same(
         said.append(statement)
         return execute(connection, statement, given)
 
-    monkeypatch.setattr(export_rows, "BATCH_SIZE", 3)
+    monkeypatch.setattr(export_rows, "EXPORT_BATCH_MATCHES", 3)
     monkeypatch.setattr(export_rows, "execute", noted)
     with closing(stored(tmp_path / "arena.db")) as store:
         batches = list(store.iterate(export_matches, Search(), records=True))

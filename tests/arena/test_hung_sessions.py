@@ -234,7 +234,7 @@ def test_a_name_is_taken_over_from_a_process_whose_session_stands_still_for_long
         with pytest.raises(NodeTaken, match="a node a runs already") as refused:
             NodeStore.open_as(database, "a")
         assert refused.value.silent_s >= 0
-        monkeypatch.setattr(node_store, "LEASE_S", 0)
+        monkeypatch.setattr(node_store, "NODE_LEASE_S", 0)
         monkeypatch.setattr(node_store, "UNLISTED_DELAY_S", 0)
         b = node(at(url), "a", stack)
         finish(b, result("m1"))

@@ -18,8 +18,8 @@ from arena.ratings.standings import MatchSample, TableRow, head_to_head_shares, 
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import (
+    LEADERBOARD_SORTS,
     MAX_HISTORY_POINTS,
-    SORTS,
     endings_of,
     find_profile,
     leaderboard_page,
@@ -220,7 +220,7 @@ def test_a_board_is_in_the_order_that_is_asked_for(store: Store, reader: Reader)
         options = {"sort": sort, "descending": descending, "limit": 1}
         return walked(lambda after: reader.read(leaderboard_page, "nim/classic", after=after, **options))
 
-    for sort in SORTS:
+    for sort in LEADERBOARD_SORTS:
         if sort == "payoff":
             continue
         for descending in (True, False):

@@ -12,7 +12,7 @@ import pytest
 
 from arena.host.session import ClientSession
 from arena.network.connection import Connection
-from arena.ratings.rating_system import INITIAL
+from arena.ratings.rating_system import INITIAL_RATING
 from arena.server.bot_cache import MAX_UNKNOWN_NAMES, BotCache
 from arena.server.guess_limits import MAX_NAMES, GuessLimits
 from arena.server.playban import Playbans
@@ -141,7 +141,7 @@ async def test_what_a_forgotten_bot_had_played_is_read_when_it_comes_back(archiv
     bots.left("bob")
     assert dict(bots.encounter_counts("ann", POOL)) == {}
     assert bots.total_encounters("ann", POOL) == 2
-    assert bots.rating("bob", POOL) == (INITIAL.mu, INITIAL.sigma)
+    assert bots.rating("bob", POOL) == (INITIAL_RATING.mu, INITIAL_RATING.sigma)
     assert not bots.came("bob")
     await bots.load("bob")
     assert known() == before

@@ -15,7 +15,7 @@ from arena.replay.grading import Grades
 from arena.replay.match_document import Document, ReplayedMatch, iter_document_json
 from arena.store.incident import Incident
 from arena.store.leaderboards import (
-    SORTS,
+    LEADERBOARD_SORTS,
     BoardRow,
     BotRow,
     Ending,
@@ -104,7 +104,7 @@ class BoardQuery(BotsQuery, frozen=True, kw_only=True):
 
     sort: (
         Annotated[
-            Literal[SORTS],  # type: ignore[valid-type]
+            Literal[LEADERBOARD_SORTS],  # type: ignore[valid-type]
             Meta(description="the column to sort by; without it, `payoff` in games ranked by it, else `score`"),
         ]
         | None
