@@ -269,7 +269,7 @@ class MatchHost:
         except ArenaFault as fault:
             named = {} if hello is None or hello.bot is None else {"bot": hello.bot}
             log.error("%s can't log in: %s", named.get("bot", "a client"), fault, extra=log_fields(**named))
-            later = Unavailable("hello: the arena can't look bots up now: come back later")
+            later = Unavailable("hello: the arena can't look up bots at present: connect again later")
             _refuse(connection, codec, later, RESTARTING)
             return None
         bot = identity.bot
