@@ -36,7 +36,7 @@ PLAYERS = "Commands for players"
 DEVELOPERS = "Commands for developers of bots"
 ORGANISERS = "Commands for organisers of courses and tournaments"
 OPERATORS = "Commands for operators of a server"
-"""The headings of the commands in the help."""
+"""`PLAYERS`, `DEVELOPERS`, `ORGANISERS` and `OPERATORS` are headings over groups of commands in `arena --help`."""
 
 app = group("arena", "A networked referee for games between programs.", (PLAYERS, DEVELOPERS, ORGANISERS, OPERATORS))
 match_app = group("match", "Annul matches, and restore their records.")
@@ -73,7 +73,7 @@ ConfigFile = Annotated[Path | None, typer.Option(help="A TOML file with any of t
 
 
 def _join_lists(words: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options as settings: repeated ones become a list separated by commas."""
+    """Return options as settings: the values of a repeated option are joined with commas."""
     return {key: ",".join(value) if isinstance(value, list) else value for key, value in words.items()}
 
 

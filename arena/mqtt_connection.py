@@ -29,7 +29,7 @@ MATCH_PLACEHOLDER = "+"
 """A placeholder in a topic. Each line of the payload is published separately, with its `match` in place of this."""
 ACCEPTED_SIGNAL = 0
 GOODBYE_FRAME = bytes(4)
-_CHILD_COMMAND = (sys.executable, "-P", "-m", "arena.mqtt_publisher")
+_PUBLISHER_COMMAND = (sys.executable, "-P", "-m", "arena.mqtt_publisher")
 _pack = msgspec.msgpack.Encoder().encode
 _decode_line = msgspec.json.Decoder(int | str).decode
 
@@ -113,7 +113,7 @@ class MqttConnection(asyncio.Protocol):
         try:
             with theirs:
                 self._process = await asyncio.create_subprocess_exec(
-                    *_CHILD_COMMAND, stdin=theirs.fileno(), preexec_fn=leave_process_group
+                    *_PUBLISHER_COMMAND, stdin=theirs.fileno(), preexec_fn=leave_process_group
                 )
             await asyncio.get_running_loop().create_unix_connection(lambda: self, sock=ours)
         except BaseException:

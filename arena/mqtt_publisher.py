@@ -22,7 +22,7 @@ from machine import event_loop
 from machine.event_loop import BackgroundTasks
 from machine.subprocesses import die_with_parent, renice
 
-_NICENESS = 19
+_PUBLISHER_NICENESS = 19
 """The niceness once connected. Not earlier, and not idle priority: then a busy machine would have no feed."""
 _decode_publication = msgspec.msgpack.Decoder(tuple[int, Publication]).decode
 
@@ -55,7 +55,7 @@ async def _serve(sock: socket.socket) -> None:
             async with contextlib.AsyncExitStack() as stack:
                 async with asyncio.timeout(order.within):
                     client = await stack.enter_async_context(make_client(order))
-                renice(_NICENESS)
+                renice(_PUBLISHER_NICENESS)
                 say(ACCEPTED_SIGNAL)
                 await _publish_until_lost(client, server, say)
         except TimeoutError:

@@ -20,7 +20,10 @@ def parameters_of(command: Command) -> Mapping[str, inspect.Parameter]:
 
 
 def with_options(options: Mapping[str, inspect.Parameter]) -> Callable[[Command], Command]:
-    """Replace a command's parameter `words` by these options, whose values it gets as the dictionary `words`."""
+    """Decorate a command that has a parameter `words`: its command line gets these options instead.
+
+    The command receives the values of the options as a dictionary `words`.
+    """
 
     def with_theirs(command: Command) -> Command:
         own = parameters_of(command).values()

@@ -22,8 +22,9 @@ from protocol.names import fold_name
 from referee.result import Result
 
 MAX_VERSIONS = 10
-"""Maximum versions shown per pool, newest first."""
+"""Maximum number of a bot's versions that are shown per pool, newest first."""
 MAX_LATEST_MATCHES = 10
+"""Maximum number of a bot's matches that are shown, newest first."""
 
 
 class VersionResults(VersionRow, frozen=True, kw_only=True):
@@ -34,7 +35,10 @@ class VersionResults(VersionRow, frozen=True, kw_only=True):
 
 
 class PoolVersions(Struct, frozen=True, kw_only=True):
-    """The versions of a bot in a pool, or in `GAME/unrated`, last played first. `total` counts unlisted ones, too."""
+    """The versions of a bot that played in a pool, or in `GAME/unrated`; the one that played last comes first.
+
+    `total` is the number of all versions, of which `versions` may be a part.
+    """
 
     pool: str
     versions: list[VersionResults]

@@ -57,7 +57,7 @@ def revoke_bots(where: str, data: Path, names: Sequence[str]) -> None:
 
 
 def approve_bots(where: str, data: Path, names: Sequence[str], *, approved: bool) -> None:
-    """Approve bots, or revoke the approval. It matters where only matches between approved bots are rated."""
+    """Approve bots, or revoke their approval. Some servers rate only matches between approved bots."""
     request = Approve(names=list(names), approved=approved)
     ask_server_or_run(
         where, data, request, type(None), lambda store: store.write(registry.approve_bots, names, approved=approved)
@@ -158,7 +158,10 @@ def list_bots(where: str, data: Path, *, to_json: bool) -> None:
 
 
 def _fetch_online_bots(data: Path, database: Database) -> dict[str, BotStatus]:
-    """Return the bots connected to the server that runs on the data folder, by folded name; none if no server runs."""
+    """Return the bots that are connected to the server of the data folder, by case-folded name.
+
+    Without a running server, there are none.
+    """
     try:
         found = run_on_server(database, data, StatusRequest(most=MAX_ENTRIES), ServerStatus)
     except NoServer:

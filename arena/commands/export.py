@@ -36,7 +36,7 @@ from referee import record_reader
 FORMATS = ("csv", "parquet")
 SINGULARS = {"matches": "match", "seats": "seat", "plies": "ply"}
 ROW_GROUP_ROWS = 20_000
-"""Rows per Parquet row group, which are buffered in memory."""
+"""Rows of a Parquet row group. The rows of one group are buffered in memory."""
 
 
 def export(where: str, to: Path, form: str, selection: Selection, *, plies: bool) -> None:

@@ -13,12 +13,13 @@ from machine.terminal import say
 
 T = TypeVar("T")
 FIRST_MESSAGE_DELAY_S, MESSAGE_INTERVAL_S = 5.0, 30.0
-"""Seconds until the first message, and between later ones, without a terminal."""
+"""Seconds until the first message about progress, and between later messages, where there is no terminal."""
 
 
 def track_progress(items: Iterable[T], count: int, description: str) -> Iterable[T]:
-    """Yield the things and report progress: a bar on a terminal, else a line now and then. `description` names the
-    work.
+    """Yield `count` items, and report how many are done: with a bar on a terminal, else with a line every 30 seconds.
+
+    `description` names the work.
     """
     console = Console(stderr=True)
     if console.is_terminal:

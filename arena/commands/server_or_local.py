@@ -21,10 +21,9 @@ L = TypeVar("L")
 
 
 def run_on_server(database: Database, data: Path, request: Request, answer: type[T]) -> T:
-    """Send a request to the server that uses this database, found by its data folder or by the folder of the database
-    file.
+    """Send a request to the server that uses this database, and return its answer.
 
-    Raises `NoServer` and the errors of `asked`.
+    The server is found by its data folder, or by the folder of the database file. Raises the errors of `ask_server`.
     """
     try:
         return ask_server(data, request, answer, database)

@@ -20,16 +20,17 @@ from protocol.names import NAME_DESCRIPTION
 
 DEFAULT_DATA = "arena-data"
 NODE_PLACEHOLDER = "{node}"
-"""The placeholder for the node's name in its URL."""
-_LEVELS = ("debug", "info", "warning", "error")
+"""The placeholder for a node's name in the setting `public_url`."""
+_LOG_LEVELS = ("debug", "info", "warning", "error")
 _LOG_FORMATS = ("text", "json")
-_MIB = "a number of MiB from 1"
-_CLOCK = "seconds and increment, like 60+0.5"
+_MIB_FORM = "a number of MiB from 1"
+_CLOCK_FORM = "seconds and increment, like 60+0.5"
 
 
 class Setting(NamedTuple):
-    """The description of a setting: its `help`, what it `value_form` in words, and the limits of its value. `is_list`
-    marks a comma-separated list, which is a repeatable option on the command line.
+    """The description of a server's setting: its help text, the form of its value in words, and limits of the value.
+
+    With `is_list`, the value is a comma-separated list, and the command-line option may be repeated.
     """
 
     help: str
@@ -90,8 +91,8 @@ class ServerSettings:
             "URL",
         ),
     ] = None
-    clock: Annotated[str, Setting("Clock of a match: seconds+increment, like 60+0.5.", _CLOCK)] = "60+0.5"
-    slow_clock: Annotated[str, Setting("Clock of slow matches, which people ask for.", _CLOCK)] = "600+10"
+    clock: Annotated[str, Setting("Clock of a match: seconds+increment, like 60+0.5.", _CLOCK_FORM)] = "60+0.5"
+    slow_clock: Annotated[str, Setting("Clock of slow matches, which people ask for.", _CLOCK_FORM)] = "600+10"
     reconnect_timeout: Annotated[
         int,
         Setting(
@@ -149,9 +150,11 @@ class ServerSettings:
             "MIB",
         ),
     ] = 0
-    match_memory_per_address: Annotated[int, Setting("Memory for those of one address.", _MIB, "MIB", minimum=1)] = 256
+    match_memory_per_address: Annotated[
+        int, Setting("Memory for those of one address.", _MIB_FORM, "MIB", minimum=1)
+    ] = 256
     max_match_size: Annotated[
-        int, Setting("Maximum record of a match whose config is no preset.", _MIB, "MIB", minimum=1)
+        int, Setting("Maximum record of a match whose config is no preset.", _MIB_FORM, "MIB", minimum=1)
     ] = 24
     stored_per_day: Annotated[
         int,
@@ -162,7 +165,7 @@ class ServerSettings:
         ),
     ] = 0
     stored_per_day_per_address: Annotated[
-        int, Setting("Disk space for those of one address.", _MIB, "MIB", minimum=1)
+        int, Setting("Disk space for those of one address.", _MIB_FORM, "MIB", minimum=1)
     ] = 2048
     trusted_proxy: Annotated[
         str,
@@ -306,7 +309,9 @@ class ServerSettings:
     log_level: Annotated[
         str,
         Setting(
-            "The least severe messages to log: debug, info, warning or error.", list_choices(_LEVELS), choices=_LEVELS
+            "The least severe messages to log: debug, info, warning or error.",
+            list_choices(_LOG_LEVELS),
+            choices=_LOG_LEVELS,
         ),
     ] = "info"
     log: Annotated[
@@ -325,7 +330,7 @@ class TypedSetting(NamedTuple):
 
 
 def _type_of(hint: Any) -> Any:
-    """Return the type of a setting's value, without None."""
+    """Return the type of a setting's value from its annotation, without `None`."""
     return next((one for one in get_args(hint.__origin__) if one is not type(None)), hint.__origin__)
 
 
@@ -333,7 +338,7 @@ SETTINGS = {
     name: TypedSetting(_type_of(hint), hint.__metadata__[0])
     for name, hint in get_type_hints(ServerSettings, include_extras=True).items()
 }
-"""All settings by name, in the order of display."""
+"""All settings of a server by name, in the order in which `arena config` prints them."""
 
 SETTING_GROUPS = {
     "Network": ("host", "port", "tls_cert", "tls_key", "trusted_proxy", "allow_origin"),
@@ -367,19 +372,19 @@ SETTING_GROUPS = {
     "Web pages": ("web", "web_port", "web_host", "socket_url", "admin", "admin_host", "operator_token_file"),
     "Live feed, metrics and log": ("mqtt", "metrics_port", "metrics_host", "log_level", "log"),
 }
-"""The headings of the settings in the help of `arena serve`, in order."""
+"""The names of settings under each heading in the help of `arena serve`, in order."""
 
 RETENTION_SETTINGS = ("keep_unrated_records", "keep_rated_records", "max_unrated_records")
 """The settings that define how long records are kept."""
 
 
 def node_of(settings: ServerSettings) -> str | None:
-    """Return the server's name as a node; None for a single server with its database in a file."""
+    """Return a server's name as a node; None if its database is a file, because then it is no node."""
     return settings.node if is_server_url(database_url(settings.db, Path(settings.data))) else None
 
 
 def data_folder(flag: Path | None) -> Path:
-    """Return the data folder: the flag, `ARENA_DATA`, or ./arena-data."""
+    """Return the data folder: `flag` unless None, else the environment variable `ARENA_DATA`, else ./arena-data."""
     return flag if flag is not None else Path(os.environ.get("ARENA_DATA", DEFAULT_DATA))
 
 

@@ -35,8 +35,8 @@ T = TypeVar("T")
 MAX_LISTED_PAIRS = 10
 """Maximum number of pairs of bots that are listed; with more, cross tables are shown."""
 MAX_CROSS_TABLE_BOTS = 8
-_MAX_CELL_COLUMNS, _GAP_COLUMNS = 9, 2
-_NOTE_COLUMNS = 80
+_MAX_CROSS_TABLE_CELL_COLUMNS, _CROSS_TABLE_GAP_COLUMNS = 9, 2
+_NOTE_WIDTH_COLUMNS = 80
 MAX_FAILURES = 5
 """Maximum number of failures listed per bot, the most frequent first; the JSON file has all."""
 
@@ -104,7 +104,7 @@ class Report:
             )
         console.print(_payoff_table(self._rows, unit) if unit else _standing_table(self._rows))
         if note := chance_note(self._standings):
-            console.print(textwrap.fill(note, min(_NOTE_COLUMNS, terminal_columns())))
+            console.print(textwrap.fill(note, min(_NOTE_WIDTH_COLUMNS, terminal_columns())))
         if any(row.place is not None for row in self._rows):
             console.print(f"\nplaces, 1 to {plan.rules.seats}")
             console.print(_places_table(self._rows))
@@ -264,7 +264,10 @@ def _make_cross_table(
     names: Sequence[str], values: Mapping[str, Mapping[str, T | None]], cell: Callable[[T], str]
 ) -> Table:
     """Return a cross table, empty for pairs without a value. Row numbers head its columns if names are too long."""
-    width = min(_MAX_CELL_COLUMNS, (terminal_columns() - max(map(len, names))) // len(names) - _GAP_COLUMNS)
+    width = min(
+        _MAX_CROSS_TABLE_CELL_COLUMNS,
+        (terminal_columns() - max(map(len, names))) // len(names) - _CROSS_TABLE_GAP_COLUMNS,
+    )
     named = all(len(name) <= width for name in names)
     table = _table("", *(name if named else str(place) for place, name in enumerate(names, 1)), folded="")
     for place, name in enumerate(names, 1):

@@ -36,8 +36,8 @@ HEALTH_CHECK_INTERVAL_S = 10.0
 """Seconds between two health checks, and their timeout."""
 HEALTH_CHECK_TIMEOUT_S = 60.0
 """Seconds without an answer after which the pages' process is killed."""
-_PORT_ADVICE = "choose another one for the page with --web-port, 0 for a free one, or --no-web"
-_COMMAND = (sys.executable, "-P", "-m", "arena.web.process")
+_WEB_PORT_ADVICE = "choose another one for the page with --web-port, 0 for a free one, or --no-web"
+_PAGES_COMMAND = (sys.executable, "-P", "-m", "arena.web.process")
 
 log = logging.getLogger("arena.web")
 
@@ -85,7 +85,7 @@ class PageProcess:
         """Run the process once and return in words how it ended. It is killed if it hangs or if this is cancelled."""
         try:
             process = await asyncio.create_subprocess_exec(
-                *_COMMAND, stdin=PIPE, pass_fds=self._order.descriptors, preexec_fn=leave_process_group
+                *_PAGES_COMMAND, stdin=PIPE, pass_fds=self._order.descriptors, preexec_fn=leave_process_group
             )
         except OSError as exc:
             return f"can't be started: {exc.strerror}"
@@ -153,7 +153,7 @@ def page_url(settings: ServerSettings, sockets: list[socket.socket]) -> str:
 
 def bind_web(settings: ServerSettings) -> list[socket.socket]:
     """Bind the sockets for the pages; return an empty list if there are none. Raises `PortFault`."""
-    return bind_sockets(settings.web_host or settings.host, settings.web_port, _PORT_ADVICE) if settings.web else []
+    return bind_sockets(settings.web_host or settings.host, settings.web_port, _WEB_PORT_ADVICE) if settings.web else []
 
 
 def admin_config(settings: ServerSettings, url: str, token: str) -> AdminConfig | None:

@@ -25,8 +25,8 @@ from protocol.errors import ArenaFault, Fault
 BACKUP_NICENESS = 19
 RETRY_DELAY_S = 600.0
 """Seconds until a failed backup is tried again."""
-_NAME_FORMAT = "arena-%Y-%m-%dT%H%M%SZ.db"
-_NAME_PATTERN = "arena-????-??-??T??????Z.db"
+_BACKUP_NAME_FORMAT = "arena-%Y-%m-%dT%H%M%SZ.db"
+_BACKUP_NAME_PATTERN = "arena-????-??-??T??????Z.db"
 
 log = logging.getLogger("arena.backups")
 
@@ -52,9 +52,9 @@ async def run_backups(file: Path, schedule: BackupSchedule, warnings: Warnings) 
 
 def seconds_until_due(schedule: BackupSchedule) -> float:
     """Return the seconds until the next backup is due, from the name of the newest one."""
-    for newest in sorted(schedule.folder.glob(_NAME_PATTERN), reverse=True):
+    for newest in sorted(schedule.folder.glob(_BACKUP_NAME_PATTERN), reverse=True):
         with contextlib.suppress(ValueError):
-            made = datetime.strptime(newest.name, _NAME_FORMAT).replace(tzinfo=UTC)
+            made = datetime.strptime(newest.name, _BACKUP_NAME_FORMAT).replace(tzinfo=UTC)
             due = made.timestamp() + 3600.0 * schedule.interval_hours - time.time()
             return min(3600.0 * schedule.interval_hours, max(0.0, due))
     return 0.0
@@ -64,7 +64,7 @@ async def back_up_once(file: Path, schedule: BackupSchedule) -> str | None:
     """Make a backup and remove the oldest beyond the schedule's number. Raises `ArenaFault` if it fails. Return a line
     about missing archive files, or None.
     """
-    to = schedule.folder / datetime.now(UTC).strftime(_NAME_FORMAT)
+    to = schedule.folder / datetime.now(UTC).strftime(_BACKUP_NAME_FORMAT)
     try:
         schedule.folder.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
         command = (sys.executable, "-m", "arena.operations.backups", str(file), str(to))
@@ -89,7 +89,7 @@ async def back_up_once(file: Path, schedule: BackupSchedule) -> str | None:
 
 
 def _remove_oldest(schedule: BackupSchedule) -> None:
-    for old in sorted(schedule.folder.glob(_NAME_PATTERN))[: -schedule.max_backups]:
+    for old in sorted(schedule.folder.glob(_BACKUP_NAME_PATTERN))[: -schedule.max_backups]:
         with contextlib.suppress(OSError):
             remove_copy(old)
 

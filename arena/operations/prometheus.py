@@ -34,7 +34,7 @@ LAG_INTERVAL_S = 0.1
 """Seconds between two measurements of the event loop's lag."""
 CONNECTION_LIMITS = ConnectionBounds(waiting=64, waiting_per_address=16)
 """Limits on concurrent connections that read metrics."""
-_FAMILY_CLASSES = {COUNTER: CounterMetricFamily, GAUGE: GaugeMetricFamily, HISTOGRAM: HistogramMetricFamily}
+_PROMETHEUS_CLASS_OF_KIND = {COUNTER: CounterMetricFamily, GAUGE: GaugeMetricFamily, HISTOGRAM: HistogramMetricFamily}
 
 
 class ArenaCollector(Collector):
@@ -45,7 +45,9 @@ class ArenaCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         for described in METRICS:
-            family = _FAMILY_CLASSES[described.kind](f"arena_{described.name}", described.help, labels=described.labels)
+            family = _PROMETHEUS_CLASS_OF_KIND[described.kind](
+                f"arena_{described.name}", described.help, labels=described.labels
+            )
             for labels, value in described.values(self._sources):
                 if isinstance(value, Histogram):
                     assert isinstance(family, HistogramMetricFamily)

@@ -15,12 +15,12 @@ from protocol.errors import UsageFault
 NAME_COLUMN = "name"
 DISPLAY = "display"
 """The column of what people call who plays."""
-_DELIMITERS = (",", ";", "\t")
+_COLUMN_DELIMITERS = (",", ";", "\t")
 MAX_COLUMNS = 200
 """A list of a course has a dozen; the sheet of a spreadsheet, saved whole, has 16,384."""
 MAX_MISTAKES = 50
 """More lines of mistakes nobody reads, and a page of a hundred thousand holds up the process that makes it."""
-_SEPARATOR_LINE = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
+_SEPARATOR_LINE_PATTERN = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 
 class NameList(NamedTuple):
@@ -91,10 +91,10 @@ def mistakes_fault(mistakes: Sequence[str]) -> UsageFault:
 def _detect_delimiter(text: str) -> tuple[str, str, int]:
     """Return the delimiter, the text without a line that declares it, and the number of lines removed."""
     head, _, rest = text.partition("\n")
-    said = _SEPARATOR_LINE.fullmatch(head.strip('\r "'))
+    said = _SEPARATOR_LINE_PATTERN.fullmatch(head.strip('\r "'))
     if said is not None:
         return said[1], rest, 1
-    found = max(_DELIMITERS, key=head.count)
+    found = max(_COLUMN_DELIMITERS, key=head.count)
     return found, text, 0
 
 
@@ -115,7 +115,7 @@ def _normalize_columns(columns: Sequence[str], known: Sequence[str]) -> list[str
 def is_headed(text: str) -> bool:
     """Return whether a text is a CSV with columns rather than one name per line."""
     head = text.lstrip("\ufeff").partition("\n")[0]
-    return any(each in head for each in _DELIMITERS) or head.strip().casefold() == NAME_COLUMN
+    return any(each in head for each in _COLUMN_DELIMITERS) or head.strip().casefold() == NAME_COLUMN
 
 
 def _check_header(source: str, line: int, columns: Sequence[str], refused: Mapping[str, str]) -> Iterator[str]:

@@ -24,12 +24,20 @@ from protocol.errors import ArenaFault, UsageFault
 NO_SANDBOX, USERS_SANDBOX, BWRAP_SANDBOX = "none", "users", "bwrap"
 SANDBOX_KINDS = (NO_SANDBOX, USERS_SANDBOX, BWRAP_SANDBOX)
 NO_HOME = "/nonexistent"
-_SCRATCH_FOLDER = "/tmp"  # noqa: S108 - each sandbox has its own
-_SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-_ETC_PATHS = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "ssl/certs", "ssl/openssl.cnf")
-_PREFIX_PATHS = ("bin", "lib", "lib64", "pyvenv.cfg")
-_PROJECT_PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
-_ISOLATION_OPTIONS = (
+_SANDBOX_SCRATCH_FOLDER = "/tmp"  # noqa: S108 - each sandbox has its own
+_VISIBLE_SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+_VISIBLE_ETC_PATHS = (
+    "alternatives",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "localtime",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+)
+_VISIBLE_PYTHON_PATHS = ("bin", "lib", "lib64", "pyvenv.cfg")
+_VISIBLE_PROJECT_PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
+_BWRAP_ISOLATION_OPTIONS = (
     *("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
     *("--hostname", "bot", "--die-with-parent"),
 )
@@ -62,8 +70,8 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         if self.kind == USERS_SANDBOX:
             return order
         changed |= {
-            "HOME": _SCRATCH_FOLDER,
-            "TMPDIR": _SCRATCH_FOLDER,
+            "HOME": _SANDBOX_SCRATCH_FOLDER,
+            "TMPDIR": _SANDBOX_SCRATCH_FOLDER,
             bot_launch.URL: f"ws://127.0.0.1:{DEFAULT_PORT}",
         }
         box = self._bwrap_command(contestant.name, contestant.command)
@@ -76,10 +84,15 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         for path in shown:
             self._check_visible(name, path)
         bound = _outermost_paths(
-            {*_existing_paths(Path("/etc"), _ETC_PATHS), *_program_folders(command[0]), *_arena_folders(), *shown}
+            {
+                *_existing_paths(Path("/etc"), _VISIBLE_ETC_PATHS),
+                *_program_folders(command[0]),
+                *_arena_folders(),
+                *shown,
+            }
         )
-        words = ["bwrap", *_namespace_options(), *_ISOLATION_OPTIONS, "--proc", "/proc", "--dev", "/dev"]
-        words += [*_scratch_options("/dev/shm"), *_scratch_options(_SCRATCH_FOLDER), *_system_options()]  # noqa: S108 - inside the sandbox
+        words = ["bwrap", *_namespace_options(), *_BWRAP_ISOLATION_OPTIONS, "--proc", "/proc", "--dev", "/dev"]
+        words += [*_scratch_options("/dev/shm"), *_scratch_options(_SANDBOX_SCRATCH_FOLDER), *_system_options()]  # noqa: S108 - inside the sandbox
         for path in bound:
             words += [*_parent_options(path), "--ro-bind", str(path), str(path)]
         for path in bound:
@@ -98,7 +111,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
             raise UsageFault(f"{name}: {path} lies in the data folder, which bots don't see in a sandbox")
         if database.is_relative_to(place) and not database.is_relative_to(data):
             raise UsageFault(f"{name} would see the database {self.database} in {path}: keep one of them elsewhere")
-        if Path.home().resolve().is_relative_to(place) or place == Path(_SCRATCH_FOLDER):
+        if Path.home().resolve().is_relative_to(place) or place == Path(_SANDBOX_SCRATCH_FOLDER):
             raise UsageFault(f"{name} could read all of {path}: move it to a folder of its own")
 
 
@@ -116,7 +129,7 @@ def check_bubblewrap() -> None:
     command = [
         "bwrap",
         *_namespace_options(),
-        *_ISOLATION_OPTIONS,
+        *_BWRAP_ISOLATION_OPTIONS,
         "--ro-bind",
         "/",
         "/",
@@ -146,7 +159,7 @@ def _scratch_options(place: str) -> list[str]:
 
 def _system_options() -> Iterator[str]:
     """Yield mounts of the system's programs and libraries; links of a merged /usr stay links."""
-    for name in _SYSTEM_FOLDERS:
+    for name in _VISIBLE_SYSTEM_FOLDERS:
         path = Path(name)
         if path.is_symlink():
             yield from ("--symlink", str(path.readlink()), name)
@@ -164,7 +177,7 @@ def _program_folders(program: str) -> Iterator[Path]:
     path = Path(found).absolute() if found else None
     while path is not None:
         if path.parent.name == "bin":
-            yield from _existing_paths(path.parents[1], _PREFIX_PATHS)
+            yield from _existing_paths(path.parents[1], _VISIBLE_PYTHON_PATHS)
         else:
             yield path
         path = path.parent / path.readlink() if path.is_symlink() else None
@@ -173,8 +186,8 @@ def _program_folders(program: str) -> Iterator[Path]:
 def _arena_folders() -> Iterator[Path]:
     """Yield the folders of this Python, which starts the sandbox, and of this project, which bots may use."""
     for prefix in {sys.prefix, sys.base_prefix}:
-        yield from _existing_paths(Path(prefix), _PREFIX_PATHS)
-    yield from (Path(__file__).parents[2] / package for package in _PROJECT_PACKAGES)
+        yield from _existing_paths(Path(prefix), _VISIBLE_PYTHON_PATHS)
+    yield from (Path(__file__).parents[2] / package for package in _VISIBLE_PROJECT_PACKAGES)
 
 
 def _named_folders(command: Sequence[str]) -> Iterator[Path]:
@@ -192,7 +205,7 @@ def _outermost_paths(paths: set[Path]) -> list[Path]:
     plain = sorted({Path(os.path.normpath(path)) for path in paths})
     outer: list[Path] = []
     for path in plain:
-        if not any(path.is_relative_to(other) for other in (*map(Path, _SYSTEM_FOLDERS), *outer)):
+        if not any(path.is_relative_to(other) for other in (*map(Path, _VISIBLE_SYSTEM_FOLDERS), *outer)):
             outer.append(path)
     return outer
 
