@@ -20,7 +20,7 @@ def parameters_of(command: Command) -> Mapping[str, inspect.Parameter]:
 
 
 def with_options(options: Mapping[str, inspect.Parameter]) -> Callable[[Command], Command]:
-    """Decorate a command that has a parameter `words`: its command line gets these options instead.
+    """Return a decorator that puts these options in place of a command's parameter `words`.
 
     The command receives the values of the options as a dictionary `words`.
     """

@@ -269,7 +269,7 @@ def _check_worst(worst: int | None, *, to_json: bool) -> None:
 
 @contextmanager
 def _resumable_hint() -> Iterator[None]:
-    """On Ctrl-C within the context, print that the estimates so far are kept."""
+    """Print on Ctrl-C within the context that the estimates so far are kept."""
     try:
         yield
     except KeyboardInterrupt:

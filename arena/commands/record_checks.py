@@ -55,7 +55,7 @@ _DIGEST_PATTERN = re.compile(r"[0-9a-f]{64}")
 
 
 class ExpectedDigest(Struct, frozen=True, kw_only=True):
-    """What a record's digest is compared with, as the user's options give it. Raises `UsageFault`.
+    """The sources, from the user's options, that a record's digest is compared with. Raises `UsageFault`.
 
     `digest` is a digest that the user knows; `log` is the URL of an arena with a published log, or a file with a proof.
     `key` is the key that signs the log. `head` is a file with the log's last known head, which is updated.

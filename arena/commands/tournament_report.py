@@ -33,18 +33,20 @@ from referee.result import Result
 
 T = TypeVar("T")
 MAX_LISTED_PAIRS = 10
-"""Maximum number of pairs of bots that are listed; with more, cross tables are shown."""
+"""Maximum number of pairs of bots that are listed. If there are more pairs, cross tables are shown."""
 MAX_CROSS_TABLE_BOTS = 8
+"""Maximum number of bots in a cross table. With more bots, there is none."""
 _MAX_CROSS_TABLE_CELL_COLUMNS, _CROSS_TABLE_GAP_COLUMNS = 9, 2
 _NOTE_WIDTH_COLUMNS = 80
 MAX_FAILURES = 5
-"""Maximum number of failures listed per bot, the most frequent first; the JSON file has all."""
+"""Maximum number of different failures that are listed per bot, the most frequent first. The JSON file has all."""
 
 
 class Report:
-    """A tournament's results and their tables. `luck` maps matches to the luck of seat 0 of two, by the value function
-    `value`; `failures` gives by match and seat why programs failed. Bots rank by luck-adjusted scores where these
-    exist, unless `raw`.
+    """A tournament's results and their tables.
+
+    `luck` maps a match of two seats to the luck of seat 0, measured by the value function `value`. `failures` maps a
+    match and a seat to why the bot's program failed. Bots rank by luck-adjusted scores if there are any, unless `raw`.
     """
 
     def __init__(
@@ -71,7 +73,7 @@ class Report:
         self._duels = head_to_heads(plan.names, met) if plan.rules.seats == 2 else {}
 
     def write(self, file: Path, arguments: Mapping[str, Any]) -> None:
-        """Write everything as JSON, all or nothing. Raises `ArenaFault`."""
+        """Write the results and the tables to a file as JSON, all or nothing. Raises `ArenaFault`."""
         content = {
             "tournament": self._plan.id,
             "seed": self._plan.seed,
@@ -89,7 +91,7 @@ class Report:
         write_document(file, content)
 
     def show(self, data: Path) -> None:
-        """Print the tables, and which log files in the data folder to read."""
+        """Print the tables. For bots that failed or gave up, print the paths of their logs in the folder `data`."""
         plan, results = self._plan, self._results
         console = Console(width=terminal_columns())
         reasons = ", ".join(f"{reason} {times}" for reason, times in Counter(r.reason for r in results).most_common())
@@ -160,14 +162,17 @@ def _format_place(row: TableRow) -> str:
 
 
 def _range(row: TableRow) -> str:
-    """Return the ranks that a bot may have beyond chance: `2-5`, or `1` if there is one."""
+    """Return the ranks between which chance leaves a bot's true rank open, like `2-5`, or `1` if it is sure."""
     if row.best_rank == row.worst_rank:
         return "-" if row.best_rank is None else str(row.best_rank)
     return f"{row.best_rank}-{row.worst_rank}"
 
 
 def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
-    """Return a table of payoffs per round, opponents weighted by rounds, and of results; best first."""
+    """Return the table of bots with their mean payoff and their results, best first.
+
+    The mean payoff is per `unit`: opponents count by the number of rounds against them.
+    """
     table = _table("#", "range", "bot", f"a {unit}", "95 %", "played", "won", "drawn", "lost", "forfeits")
     for row in rows:
         found = ("", "") if row.payoff is None else (format_payoff(row.payoff.mean), format_payoff_interval(row.payoff))
@@ -187,7 +192,7 @@ def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
 
 
 def _standing_table(rows: Sequence[TableRow]) -> Table:
-    """Return the table of matches won, drawn and lost, with scores; best first."""
+    """Return the table of bots with their matches won, drawn and lost, and their scores, best first."""
     table = _table("#", "range", "bot", "played", "won", "drawn", "lost", "score", "95 %", "forfeits")
     for row in rows:
         counts = (row.played, row.won, row.drawn, row.lost)
@@ -205,7 +210,10 @@ def _standing_table(rows: Sequence[TableRow]) -> Table:
 
 
 def _less_luck_table(rows: Sequence[TableRow], *, worth: bool) -> Table:
-    """Return the table of scores and luck-adjusted scores; with `worth`, also how many raw matches these are worth."""
+    """Return the table of bots with their scores and luck-adjusted scores.
+
+    With `worth`, it also has how many single matches with luck left in the luck-adjusted matches are worth.
+    """
     table = _table("#", "bot", "score", "95 %", "less luck", "95 %", *(["worth"] if worth else []))
     for row in rows:
         found = ("", "") if row.adjusted is None else (format_score(row.adjusted.score), format_interval(row.adjusted))
@@ -215,7 +223,7 @@ def _less_luck_table(rows: Sequence[TableRow], *, worth: bool) -> Table:
 
 
 def _places_table(rows: Iterable[TableRow]) -> Table:
-    """Return the table of mean places and of the fraction of matches won."""
+    """Return the table of bots with their mean place and the fraction of matches that they won."""
     table = _table("#", "bot", "mean place", "95 %", "first", "95 %")
     for row in rows:
         if row.place is not None and row.first is not None:
@@ -247,7 +255,10 @@ def _comparison_cells(found: Comparison) -> tuple[str, ...]:
 
 
 def _cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, HeadToHead]]) -> Iterator[tuple[str, Table]]:
-    """Yield cross tables of scores, with half the interval below each; then of luck-adjusted scores, if known."""
+    """Yield a cross table of scores, then one of luck-adjusted scores if there are any, each with its title.
+
+    Below each score stands half of its interval.
+    """
 
     def spread(found: Comparison) -> str:
         half = f"{(found.high - found.low) / 2:.2f}"
@@ -263,7 +274,10 @@ def _cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, HeadToH
 def _make_cross_table(
     names: Sequence[str], values: Mapping[str, Mapping[str, T | None]], cell: Callable[[T], str]
 ) -> Table:
-    """Return a cross table, empty for pairs without a value. Row numbers head its columns if names are too long."""
+    """Return a cross table of `values`, formatted by `cell`. A pair without a value has an empty cell.
+
+    If names are too long, numbers stand at the head of columns.
+    """
     width = min(
         _MAX_CROSS_TABLE_CELL_COLUMNS,
         (terminal_columns() - max(map(len, names))) // len(names) - _CROSS_TABLE_GAP_COLUMNS,
