@@ -1,10 +1,10 @@
-"""The server's connection to an MQTT broker, which publishes and never subscribes.
+"""The server's connection to an MQTT broker. It publishes and never subscribes.
 
-A separate process, `mqtt_publisher`, talks to the broker, because its MQTT library takes as long per message as the
-arena for a ply. The server sends it an `MqttConnectSpec` as a line of JSON, then publications in the format of
-`encode_publication`, and at the end `GOODBYE_FRAME`. The process answers with lines of JSON: `ACCEPTED_SIGNAL`, the
-identifiers of publications of QoS 1 that the broker has acknowledged, or a text with the reason why the connection is
-lost.
+A separate process, `mqtt_publisher`, talks to the broker, because the MQTT library takes as long for a message as the
+arena for a ply. The server sends the process an `MqttConnectSpec` as a line of JSON, then publications in the format of
+`encode_publication`, and at the end `GOODBYE_FRAME`. The process answers with lines of JSON: `ACCEPTED_SIGNAL` when the
+broker accepts the connection, the identifier of each publication of QoS 1 that the broker has acknowledged, or a text
+that says why the connection is lost.
 """
 
 from __future__ import annotations
@@ -24,11 +24,16 @@ from machine.subprocesses import leave_process_group
 MAX_IN_FLIGHT = 64
 """Maximum number of unacknowledged publications of QoS 1; later ones wait, in order."""
 MAX_BUFFER_BYTES = 256 * 1024
-"""Maximum bytes that the process has not read yet; beyond that, publications wait."""
+"""Maximum bytes of publications that the process has not read yet. Beyond that, later publications wait."""
 MATCH_PLACEHOLDER = "+"
-"""A placeholder in a topic. Each line of the payload is published separately, with its `match` in place of this."""
+"""A placeholder for a match's id in a topic.
+
+Each line of the payload is then published separately, and the field `match` of the line replaces the placeholder.
+"""
 ACCEPTED_SIGNAL = 0
+"""The process sends this when the broker has accepted the connection."""
 GOODBYE_FRAME = bytes(4)
+"""The server sends this when the process shall end: a publication of length 0."""
 _PUBLISHER_COMMAND = (sys.executable, "-P", "-m", "arena.mqtt_publisher")
 _pack = msgspec.msgpack.Encoder().encode
 _decode_line = msgspec.json.Decoder(int | str).decode
@@ -44,7 +49,10 @@ class Publication(NamedTuple):
 
 
 class MqttConnectSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """The broker to connect to, the credentials, and the time limits in seconds; `within` is the one for connecting."""
+    """The broker to connect to, the credentials, and time limits.
+
+    The broker must accept the connection in `within` seconds. After `keepalive` seconds of silence, it is pinged.
+    """
 
     host: str
     port: int
@@ -63,18 +71,18 @@ def encode_publication(identifier: int, publication: Publication) -> bytes:
 
 
 class MqttConnection(asyncio.Protocol):
-    """A connection from `connect` until `lost`.
+    """A connection to an MQTT broker, from `connect` until it is `lost`.
 
-    `on_acknowledged(identifier)` is called when the broker acknowledges a publication, `on_writable()` when the process
-    reads again.
+    `on_acknowledged(identifier)` is called when the broker acknowledges a publication, `on_writable()` when the
+    publishing process is ready to read again.
     """
 
     def __init__(self, on_acknowledged: Callable[[int], None], on_writable: Callable[[], None]) -> None:
         self.is_writable = True
-        """False while the process is not reading."""
+        """False while too many bytes wait to be read by the publishing process."""
         loop = asyncio.get_running_loop()
         self.lost: asyncio.Future[Exception] = loop.create_future()
-        """The reason why the connection ended, once it has."""
+        """The reason why the connection ended. It is set at the end of the connection."""
         self._accepted: asyncio.Future[None] = loop.create_future()
         self._on_acknowledged = on_acknowledged
         self._on_writable = on_writable
@@ -92,7 +100,7 @@ class MqttConnection(asyncio.Protocol):
         on_acknowledged: Callable[[int], None],
         on_writable: Callable[[], None],
     ) -> MqttConnection:
-        """Connect, and wait until the broker accepts. Raise `OSError`, including `TimeoutError`."""
+        """Connect, and wait until the broker accepts the connection. Raise `OSError`, including `TimeoutError`."""
         connection = cls(on_acknowledged, on_writable)
         try:
             async with asyncio.timeout(connect_timeout_s):

@@ -1,6 +1,7 @@
 """The process that publishes for a server over one MQTT connection: `python -m arena.mqtt_publisher`.
 
-`arena.mqtt_connection` describes what the two say to each other. Standard input is the socket for both directions.
+`arena.mqtt_connection` describes the messages between the server and this process. They use one socket, which is the
+standard input of this process.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from machine.event_loop import BackgroundTasks
 from machine.subprocesses import die_with_parent, renice
 
 _PUBLISHER_NICENESS = 19
-"""The niceness once connected. Not earlier, and not idle priority: then a busy machine would have no feed."""
+"""The niceness of this process after it has connected.
+
+On a busy machine, a lower priority (idle), or this niceness from the start, would keep the feed from working.
+"""
 _decode_publication = msgspec.msgpack.Decoder(tuple[int, Publication]).decode
 
 
@@ -35,7 +39,7 @@ _decode_match = msgspec.json.Decoder(_MatchField).decode
 
 
 def main() -> None:
-    """Read an `MqttConnectSpec` from standard input and carry it out."""
+    """Read an `MqttConnectSpec` from standard input, connect to the broker, and publish."""
     die_with_parent()
     logging.disable()  # errors are reported to the server, which logs them
     with socket.socket(fileno=sys.stdin.fileno()) as line:
@@ -102,13 +106,13 @@ async def _publish_until_lost(
 
 
 async def _listen(client: aiomqtt.Client) -> None:
-    """Wait on a connection without subscriptions. Raise `aiomqtt.MqttError` when it is lost."""
+    """Wait until the connection to the broker is lost, and raise `aiomqtt.MqttError`."""
     async for _ in client.messages:
         pass
 
 
 async def _publish(client: aiomqtt.Client, server: asyncio.StreamReader, say: Callable[[int | str], None]) -> None:
-    """Publish in order until the server says goodbye, without exceeding the messages in flight."""
+    """Read publications from the server, and publish them in order until the server says goodbye."""
     taking = BackgroundTasks()
 
     async def take(identifier: int, publication: Publication) -> None:
@@ -129,7 +133,7 @@ async def _publish(client: aiomqtt.Client, server: asyncio.StreamReader, say: Ca
 
 
 def _split_publication(publication: Publication) -> Iterator[tuple[str, bytes]]:
-    """Yield the topic and payload of each message of QoS 0 in a publication."""
+    """Yield the topic and payload of each message in a publication of QoS 0, which may have several lines."""
     topic, payload, *_ = publication
     if MATCH_PLACEHOLDER in topic:
         for line in payload.splitlines():

@@ -35,6 +35,7 @@ from referee import record_reader
 
 FORMATS = ("csv", "parquet")
 SINGULARS = {"matches": "match", "seats": "seat", "plies": "ply"}
+"""The tables of an export, each with the word for one of its rows."""
 ROW_GROUP_ROWS = 20_000
 """Rows of a Parquet row group. The rows of one group are buffered in memory."""
 

@@ -35,6 +35,7 @@ DEFAULT_SIMULATIONS = 2000
 DEFAULT_MATCHES = 20
 """Default number of a bot's newest matches to grade."""
 SCALE = "values are expected results, -1 to +1: 2.000 given away is a win, which pages show as 100 %"
+"""The line that tells users the scale of the values of moves."""
 
 
 def grade(

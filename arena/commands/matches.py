@@ -27,6 +27,7 @@ from referee.result import Result
 LATEST_WORD = "latest"
 """The word that users write in place of the newest match's id."""
 REASONS = (*NATURAL_ENDINGS, *DROP_OUT_REASONS, VOID)
+"""The reasons why a match ended that `arena matches --reason` accepts."""
 DEFAULT_ROWS = 50
 """Default number of matches that `arena matches` prints as a table."""
 

@@ -16,6 +16,7 @@ from protocol.errors import UsageFault
 from protocol.names import fold_name, is_bot_name
 
 COMMAND, BOT, SETTINGS = "command", "bot", "settings"
+"""Keys of an entrant in a file: its command, or the name and the settings of a built-in bot."""
 _ENTRANT_KEYS = (NAME_COLUMN, COMMAND, BOT, SETTINGS)
 """The keys of an entrant in a file: columns of a CSV file, keys of a TOML table."""
 

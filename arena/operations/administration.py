@@ -39,10 +39,17 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
 
 MAX_WAIT_S = 3600.0
+"""Maximum seconds that an assigned match may wait for its bots."""
 MAX_ANNUL_TRIES = 3
-"""After this many attempts, everything is computed in one transaction, which blocks all nodes."""
+"""Maximum attempts to recompute ratings without blocking other nodes when matches are annulled.
+
+After these attempts, ratings are recomputed in one transaction, which blocks all nodes.
+"""
 MAX_MATCHES_IN_SAVE = 50
-"""If at most this many matches were stored meanwhile, the saving transaction rates them too, in about 10 ms."""
+"""Maximum number of matches that the transaction which saves recomputed ratings rates itself, in about 10 ms.
+
+These are the matches that were stored during the computation.
+"""
 
 
 def all_handlers(arena: Arena) -> dict[str, OperationHandler]:
@@ -103,7 +110,10 @@ def _ladder_handlers(arena: Arena) -> Iterator[OperationHandler]:
     store = arena.store
 
     decision_lock = asyncio.Lock()
-    """Serializes decisions about ratings on this node; `RatingDecisionsChanged` detects those on others."""
+    """Lets one decision about ratings run at a time on this node.
+
+    If another node makes a decision meanwhile, `RatingDecisionsChanged` is raised.
+    """
 
     async def annul(request: Annul, tell: SendEvent) -> AnnulmentOutcome:
         async with decision_lock:
@@ -164,7 +174,7 @@ def _play_handler(arena: Arena) -> OperationHandler:
 
 
 def _check_play_request(request: PlayRequest, seats: int) -> None:
-    """Raise `UsageFault` if the request is invalid."""
+    """Raise `UsageFault` if a request to play a match has an invalid id, bots or waiting time."""
     bots = request.bots
     if not re.match(MATCH_PATTERN, request.match):
         raise UsageFault(f"match is {short_repr(request.match)}: it is 1 to 40 lower-case letters, digits and dashes")

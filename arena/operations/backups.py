@@ -1,4 +1,4 @@
-"""Scheduled backups, each made by this module in a process of low priority, after which the oldest are removed."""
+"""Scheduled backups of a server's database. This module is also the process of low priority that makes a backup."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ from protocol.display import list_first
 from protocol.errors import ArenaFault, Fault
 
 BACKUP_NICENESS = 19
+"""The niceness of a process that makes a backup."""
 RETRY_DELAY_S = 600.0
-"""Seconds until a failed backup is tried again."""
+"""Seconds after a failed backup until the next attempt."""
 _BACKUP_NAME_FORMAT = "arena-%Y-%m-%dT%H%M%SZ.db"
 _BACKUP_NAME_PATTERN = "arena-????-??-??T??????Z.db"
 
@@ -32,7 +33,7 @@ log = logging.getLogger("arena.backups")
 
 
 class BackupSchedule(NamedTuple):
-    """A folder only for backups, the hours between two, and how many to keep."""
+    """The folder for backups, which has nothing else, the hours between two backups, and the number to keep."""
 
     folder: Path
     interval_hours: int
@@ -51,7 +52,7 @@ async def run_backups(file: Path, schedule: BackupSchedule, warnings: Warnings) 
 
 
 def seconds_until_due(schedule: BackupSchedule) -> float:
-    """Return the seconds until the next backup is due, from the name of the newest one."""
+    """Return the seconds until the next backup is due. The name of the newest backup says when it was made."""
     for newest in sorted(schedule.folder.glob(_BACKUP_NAME_PATTERN), reverse=True):
         with contextlib.suppress(ValueError):
             made = datetime.strptime(newest.name, _BACKUP_NAME_FORMAT).replace(tzinfo=UTC)
@@ -61,8 +62,9 @@ def seconds_until_due(schedule: BackupSchedule) -> float:
 
 
 async def back_up_once(file: Path, schedule: BackupSchedule) -> str | None:
-    """Make a backup and remove the oldest beyond the schedule's number. Raises `ArenaFault` if it fails. Return a line
-    about missing archive files, or None.
+    """Make a backup, then remove the oldest backups until only `max_backups` are left. Raises `ArenaFault`.
+
+    Return a warning if archive files were missing, else None.
     """
     to = schedule.folder / datetime.now(UTC).strftime(_BACKUP_NAME_FORMAT)
     try:

@@ -22,7 +22,7 @@ MINUTE_S, HOUR_S = 60.0, 3600.0
 
 
 def operations(arena: Arena) -> Iterator[OperationHandler]:
-    """Yield the handler for the status."""
+    """Yield the handler of `StatusRequest`."""
 
     async def status(request: StatusRequest, tell: SendEvent) -> ServerStatus:
         sessions = sorted(arena.host.clients.sessions.values(), key=lambda session: session.key)
