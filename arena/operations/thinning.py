@@ -47,7 +47,7 @@ async def remove_old_records(store: AsyncStore, retention: Retention, *, clock_s
 
 
 async def remove_in_batches(store: AsyncStore, remove: Callable[..., RemovalTotals], *words: object) -> RemovalTotals:
-    """Let `remove` remove one batch of records after the other, with pauses, until none is left. Raises `StoreError`."""
+    """Let `remove` remove batch after batch of records, with pauses, until none is left. Raises `StoreError`."""
     loop = asyncio.get_running_loop()
     removed = RemovalTotals()
     while True:

@@ -63,7 +63,7 @@ class Approve(Request, frozen=True, tag="approve"):
 
 
 class SetPeople(Request, frozen=True, tag="set_people"):
-    """Mark names as those of people or as those of bots, all of them or none. It applies from the next connection on."""
+    """Mark names as those of people or of bots, all of them or none. It applies from the next connection on."""
 
     names: list[str]
     person: bool = True

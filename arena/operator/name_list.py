@@ -51,9 +51,9 @@ def parse_name_list(
 ) -> NameList:
     """Parse a CSV of names. `forbidden_columns` maps forbidden columns to reasons.
 
-    The dialects of spreadsheets are accepted: commas, semicolons or tabs, a first line `sep=;`, and empty columns at the
-    end. A header may write `known_columns` in any case; rows have them in the usual case. Raise `UsageFault` with each
-    wrong line.
+    The dialects of spreadsheets are accepted: commas, semicolons or tabs, a first line `sep=;`, and empty columns at
+    the end. A header may write `known_columns` in any case; rows have them in the usual case. Raise `UsageFault` with
+    each wrong line.
     """
     text = text.lstrip("\ufeff")
     delimiter, text, skipped = _detect_delimiter(text)
@@ -94,7 +94,10 @@ def mistakes_fault(mistakes: Sequence[str]) -> UsageFault:
 
 
 def _detect_delimiter(text: str) -> tuple[str, str, int]:
-    """Return the delimiter of a CSV, the text without a first line that declares it, and the number of removed lines."""
+    """Return the delimiter of a CSV, and the text without a first line that declares it.
+
+    The third element is the number of lines that this removed.
+    """
     head, _, rest = text.partition("\n")
     said = _SEPARATOR_LINE_PATTERN.fullmatch(head.strip('\r "'))
     if said is not None:

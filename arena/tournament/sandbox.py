@@ -1,7 +1,7 @@
 """Sandboxes for untrusted programs: a separate user for each, or an isolated file system made with bubblewrap.
 
-A program in a bubblewrap sandbox only sees what is mounted into it. Its only way out is a port on which the arena
-listens inside.
+A program in a bubblewrap sandbox only sees the folders that are mounted into the sandbox. It has no network but a port
+in the sandbox on which the arena listens.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from protocol.errors import ArenaFault, UsageFault
 NO_SANDBOX, USERS_SANDBOX, BWRAP_SANDBOX = "none", "users", "bwrap"
 SANDBOX_KINDS = (NO_SANDBOX, USERS_SANDBOX, BWRAP_SANDBOX)
 NO_HOME = "/nonexistent"
+"""The home folder of a program that has none."""
 _SANDBOX_SCRATCH_FOLDER = "/tmp"  # noqa: S108 - each sandbox has its own
 _VISIBLE_SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _VISIBLE_ETC_PATHS = (
@@ -44,9 +45,10 @@ _BWRAP_ISOLATION_OPTIONS = (
 
 
 class Sandbox(Struct, frozen=True, kw_only=True):
-    """The isolation of programs; each runs as one of `users`, or all as the operator if there are none.
+    """The isolation of untrusted programs. Each runs as one of `users`; if there are none, all run as the operator.
 
-    `data` and `database` are hidden in bubblewrap sandboxes; `readable` is visible, as is what a command names.
+    A bubblewrap sandbox hides the paths `data` and `database`. It shows `readable`, and the paths that a program's
+    command names.
     """
 
     kind: str
@@ -56,12 +58,15 @@ class Sandbox(Struct, frozen=True, kw_only=True):
     readable: tuple[Path, ...] = ()
     memory_mib: int = 2048
     copies: int = 1
-    """Processes of one bot that may run at the same time."""
+    """Maximum number of processes of one bot that run at a time, one for each worker."""
 
     def launch_spec(
         self, contestant: Contestant, number: int, environment: Mapping[str, str], token: str
     ) -> LaunchSpec:
-        """Return how to launch the bot with this number. Raises `UsageFault` if it would see protected files."""
+        """Return how to launch a bot in the sandbox. It runs as the user number `number`.
+
+        Raises `UsageFault` if the bot would see protected files.
+        """
         changed = {**environment, "HOME": NO_HOME}
         changed.pop("XDG_CACHE_HOME", None)
         user = self.users[number] if self.users else None
@@ -78,7 +83,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(order, limits=None, sandbox=(*box, msgspec.json.encode(limits).decode()))
 
     def _bwrap_command(self, name: str, command: Sequence[str]) -> tuple[str, ...]:
-        """Return the command that sets up a bubblewrap sandbox and its first program, without the limits."""
+        """Return the command that sets up a bubblewrap sandbox for a bot, and runs `sandbox_init` in it."""
         inside, data = Path.cwd(), self.data.resolve()
         shown = {*(Path(os.path.abspath(path)) for path in self.readable), *_named_folders(command)}
         for path in shown:
@@ -104,7 +109,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         return (*words, sys.executable, "-P", "-m", "arena.tournament.sandbox_init")
 
     def _check_visible(self, name: str, path: Path) -> None:
-        """Raise `UsageFault` if a bot must not see a path."""
+        """Raise `UsageFault` if the sandbox must not show a path to the bot `name`."""
         place, data = path.resolve(), self.data.resolve()
         database = data if self.database is None else self.database.resolve()
         if place.is_relative_to(data):
@@ -116,7 +121,10 @@ class Sandbox(Struct, frozen=True, kw_only=True):
 
 
 class BotEnvironment(Struct, frozen=True, kw_only=True):
-    """Variables that every bot gets besides those of the tournament, and the sandbox for untrusted programs."""
+    """The environment variables that every bot gets, and the sandbox for untrusted programs.
+
+    The tournament adds variables of its own.
+    """
 
     variables: Mapping[str, str]
     sandbox: Sandbox | None = None
@@ -149,7 +157,7 @@ def check_bubblewrap() -> None:
 
 
 def _namespace_options() -> tuple[str, ...]:
-    """Return the options for user namespaces; root needs none, as each bot gets a user of its own instead."""
+    """Return the options of `bwrap` for user namespaces. Root needs none, because each bot gets a user of its own."""
     return () if os.geteuid() == 0 else ("--unshare-user", "--disable-userns")
 
 
@@ -158,7 +166,7 @@ def _scratch_options(place: str) -> list[str]:
 
 
 def _system_options() -> Iterator[str]:
-    """Yield mounts of the system's programs and libraries; links of a merged /usr stay links."""
+    """Yield the options of `bwrap` that show the system's programs and libraries. Links such as /bin stay links."""
     for name in _VISIBLE_SYSTEM_FOLDERS:
         path = Path(name)
         if path.is_symlink():
@@ -172,7 +180,7 @@ def _existing_paths(folder: Path, names: Sequence[str]) -> Iterator[Path]:
 
 
 def _program_folders(program: str) -> Iterator[Path]:
-    """Yield the folders of a program and its libraries, following its links."""
+    """Yield the paths of a program and its libraries. If the program is a link, also yield those of its target."""
     found = shutil.which(program)
     path = Path(found).absolute() if found else None
     while path is not None:
@@ -184,14 +192,14 @@ def _program_folders(program: str) -> Iterator[Path]:
 
 
 def _arena_folders() -> Iterator[Path]:
-    """Yield the folders of this Python, which starts the sandbox, and of this project, which bots may use."""
+    """Yield the folders of this Python, which runs `sandbox_init`, and of this project, which bots may use."""
     for prefix in {sys.prefix, sys.base_prefix}:
         yield from _existing_paths(Path(prefix), _VISIBLE_PYTHON_PATHS)
     yield from (Path(__file__).parents[2] / package for package in _VISIBLE_PROJECT_PACKAGES)
 
 
 def _named_folders(command: Sequence[str]) -> Iterator[Path]:
-    """Yield the folders that a command names, and those of the files that it names."""
+    """Yield the folders that the arguments of a command name, and the folders of the files that they name."""
     for word in command[1:]:
         path = Path(os.path.abspath(word))
         if path.is_dir():
@@ -201,7 +209,7 @@ def _named_folders(command: Sequence[str]) -> Iterator[Path]:
 
 
 def _outermost_paths(paths: set[Path]) -> list[Path]:
-    """Return the paths outside the system's folders, without those inside another path."""
+    """Return the paths without those that lie inside a folder of the system or inside another of the paths."""
     plain = sorted({Path(os.path.normpath(path)) for path in paths})
     outer: list[Path] = []
     for path in plain:
@@ -211,6 +219,6 @@ def _outermost_paths(paths: set[Path]) -> list[Path]:
 
 
 def _parent_options(path: Path) -> Iterator[str]:
-    """Yield options that create the parent folders as passable for everyone."""
+    """Yield the options of `bwrap` that create the parent folders of a path, which every user may enter."""
     for parent in reversed(path.parents[:-1]):
         yield from ("--perms", "0755", "--dir", str(parent))
