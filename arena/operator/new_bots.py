@@ -112,7 +112,10 @@ def _shown(known: Iterable[RegisteredBot]) -> dict[str, str]:
 
 
 def _display(row: Mapping[str, str]) -> str:
-    """Return the folded display name of a row. If it has none, return its name if that is no bot name, else ""."""
+    """Return the folded display name of a row.
+
+    If the row has none and its name is no bot name, return the folded name; else return an empty text.
+    """
     return folded_display(row.get(DISPLAY) or ("" if is_bot_name(row[NAME_COLUMN]) else row[NAME_COLUMN]))
 
 

@@ -105,7 +105,8 @@ def remove_leftovers(users: Collection[int]) -> None:
 def _remove_files(folder: int, users: Collection[int], *, recurse: bool) -> None:
     """Remove the users' files in an open folder, and close it.
 
-    With `recurse`, also remove those in its world-writable subfolders. Files are addressed by the descriptor of the folder, so that no program can redirect a path meanwhile.
+    With `recurse`, also remove those in its world-writable subfolders. Files are addressed by the descriptor of the
+    folder, so that no program can redirect a path meanwhile.
     """
     theirs = []
     try:
