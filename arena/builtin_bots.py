@@ -33,6 +33,7 @@ from protocol.games import NAMES
 from protocol.names import fold_name
 
 USAGE_HINT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE, or levels for all eight of level"
+"""The end of the error message about a wrong specification of built-in bots."""
 ALL_LEVELS_WORD = "levels"
 """The word in a specification that stands for all eight levels of the bot `level`."""
 OPEN_DEMO_BOTS = "random,greedy,perfect,level:2,level:4,level:6"
@@ -52,13 +53,13 @@ DEMO_PACE_OPTIONS = ("--min-move-time", "0.7")
 FIRST_RESTART_DELAY_S = 1.0
 """Seconds before a built-in bot that ended is started again for the first time."""
 BUILTIN_BOTS_FOLDER, BUILTIN_BOT_TOKENS = "house", "tokens.json"
-"""The folder in a data folder with the built-in bots' logs, and the file in that folder with their tokens."""
+"""`BUILTIN_BOTS_FOLDER` in a data folder has the logs of built-in bots, and a file `BUILTIN_BOT_TOKENS`."""
 NICENESS = 10
 """The niceness of built-in bots: the referee comes first, then the web pages."""
 CHECK_INTERVAL_S = 5.0
-"""Seconds between two checks that a bot is connected."""
+"""Seconds between two checks whether a built-in bot is connected."""
 HANG_TIMEOUT_S = 60.0
-"""Seconds without a connection after which a bot that had one counts as hung."""
+"""Seconds without a connection after which a built-in bot that was connected counts as hung."""
 MAX_LOG_BYTES = 1024 * 1024
 """Maximum bytes of a built-in bot's log. Then a new log begins, and the previous one is kept."""
 
@@ -77,7 +78,7 @@ class BuiltinBot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_builtin_bots(text: str) -> list[BuiltinBot]:
-    """Parse a specification into bots, whose names must differ regardless of case. Raise `UsageFault`."""
+    """Parse a specification into bots. Raise `UsageFault`, also if two names differ only in case."""
     known = known_bots()
     found: list[str] = []
     for part in filter(None, map(str.strip, text.split(","))):

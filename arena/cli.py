@@ -69,6 +69,7 @@ def _options(
 
 
 _SERVE_OPTIONS = {name: option_of(name, SETTINGS[name]) for names in SETTING_GROUPS.values() for name in names}
+"""The command-line options of `arena serve` and `arena config`, by the name of the setting."""
 ConfigFile = Annotated[Path | None, typer.Option(help="A TOML file with any of these settings [ARENA_CONFIG_FILE].")]
 
 
@@ -277,7 +278,7 @@ def llr(
 
 
 def _convert_options(given: dict[str, Any]) -> dict[str, Any]:
-    """Convert a command's arguments for its options class. Raise `UsageFault` if no game is named."""
+    """Return a command's arguments as fields of its class of options. Raise `UsageFault` if no game is named."""
     given["game"] = _require_game(given["game"])
     lists = {name: given[name] or () for name in ("sets", "pass_env", "sandbox_read")}
     return {**given, **lists, "data": data_folder(given["data"])}

@@ -112,7 +112,7 @@ class QueuedMessage(NamedTuple):
 NumberedMessage = tuple[int, QueuedMessage]
 """A message with its number in the order of queueing.
 
-The number is 0 if the message is made again, not queued again, after the connection is lost.
+The number of a status or a leaderboard is 0: after a lost connection, these messages are made again, not queued again.
 """
 
 
@@ -128,7 +128,7 @@ class Outbox:
         self._count = 0
 
     def add(self, message: QueuedMessage) -> list[QueuedMessage]:
-        """Queue a message. Return the older messages, also turns or also lasting, that were dropped to make room."""
+        """Queue a message. Return the oldest messages with the same byte limit, if they were dropped to make room."""
         self._count += 1
         return (self._durable if message.publication.qos else self._turns).append((self._count, message))
 

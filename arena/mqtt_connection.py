@@ -35,6 +35,7 @@ ACCEPTED_SIGNAL = 0
 GOODBYE_FRAME = bytes(4)
 """The server sends this when the process shall end: a publication of length 0."""
 _PUBLISHER_COMMAND = (sys.executable, "-P", "-m", "arena.mqtt_publisher")
+"""The command that starts the process that publishes."""
 _pack = msgspec.msgpack.Encoder().encode
 _decode_line = msgspec.json.Decoder(int | str).decode
 

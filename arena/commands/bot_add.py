@@ -32,9 +32,10 @@ def add_bots(
     display: str | None = None,
     ascii_names: bool = False,
 ) -> None:
-    """Register bots, and print their tokens, this once, or write them to a new file.
+    """Register bots, and print their tokens or write them to the new file `tokens_to`. They are not shown again.
 
-    `display` is the display name of the only one; with `ascii_names` names that a bot can't have become display names.
+    `display` is a display name, if there is only one bot. With `ascii_names`, a name that a bot can't have becomes the
+    bot's display name.
     """
     if display is not None and source is not None:
         raise UsageFault("--display goes with a name: with --from, write a column named display")

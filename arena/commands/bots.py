@@ -26,10 +26,11 @@ from protocol.errors import ArenaFault, UsageFault
 from protocol.names import fold_name
 
 _CONNECTION_FIELDS = ("version", "client", "since", "address", "playing")
+"""The fields of `BotStatus` that `arena bot list --json` has for a bot that is online."""
 
 
 def rotate_bot(where: str, data: Path, name: str) -> None:
-    """Give a bot a new token, print it once, and close a connection that uses the old one."""
+    """Give a bot a new token, print it once, and close a connection that uses the old token."""
     token = generate_token()
     request = Rotate(name=name, token_hash=hash_token(token))
     found = ask_server_or_run(

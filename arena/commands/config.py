@@ -37,8 +37,11 @@ OTHER_VARIABLES = (FILE_VARIABLE, "ARENA_OPERATOR_TOKEN", "ARENA_PLAIN", FACTOR_
 MAX_SHOWN_CHARACTERS = 200
 """Maximum characters of a setting's value that an error message shows."""
 _VARIABLE_PREFIX = "ARENA_"
+"""The prefix of the environment variables that are for this project."""
 _SETTING_PATTERNS = {"node": NAME_PATTERN, **dict.fromkeys(("socket_url", "public_url"), r"^wss?://[^\s;,'\"?#{}]+\Z")}
+"""Regular expressions that the values of some settings must match, by setting."""
 _SETTING_PARSERS = {"trusted_proxy": parse_networks, "allow_origin": parse_origins, "admin_host": parse_host_names}
+"""Functions that raise `ValueError` for a wrong value of a setting, by setting."""
 
 
 class SourcedValue(NamedTuple):

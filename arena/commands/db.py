@@ -63,6 +63,7 @@ NICENESS = 10
 MOVE_ACTION = "move_records"
 """The audit log's name for moving old records to files."""
 _FILE_SIZE_NOTE = "the database file keeps its size; new records use the free space"
+"""The note for users after records were removed without `--vacuum`."""
 LUCK_TOLERANCE = 1e-6
 """Maximum difference in points between stored luck and luck computed here.
 
@@ -87,7 +88,7 @@ def upgrade(where: str, data: Path, backup: Path | None) -> None:
 
 
 def rebuild_ratings(where: str, data: Path) -> None:
-    """Recompute all ratings from the results, and restore entries that the log lacks."""
+    """Recompute all ratings from the results, and restore entries that the transparency log lacks."""
     with exclusive_database(where, data), closing(Store.open(where, create=False)) as store:
         count = store.write(rating_rebuild.rebuild_ratings)
         entries = store.write(restore_missing)
@@ -110,7 +111,7 @@ def show_log_key(where: str, data: Path, *, new: bool) -> None:
 
 
 def backup(where: str, to: Path) -> None:
-    """Copy the database to a new file; other programs may use it meanwhile."""
+    """Copy the database to a new file. Other programs may use the database meanwhile."""
     check_is_file("a backup", to)
     database = open_database_url(where)
     if database.file is None:

@@ -33,6 +33,7 @@ _UNAVAILABLE_RESPONSE = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\n
 )
 _ALIVE_RESPONSE = b"HTTP/1.1 200 OK\r\n%sContent-Length: 3\r\n\r\nok\n" % _RESPONSE_HEADERS
 _DISK_FULL_ERRNOS = (errno.ENOSPC, errno.EDQUOT)
+"""The error numbers of a disk without room: it is full, or a quota is used up."""
 
 log = logging.getLogger("arena")
 

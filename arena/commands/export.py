@@ -34,6 +34,7 @@ from protocol.errors import BadRecord, UsageFault
 from referee import record_reader
 
 FORMATS = ("csv", "parquet")
+"""The file formats of an export."""
 SINGULARS = {"matches": "match", "seats": "seat", "plies": "ply"}
 """The tables of an export, each with the word for one of its rows."""
 ROW_GROUP_ROWS = 20_000
@@ -130,7 +131,7 @@ class _Parquet:
 
 
 def _open_table(folder: Path, table: str, columns: Columns, form: str, stack: ExitStack) -> CsvWriter | _Parquet:
-    """Open a new file for a table, in one of `FORMATS`. It is complete when `stack` is closed.
+    """Open a new file for a table, in one of `FORMATS`. The file is complete when `stack` is closed.
 
     Raises `UsageFault` if the package for this format is not installed.
     """

@@ -134,7 +134,7 @@ def grade_bot(
 
 
 def _records(store: Store, results: Iterable[Result], bot: str, removed: list[str]) -> Iterator[tuple[Record, int]]:
-    """Yield the record of each match that has one, with the bot's seat. Append the ids of the others to `removed`."""
+    """Yield the record of each match, with the bot's seat. Append the ids of matches without a record to `removed`."""
     for result in results:
         body = read_stored_record(store, result.match)
         if body is None:

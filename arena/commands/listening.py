@@ -29,7 +29,7 @@ class Ports(NamedTuple):
 def bind_ports(settings: ServerSettings, inherited: InheritedSockets | None = None) -> Iterator[Ports]:
     """Yield a server's listening sockets, and close them on exit. Raises `PortFault`.
 
-    Sockets that a restarted server inherits are reused. Enter it before the data folder is created.
+    Sockets that a restarted server inherits are reused. Enter this context before the data folder is created.
     """
     found = InheritedSockets({}) if inherited is None else inherited
     with contextlib.ExitStack() as stack:

@@ -1,5 +1,5 @@
-"""Runs a server as a node: it claims its name, sends heartbeats and listens to the others, or exits if the name is
-lost.
+"""Runs a server as a node: it claims its name, sends heartbeats, and listens to other nodes. It exits if it loses its
+name.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from referee.called_off import call_off_match
 from referee.record import Header
 
 POLL_INTERVAL_S = 0.5
+"""Seconds between two checks whether matches are under way on a draining node."""
 MESSAGE_INTERVAL_S = 60.0
 """Seconds between two messages that name the matches for which `arena node drain --wait` waits."""
 

@@ -14,7 +14,7 @@ from protocol.errors import ArenaFault, os_errors_as
 RESOURCE_DIVISOR = 4
 """By default, an arena may use the machine's memory, and its free disk, divided by this number."""
 MIN_MEMORY_MIB, MIN_DISK_MIB = 64, 512
-"""MiB of memory and of disk for clients below which the server logs a warning: a class would reach these limits."""
+"""If clients may use less memory or less disk than these MiB, the server logs a warning: a class would need more."""
 
 log = logging.getLogger("arena")
 

@@ -46,12 +46,16 @@ MAX_PROOF_BYTES = 64 * 1024
 NOT_COMPARED_MESSAGE = (
     "consistent, but compared with nothing: this does not prove that this match was played (use --digest or --log)"
 )
+"""The message about a record that verifies, but for which there was no digest to compare."""
 _API_PATH = "/api/v1/"
+"""The path of the web pages' API."""
 T = TypeVar("T")
 _PROOF_DESCRIPTION = (
     "a proof: --log takes the address of an arena, or what /api/v1/matches/{}/proof there answers, saved"
 )
+"""The form of a proof in words, for error messages; `{}` stands for the id of the match."""
 _DIGEST_PATTERN = re.compile(r"[0-9a-f]{64}")
+"""Matches a SHA-256 digest in lower-case hex."""
 
 
 class ExpectedDigest(Struct, frozen=True, kw_only=True):

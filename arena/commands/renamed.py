@@ -1,4 +1,4 @@
-"""The former names of options and settings, each with its present name, for error messages that name it."""
+"""The former names of options and settings, each with its present name. Error messages name the present one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ RENAMED_SETTINGS = {
 A setting is an option of `serve` and `config`, an environment variable and a key of the TOML file.
 """
 _RENAMED_MATCH_OPTIONS = {"--at": "--server", "--raw": "--no-luck-adjustment", "--read": "--sandbox-read"}
+"""The former options of `arena tournament` and `arena test` about matches, each with the present option."""
 _RENAMED_COMMAND_OPTIONS = {
     "tournament": {"--hello-within": "--connect-timeout", **_RENAMED_MATCH_OPTIONS},
     "test": {"--most": "--max-pairs", **_RENAMED_MATCH_OPTIONS},
@@ -24,6 +25,7 @@ def _option(setting: str) -> str:
 
 
 _RENAMED_SERVER_OPTIONS = {_option(old): _option(new) for old, new in RENAMED_SETTINGS.items()}
+"""The former options of `arena serve` and `arena config`, each with the present option."""
 RENAMED_OPTIONS = {
     f"{command} {old}": new
     for command, options in {

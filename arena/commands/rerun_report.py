@@ -16,7 +16,7 @@ from protocol.display import format_count
 from referee.record import Record
 
 MAX_LISTED = 3
-"""Maximum number of matches with the largest gains that are listed, and of those with the largest losses."""
+"""Maximum number of matches with the largest gains that are listed. As many with the largest losses are listed."""
 BOTH_PLAYED_ON_NOTE = "each played on after its own move: that is what the new bot in its place was worth"
 """The note if the new bot and the old bot each played the continuations of its own move."""
 MOVE_ALONE_NOTE = "that is what the move alone was worth"
@@ -151,7 +151,10 @@ def print_programs(lineups: Sequence[tuple[Lineup, int]], worths: Sequence[Worth
 
 
 def format_difference(difference: Difference) -> str:
-    """Format a difference with its 95 % interval, as `+0.243 (+0.221 to +0.265)`, or without if it has no error."""
+    """Format a difference with its 95 % interval, like `+0.243 (+0.221 to +0.265)`.
+
+    A difference without an error has no interval.
+    """
     mean = format_signed(difference.mean)
     return f"{mean} ({_interval(difference)})" if difference.error else mean
 

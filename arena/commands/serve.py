@@ -81,9 +81,9 @@ from protocol.names import fold_name
 HOST = "127.0.0.1"
 """The address of the private sockets for the operator and the built-in bots."""
 OPERATOR, BUILTIN_BOTS = "the operator", "the house"
-"""The quota accounts of the operator and of the built-in bots, who connect by private sockets.
+"""These are the quota accounts of the operator and of the built-in bots, which connect to private sockets.
 
-Other local clients share the account of their address.
+All other clients have the account of their address.
 """
 
 log = logging.getLogger("arena")

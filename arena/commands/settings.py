@@ -19,12 +19,17 @@ from protocol.errors import UsageFault
 from protocol.names import NAME_DESCRIPTION
 
 DEFAULT_DATA = "arena-data"
+"""The default data folder, in the current folder."""
 NODE_PLACEHOLDER = "{node}"
 """The placeholder for a node's name in the setting `public_url`."""
 _LOG_LEVELS = ("debug", "info", "warning", "error")
+"""The values of the setting `log_level`."""
 _LOG_FORMATS = ("text", "json")
+"""The values of the setting `log`."""
 _MIB_FORM = "a number of MiB from 1"
+"""The form in words of a setting in MiB."""
 _CLOCK_FORM = "seconds and increment, like 60+0.5"
+"""The form in words of a setting that is a clock."""
 
 
 class Setting(NamedTuple):

@@ -1,4 +1,4 @@
-"""Shows a match board by board on a terminal, at a key press or timed."""
+"""Shows the boards of a match one after the other on a terminal: the next at a key press, or after some seconds."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ QUIT_KEYS = "q\x04"
 ALL_KEY = "a"
 """The key that shows the hidden information of all seats."""
 KEYS_HELP = "Enter next, b back, q quit"
+"""The help for the keys that every game has."""
 VIEWS_HELP = "0 to {last} what that seat saw, a all"
 """The help for the keys that choose whose hidden information is shown."""
 MAX_PAUSE_S = 3600.0

@@ -37,7 +37,9 @@ MAX_LISTED_PAIRS = 10
 MAX_CROSS_TABLE_BOTS = 8
 """Maximum number of bots in a cross table. With more bots, there is none."""
 _MAX_CROSS_TABLE_CELL_COLUMNS, _CROSS_TABLE_GAP_COLUMNS = 9, 2
+"""The maximum width of a cell of a cross table in characters, and the gap between two cells."""
 _NOTE_WIDTH_COLUMNS = 80
+"""The maximum width of the note about chance in the standings, in characters."""
 MAX_FAILURES = 5
 """Maximum number of different failures that are listed per bot, the most frequent first. The JSON file has all."""
 
@@ -162,7 +164,7 @@ def _format_place(row: TableRow) -> str:
 
 
 def _range(row: TableRow) -> str:
-    """Return the ranks between which chance leaves a bot's true rank open, like `2-5`, or `1` if it is sure."""
+    """Return the ranks that a bot may have if chance is considered, like `2-5`, or `1` if there is only one."""
     if row.best_rank == row.worst_rank:
         return "-" if row.best_rank is None else str(row.best_rank)
     return f"{row.best_rank}-{row.worst_rank}"
@@ -276,7 +278,7 @@ def _make_cross_table(
 ) -> Table:
     """Return a cross table of `values`, formatted by `cell`. A pair without a value has an empty cell.
 
-    If names are too long, numbers stand at the head of columns.
+    If names are too long for headers, the headers are numbers, which also stand before the names of the rows.
     """
     width = min(
         _MAX_CROSS_TABLE_CELL_COLUMNS,

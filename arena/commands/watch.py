@@ -46,6 +46,7 @@ from protocol.messages import (
 from referee.record import Header, Ply, RecordedSeat
 
 CONNECT_TIMEOUT_S = 10.0
+"""Seconds in which a node must accept the connection of a spectator."""
 POLL_INTERVAL_S = 1.0
 """Seconds between two checks for a new match."""
 MIN_RETRY_DELAY_S = 0.1

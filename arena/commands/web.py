@@ -38,7 +38,9 @@ HEALTH_CHECK_INTERVAL_S = 10.0
 HEALTH_CHECK_TIMEOUT_S = 60.0
 """Seconds without an answer to a health check after which the pages' process is killed."""
 _WEB_PORT_ADVICE = "choose another one for the page with --web-port, 0 for a free one, or --no-web"
+"""The advice to an operator if the port of the pages is taken."""
 _PAGES_COMMAND = (sys.executable, "-P", "-m", "arena.web.process")
+"""The command that starts the process that serves the pages."""
 
 log = logging.getLogger("arena.web")
 

@@ -436,6 +436,7 @@ CASES = (
     ),
     Case("superseded", "being replaced by another (4003)", "stop", ERRORS_SECTION, _check_superseded),
 )
+"""All cases of the doctor, in the order in which they are run."""
 
 
 class ExaminedCase(NamedTuple):

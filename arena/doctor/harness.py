@@ -115,7 +115,7 @@ async def _discard(stream: asyncio.StreamReader) -> None:
 
 
 class Opponent:
-    """A bot that seeks the same matches as the bot under test and plays the first legal move, with slots to spare."""
+    """An opponent of the bot under test. It seeks the same matches as that bot, and plays the first legal move."""
 
     def __init__(self, name: str, proxy: WebSocketProxy, *, holds_turns: bool) -> None:
         self.holds_turns = holds_turns

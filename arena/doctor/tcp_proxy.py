@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 HOST = "127.0.0.1"
+"""The address on which the proxy listens, and to which it connects."""
 _READ_CHUNK_BYTES = 65536
 
 
@@ -31,7 +32,7 @@ class ProxiedTcpConnection:
 
 
 class TcpProxy:
-    """Passes connections to its own port on to `port`, until `close`."""
+    """A proxy that listens on a port of its own, and passes each connection on to the local port `port`."""
 
     def __init__(self, port: int) -> None:
         self._port = port

@@ -23,10 +23,11 @@ from protocol.messages import MAX_SERVER_FRAME_BYTES
 Message = dict[str, Any]
 T = TypeVar("T")
 NO_CLOSE_CODE, BROKEN_CODE = 1005, 1006
-"""Close codes that no peer sends: the connection was closed without a code, or it broke off."""
+"""Close codes that no peer sends. `NO_CLOSE_CODE`: the peer sent none; `BROKEN_CODE`: the connection broke off."""
 PING_INTERVAL_S = 0.25
 """Seconds between two pings to the bot."""
 SUBPROTOCOLS = [Subprotocol(JSON.subprotocol), Subprotocol(MSGPACK.subprotocol)]
+"""The subprotocols that a bot may offer to the proxy."""
 FROM_BOT, FROM_ARENA, FROM_PROXY = "bot", "arena", "relay"
 """The values of `RecordedMessage.sender`."""
 PROXY_SEEK_ID = "doctor"

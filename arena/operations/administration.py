@@ -46,9 +46,9 @@ MAX_ANNUL_TRIES = 3
 After these attempts, ratings are recomputed in one transaction, which blocks all nodes.
 """
 MAX_MATCHES_IN_SAVE = 50
-"""Maximum number of matches that the transaction which saves recomputed ratings rates itself, in about 10 ms.
+"""Maximum number of unrated new matches at which recomputed ratings are saved.
 
-These are the matches that were stored during the computation.
+The saving transaction rates these matches, in about 10 ms. If there are more, they are rated before.
 """
 
 

@@ -14,7 +14,7 @@ CHECK_INTERVAL_S = 60.0
 MIN_FREE_FRACTION = 0.05
 """The free fraction of a disk below which there is a warning, within the bounds in bytes."""
 MIN_WARNING_BYTES, MAX_WARNING_BYTES = 2**30, 20 * 2**30
-"""Bounds in bytes: with less free than the first there is always a warning, with more than the second there is none."""
+"""With less than `MIN_WARNING_BYTES` free there is always a warning, with `MAX_WARNING_BYTES` free there is none."""
 
 
 def describe_shortage(folder: Path) -> str | None:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class DrainRequest(Request, frozen=True, tag="drain"):
-    """A request to drain a server: it starts no match, and stops when no match is in progress.
+    """A request to drain a server: the server starts no more matches, and stops when none is in progress.
 
-    It stops after `within_s` seconds at the latest. With `undo`, the request cancels the draining.
+    The server stops after `within_s` seconds at the latest. With `undo`, the request cancels the draining.
     """
 
     within_s: Annotated[float, Meta(ge=0)] | None = None

@@ -389,3 +389,4 @@ METRICS = (
         ("kind",),
     ),
 )
+"""All metrics of a server."""

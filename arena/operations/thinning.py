@@ -27,7 +27,7 @@ log = logging.getLogger("arena.thinning")
 
 
 class Thin(Request, frozen=True, tag="thin"):
-    """A request to remove the records of matches that are older than these days, or beyond this size in all."""
+    """A request to remove the records of old matches. The limits are those of `Retention`."""
 
     unrated_days: Count
     rated_days: Count

@@ -17,6 +17,7 @@ NAME_COLUMN = "name"
 DISPLAY = "display"
 """The column with the display names of bots."""
 _COLUMN_DELIMITERS = (",", ";", "\t")
+"""The characters that may separate the columns of a list."""
 MAX_COLUMNS = 200
 """Maximum number of columns of a list.
 
@@ -25,6 +26,7 @@ The list of a course has about a dozen columns; a spreadsheet with all its empty
 MAX_MISTAKES = 50
 """Maximum number of mistakes in a list that a message names. A page of 100,000 lines would block its process."""
 _SEPARATOR_LINE_PATTERN = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
+"""Matches a first line such as `sep=;`, with which spreadsheets declare the delimiter, and captures the delimiter."""
 
 
 class NameList(NamedTuple):

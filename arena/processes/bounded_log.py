@@ -43,7 +43,7 @@ class BoundedLog:
                     data = self._write(data)
 
     def _write(self, data: bytes) -> bytes:
-        """Write as much data as fits in the file, and return the rest; if none fits, rotate the log first.
+        """Write as much data as fits in the file, and return the rest. If the file is full, rotate it instead.
 
         Raises `OSError`.
         """

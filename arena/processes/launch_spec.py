@@ -16,6 +16,7 @@ from msgspec import Struct
 from protocol.errors import UsageFault
 
 MIB = 1024 * 1024
+"""Bytes of a MiB."""
 SCRATCH_MIB = 64
 """Size in a sandbox of /tmp, which is also the home folder, and of /dev/shm; maximum size of a file."""
 
@@ -69,6 +70,7 @@ ENV_ALLOWLIST = (
     "VIRTUAL_ENV",
     "XDG_CACHE_HOME",
 )
+"""The environment variables of the arena's process that every bot gets."""
 ENV_ALLOWLIST_PREFIXES = ("LC_", "NUMBA_", "OMP_", "PYTHON")
 """Prefixes of the environment variables that every bot gets, besides those in `ENV_ALLOWLIST`."""
 

@@ -39,6 +39,7 @@ Delays double up to this number. They start again when the program has run for a
 _SHADOWED_LIBRARY_PATTERN = re.compile(r"cannot import name .*\bbots\b.*?[('\"]([^('\"]*[/\\]bots\.py)")
 """Matches the error of a bot that imported a file `bots.py` in place of the library `bots`, and captures that file."""
 _LAUNCHER_COMMAND = (sys.executable, "-P", "-m", "arena.processes.launcher")
+"""The command that starts a keeper."""
 
 
 class BotCrashed(ArenaFault):

@@ -13,7 +13,7 @@ from protocol.bot_launch import WARMUP_SUFFIX
 from protocol.display import truncate
 
 CHECK_INTERVAL_S, CHECK_TIMEOUT_S = 0.5, 60.0
-"""Seconds between two checks of the bots' logs, and seconds after which the checks end."""
+"""The bots' logs are checked every `CHECK_INTERVAL_S` seconds, until `CHECK_TIMEOUT_S` seconds have passed."""
 MAX_NOTICE_CHARS = 200
 """Maximum characters of the notice that a bot is warming up."""
 

@@ -22,11 +22,15 @@ from protocol import DEFAULT_PORT, bot_launch
 from protocol.errors import ArenaFault, UsageFault
 
 NO_SANDBOX, USERS_SANDBOX, BWRAP_SANDBOX = "none", "users", "bwrap"
+"""The kinds of sandboxes: none, a user for each program, or a file system made with bubblewrap."""
 SANDBOX_KINDS = (NO_SANDBOX, USERS_SANDBOX, BWRAP_SANDBOX)
+"""All kinds of sandboxes that `--sandbox` accepts."""
 NO_HOME = "/nonexistent"
 """The home folder of a program that has none."""
 _SANDBOX_SCRATCH_FOLDER = "/tmp"  # noqa: S108 - each sandbox has its own
+"""The folder in a bubblewrap sandbox to which a program can write, which is also its home folder."""
 _VISIBLE_SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+"""The folders of the system that a bubblewrap sandbox shows."""
 _VISIBLE_ETC_PATHS = (
     "alternatives",
     "ld.so.cache",
@@ -36,12 +40,16 @@ _VISIBLE_ETC_PATHS = (
     "ssl/certs",
     "ssl/openssl.cnf",
 )
+"""The paths below /etc that a bubblewrap sandbox shows."""
 _VISIBLE_PYTHON_PATHS = ("bin", "lib", "lib64", "pyvenv.cfg")
+"""The paths in the folder of a Python, or of another program, that a bubblewrap sandbox shows."""
 _VISIBLE_PROJECT_PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
+"""The packages of this project that a bubblewrap sandbox shows."""
 _BWRAP_ISOLATION_OPTIONS = (
     *("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
     *("--hostname", "bot", "--die-with-parent"),
 )
+"""The options of `bwrap` that separate a program from the machine's processes and network."""
 
 
 class Sandbox(Struct, frozen=True, kw_only=True):

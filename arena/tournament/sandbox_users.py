@@ -23,6 +23,7 @@ USER_IDS = range(61_184, 65_520)
 LOCK_FOLDER = Path("/run/arena-sandbox")
 """The folder with a file for each user id. The tournament that has reserved the user holds a lock on the file."""
 _WORLD_WRITABLE_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")  # noqa: S108 - writable by everyone
+"""The folders of the machine in which every user can write files."""
 _IPC_RMID = 0
 """The kernel's command `IPC_RMID`, which removes shared memory, a message queue or a semaphore."""
 
