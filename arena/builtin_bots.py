@@ -39,7 +39,7 @@ ALL_LEVELS_WORD = "levels"
 OPEN_DEMO_BOTS = "random,greedy,perfect,level:2,level:4,level:6"
 """The bots of a demo server that accept challenges in every game.
 
-People who play against a level are offered the next one after the match. All eight levels would take much memory.
+After a match against a level, people are offered the next level. All eight levels would take much memory.
 """
 SEEKING_DEMO_BOTS = (
     "minimax:depth=2,theory=perfect,rookie=random,level:1,ga:nodes=500,tit-for-tat,bluffer=perfect,caller=random"

@@ -33,10 +33,13 @@ from protocol import VERSION
 from protocol.errors import UsageFault
 
 PLAYERS = "Commands for players"
+"""A heading over commands in `arena --help`."""
 DEVELOPERS = "Commands for developers of bots"
+"""A heading over commands in `arena --help`."""
 ORGANISERS = "Commands for organisers of courses and tournaments"
+"""A heading over commands in `arena --help`."""
 OPERATORS = "Commands for operators of a server"
-"""`PLAYERS`, `DEVELOPERS`, `ORGANISERS` and `OPERATORS` are headings over groups of commands in `arena --help`."""
+"""A heading over commands in `arena --help`."""
 
 app = group("arena", "A networked referee for games between programs.", (PLAYERS, DEVELOPERS, ORGANISERS, OPERATORS))
 match_app = group("match", "Annul matches, and restore their records.")

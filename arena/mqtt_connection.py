@@ -24,16 +24,16 @@ from machine.subprocesses import leave_process_group
 MAX_IN_FLIGHT = 64
 """Maximum number of unacknowledged publications of QoS 1; later ones wait, in order."""
 MAX_BUFFER_BYTES = 256 * 1024
-"""Maximum bytes of publications that the process has not read yet. Beyond that, later publications wait."""
+"""Maximum bytes of publications that wait for the publishing process to read them. Beyond that, others wait longer."""
 MATCH_PLACEHOLDER = "+"
 """A placeholder for a match's id in a topic.
 
 Each line of the payload is then published separately, and the field `match` of the line replaces the placeholder.
 """
 ACCEPTED_SIGNAL = 0
-"""The process sends this when the broker has accepted the connection."""
+"""The publishing process sends this to the server when the broker has accepted the connection."""
 GOODBYE_FRAME = bytes(4)
-"""The server sends this when the process shall end: a publication of length 0."""
+"""The server sends this to the publishing process to end it: a publication of length 0."""
 _PUBLISHER_COMMAND = (sys.executable, "-P", "-m", "arena.mqtt_publisher")
 """The command that starts the process that publishes."""
 _pack = msgspec.msgpack.Encoder().encode
@@ -83,7 +83,7 @@ class MqttConnection(asyncio.Protocol):
         """False while too many bytes wait to be read by the publishing process."""
         loop = asyncio.get_running_loop()
         self.lost: asyncio.Future[Exception] = loop.create_future()
-        """The reason why the connection ended. It is set at the end of the connection."""
+        """A future whose result is the reason why the connection ended."""
         self._accepted: asyncio.Future[None] = loop.create_future()
         self._on_acknowledged = on_acknowledged
         self._on_writable = on_writable

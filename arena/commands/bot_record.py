@@ -28,7 +28,7 @@ MAX_LATEST_MATCHES = 10
 
 
 class VersionResults(VersionRow, frozen=True, kw_only=True):
-    """The results of one version of a bot; `share` and `gain` are as in `VersionGain`."""
+    """The results of one version of a bot: `share` is its mean score, `gain` its lead over the version before."""
 
     share: ShareInterval | None
     gain: ShareInterval | None

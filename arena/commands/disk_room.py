@@ -26,6 +26,7 @@ REQUEST_TIMEOUT_S = 5.0
 """Seconds in which a client must have sent its request and taken the answer."""
 _WAITING_MESSAGE = b"the arena waits for room on its disk\n"
 _RESPONSE_HEADERS = b"Content-Type: text/plain\r\nConnection: close\r\n"
+"""The headers of all HTTP responses while the arena waits for room."""
 _UNAVAILABLE_RESPONSE = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\n%sContent-Length: %d\r\n\r\n%s" % (
     _RESPONSE_HEADERS,
     len(_WAITING_MESSAGE),

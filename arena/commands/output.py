@@ -72,9 +72,9 @@ def format_table(
 
 
 def redraw(lines: Sequence[str]) -> None:
-    """Replace the terminal's content by these lines. If they don't fit, the last ones are visible.
+    """Replace the terminal's content by these lines.
 
-    The last line then ends with the number of lines.
+    If there are too many lines, the terminal shows the last ones, and the last one ends with the number of all lines.
     """
     from machine.console import Console
 

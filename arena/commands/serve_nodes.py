@@ -63,7 +63,7 @@ def run_nodes(settings: ServerSettings) -> None:
 
 
 class NodeSupervisor:
-    """The nodes of a machine behind a shared port; `notices` is the folder for their messages to the supervisor."""
+    """Runs the nodes of a machine, which share a port. They send their messages to sockets in the folder `notices`."""
 
     def __init__(self, settings: ServerSettings, port: int, data: Path, notices: Path) -> None:
         token = settings.operator_token_file or str(_token_file(data))

@@ -394,8 +394,9 @@ def data_folder(flag: Path | None) -> Path:
 
 
 def database_url(flag: str | None, data: Path) -> str:
-    """Return the database's URL: the flag, `ARENA_DB`, or the SQLite file in the data folder. Raises `UsageFault` if
-    the flag or variable is `@FILE` and the file can't be read or contains no URL.
+    """Return the database's URL: `flag` unless None, else `ARENA_DB`, else that of the SQLite file in the data folder.
+
+    If the URL is given as `@FILE`, it is read from that file. Raises `UsageFault` if this fails.
     """
     given = flag or os.environ.get("ARENA_DB") or f"sqlite:///{data / 'arena.db'}"
     told = read_text_or_file(given, "db")

@@ -105,7 +105,7 @@ class TournamentSetup(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """The arguments in canonical JSON."""
+        """The arguments that identify the tournament, in canonical JSON."""
         return _canonical(self.arguments)
 
     @property
@@ -320,7 +320,7 @@ def _check_game_value(game: str, key: str, value: Any) -> None:
 
 
 def check_writable(file: Path | None) -> None:
-    """Raise `UsageFault` before the first match if the results could not be written."""
+    """Raise `UsageFault` if results cannot be written to `file`. Call it before the first match."""
     refusal = None if file is None else why_not_writable(file)
     if refusal is not None:
         raise UsageFault(f"--json {file} can't be written: {refusal}")

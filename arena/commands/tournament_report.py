@@ -173,7 +173,7 @@ def _range(row: TableRow) -> str:
 def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
     """Return the table of bots with their mean payoff and their results, best first.
 
-    The mean payoff is per `unit`: opponents count by the number of rounds against them.
+    The mean payoff per `unit` weights opponents by the number of rounds against them.
     """
     table = _table("#", "range", "bot", f"a {unit}", "95 %", "played", "won", "drawn", "lost", "forfeits")
     for row in rows:

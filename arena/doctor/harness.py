@@ -131,7 +131,7 @@ class Opponent:
         self._playing = asyncio.create_task(self._play())
 
     async def seek(self, seek: Message) -> None:
-        """Seek a match with the game and config of the bot's `seek`, which pairs the two.
+        """Seek a match with the game and config of the bot's `seek`, so that the arena pairs the two seeks.
 
         If the bot's seek names an opponent, this seek is unrated.
         """

@@ -19,7 +19,7 @@ class ProxiedTcpConnection:
         self._over = asyncio.Event()
 
     def cut(self) -> None:
-        """Abort both ends."""
+        """Abort both ends of the connection."""
         self._over.set()
         self.near.transport.abort()
         self.far.transport.abort()

@@ -110,7 +110,7 @@ def _ladder_handlers(arena: Arena) -> Iterator[OperationHandler]:
     store = arena.store
 
     decision_lock = asyncio.Lock()
-    """Lets one decision about ratings run at a time on this node.
+    """A lock that lets one decision about ratings run at a time on this node.
 
     If another node makes a decision meanwhile, `RatingDecisionsChanged` is raised.
     """

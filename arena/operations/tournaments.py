@@ -66,7 +66,7 @@ class TournamentRunner:
         self._arena = arena
         self._runs: dict[str, _TournamentRun] = {}
         self._starting = asyncio.Lock()
-        """Lets one tournament start at a time, so that no tournament is started twice."""
+        """A lock that lets one tournament start at a time, so that no tournament is started twice."""
 
     async def start(self, request: StartTournament, tell: SendEvent) -> TournamentStarted:
         """Start or resume a tournament. Raises `UsageFault`."""

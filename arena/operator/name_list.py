@@ -24,7 +24,10 @@ MAX_COLUMNS = 200
 The list of a course has about a dozen columns; a spreadsheet with all its empty columns has 16,384.
 """
 MAX_MISTAKES = 50
-"""Maximum number of mistakes in a list that a message names. A page of 100,000 lines would block its process."""
+"""Maximum number of mistakes in a list that a message names.
+
+A page with 100,000 of them would block the process that makes the page.
+"""
 _SEPARATOR_LINE_PATTERN = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 """Matches a first line such as `sep=;`, with which spreadsheets declare the delimiter, and captures the delimiter."""
 
@@ -117,7 +120,10 @@ def _strip_empty_end(fields: list[str], min_fields: int) -> list[str]:
 
 
 def _normalize_columns(columns: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the columns with known columns in their usual case, unless a column in that case is there as well."""
+    """Return the columns of a header, with the usual case of the known ones.
+
+    If a header has `name` and `Name`, and `name` is known, both stay as they are.
+    """
     usual = {name.casefold(): name for name in known if name not in columns}
     return [usual.get(column.casefold(), column) for column in columns]
 

@@ -110,7 +110,10 @@ class LaunchSpec(msgspec.Struct, frozen=True, kw_only=True):
     largest_log: int | None = None
     """Maximum bytes of the log. A full log is rotated, and one older file is kept."""
     sandbox: tuple[str, ...] = ()
-    """The command that starts the sandbox. Its last arguments are a socket's descriptor and the program's command."""
+    """The command that starts the sandbox, if any.
+
+    The keeper appends the descriptor of a socket to the arena, and the program's command.
+    """
 
     def to_line(self) -> bytes:
         """Return the specification as the line that the arena sends to the keeper."""

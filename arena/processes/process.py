@@ -24,7 +24,7 @@ from protocol.display import escape_unprintable
 from protocol.errors import ArenaFault, os_errors_as
 
 LAST_LINE_COUNT = 8
-"""Maximum number of last lines of a bot's log that a message about its crash shows."""
+"""Maximum number of lines from the end of a bot's log that a message about a crash shows."""
 MAX_REASON_CHARS = 200
 """Maximum characters of the line that says why a bot's process ended."""
 TERMINATE_TIMEOUT_S = 1.0

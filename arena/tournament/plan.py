@@ -45,7 +45,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     prefix: str | None = None
 
     def derive(self, purpose: str) -> bytes:
-        """Return 32 random bytes for a purpose, derived from the seed and the stem."""
+        """Return 32 bytes for a purpose, such as `schedule`, that are derived from the seed and the stem."""
         return _derive_bytes(self.seed, self.stem or self.id, purpose)
 
     def bot_seed(self, bot: str) -> str:

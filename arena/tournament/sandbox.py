@@ -26,7 +26,7 @@ NO_SANDBOX, USERS_SANDBOX, BWRAP_SANDBOX = "none", "users", "bwrap"
 SANDBOX_KINDS = (NO_SANDBOX, USERS_SANDBOX, BWRAP_SANDBOX)
 """All kinds of sandboxes that `--sandbox` accepts."""
 NO_HOME = "/nonexistent"
-"""The home folder of a program that has none."""
+"""The home folder, which does not exist, of a program in a sandbox of the kind `users`."""
 _SANDBOX_SCRATCH_FOLDER = "/tmp"  # noqa: S108 - each sandbox has its own
 """The folder in a bubblewrap sandbox to which a program can write, which is also its home folder."""
 _VISIBLE_SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
