@@ -288,7 +288,6 @@ def _convert_options(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _require_game(game: str | None) -> str:
-    """Return the game, or raise `UsageFault` if none is named."""
     from protocol.games import NAMES
 
     if game is None:

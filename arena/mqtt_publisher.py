@@ -94,7 +94,6 @@ def make_client(spec: MqttConnectSpec) -> aiomqtt.Client:
 async def _publish_until_lost(
     client: aiomqtt.Client, server: asyncio.StreamReader, say: Callable[[int | str], None]
 ) -> None:
-    """Publish until the server says goodbye. Raise `ConnectionError` when the connection is lost."""
     listening = asyncio.create_task(_listen(client))
     publishing = asyncio.create_task(_publish(client, server, say))
     await asyncio.wait((listening, publishing), return_when=asyncio.FIRST_COMPLETED)

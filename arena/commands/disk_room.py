@@ -85,7 +85,6 @@ def _find_full_folder(folders: Collection[Path]) -> str | None:
 
 
 async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer one HTTP request while the arena waits for room on its disks."""
     with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         async with asyncio.timeout(REQUEST_TIMEOUT_S):
             request = await reader.readuntil(b"\r\n\r\n")

@@ -57,7 +57,6 @@ def export(where: str, to: Path, form: str, selection: Selection, *, plies: bool
 
 
 def _write_tables(folder: Path, form: str, batches: Iterator[Batch], *, plies: bool) -> dict[str, int]:
-    """Write the tables, and return the number of rows of each."""
     tables = {"matches": MATCH_COLUMNS, "seats": SEAT_COLUMNS} | ({"plies": PLY_COLUMNS} if plies else {})
     counts = dict.fromkeys(tables, 0)
     removed = 0

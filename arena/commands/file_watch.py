@@ -50,7 +50,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _read_timestamps(folders: Iterable[Path]) -> Mapping[Path, tuple[int, int]]:
-    """Return the modification time and size of each Python file in the folders."""
     stamps = {}
     for file in (file for folder in folders for file in folder.glob("*.py")):
         with suppress(OSError):  # it may just have been removed

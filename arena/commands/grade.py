@@ -229,12 +229,10 @@ class MoveTable:
 
 
 def _find_worst(moves: Iterable[Graded], count: int) -> list[Graded]:
-    """Return the `count` moves that gave away most, the worst first."""
     return sorted((move for move in moves if move.gave_away > 0), key=lambda move: -move.gave_away)[:count]
 
 
 def _print_worst(bot: str, graded: Iterable[Grades], many: int) -> None:
-    """Print the worst moves of a bot across all graded matches."""
     found = [(move, report) for report in graded for move in report.moves if move.gave_away > 0]
     found = sorted(found, key=lambda one: -one[0].gave_away)[:many]
     if not found:

@@ -42,7 +42,6 @@ class EstimateCache:
         return self._moves.get(ply)
 
     def add(self, move: Graded) -> None:
-        """Add the estimate of a move to the cache."""
         self._moves[move.ply] = move
         with suppress(OSError), self._file.open("ab") as file:
             file.write(_line(move))

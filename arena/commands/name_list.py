@@ -99,7 +99,6 @@ def _format_setting(value: Any) -> str:
 
 
 def _find_errors(entries: list[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
-    """Yield what is wrong with the entries, each with its line."""
     first: dict[str, str] = {}
     for where, entry in entries:
         name = entry.get(NAME_COLUMN, "")

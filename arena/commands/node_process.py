@@ -108,7 +108,6 @@ async def _run_essential(work: Coroutine[Any, Any, None]) -> None:
 
 
 async def _apply_announcements(arena: Arena, announced: asyncio.Queue[Announcement | None]) -> None:
-    """Apply the announcements of other nodes in the order in which they arrive."""
     while True:
         announcement = await announced.get()
         try:

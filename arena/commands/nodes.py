@@ -83,7 +83,6 @@ def _wait(store: Store, name: str) -> None:
 
 
 def _find_running(store: Store, name: str) -> NodeStatus:
-    """Return a node that is alive. Raises `UsageFault` otherwise."""
     node = _find_node(store.read(list_nodes), name)
     if not node.alive:
         how = "has stopped" if node.state == "stopped" else f"is {describe_state(node)}"

@@ -104,7 +104,6 @@ class CsvWriter:
         self._writer.writerow(columns)
 
     def write(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Write more rows."""
         self._writer.writerows(map(self._convert_row, rows))
 
     def _convert_row(self, row: Sequence[Any]) -> Sequence[Any]:
@@ -124,7 +123,6 @@ def _printable(row: Sequence[Any]) -> Sequence[Any]:
 
 
 def encode_document(value: Any) -> bytes:
-    """Encode a value as indented JSON."""
     return (printable_json(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()) + "\n").encode()
 
 
@@ -157,7 +155,6 @@ def check_is_file(option: str, path: Path) -> None:
 
 
 def print_document(value: Any) -> None:
-    """Print a value as indented JSON."""
     say(encode_document(value).decode(), end="")
 
 

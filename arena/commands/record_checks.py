@@ -229,14 +229,12 @@ def _read(where: str, timeout_s: float = LOG_TIMEOUT_S) -> bytes:
 
 
 def _error_reason(exc: Exception) -> str:
-    """Return the reason of an error, without its error number and the names of files."""
     if isinstance(exc, URLError) and isinstance(exc.reason, Exception):
         return _error_reason(exc.reason)
     return exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
 
 
 def _message(answer: HttpAnswer) -> str:
-    """Return the error message in an answer of the API; without one, the reason phrase of HTTP."""
     try:
         return str(json.loads(answer.body)["error"]["message"])
     except (ValueError, LookupError, TypeError):

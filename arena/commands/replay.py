@@ -177,7 +177,6 @@ def export(target: str, to: Path, database: str) -> None:
 
 
 def _full_document(record: Record, value: str | None = None) -> Document:
-    """Return a match as a document with its states and luck. Raises `BadRecord` if the referee rejects the record."""
     made = documents.make_document(record)
     if made.fault is not None:
         raise BadRecord(made.fault)

@@ -224,7 +224,6 @@ def _print_all(reruns: Sequence[MatchRerun], worths: Sequence[Worth], options: R
 def _iter_reruns(
     store: Store, results: Sequence[Result], bot: str, resolver: BotResolver
 ) -> Iterator[tuple[MatchRerun, bytes]]:
-    """Yield a `MatchRerun` and the record for each match of `bot` that has a record."""
     for result in results:
         body = read_stored_record(store, result.match)
         if body is not None:
@@ -255,7 +254,6 @@ def _find_seat(record: Record, given: str | None, bot: str) -> int:
 
 
 def _document(rerun: MatchRerun, worth: Worth) -> dict[str, object]:
-    """Return what the JSON document has about one match."""
     lineup = rerun.lineup
     played_on = {"old": lineup.old_description, **{f"seat {seat}": told for seat, told in lineup.others.items()}}
     return {"match": worth, "played_on_by": played_on}

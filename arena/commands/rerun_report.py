@@ -55,7 +55,6 @@ def _describe_method(worths: Sequence[Worth]) -> str:
 
 
 def _describe_players(seat: int, lineup: Lineup) -> Iterator[str]:
-    """Yield which program played the continuations in each seat, and what the difference therefore measures."""
     for at, bot in enumerate(lineup.new):
         if at != seat:
             yield f"seat {at}, {bot.name}: {lineup.others[at]}"
@@ -70,7 +69,6 @@ def _describe_move_alone(name: str) -> str:
 
 
 def _find_caveats(worths: Sequence[Worth]) -> Iterator[str]:
-    """Yield a sentence for each reason to doubt what the matches show."""
     many = len(worths) > 1
     unknown = sum(not each.same_chance for each in worths)
     if unknown:
@@ -164,7 +162,6 @@ def _interval(difference: Difference) -> str:
 
 
 def _describe_result(ranks: Sequence[int], seat: int) -> str:
-    """Return a seat's result as a verb phrase, like `lost` or `came in place 3 of 4`."""
     rank = ranks[seat]
     if len(ranks) > 2:
         return f"came in place {rank} of {len(ranks)}"

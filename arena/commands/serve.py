@@ -304,7 +304,6 @@ def _make_arena(
     nodes: ClusterView | None,
     meters: Meters | None,
 ) -> Arena:
-    """Create the arena from the settings; `operator` is the operator's token."""
     limit_niceness(0)  # refuses a bad value at the start, not in a background process
     files = raise_fd_limit(settings.max_connections)
     registration = Registration(
@@ -342,7 +341,6 @@ def _warn_of_clear_text(settings: ServerSettings) -> None:
 async def _run_maintenance(
     arena: Arena, settings: ServerSettings, file: Path | None, folders: Collection[Path]
 ) -> AsyncIterator[None]:
-    """Watch disk space, remove old records and make backups within the context."""
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(background_task(disk_space.run_checks(arena.warnings, folders)))
         on_clock = partial(arena.warnings.update, "the clock of the database")

@@ -154,7 +154,6 @@ class NodeProcess:
                 await asyncio.wait_for(stop.wait(), wait)
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal to the process, if it runs."""
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(number)

@@ -335,7 +335,6 @@ class TypedSetting(NamedTuple):
 
 
 def _type_of(hint: Any) -> Any:
-    """Return the type of a setting's value from its annotation, without `None`."""
     return next((one for one in get_args(hint.__origin__) if one is not type(None)), hint.__origin__)
 
 

@@ -120,7 +120,6 @@ def run_plan(options: SprtOptions) -> None:
 
 
 def _read_pilot_file(file: Path, setup: TournamentSetup) -> Pilot:
-    """Read the pairs of a pilot from a file that `arena test --json` wrote. Raises `UsageFault`."""
     try:
         written = msgspec.json.decode(decode(read_bytes(file, MAX_DOCUMENT_BYTES)), type=_TestFile)
         value = written.arguments["test"]["value"]
@@ -196,7 +195,6 @@ def _scores_by_value(
 
 
 def _record(store: Store, match: str) -> Record | None:
-    """Return the record of a match, or None if there is none."""
     with suppress(RecordRemoved):
         body = store.read(record_of, match)
         return None if body is None else read_record(body, match)

@@ -183,7 +183,6 @@ def read_any_format(options: TournamentOptions) -> TournamentSetup:
 
 
 def _check_resources(options: TournamentOptions) -> None:
-    """Raise `UsageFault` for options that exclude each other or are out of bounds."""
     if options.jobs is not None and options.dask is not None:
         raise UsageFault("--jobs is for this machine, --dask for a cluster: give one of them")
     if options.jobs is not None and not 1 <= options.jobs <= MAX_JOBS:

@@ -194,7 +194,6 @@ def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
 
 
 def _standing_table(rows: Sequence[TableRow]) -> Table:
-    """Return the table of bots with their matches won, drawn and lost, and their scores, best first."""
     table = _table("#", "range", "bot", "played", "won", "drawn", "lost", "score", "95 %", "forfeits")
     for row in rows:
         counts = (row.played, row.won, row.drawn, row.lost)
@@ -225,7 +224,6 @@ def _less_luck_table(rows: Sequence[TableRow], *, worth: bool) -> Table:
 
 
 def _places_table(rows: Iterable[TableRow]) -> Table:
-    """Return the table of bots with their mean place and the fraction of matches that they won."""
     table = _table("#", "bot", "mean place", "95 %", "first", "95 %")
     for row in rows:
         if row.place is not None and row.first is not None:

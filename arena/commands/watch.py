@@ -81,7 +81,6 @@ def watch(data: Path, url: str | None, match: str | None, *, follow: bool) -> No
 
 
 def _url_of(data: Path) -> str:
-    """Return the public URL of the server of a data folder."""
     found = credentials.running_credentials(data)
     if found is None or not found.public:
         raise no_server(data, "--url names one elsewhere, like wss://arena.example.org:8765")

@@ -109,7 +109,6 @@ class PageProcess:
         return f"has not answered for {HEALTH_CHECK_TIMEOUT_S:g} s" if code is None else describe_exit(code)
 
     async def _wait_for_silence(self) -> None:
-        """Return when the process has not answered for `HEALTH_CHECK_TIMEOUT_S` seconds."""
         loop = asyncio.get_running_loop()
         answered = loop.time()
         while loop.time() - answered < HEALTH_CHECK_TIMEOUT_S:

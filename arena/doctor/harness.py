@@ -139,7 +139,6 @@ class Opponent:
         await self._send(type="seek", id="house", game=seek["game"], config=seek.get("config", {}), rated=rated)
 
     async def unseek(self) -> None:
-        """Withdraw the seek."""
         await self._send(type="unseek", id="house")
 
     async def release_turns(self) -> None:
@@ -149,7 +148,6 @@ class Opponent:
             await self._move(self.held_turns.pop(match))
 
     async def resign_all(self) -> None:
-        """Resign all matches of this opponent."""
         self.held_turns.clear()
         for match in list(self.matches):
             await self._send(type="resign", match=match)

@@ -143,8 +143,6 @@ def _ladder_handlers(arena: Arena) -> Iterator[OperationHandler]:
 
 
 def _play_handler(arena: Arena) -> OperationHandler:
-    """Return the handler for playing an assigned match."""
-
     async def play(request: PlayRequest, tell: SendEvent) -> PlayReply:
         rules, seed = load_game(request.game, request.config), _parse_seed(request.seed)
         _check_play_request(request, rules.seats)
@@ -174,7 +172,6 @@ def _play_handler(arena: Arena) -> OperationHandler:
 
 
 def _check_play_request(request: PlayRequest, seats: int) -> None:
-    """Raise `UsageFault` if a request to play a match has an invalid id, bots or waiting time."""
     bots = request.bots
     if not re.match(MATCH_PATTERN, request.match):
         raise UsageFault(f"match is {short_repr(request.match)}: it is 1 to 40 lower-case letters, digits and dashes")
@@ -187,7 +184,6 @@ def _check_play_request(request: PlayRequest, seats: int) -> None:
 
 
 def _parse_seed(text: str) -> bytes:
-    """Parse a seed in hex. Raises `UsageFault`."""
     try:
         seed = bytes.fromhex(text)
     except ValueError:

@@ -54,12 +54,10 @@ class Metric(NamedTuple):
 
 
 def _unlabelled(value: Callable[[MetricSources], float | Histogram]) -> Callable[[MetricSources], Values]:
-    """Return a function that reads the only value of a metric without labels."""
     return lambda sources: [((), value(sources))]
 
 
 def _labelled(values: Callable[[MetricSources], Mapping[str, float]]) -> Callable[[MetricSources], Values]:
-    """Return a function that reads the values of a metric with one label; `values` returns them by label value."""
     return lambda sources: [((label,), value) for label, value in values(sources).items()]
 
 

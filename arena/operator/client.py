@@ -101,7 +101,6 @@ class OperatorConnection:
             del self._replies[number]
 
     def _convert(self, value: Any, type_: type[T]) -> T:
-        """Convert an answer or event to the expected type. Raise `NoAnswer` if that fails."""
         try:
             return msgspec.convert(value, type=type_)
         except msgspec.ValidationError as exc:

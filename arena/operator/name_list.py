@@ -112,7 +112,6 @@ def _detect_delimiter(text: str) -> tuple[str, str, int]:
 
 
 def _strip_empty_end(fields: list[str], min_fields: int) -> list[str]:
-    """Remove empty fields at the end, but keep at least `min_fields` fields."""
     most = len(fields)
     while most > min_fields and not fields[most - 1]:
         most -= 1

@@ -100,7 +100,6 @@ class BotProcess:
         self._log_offset = 0
 
     def reset_crashes(self) -> None:
-        """Reset the count of crashes, because the bot has played a match."""
         self.crashes = 0
 
     async def start(self) -> None:

@@ -254,7 +254,6 @@ class TournamentHost(HostHandler):
         return LaunchSpec(command=contestant.command, environment=environment, token=token)
 
     def _kill_absent(self, missing: Sequence[str], since: float) -> None:
-        """Kill the missing bots for which the match has waited too long."""
         now = asyncio.get_running_loop().time()
         for name in missing:
             if now < self._deadline(name, since):
@@ -307,7 +306,6 @@ class TournamentHost(HostHandler):
         self._incidents.append((bot, incident))
 
     def _on_crash(self, bot: BotProcess, crash: Crash) -> None:
-        """Handle a crash: the bot loses its match. Unless it has crashed too often, it is started again."""
         told = str(crash)
         if self._job.sources is not None:  # name the log by its path on the command's machine
             told = told.replace(str(self._folder), str(self._job.logs))
@@ -326,7 +324,6 @@ class TournamentHost(HostHandler):
         self._restarts.start(self._restart(bot))
 
     def _exclude_bot(self, name: str, why: str, note: str) -> None:
-        """Let a bot forfeit its matches from now on, including the current match."""
         self._forfeiting[name] = why
         self._notes.append(f"{note}\n{name} forfeits its matches here from now on")
         runner = self._host.clients.runners.get(self._current_match)

@@ -48,10 +48,8 @@ class PlayReply(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_closed(cls, closed: ClosedMatch) -> PlayReply:
-        """Return the reply for a closed match."""
         lines = [line.decode() for line in closed.lines]
         return cls(result=closed.result, lines=lines, footer=closed.footer, failures={**closed.failures})
 
     def to_closed(self) -> ClosedMatch:
-        """Return the closed match that the reply describes."""
         return ClosedMatch(self.result, tuple(line.encode() for line in self.lines), self.footer, self.failures)

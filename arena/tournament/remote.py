@@ -89,7 +89,6 @@ class RemoteClient:
         return asyncio.run_coroutine_threadsafe(self._ask(request), self._loop).result()
 
     def close(self) -> None:
-        """Close the connection."""
         asyncio.run_coroutine_threadsafe(self._held.aclose(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
 
