@@ -110,17 +110,11 @@ class QueuedMessage(NamedTuple):
 
 
 NumberedMessage = tuple[int, QueuedMessage]
-"""A message with its number in the order of queueing.
-
-The number of a status or a leaderboard is 0: after a lost connection, these messages are made again, not queued again.
-"""
+"""A message with its number in the order of queueing; 0 for a status or leaderboard, which is not queued again."""
 
 
 class Outbox:
-    """A queue of messages to publish, with separate byte limits for turns and for lasting messages.
-
-    Lasting messages are the starts and ends of matches.
-    """
+    """A queue of messages with separate byte limits for turns and for lasting messages (starts and ends)."""
 
     def __init__(self, max_turn_bytes: int = MAX_TURN_BYTES, max_durable_bytes: int = MAX_DURABLE_BYTES) -> None:
         self._turns = _BoundedQueue(max_turn_bytes)

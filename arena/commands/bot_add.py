@@ -34,8 +34,7 @@ def add_bots(
 ) -> None:
     """Register bots, and print their tokens or write them to the new file `tokens_to`. They are not shown again.
 
-    `display` is a display name, if there is only one bot. With `ascii_names`, a name that a bot can't have becomes the
-    bot's display name.
+    `display` is the display name of a single bot. With `ascii_names`, names that bots can't have become display names.
     """
     if display is not None and source is not None:
         raise UsageFault("--display goes with a name: with --from, write a column named display")

@@ -35,10 +35,7 @@ class VersionResults(VersionRow, frozen=True, kw_only=True):
 
 
 class PoolVersions(Struct, frozen=True, kw_only=True):
-    """The versions of a bot that played in a pool, or in `GAME/unrated`; the one that played last comes first.
-
-    `total` is the number of all versions, of which `versions` may be a part.
-    """
+    """The versions of a bot in a pool or `GAME/unrated`, last played first. `total` is the number of all versions."""
 
     pool: str
     versions: list[VersionResults]

@@ -53,10 +53,7 @@ class SourcedValue(NamedTuple):
 
 
 class EffectiveSettings(NamedTuple):
-    """A server's effective settings. `sources` maps each setting that is no default to where it comes from.
-
-    A source is a flag like `--port`, a variable like `ARENA_PORT`, or a line of the TOML file.
-    """
+    """A server's effective settings. `sources` has the source, like `--port` or `ARENA_PORT`, of each that is set."""
 
     settings: ServerSettings
     sources: dict[str, str]
@@ -65,10 +62,7 @@ class EffectiveSettings(NamedTuple):
 def read_settings(
     flags: Mapping[str, Any], file: Path | None, environment: Mapping[str, str] = os.environ
 ) -> ServerSettings:
-    """Return the effective settings of a server. Raises `UsageFault`.
-
-    A flag that is not None overrides an `ARENA_…` variable, which overrides the TOML file.
-    """
+    """Return a server's settings from flags, else `ARENA_…` variables, else a TOML file. Raises `UsageFault`."""
     return read_effective_settings(flags, file, environment).settings
 
 
@@ -98,10 +92,7 @@ def read_effective_settings(
 
 
 def _check_consistency(settings: ServerSettings, names: Mapping[str, str]) -> None:
-    """Raise `UsageFault` for a setting whose value is invalid or contradicts another setting.
-
-    `names` maps each setting to the name under which the user gave it, such as `ARENA_PORT`.
-    """
+    """Raise `UsageFault` for a setting that is invalid or contradicts another. `names` has their names for users."""
     for key in ("clock", "slow_clock"):
         read_clock(getattr(settings, key), names[key])
     if settings.mqtt is not None:

@@ -303,10 +303,7 @@ def check_match(
 
 
 def _check_luck(record: Record, luck: MatchLuck) -> Iterator[str]:
-    """Yield a complaint if a match's stored luck differs from the luck that its record gives.
-
-    Luck by a value function that this version does not have is not checked.
-    """
+    """Yield a complaint if the stored luck differs from the record's. Skip luck by an unknown value function."""
     game = shared_game(record.header.game, record.header.config)
     if luck.value in value_names(game):
         found = luck_of(record, luck.value).total[0]

@@ -69,10 +69,7 @@ async def wait_for_room(
 
 
 def _find_full_folder(folders: Collection[Path]) -> str | None:
-    """Return a message about a folder without `MIN_FREE_BYTES`, or None if there is none.
-
-    A folder that cannot be used for another reason is passed over: the code that opens it reports that.
-    """
+    """Return a message about a folder without `MIN_FREE_BYTES`, or None. Ignore other problems of folders."""
     for folder in folders:
         try:
             with tempfile.TemporaryFile(dir=folder) as probe:

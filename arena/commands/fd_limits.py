@@ -37,9 +37,9 @@ def files_needed(connections: int) -> int:
 
 
 def divide_files(limit: int, connections: int) -> FileBudget:
-    """Divide `limit` open files among connections and journals of matches; journals get at least as many.
+    """Divide `limit` open files among connections and journals, so that neither can use up the files of the other.
 
-    Each part is a limit of its own: connections cannot use up the files of journals, nor journals those of connections.
+    Journals get at least as many as connections.
     """
     rest = limit - RESERVED_FILES
     waiting = min(MAX_WAITING_CONNECTIONS, rest // 8)

@@ -66,10 +66,7 @@ def access(settings: ServerSettings, file_budget: FileBudget, page: list[socket.
 
 
 def _own_page(settings: ServerSettings, page: list[socket.socket]) -> OwnPage | None:
-    """Return the scheme and port of the pages on this machine, or None if there are none.
-
-    They are served by this server, or by the node whose port it shares.
-    """
+    """Return the scheme and port of the pages of this server, or of the node that shares its port; None without."""
     if page:
         return OwnPage(web_scheme(settings), port_of(page))
     return OwnPage(web_scheme(settings), settings.web_port) if settings.shared_port else None

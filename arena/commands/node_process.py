@@ -27,10 +27,7 @@ from protocol.errors import ArenaFault
 RETRY_DELAY_S = 0.2
 """Seconds between two attempts to claim a node's name that is taken, or to look up an announcement."""
 MAX_SILENCE_S = 3.0
-"""Seconds without a query after which the holder of a node's name counts as hung.
-
-A node that works queries the database every second.
-"""
+"""Seconds without a query after which a node counts as hung. A node that works makes a query every second."""
 NODE_LOST_EXIT_CODE = os.EX_TEMPFAIL
 """Exit code of a node that must be restarted: 75."""
 

@@ -72,10 +72,7 @@ def format_table(
 
 
 def redraw(lines: Sequence[str]) -> None:
-    """Replace the terminal's content by these lines.
-
-    If there are too many lines, the terminal shows the last ones, and the last one ends with the number of all lines.
-    """
+    """Replace the terminal's content by these lines. If they don't fit, show the last ones and the number of all."""
     from machine.console import Console
 
     width, height = screen_size()

@@ -13,10 +13,7 @@ from machine.terminal import say
 
 T = TypeVar("T")
 FIRST_MESSAGE_DELAY_S, MESSAGE_INTERVAL_S = 5.0, 30.0
-"""Seconds until the first message about progress (`FIRST_MESSAGE_DELAY_S`), and between later messages.
-
-On a terminal there is a bar instead of messages.
-"""
+"""Seconds until the first message about progress (`FIRST_MESSAGE_DELAY_S`), and between later messages."""
 
 
 def track_progress(items: Iterable[T], count: int, description: str) -> Iterable[T]:

@@ -59,10 +59,10 @@ _DIGEST_PATTERN = re.compile(r"[0-9a-f]{64}")
 
 
 class ExpectedDigest(Struct, frozen=True, kw_only=True):
-    """The sources, from the user's options, that a record's digest is compared with. Raises `UsageFault`.
+    """The sources that a record's digest is compared with, from the user's options. Raises `UsageFault`.
 
-    `digest` is a digest that the user knows; `log` is the URL of an arena with a published log, or a file with a proof.
-    `key` is the key that signs the log. `head` is a file with the log's last known head, which is updated.
+    `log` is the URL of an arena with a published log, or a file with a proof; `key` signs the log. The file `head` has
+    the log's last known head, and is updated.
     """
 
     digest: str | None = None
@@ -180,10 +180,7 @@ def _read_known_head(file: Path | None) -> SignedTreeHead | None:
 
 
 def _check_consistency(arena: str, earlier: SignedTreeHead, head: SignedTreeHead, what: str) -> None:
-    """Raise `BadRecord` unless the log with `head` continues the log with the head `earlier`.
-
-    The proof comes from the arena at the URL `arena`; `what` begins the error message.
-    """
+    """Raise `BadRecord` unless the log of the URL `arena` with `head` continues the log with the head `earlier`."""
     if head.size < earlier.size:
         raise BadRecord(f"{what}: it has {format_count(head.size, 'entry', 'entries')}, and had {earlier.size}")
     root = head.root
@@ -203,10 +200,7 @@ def _is_url(log: str) -> bool:
 
 
 def _fetch_and_decode(where: str, form: type[T], wanted: str) -> T:
-    """Read a file or URL, and decode its JSON as the type `form`; `wanted` names in an error what it should be.
-
-    Raises `BadRecord` and `ArenaFault`.
-    """
+    """Read a file or URL, and decode its JSON as the type `form`. Raises `BadRecord` and `ArenaFault`."""
     said = _read(where)
     try:
         return msgspec.json.decode(said, type=form)

@@ -7,10 +7,7 @@ RENAMED_SETTINGS = {
     "house": "builtin_bots",
     "pace": "max_matches_per_hour",
 }
-"""The former names of a server's settings, each with the present name.
-
-A setting is an option of `serve` and `config`, an environment variable and a key of the TOML file.
-"""
+"""The former names of a server's settings (options, environment variables, TOML keys), each with the present name."""
 _RENAMED_MATCH_OPTIONS = {"--at": "--server", "--raw": "--no-luck-adjustment", "--read": "--sandbox-read"}
 """The former options of `arena tournament` and `arena test` about matches, each with the present option."""
 _RENAMED_COMMAND_OPTIONS = {

@@ -37,10 +37,7 @@ if TYPE_CHECKING:
 EXPORT_SUFFIXES = (".json", ".html")
 """The suffixes of files that `arena replay export` makes from a record, and that cannot be read as records."""
 PERMANENT_COLUMNS = (0, 1, 2, 4)
-"""The numbers of the columns that a table of plies always has: ply, bot, move and the time left.
-
-Other columns are left out if they are empty.
-"""
+"""The numbers of the columns that a table of plies has even if they are empty: ply, bot, move and the time left."""
 SUFFIXES = (".jsonl", ".jsonl.gz", *EXPORT_SUFFIXES)
 """The suffixes of all files that `arena replay export` writes."""
 
@@ -129,9 +126,9 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
 
 
 def _read_bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes | None, str | None]]:
-    """Yield the name, the body and the stored digest of each target or, without targets, of each match in the store.
+    """Yield the name and the record of each target or, without targets, of each match in the store, with its digest.
 
-    The body is None if the record was removed. The digest is None for a target.
+    The record is None if it was removed, the digest is None for a target.
     """
     if targets:
         for target in targets:
@@ -156,7 +153,7 @@ def read_stored_record(store: Store, match: str) -> bytes | None:
 def export(target: str, to: Path, database: str) -> None:
     """Write a match to a new file, in the format that the file's suffix names.
 
-    `.jsonl` and `.jsonl.gz` get the record; `.json` and `.html` get the states of every ply as well.
+    `.json` and `.html` also have the state at every ply.
     """
     name, body = load(target, database)
     if to.name.endswith(".jsonl.gz"):

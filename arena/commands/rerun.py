@@ -90,7 +90,7 @@ class MatchRerun(NamedTuple):
         )
 
     def compute_worth(self, replies: Sequence[RerunReply], value: str | None) -> Worth:
-        """Return what the new bot was worth in this match, from the replies to all its tasks."""
+        """Return what the new bot was worth in this match, from the replies to its tasks."""
         game = shared_game(self.header.game, self.header.config)
         continuations = [each for reply in replies for each in reply.continuations]
         return measure_worth(replies[0].first, continuations, load_value(game, value), game)

@@ -44,10 +44,7 @@ def print_one(worth: Worth, bot: str, lineup: Lineup, record: Record) -> None:
 
 
 def _describe_method(worths: Sequence[Worth]) -> str:
-    """Return in words how the difference was measured in these matches of one game.
-
-    In each of them, the new bot moved differently at some ply.
-    """
+    """Return in words how the difference was measured in these matches of one game, in which the moves differ."""
     values = sorted({each.value for each in worths if each.value is not None})
     luck = f", less luck by {' or '.join(values)}" if values else ""
     summed = ", summed over the rounds of a match" if worths[0].unit == PAYOFF else ""

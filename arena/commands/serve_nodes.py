@@ -118,10 +118,7 @@ class NodeSupervisor:
 
 
 class NodeProcess:
-    """A node's process. It is started with the options of this command, followed by `words`.
-
-    The process sends its state to the socket `NAME` in the folder `notices`.
-    """
+    """A node's process, started with this command's options and `words`. Its state goes to a socket in `notices`."""
 
     def __init__(self, name: str, words: Sequence[str], notices: Path) -> None:
         self.is_ready = asyncio.Event()
@@ -208,7 +205,7 @@ class NodeProcess:
 
 
 def _begin_as_node() -> None:
-    """Prepare the new process of a node: block signals until it handles them, and let it die with the supervisor."""
+    """Block signals until the node handles them, and let its process die with the supervisor."""
     held_signals.block_signals()
     die_with_parent()
 

@@ -49,7 +49,7 @@ class Display:
         self._live.stop()
 
     def update(self) -> None:
-        """Update the display if enough time has passed, or enough pairs were played, since the last update."""
+        """Update the display if it is due: by time on a terminal, else by the number of pairs."""
         pairs = len(self._evidence.matches) // self._evidence.seats
         if self._terminal:
             began = time.monotonic()

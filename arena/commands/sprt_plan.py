@@ -261,10 +261,7 @@ def _advice(found: Sequence[TestForecast], hypotheses: Hypotheses, seed: str) ->
 
 
 def _suggest_larger_h1(best: TestForecast, hypotheses: Hypotheses) -> float | None:
-    """Return a larger h1 if the pilot's bots are far apart, else None.
-
-    It is the lower end of the interval for the score, minus 0.5, rounded down to one digit.
-    """
+    """Return a larger h1 for bots far apart: the lower end of the pilot's interval, rounded down to one digit."""
     least = best.score.low - 0.5
     if hypotheses.unit != "score" or least < 2 * hypotheses.h1:
         return None

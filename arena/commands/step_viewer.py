@@ -47,10 +47,7 @@ def check_terminal(*, step: bool, play: float | None, others: bool) -> None:
 
 
 def show_steps(record: Record, end: Sequence[str], luck: LuckTextByMove, pause: float | None = None) -> None:
-    """Show the boards of a match one after the other, and the lines `end` below the last board.
-
-    A key shows the next board. With `pause`, it also appears after that many seconds.
-    """
+    """Show the boards of a match, each until a key is pressed or `pause` seconds pass; show `end` below the last."""
     header, clock = record.header, [record.header.clock.bank_ms] * len(record.header.seats)
     frames = []
     for line, course in replay(record):

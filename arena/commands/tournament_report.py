@@ -171,10 +171,7 @@ def _range(row: TableRow) -> str:
 
 
 def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
-    """Return the table of bots with their mean payoff and their results, best first.
-
-    The mean payoff per `unit` weights opponents by the number of rounds against them.
-    """
+    """Return the table of bots with their payoff per `unit`, which weights opponents by rounds, and their results."""
     table = _table("#", "range", "bot", f"a {unit}", "95 %", "played", "won", "drawn", "lost", "forfeits")
     for row in rows:
         found = ("", "") if row.payoff is None else (format_payoff(row.payoff.mean), format_payoff_interval(row.payoff))
@@ -213,7 +210,7 @@ def _standing_table(rows: Sequence[TableRow]) -> Table:
 def _less_luck_table(rows: Sequence[TableRow], *, worth: bool) -> Table:
     """Return the table of bots with their scores and luck-adjusted scores.
 
-    With `worth`, it also has how many single matches with luck left in the luck-adjusted matches are worth.
+    With `worth`, it also has how many matches with luck left in would show as much.
     """
     table = _table("#", "bot", "score", "95 %", "less luck", "95 %", *(["worth"] if worth else []))
     for row in rows:
@@ -255,10 +252,7 @@ def _comparison_cells(found: Comparison) -> tuple[str, ...]:
 
 
 def _cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, HeadToHead]]) -> Iterator[tuple[str, Table]]:
-    """Yield a cross table of scores, then one of luck-adjusted scores if there are any, each with its title.
-
-    Below each score stands half of its interval.
-    """
+    """Yield a title and a cross table of scores and half intervals, then of luck-adjusted scores if there are any."""
 
     def spread(found: Comparison) -> str:
         half = f"{(found.high - found.low) / 2:.2f}"
@@ -274,10 +268,7 @@ def _cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, HeadToH
 def _make_cross_table(
     names: Sequence[str], values: Mapping[str, Mapping[str, T | None]], cell: Callable[[T], str]
 ) -> Table:
-    """Return a cross table of `values`, formatted by `cell`. A pair without a value has an empty cell.
-
-    If names are too long for headers, the headers are numbers, which also stand before the names of the rows.
-    """
+    """Return a cross table of `values`, formatted by `cell`. If names are too long for headers, rows are numbered."""
     width = min(
         _MAX_CROSS_TABLE_CELL_COLUMNS,
         (terminal_columns() - max(map(len, names))) // len(names) - _CROSS_TABLE_GAP_COLUMNS,

@@ -166,10 +166,7 @@ class MatchDisplay:
 
     @contextmanager
     def capture_prints(self) -> Iterator[None]:
-        """Capture what bots print within the context, and print the last lines of it on exit.
-
-        Do nothing if boards do not replace each other on a terminal.
-        """
+        """Capture what bots print while boards are drawn on a terminal; on exit, print the last lines of it."""
         if self._quiet or not self._terminal:
             yield
             return

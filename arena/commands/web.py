@@ -182,7 +182,7 @@ async def serve_pages(
 ) -> AsyncIterator[PageProcess]:
     """Serve the pages of the database at `where` within the context, and yield their process.
 
-    There are admin pages if `admin` is given. `port` is the port of the arena, which the pages name.
+    There are admin pages if `admin` is given. `port` is the arena's.
     """
     order = WebServerConfig(
         where=where,

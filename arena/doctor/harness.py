@@ -104,7 +104,7 @@ class DoctorServer:
 
 
 def _is_turn_of(turn: Message, seat: object) -> bool:
-    """Return whether a turn asks this seat for a move; in a simultaneous round it asks several seats."""
+    """Return whether a turn asks this seat, perhaps among others, for a move."""
     to_move = turn["to_move"]
     return seat in to_move if isinstance(to_move, list) else bool(seat == to_move)
 
@@ -131,10 +131,7 @@ class Opponent:
         self._playing = asyncio.create_task(self._play())
 
     async def seek(self, seek: Message) -> None:
-        """Seek a match with the game and config of the bot's `seek`, so that the arena pairs the two seeks.
-
-        If the bot's seek names an opponent, this seek is unrated.
-        """
+        """Seek a match with the game and config of the bot's `seek`; unrated if that seek names an opponent."""
         rated = bool(seek.get("rated", True)) and "opponent" not in seek
         await self._send(type="seek", id="house", game=seek["game"], config=seek.get("config", {}), rated=rated)
 
@@ -216,10 +213,7 @@ class BotUnderTest:
         return None if self.crash is None else self.crash.how
 
     async def start(self) -> None:
-        """Run the program: for the first time, or again after `stop`.
-
-        Raises `BotCrashed` if the program is missing, and `ArenaFault` if its log cannot be written.
-        """
+        """Run the program. Raises `BotCrashed` if it is missing, `ArenaFault` if its log cannot be written."""
         self.crash = None
         self._runs += 1
         name = BOT_NAME if self._runs == 1 else f"{BOT_NAME}-{self._runs}"
@@ -301,10 +295,7 @@ class Harness:
         await self.bot.start()
 
     async def seek_match(self) -> None:
-        """Let the opponents seek the match that the bot seeks, so that the arena starts it.
-
-        If the bot seeks nothing, the proxy sends a seek for it.
-        """
+        """Let the opponents seek the match that the bot seeks. If it seeks nothing, the proxy sends a seek for it."""
         await self.ensure_welcomed()
         sought = await self._until(self._find_seek, self.timeouts.seek_timeout_s if self.seeks else 0.0)
         if sought is None:
@@ -393,10 +384,7 @@ class Harness:
     async def expect(
         self, kind: str, *, by: str = FROM_BOT, since: int, timeout_s: float, failure: str, **fields: Any
     ) -> RecordedMessage:
-        """Return the first message since a mark with this type, sender and fields.
-
-        Raises `CaseFailed` with the message `failure` if there is none after `timeout_s` seconds.
-        """
+        """Return the first message since a mark with this type, sender and fields; else raise `CaseFailed`."""
         found = await self._until(lambda: self.find_message(kind, by=by, since=since, **fields), timeout_s)
         if found is None:
             raise CaseFailed(failure)
@@ -490,7 +478,7 @@ class Harness:
         return next(iter(seeks.values()), None)
 
     def _find_turn(self, match: str, since: int) -> RecordedMessage | None:
-        """Return the first turn of the bot in a match since a mark, or the message that ends the match, or None."""
+        """Return the bot's first turn since a mark, or the end of the match, or None."""
         start = self.find_message("start", by=FROM_ARENA, since=0, match=match)
         seat = None if start is None else start.message.get("seat")
         for seen in self.websocket_proxy.messages[since:]:

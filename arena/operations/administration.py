@@ -41,10 +41,7 @@ if TYPE_CHECKING:
 MAX_WAIT_S = 3600.0
 """Maximum seconds that an assigned match may wait for its bots."""
 MAX_ANNUL_TRIES = 3
-"""Maximum attempts to recompute ratings without blocking other nodes when matches are annulled.
-
-After these attempts, ratings are recomputed in one transaction, which blocks all nodes.
-"""
+"""Maximum attempts to annul matches without blocking other nodes. Then one transaction does it, and blocks them."""
 MAX_MATCHES_IN_SAVE = 50
 """Maximum number of unrated new matches at which recomputed ratings are saved.
 
@@ -110,10 +107,7 @@ def _ladder_handlers(arena: Arena) -> Iterator[OperationHandler]:
     store = arena.store
 
     decision_lock = asyncio.Lock()
-    """A lock that lets one decision about ratings run at a time on this node.
-
-    If another node makes a decision meanwhile, `RatingDecisionsChanged` is raised.
-    """
+    """A lock for decisions about ratings on this node; `RatingDecisionsChanged` reports those on other nodes."""
 
     async def annul(request: Annul, tell: SendEvent) -> AnnulmentOutcome:
         async with decision_lock:

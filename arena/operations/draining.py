@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class DrainRequest(Request, frozen=True, tag="drain"):
-    """A request to drain a server: the server starts no more matches, and stops when none is in progress.
+    """A request that a server starts no more matches, and stops when none is in progress or `within_s` seconds passed.
 
-    The server stops after `within_s` seconds at the latest. With `undo`, the request cancels the draining.
+    With `undo`, the request cancels the draining.
     """
 
     within_s: Annotated[float, Meta(ge=0)] | None = None

@@ -43,10 +43,7 @@ log = logging.getLogger("arena.tournaments")
 
 @dataclass
 class _TournamentRun:
-    """A tournament that the server plays or has stopped. `under_way` has the schedule places of current matches.
-
-    If a fault stopped it, `fault` says which.
-    """
+    """A tournament of the server. `under_way` has the schedule places of its current matches; a `fault` stopped it."""
 
     plan: Plan
     wait_s: float
@@ -66,7 +63,7 @@ class TournamentRunner:
         self._arena = arena
         self._runs: dict[str, _TournamentRun] = {}
         self._starting = asyncio.Lock()
-        """A lock that lets one tournament start at a time, so that no tournament is started twice."""
+        """A lock held while a tournament starts, so that none is started twice."""
 
     async def start(self, request: StartTournament, tell: SendEvent) -> TournamentStarted:
         """Start or resume a tournament. Raises `UsageFault`."""

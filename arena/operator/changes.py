@@ -97,7 +97,7 @@ class DisconnectedBots(Struct, frozen=True, kw_only=True):
 class Annul(Request, frozen=True, tag="annul"):
     """Annul the matches with these ids, and the matches of a bot; with `undo`, count them again.
 
-    `since` is a time in the format of results: of the bot's matches, only those that ended since then are annulled.
+    `since` is the time, in the format of results, from which the bot's matches are annulled.
 
     Raises `UsageFault` and changes nothing if a match or bot does not exist, or a match was never rated.
     """

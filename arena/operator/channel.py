@@ -113,7 +113,7 @@ class Channel:
             connection.send_frame(encode_reply(number, ok=answer))
 
     async def _record_change(self, by: str, request: Request) -> int | None:
-        """Record the change that a request makes, before it is made, and return its number in the log.
+        """Record the change that a request will make, and return its number.
 
         Return None if the request changes nothing, or if recording fails.
         """

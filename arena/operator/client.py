@@ -38,10 +38,7 @@ class OperatorTimeouts:
     connect_timeout_s: float = 5.0
     ping_interval_s: float = 5.0
     pong_timeout_s: float = 10.0
-    """Seconds in which the server must answer a ping.
-
-    A hung server is noticed after 15 seconds: this time and the ping interval. An answer may take longer.
-    """
+    """Seconds in which the server must answer a ping. An answer to a request may take longer."""
 
 
 class NoServer(ArenaFault):

@@ -99,10 +99,7 @@ def mistakes_fault(mistakes: Sequence[str]) -> UsageFault:
 
 
 def _detect_delimiter(text: str) -> tuple[str, str, int]:
-    """Return the delimiter of a CSV, and the text without a first line that declares it.
-
-    The third element is the number of lines that this removed.
-    """
+    """Return the delimiter of a CSV, the text without a first line that declares it, and the lines removed: 0 or 1."""
     head, _, rest = text.partition("\n")
     said = _SEPARATOR_LINE_PATTERN.fullmatch(head.strip('\r "'))
     if said is not None:
@@ -119,10 +116,7 @@ def _strip_empty_end(fields: list[str], min_fields: int) -> list[str]:
 
 
 def _normalize_columns(columns: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the columns of a header, with the usual case of the known ones.
-
-    If a header has `name` and `Name`, and `name` is known, both stay as they are.
-    """
+    """Return the columns of a header, with known columns in their usual case. `name` and `Name` both stay."""
     usual = {name.casefold(): name for name in known if name not in columns}
     return [usual.get(column.casefold(), column) for column in columns]
 

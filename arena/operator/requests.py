@@ -59,9 +59,9 @@ OperationHandlers: TypeAlias = Mapping[str, OperationHandler]
 
 
 class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A reply to the request with the number `id`: first events, at the end the answer in `ok`, or a `fault`.
+    """A reply to the request with the number `id`: an event, or at the end the answer in `ok` or a `fault`.
 
-    `usage` is true if the fault is that the request was wrong. `id` is None if the request's number can't be read.
+    `usage` says that the request was wrong. `id` is None if the number can't be read.
     """
 
     id: int | None = None

@@ -11,7 +11,7 @@ from arena.operator.requests import Request
 from arena.store.nodes import NodeStatus
 
 MAX_ENTRIES = 1_000_000
-"""Maximum number of entries that a `StatusRequest` may ask for. It is above any real number, so it asks for all."""
+"""Maximum number of entries that a `StatusRequest` may ask for; above any real number, so it means all."""
 
 
 class StatusRequest(Request, frozen=True, tag="status"):

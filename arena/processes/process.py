@@ -61,7 +61,7 @@ class Crash(NamedTuple):
 
     @property
     def why(self) -> str:
-        """The reason of the end in one line: the description of the end, and the last line of output."""
+        """The reason of the end, and the last line of output, as one line."""
         return escape_unprintable(f"{self.how}: {self.last_line}")[:MAX_REASON_CHARS] if self.last_line else self.how
 
     def __str__(self) -> str:

@@ -25,10 +25,7 @@ minutes.
 
 
 BotOutput = tuple[tuple[str, bytes], ...]
-"""The name of each bot, and the last `MAX_LOG_BYTES` of what it wrote since the last report.
-
-It is empty if the command and the worker share the folder of logs.
-"""
+"""Each bot with its output since the last report; empty if the command and the worker share the folder of logs."""
 MAX_LOG_BYTES = 64 * 1024
 """Maximum bytes of a bot's output in one report."""
 
@@ -73,10 +70,7 @@ Server: TypeAlias = RemoteServer | LocalServer
 
 
 class MatchReport(NamedTuple):
-    """The report of a finished match, which is not rated yet.
-
-    `failures` maps a seat to the reason why its bot's program failed. `notes` are messages for the user.
-    """
+    """The report of a finished match, which is not rated yet. `failures` maps a seat to why its program failed."""
 
     closed: ClosedMatch
     luck: MatchLuck | None = None

@@ -11,7 +11,7 @@ from protocol.games.base import Game
 FORMATS = ("round-robin", "gauntlet", "swiss")
 """The formats of tournaments that users can choose."""
 TWO_SEAT_FORMATS = {"swiss": "a swiss tournament"}
-"""The formats that are only for games of two seats, each with its name in messages."""
+"""The formats for games of two seats only, each with its name in messages."""
 MAX_ROUNDS = 100_000
 """Maximum number of rounds of a tournament."""
 MAX_MATCHES = 1_000_000
