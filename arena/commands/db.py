@@ -61,7 +61,7 @@ from referee.result import Result, SeatRating
 NICENESS = 10
 """The niceness of moving records while a server runs, so that the server, its pages and its bots go first."""
 MOVE_ACTION = "move_records"
-"""The audit log's name for moving old records to files."""
+"""The name in the audit log of the action that moves old records to files."""
 _FILE_SIZE_NOTE = "the database file keeps its size; new records use the free space"
 """The note for users after records were removed without `--vacuum`."""
 LUCK_TOLERANCE = 1e-6

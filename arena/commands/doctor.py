@@ -23,7 +23,7 @@ from protocol.games import NAMES, game_class
 _PROTOCOL_DOCUMENT = "docs/protocol.md"
 """The document with the sections that the report of a case refers to."""
 _REPORT_INDENT = 8
-"""Columns before the lines of a report, in which the verdict stands."""
+"""Width in characters of the left margin of a report, in which the verdict stands."""
 
 
 def examine(

@@ -11,7 +11,7 @@ from arena.store.async_store import AsyncStore
 from protocol.errors import ArenaFault
 
 LOCK_TIMEOUT_S, LOCK_RETRY_DELAY_S = 120.0, 0.5
-"""While another process changes the archive files, retry for `LOCK_TIMEOUT_S` seconds, each `LOCK_RETRY_DELAY_S`."""
+"""While another process changes the archive files, retry for `LOCK_TIMEOUT_S` seconds, every `LOCK_RETRY_DELAY_S`."""
 
 
 async def purge_removed_records(store: AsyncStore) -> None:

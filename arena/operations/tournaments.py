@@ -43,7 +43,10 @@ log = logging.getLogger("arena.tournaments")
 
 @dataclass
 class _TournamentRun:
-    """A tournament of the server. `under_way` has the schedule places of its current matches; a `fault` stopped it."""
+    """A tournament of the server. `under_way` has the schedule places of its current matches.
+
+    `fault` describes the fault that has stopped it, if any.
+    """
 
     plan: Plan
     wait_s: float

@@ -58,8 +58,8 @@ SHUTDOWN_TIMEOUT_S = 2.0
 MAX_CRASHES = 3
 """Number of crashes in a row after which a bot is not started again.
 
-A match in which the bot appeared resets the count; if the job is `strict`, it must have stayed connected. This is also
-the limit of all kills of a bot that was disconnected or did not connect.
+A match in which the bot appeared resets the count; if the job is `strict`, it must have stayed connected. The same
+limit applies to the number of times that a bot is killed because it is not connected, which nothing resets.
 """
 MAX_REPORTED_REASONS = 5
 """Maximum number of different reasons for crashes of one bot that are reported, unless the job is `strict`."""
