@@ -1,4 +1,4 @@
-"""`arena doctor`: puts a bot through a course of faults and reports what it did and what it should do."""
+"""`arena doctor`: examines a bot under faults, and reports what the bot did and what it should do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serves the metrics of `arena serve`, if configured. The Prometheus client is imported only then."""
+"""Serves the metrics of a server. The Prometheus client is only imported if the settings ask for metrics."""
 
 from __future__ import annotations
 

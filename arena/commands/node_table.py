@@ -1,4 +1,4 @@
-"""A table of the nodes of an arena, which two commands print."""
+"""A table of the nodes of an arena, for `arena node list` and `arena status`."""
 
 from __future__ import annotations
 

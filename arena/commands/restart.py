@@ -1,4 +1,4 @@
-"""Restarts a server in place on SIGUSR2, with new code and settings. Its ports keep listening throughout."""
+"""Restarts a server in place on SIGUSR2, with new code and settings. Its ports stay open during the restart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sends a command's request to the server that runs on the data folder, or carries it out locally if none runs."""
+"""Sends a command's request to the server that runs on the data folder. If none runs, carries the request out here."""
 
 from __future__ import annotations
 

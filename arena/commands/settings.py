@@ -1,5 +1,6 @@
-"""Describes every setting of a server once, for the command line, the environment, the TOML file and validation; and
-finds the data folder and database of a command.
+"""Describes every setting of a server, for the command line, the environment, the TOML file and validation.
+
+It also finds the data folder and the database of a command.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""`arena test`: plays pairs of matches until it is clear which of two bots is better; also copies of two bots in games
-for more, or one bot against several in turn. It resumes where it stopped.
+"""`arena test`: plays pairs of matches until it is clear which of two bots is better. It resumes where it stopped.
 
-This module has its options, the question that it tests, and the file that it writes.
+In games for more than two, copies of the two bots fill the seats. One bot may also be tested against several in turn.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""`arena test --plan`: forecasts a test's length and error rates, and recommends a value function to remove luck by. It
-uses pairs that do not count for the test: those of an earlier test of the same bots, of a file, or of a pilot.
+"""`arena test --plan`: forecasts a test's length and error rates, and recommends a value function to remove luck by.
+
+It uses pairs that do not count for the test: those of an earlier test of the same bots, of a file, or of a pilot.
 """
 
 from __future__ import annotations

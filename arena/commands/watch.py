@@ -1,4 +1,4 @@
-"""`arena watch`: shows a running match live, in place on a terminal, else as lines."""
+"""`arena watch`: shows a running match live."""
 
 from __future__ import annotations
 

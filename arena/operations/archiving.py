@@ -1,4 +1,4 @@
-"""Purging removed records from archive files while a server runs."""
+"""Purges removed records from archive files while a server runs."""
 
 from __future__ import annotations
 

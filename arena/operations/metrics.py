@@ -1,4 +1,4 @@
-"""The metrics of a server. `METRICS` describes each once; values are read when metrics are requested."""
+"""The metrics of a server. `METRICS` describes them; their values are read when a client requests the metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A failure on a running server. This module does not need the database's library, so hosts can use it without."""
+"""A failure on a running server. Hosts use this module, so it does not import the database's library."""
 
 from __future__ import annotations
 

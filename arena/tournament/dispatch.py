@@ -1,4 +1,4 @@
-"""Dispatch of a plan's matches to workers, whose reports arrive in schedule order.
+"""Dispatches a plan's matches to workers, and returns their reports in schedule order.
 
 The code that a worker runs is here too. A worker referees matches, measures their luck, and keeps its bots for the next
 matches.
