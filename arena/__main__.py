@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command. A server holds signals back from here on, before it loads anything else."""
+    """Run the command line. For `arena serve`, first block signals: they wait until the server handles them."""
     if sys.argv[1:2] == ["serve"]:
         from machine.held_signals import block_signals
 

@@ -1,7 +1,7 @@
 """Built-in bots: ordinary clients that a server runs itself, so that every newcomer finds an opponent.
 
-Parses their specification, like `random,NAME=BOT,alphabeta:nodes=20000,levels`, into commands; keeps their tokens in
-the data folder, for the server alone; and supervises their processes.
+This module parses the specification of the bots, like `random,NAME=BOT,alphabeta:nodes=20000,levels`, into commands.
+It keeps the bots' tokens in the data folder, and supervises their processes.
 """
 
 from __future__ import annotations
@@ -33,49 +33,52 @@ from protocol.games import NAMES
 from protocol.names import fold_name
 
 USAGE_HINT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE, or levels for all eight of level"
+"""The end of the error message about a wrong specification of built-in bots."""
 ALL_LEVELS_WORD = "levels"
-"""Short for all levels of `level`."""
+"""The word in a specification that stands for all eight levels of the bot `level`."""
 OPEN_DEMO_BOTS = "random,greedy,perfect,level:2,level:4,level:6"
-"""Built-in bots of a demo that take any match. Some are levels, for people, who are offered the next level after a
-match; all eight would take much memory.
+"""The bots of a demo server that accept challenges in every game.
+
+After a match against a level, people are offered the next level. All eight levels would take much memory.
 """
 SEEKING_DEMO_BOTS = (
     "minimax:depth=2,theory=perfect,rookie=random,level:1,ga:nodes=500,tit-for-tat,bluffer=perfect,caller=random"
 )
-"""Built-in bots of a demo, one for each game, that seek it. Most need no warm-up and begin at once. `level-1` shows
-people how weak random moves are.
+"""The bots of a demo server that seek rated matches, one for each game, in the order of `NAMES`.
+
+Most need no warm-up, so matches begin at once. `level-1` shows the page how weak random moves are.
 """
 DEMO_PACE_OPTIONS = ("--min-move-time", "0.7")
-"""Options that slow bots down so that people can follow."""
+"""Options that slow down the bots of a demo server so that people can follow their matches."""
 FIRST_RESTART_DELAY_S = 1.0
-"""Seconds until the first restart of a bot."""
+"""Seconds before a built-in bot that ended is started again for the first time."""
 BUILTIN_BOTS_FOLDER, BUILTIN_BOT_TOKENS = "house", "tokens.json"
-"""The folder and file in a data folder with the built-in bots' logs and tokens."""
+"""`BUILTIN_BOTS_FOLDER` in a data folder has the logs of built-in bots, and a file `BUILTIN_BOT_TOKENS`."""
 NICENESS = 10
 """The niceness of built-in bots: the referee comes first, then the web pages."""
 CHECK_INTERVAL_S = 5.0
-"""Seconds between two checks that a bot is connected."""
+"""Seconds between two checks whether a built-in bot is connected."""
 HANG_TIMEOUT_S = 60.0
-"""Seconds without a connection after which a bot that had one counts as hung."""
+"""Seconds without a connection after which a built-in bot that was connected counts as hung."""
 MAX_LOG_BYTES = 1024 * 1024
-"""Maximum bytes of a log. Then a new one begins, and the previous one is kept."""
+"""Maximum bytes of a built-in bot's log. Then a new log begins, and the previous one is kept."""
 
 log = logging.getLogger("arena.builtin_bots")
 
 
 class BuiltinBot(msgspec.Struct, frozen=True, kw_only=True):
-    """A reference bot with its name on this server and the command that starts it."""
+    """A built-in bot: its name on this server and the command that starts it."""
 
     name: str
     command: tuple[str, ...]
 
     def with_options(self, *options: str) -> BuiltinBot:
-        """Return the same bot with additional options."""
+        """Return this bot with further command-line options."""
         return BuiltinBot(name=self.name, command=(*self.command, *options))
 
 
 def parse_builtin_bots(text: str) -> list[BuiltinBot]:
-    """Parse a specification into bots, whose names must differ regardless of case. Raise `UsageFault`."""
+    """Parse a specification into bots. Raise `UsageFault`, also if two names differ only in case."""
     known = known_bots()
     found: list[str] = []
     for part in filter(None, map(str.strip, text.split(","))):
@@ -91,7 +94,10 @@ def parse_builtin_bots(text: str) -> list[BuiltinBot]:
 
 
 def _is_bot_start(part: str, known: Sequence[str]) -> bool:
-    """Return whether a part begins a bot rather than continuing the settings of the previous one."""
+    """Return whether a comma-separated part of a specification names a new bot.
+
+    Otherwise it is a further setting of the bot before it.
+    """
     name, bot = split_bot_word(part)
     return bot.partition(":")[0] in known and name not in BOT_SETTINGS
 
@@ -113,10 +119,10 @@ def make_demo_bots() -> list[BuiltinBot]:
 
 
 def builtin_bot_tokens(store: Store, file: Path, names: Sequence[str], secret: str | None = None) -> dict[str, str]:
-    """Return the token of each bot, registering new bots. New tokens are saved in `file` first.
+    """Return the token of each built-in bot by name, and register the bots that are new.
 
-    With a `secret`, tokens are derived from it and are the same on every node. Raise `UsageFault` if a name belongs to
-    another bot, `ArenaFault` for an unusable file.
+    The tokens are saved in `file` before any bot is registered. With a `secret`, tokens are derived from it and are the
+    same on every node. Raise `UsageFault` if a name belongs to another bot, `ArenaFault` for an unusable file.
     """
     saved = _read_tokens(file)
     made = {
@@ -181,7 +187,7 @@ def _write_tokens(file: Path, tokens: dict[str, str]) -> None:
 
 
 class BuiltinBotSupervisor:
-    """Runs built-in bots from `start` to `stop`, each with its token. Their output goes to `folder`."""
+    """Runs built-in bots from `start` to `stop`, each with its token. Their logs are in `folder`."""
 
     def __init__(
         self,
@@ -197,7 +203,10 @@ class BuiltinBotSupervisor:
         self._task: asyncio.Task[None] | None = None
 
     def start(self, url: str, is_connected: Callable[[str], bool]) -> None:
-        """Start the bots and keep them running. `url` is the arena's; `is_connected(name)` tells if a bot is online."""
+        """Start the bots and keep them running.
+
+        `url` is the arena's; `is_connected(name)` returns whether the bot `name` is online.
+        """
         self._task = asyncio.create_task(self._run_all(url, is_connected))
 
     async def stop(self) -> None:
@@ -222,7 +231,7 @@ class BuiltinBotSupervisor:
                     group.create_task(keep_running(run, FIRST_RESTART_DELAY_S, log, "the built-in bot"))
 
     async def _run_process(self, name: str, launch_spec: LaunchSpec, is_connected: Callable[[], bool]) -> str:
-        """Run one process to its end, and return what ended it. A process that hangs is stopped."""
+        """Run a bot's process until it ends, and return the reason in words. A process that hangs is stopped."""
         crash: asyncio.Future[Crash] = asyncio.get_running_loop().create_future()
         log_file = self._folder / f"{name}.log"
         process = BotProcess(name, launch_spec, log_file, lambda process, how: crash.set_result(how))
@@ -239,7 +248,7 @@ class BuiltinBotSupervisor:
 
 
 async def _wait_until_hung(is_connected: Callable[[], bool]) -> None:
-    """Wait until a bot that was connected has been disconnected for too long."""
+    """Return when a bot that was connected has had no connection for `HANG_TIMEOUT_S` seconds."""
     loop = asyncio.get_running_loop()
     seen = None
     while seen is None or loop.time() - seen < HANG_TIMEOUT_S:

@@ -33,10 +33,13 @@ from protocol import VERSION
 from protocol.errors import UsageFault
 
 PLAYERS = "Commands for players"
+"""A heading over commands in `arena --help`."""
 DEVELOPERS = "Commands for developers of bots"
+"""A heading over commands in `arena --help`."""
 ORGANISERS = "Commands for organisers of courses and tournaments"
+"""A heading over commands in `arena --help`."""
 OPERATORS = "Commands for operators of a server"
-"""The headings of the commands in the help."""
+"""A heading over commands in `arena --help`."""
 
 app = group("arena", "A networked referee for games between programs.", (PLAYERS, DEVELOPERS, ORGANISERS, OPERATORS))
 match_app = group("match", "Annul matches, and restore their records.")
@@ -69,11 +72,12 @@ def _options(
 
 
 _SERVE_OPTIONS = {name: option_of(name, SETTINGS[name]) for names in SETTING_GROUPS.values() for name in names}
+"""The command-line options of `arena serve` and `arena config`, by the name of the setting."""
 ConfigFile = Annotated[Path | None, typer.Option(help="A TOML file with any of these settings [ARENA_CONFIG_FILE].")]
 
 
 def _join_lists(words: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options as settings: repeated ones become a list separated by commas."""
+    """Return options as settings: the values of a repeated option are joined with commas."""
     return {key: ",".join(value) if isinstance(value, list) else value for key, value in words.items()}
 
 
@@ -277,14 +281,13 @@ def llr(
 
 
 def _convert_options(given: dict[str, Any]) -> dict[str, Any]:
-    """Convert a command's arguments for its options class. Raise `UsageFault` if no game is named."""
+    """Return a command's arguments as fields of its class of options. Raise `UsageFault` if no game is named."""
     given["game"] = _require_game(given["game"])
     lists = {name: given[name] or () for name in ("sets", "pass_env", "sandbox_read")}
     return {**given, **lists, "data": data_folder(given["data"])}
 
 
 def _require_game(game: str | None) -> str:
-    """Return the game, or raise `UsageFault` if none is named."""
     from protocol.games import NAMES
 
     if game is None:

@@ -1,8 +1,8 @@
 """The live feed: publishes events over MQTT as JSON, with a bounded queue while the broker is slow or away.
 
-Events are collected for a few milliseconds and published together. No match ever waits for the broker. When the queue
-is full, turns are dropped first; starts and ends are kept much longer; of a leaderboard only the newest version counts.
-`Feed.dropped` reports an end that was dropped, `Feed.taken` one that the broker has.
+Events are collected for 10 milliseconds and published together. No match ever waits for the broker. Turns have a
+queue of 4 MiB, starts and ends of matches one of 64 MiB; a full queue drops its oldest messages. Of a leaderboard only
+the newest version is published.
 """
 
 from __future__ import annotations
@@ -26,14 +26,19 @@ from protocol.errors import UsageFault
 from protocol.messages import End, FromServer, Start, Turn
 
 DEFAULT_PORT = 1883
+"""The port of an MQTT broker whose address names none."""
 DEFAULT_PREFIX = "arena"
+"""The prefix of topics if the broker's address names none."""
 MAX_TURN_BYTES = 4 * 1024 * 1024
+"""Maximum bytes of queued turns."""
 MAX_DURABLE_BYTES = 64 * 1024 * 1024
-MESSAGE_OVERHEAD_BYTES = 200  # approximate size of a queued message besides its payload
+"""Maximum bytes of queued starts and ends of matches."""
+MESSAGE_OVERHEAD_BYTES = 200
+"""Approximate size of a queued message besides its topic and payload."""
 PUBLISH_DELAY_S = 0.01
 """Seconds for which events are collected before they are published."""
 BATCH_SIZE = 8
-"""Messages that are sent at once."""
+"""Maximum number of messages that are written to the connection at once."""
 MAX_TURNS_PER_MESSAGE = 32
 """Maximum number of turns in one message."""
 
@@ -45,19 +50,19 @@ class FeedTimeouts:
     """The feed's time limits for the broker, in seconds."""
 
     connect_timeout_s: float = 20.0
-    """The publishing process starts, resolves the broker's name and gets its answer, all within this time."""
+    """Seconds in which the publishing process starts, resolves the broker's name and gets the broker's answer."""
     answer_timeout_s: float = 5.0
-    """The broker answers within this time when the process connects to it."""
+    """Seconds in which the broker must accept the connection of the publishing process."""
     keepalive_s: int = 10
-    """A silent broker is pinged after this time, and counts as lost if it sends nothing for as long again."""
+    """Seconds of silence after which the broker is pinged. After as many seconds again, the connection is lost."""
     first_retry_delay_s: float = 0.5
     max_retry_delay_s: float = 10.0
     flush_timeout_s: float = 2.0
-    """Messages queued when the arena stops are published within this time, or dropped."""
+    """Seconds in which queued messages are published when the arena stops. Later they are dropped."""
 
 
 class BadBroker(UsageFault):
-    """An MQTT address is invalid."""
+    """Raised if the address of an MQTT broker is invalid."""
 
 
 class Broker(NamedTuple):
@@ -98,18 +103,18 @@ class Broker(NamedTuple):
 
 
 class QueuedMessage(NamedTuple):
-    """A message to publish; `ended_match` is the match whose end it is, else None."""
+    """A message to publish. If it is the end of a match, `ended_match` is that match's id."""
 
     publication: Publication
     ended_match: str | None = None
 
 
 NumberedMessage = tuple[int, QueuedMessage]
-"""A message with its number in order; 0 for one that is regenerated rather than kept."""
+"""A message with its number in the order of queueing; 0 for a status or leaderboard, which is not queued again."""
 
 
 class Outbox:
-    """A queue of messages to publish, with separate byte limits for turns and for lasting messages."""
+    """A queue of messages with separate byte limits for turns and for lasting messages (starts and ends)."""
 
     def __init__(self, max_turn_bytes: int = MAX_TURN_BYTES, max_durable_bytes: int = MAX_DURABLE_BYTES) -> None:
         self._turns = _BoundedQueue(max_turn_bytes)
@@ -117,7 +122,7 @@ class Outbox:
         self._count = 0
 
     def add(self, message: QueuedMessage) -> list[QueuedMessage]:
-        """Queue a message. Return older ones of its kind that were dropped to make room."""
+        """Queue a message. Return the oldest messages with the same byte limit, if they were dropped to make room."""
         self._count += 1
         return (self._durable if message.publication.qos else self._turns).append((self._count, message))
 
@@ -131,7 +136,7 @@ class Outbox:
         return taken
 
     def put_back(self, taken: Sequence[NumberedMessage]) -> list[QueuedMessage]:
-        """Put durable messages back in the front of the queue. Return those that were dropped for lack of room."""
+        """Put taken lasting messages back at the head of the queue. Return those that were dropped for lack of room."""
         return self._durable.extendleft(list(reversed(taken)))
 
     @property
@@ -144,7 +149,7 @@ class Outbox:
 
 
 class _BoundedQueue:
-    """A queue that drops its oldest entries beyond a number of bytes."""
+    """A queue of messages that drops its oldest messages when their size exceeds a number of bytes."""
 
     def __init__(self, limit: int) -> None:
         self.queue: deque[NumberedMessage] = deque()
@@ -179,10 +184,10 @@ def _size_bytes(numbered: NumberedMessage) -> int:
 
 
 class Feed:
-    """The event feed of one arena, or of one `node` of it. `run` is its task; of the other methods only `close` waits.
+    """The event feed of an arena, or of one `node` of it. `run` publishes; no other method but `close` waits.
 
     `on_acknowledged(match)` is called when the broker has acknowledged the end of a match, `on_dropped(match)` when
-    that end was dropped for lack of room. Raises `BadBroker` for an invalid address.
+    the end of a match was dropped for lack of room. Raises `BadBroker` for an invalid address.
     """
 
     def __init__(
@@ -201,9 +206,9 @@ class Feed:
         self._status_topic = f"{self._topic}/status" if node is None else f"{self._topic}/node/{node}/status"
         self._turn_topic = f"{self._topic}/match/{MATCH_PLACEHOLDER}/turn"
         self._turns: list[Turn] = []
-        """Turns that are not in the outbox yet."""
+        """Collected turns that are not in the outbox yet."""
         self._publish_timer: asyncio.TimerHandle | None = None
-        """The timer that publishes the collected events."""
+        """The timer that publishes the collected events; None if there are none."""
         self._leaderboards: dict[str, Publication] = {}
         self._unpublished_boards: dict[str, None] = {}
         self._connection: MqttConnection | None = None
@@ -211,12 +216,12 @@ class Feed:
         """Messages that the broker has not acknowledged, by packet identifier."""
         self._loop = asyncio.get_running_loop()
         self._nothing_in_flight = asyncio.Event()
-        """Set when nothing is in flight."""
+        """Set when the broker has acknowledged all messages."""
         self._closing = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._has_logged_outage = False
         self.published = 0
-        """Messages given to the broker; some more than once."""
+        """Number of messages sent to the broker. A message that is sent twice counts twice."""
         self.dropped_counts: Counter[str] = Counter()
         """The number of messages dropped for lack of room, by kind: `turns` or `lasting`."""
         # All connections share one identifier, so that a new one ends the old one without its will.
@@ -233,7 +238,7 @@ class Feed:
         return len(self._in_flight)
 
     def report(self, message: FromServer) -> None:
-        """Collect an event of a match, as spectators get it: a start, a turn or an end."""
+        """Collect an event of a match to publish it: the start, turn or end that spectators get."""
         if isinstance(message, Turn):
             self._turns.append(message)
         else:
@@ -243,7 +248,10 @@ class Feed:
             self._publish_timer = self._loop.call_later(PUBLISH_DELAY_S, self._publish_collected)
 
     def publish_leaderboard(self, pool: str, rows: Sequence[Mapping[str, Any] | msgspec.Struct]) -> None:
-        """Publish the newest leaderboard of a pool. It replaces a waiting one, and the broker retains it."""
+        """Publish the newest leaderboard of a pool, in place of an earlier one that still waits.
+
+        The broker retains it.
+        """
         payload = _encode({"game": pool.partition("/")[0], "pool": pool, "rows": rows})
         self._leaderboards[pool] = Publication(f"{self._topic}/leaderboard/{pool}", payload, 1, True)
         self._unpublished_boards[pool] = None
@@ -269,7 +277,7 @@ class Feed:
                     await asyncio.wait_for(self._closing.wait(), backoff.next_delay())
 
     async def close(self) -> None:
-        """Publish what is queued, within the time limit, then report that the arena is offline."""
+        """Publish the queued messages within `flush_timeout_s` seconds, then that the arena is offline."""
         self._closing.set()
         await asyncio.sleep(0)  # lets a task that was just created start
         if self._task is None:
@@ -398,7 +406,7 @@ _encode, _encode_lines = _json.encode, _json.encode_lines
 
 
 async def _wait_unless_lost(connection: MqttConnection, work: Coroutine[Any, Any, object]) -> None:
-    """Wait for some work. If the connection is lost first, raise the reason."""
+    """Wait until `work` is done. If the connection is lost first, cancel `work` and raise the reason of the loss."""
     waiting = asyncio.ensure_future(work)
     await asyncio.wait((waiting, connection.lost), return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()

@@ -1,10 +1,10 @@
-"""The server's connection to an MQTT broker, which publishes and never subscribes.
+"""The server's connection to an MQTT broker. It publishes and never subscribes.
 
-A separate process, `mqtt_publisher`, talks to the broker, because its MQTT library takes as long per message as the
-arena for a ply. The server sends it an `MqttConnectSpec` as a line of JSON, then publications in the format of
-`encode_publication`, and at the end `GOODBYE_FRAME`. The process answers with lines of JSON: `ACCEPTED_SIGNAL`, the
-identifiers of publications of QoS 1 that the broker has acknowledged, or a text with the reason why the connection is
-lost.
+A separate process, `mqtt_publisher`, talks to the broker, because the MQTT library takes as long for a message as the
+arena for a ply. The server sends the process an `MqttConnectSpec` as a line of JSON, then publications in the format of
+`encode_publication`, and at the end `GOODBYE_FRAME`. The process answers with lines of JSON: `ACCEPTED_SIGNAL` when the
+broker accepts the connection, the identifier of each publication of QoS 1 that the broker has acknowledged, or a text
+that says why the connection is lost.
 """
 
 from __future__ import annotations
@@ -24,12 +24,18 @@ from machine.subprocesses import leave_process_group
 MAX_IN_FLIGHT = 64
 """Maximum number of unacknowledged publications of QoS 1; later ones wait, in order."""
 MAX_BUFFER_BYTES = 256 * 1024
-"""Maximum bytes that the process has not read yet; beyond that, publications wait."""
+"""Maximum bytes of publications that wait for the publishing process to read them. Beyond that, others wait longer."""
 MATCH_PLACEHOLDER = "+"
-"""A placeholder in a topic. Each line of the payload is published separately, with its `match` in place of this."""
+"""A placeholder for a match's id in a topic.
+
+Each line of the payload is then published separately, and the field `match` of the line replaces the placeholder.
+"""
 ACCEPTED_SIGNAL = 0
+"""The publishing process sends this to the server when the broker has accepted the connection."""
 GOODBYE_FRAME = bytes(4)
-_CHILD_COMMAND = (sys.executable, "-P", "-m", "arena.mqtt_publisher")
+"""The server sends this to the publishing process to end it: a publication of length 0."""
+_PUBLISHER_COMMAND = (sys.executable, "-P", "-m", "arena.mqtt_publisher")
+"""The command that starts the process that publishes."""
 _pack = msgspec.msgpack.Encoder().encode
 _decode_line = msgspec.json.Decoder(int | str).decode
 
@@ -44,7 +50,10 @@ class Publication(NamedTuple):
 
 
 class MqttConnectSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """The broker to connect to, the credentials, and the time limits in seconds; `within` is the one for connecting."""
+    """The broker to connect to, the credentials, and time limits.
+
+    The broker must accept the connection in `within` seconds. After `keepalive` seconds of silence, it is pinged.
+    """
 
     host: str
     port: int
@@ -63,18 +72,18 @@ def encode_publication(identifier: int, publication: Publication) -> bytes:
 
 
 class MqttConnection(asyncio.Protocol):
-    """A connection from `connect` until `lost`.
+    """A connection to an MQTT broker, from `connect` until it is `lost`.
 
-    `on_acknowledged(identifier)` is called when the broker acknowledges a publication, `on_writable()` when the process
-    reads again.
+    `on_acknowledged(identifier)` is called when the broker acknowledges a publication, `on_writable()` when the
+    publishing process is ready to read again.
     """
 
     def __init__(self, on_acknowledged: Callable[[int], None], on_writable: Callable[[], None]) -> None:
         self.is_writable = True
-        """False while the process is not reading."""
+        """False while too many bytes wait to be read by the publishing process."""
         loop = asyncio.get_running_loop()
         self.lost: asyncio.Future[Exception] = loop.create_future()
-        """The reason why the connection ended, once it has."""
+        """A future whose result is the reason why the connection ended."""
         self._accepted: asyncio.Future[None] = loop.create_future()
         self._on_acknowledged = on_acknowledged
         self._on_writable = on_writable
@@ -92,7 +101,7 @@ class MqttConnection(asyncio.Protocol):
         on_acknowledged: Callable[[int], None],
         on_writable: Callable[[], None],
     ) -> MqttConnection:
-        """Connect, and wait until the broker accepts. Raise `OSError`, including `TimeoutError`."""
+        """Connect, and wait until the broker accepts the connection. Raise `OSError`, including `TimeoutError`."""
         connection = cls(on_acknowledged, on_writable)
         try:
             async with asyncio.timeout(connect_timeout_s):
@@ -113,7 +122,7 @@ class MqttConnection(asyncio.Protocol):
         try:
             with theirs:
                 self._process = await asyncio.create_subprocess_exec(
-                    *_CHILD_COMMAND, stdin=theirs.fileno(), preexec_fn=leave_process_group
+                    *_PUBLISHER_COMMAND, stdin=theirs.fileno(), preexec_fn=leave_process_group
                 )
             await asyncio.get_running_loop().create_unix_connection(lambda: self, sock=ours)
         except BaseException:

@@ -1,6 +1,7 @@
 """The process that publishes for a server over one MQTT connection: `python -m arena.mqtt_publisher`.
 
-`arena.mqtt_connection` describes what the two say to each other. Standard input is the socket for both directions.
+`arena.mqtt_connection` describes the messages between the server and this process. They use one socket, which is the
+standard input of this process.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ from machine import event_loop
 from machine.event_loop import BackgroundTasks
 from machine.subprocesses import die_with_parent, renice
 
-_NICENESS = 19
-"""The niceness once connected. Not earlier, and not idle priority: then a busy machine would have no feed."""
+_PUBLISHER_NICENESS = 19
+"""The niceness of this process after it has connected.
+
+On a busy machine, a lower priority (idle), or this niceness from the start, would keep the feed from working.
+"""
 _decode_publication = msgspec.msgpack.Decoder(tuple[int, Publication]).decode
 
 
@@ -35,7 +39,7 @@ _decode_match = msgspec.json.Decoder(_MatchField).decode
 
 
 def main() -> None:
-    """Read an `MqttConnectSpec` from standard input and carry it out."""
+    """Read an `MqttConnectSpec` from standard input, connect to the broker, and publish."""
     die_with_parent()
     logging.disable()  # errors are reported to the server, which logs them
     with socket.socket(fileno=sys.stdin.fileno()) as line:
@@ -55,7 +59,7 @@ async def _serve(sock: socket.socket) -> None:
             async with contextlib.AsyncExitStack() as stack:
                 async with asyncio.timeout(order.within):
                     client = await stack.enter_async_context(make_client(order))
-                renice(_NICENESS)
+                renice(_PUBLISHER_NICENESS)
                 say(ACCEPTED_SIGNAL)
                 await _publish_until_lost(client, server, say)
         except TimeoutError:
@@ -90,7 +94,6 @@ def make_client(spec: MqttConnectSpec) -> aiomqtt.Client:
 async def _publish_until_lost(
     client: aiomqtt.Client, server: asyncio.StreamReader, say: Callable[[int | str], None]
 ) -> None:
-    """Publish until the server says goodbye. Raise `ConnectionError` when the connection is lost."""
     listening = asyncio.create_task(_listen(client))
     publishing = asyncio.create_task(_publish(client, server, say))
     await asyncio.wait((listening, publishing), return_when=asyncio.FIRST_COMPLETED)
@@ -102,13 +105,13 @@ async def _publish_until_lost(
 
 
 async def _listen(client: aiomqtt.Client) -> None:
-    """Wait on a connection without subscriptions. Raise `aiomqtt.MqttError` when it is lost."""
+    """Wait until the connection to the broker is lost, and raise `aiomqtt.MqttError`."""
     async for _ in client.messages:
         pass
 
 
 async def _publish(client: aiomqtt.Client, server: asyncio.StreamReader, say: Callable[[int | str], None]) -> None:
-    """Publish in order until the server says goodbye, without exceeding the messages in flight."""
+    """Read publications from the server, and publish them in order until the server says goodbye."""
     taking = BackgroundTasks()
 
     async def take(identifier: int, publication: Publication) -> None:
@@ -129,7 +132,7 @@ async def _publish(client: aiomqtt.Client, server: asyncio.StreamReader, say: Ca
 
 
 def _split_publication(publication: Publication) -> Iterator[tuple[str, bytes]]:
-    """Yield the topic and payload of each message of QoS 0 in a publication."""
+    """Yield the topic and payload of each message in a publication of QoS 0, which may have several lines."""
     topic, payload, *_ = publication
     if MATCH_PLACEHOLDER in topic:
         for line in payload.splitlines():

@@ -10,7 +10,7 @@ from machine.help_groups import command_group
 
 
 def group(name: str, help_text: str, headings: Sequence[str] = ()) -> typer.Typer:
-    """Return a group of commands with this name and help text, and the order of its commands' headings."""
+    """Return an empty group of commands. Its help shows the commands under `headings`, in that order."""
     return typer.Typer(
         name=name,
         cls=command_group(headings),

@@ -20,7 +20,10 @@ def parameters_of(command: Command) -> Mapping[str, inspect.Parameter]:
 
 
 def with_options(options: Mapping[str, inspect.Parameter]) -> Callable[[Command], Command]:
-    """Replace a command's parameter `words` by these options, whose values it gets as the dictionary `words`."""
+    """Return a decorator that puts these options in place of a command's parameter `words`.
+
+    The command receives the values of the options as a dictionary `words`.
+    """
 
     def with_theirs(command: Command) -> Command:
         own = parameters_of(command).values()

@@ -29,6 +29,7 @@ Target = Annotated[str, typer.Argument(metavar="ID|FILE", help="A match; latest:
 BotName = Annotated[str, typer.Argument(metavar="NAME")]
 BotNames = Annotated[list[str], typer.Argument(metavar="NAME...")]
 BOTS = "NAME, NAME=COMMAND or NAME=BOT:KEY=VALUE,…"
+"""The help of the argument that names the bots of a tournament, a test or a try."""
 
 
 def database_of(flag: str | None, data: Path | None) -> str:

@@ -32,9 +32,9 @@ def add_bots(
     display: str | None = None,
     ascii_names: bool = False,
 ) -> None:
-    """Register bots, and print their tokens, this once, or write them to a new file.
+    """Register bots, and print their tokens or write them to the new file `tokens_to`. They are not shown again.
 
-    `display` is the display name of the only one; with `ascii_names` names that a bot can't have become display names.
+    `display` is the display name of a single bot. With `ascii_names`, names that bots can't have become display names.
     """
     if display is not None and source is not None:
         raise UsageFault("--display goes with a name: with --from, write a column named display")
@@ -71,7 +71,10 @@ def _read_registered_bots(where: str) -> list[RegisteredBot]:
 
 
 def _write_tokens(file: Path, document: str) -> None:
-    """Write the tokens to a file readable only by its owner, before any bot is registered, so that no token is lost."""
+    """Write the tokens to a file that only its owner can read.
+
+    Call it before any bot is registered, so that no token is lost.
+    """
     with translate_write_errors(file), replacing_file(file) as part:
         part.unlink(missing_ok=True)
         part.touch(mode=FILE_MODE, exist_ok=False)
@@ -91,7 +94,7 @@ def _register(where: str, data: Path, new: NewBots) -> None:
 
 
 def _print_tokens(new: NewBots, tokens_to: Path | None) -> None:
-    """Print a single token alone, or several as a table, for scripts; say on standard error what it is for."""
+    """Print a single token alone, or several as CSV, for scripts. Explain on standard error what the tokens are for."""
     for note in new.notes:
         say(f"arena: {note}", err=True)
     tokens, brings = new.tokens, "as ARENA_TOKEN or --token"

@@ -22,19 +22,20 @@ from protocol.names import fold_name
 from referee.result import Result
 
 MAX_VERSIONS = 10
-"""Maximum versions shown per pool, newest first."""
+"""Maximum number of a bot's versions that are shown per pool, newest first."""
 MAX_LATEST_MATCHES = 10
+"""Maximum number of a bot's matches that are shown, newest first."""
 
 
 class VersionResults(VersionRow, frozen=True, kw_only=True):
-    """The results of one version of a bot; `share` and `gain` are as in `VersionGain`."""
+    """The results of one version of a bot: `share` is its mean score, `gain` its lead over the version before."""
 
     share: ShareInterval | None
     gain: ShareInterval | None
 
 
 class PoolVersions(Struct, frozen=True, kw_only=True):
-    """The versions of a bot in a pool, or in `GAME/unrated`, last played first. `total` counts unlisted ones, too."""
+    """The versions of a bot in a pool or `GAME/unrated`, last played first. `total` is the number of all versions."""
 
     pool: str
     versions: list[VersionResults]

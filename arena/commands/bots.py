@@ -26,10 +26,11 @@ from protocol.errors import ArenaFault, UsageFault
 from protocol.names import fold_name
 
 _CONNECTION_FIELDS = ("version", "client", "since", "address", "playing")
+"""The fields of `BotStatus` that `arena bot list --json` has for a bot that is online."""
 
 
 def rotate_bot(where: str, data: Path, name: str) -> None:
-    """Give a bot a new token, print it once, and close a connection that uses the old one."""
+    """Give a bot a new token, print it once, and close a connection that uses the old token."""
     token = generate_token()
     request = Rotate(name=name, token_hash=hash_token(token))
     found = ask_server_or_run(
@@ -57,7 +58,7 @@ def revoke_bots(where: str, data: Path, names: Sequence[str]) -> None:
 
 
 def approve_bots(where: str, data: Path, names: Sequence[str], *, approved: bool) -> None:
-    """Approve bots, or revoke the approval. It matters where only matches between approved bots are rated."""
+    """Approve bots, or revoke their approval. Some servers rate only matches between approved bots."""
     request = Approve(names=list(names), approved=approved)
     ask_server_or_run(
         where, data, request, type(None), lambda store: store.write(registry.approve_bots, names, approved=approved)
@@ -158,7 +159,10 @@ def list_bots(where: str, data: Path, *, to_json: bool) -> None:
 
 
 def _fetch_online_bots(data: Path, database: Database) -> dict[str, BotStatus]:
-    """Return the bots connected to the server that runs on the data folder, by folded name; none if no server runs."""
+    """Return the bots that are connected to the server of the data folder, by case-folded name.
+
+    Without a running server, there are none.
+    """
     try:
         found = run_on_server(database, data, StatusRequest(most=MAX_ENTRIES), ServerStatus)
     except NoServer:

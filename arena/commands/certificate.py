@@ -14,6 +14,7 @@ from arena.network.tls import CertificateFault, Encryption
 from machine.service_manager import ServiceManager
 
 CHECK_INTERVAL_S = 24 * 3600.0
+"""Seconds between two checks of the certificate."""
 
 log = logging.getLogger("arena")
 
@@ -21,10 +22,10 @@ log = logging.getLogger("arena")
 def set_up_encryption(
     settings: ServerSettings, reloaders: Sequence[Callable[[], None]], manager: ServiceManager
 ) -> Encryption | None:
-    """Return the configured TLS, or None without a certificate, and install the handler of SIGHUP. SIGHUP reloads the
-    certificate, then calls `reloaders`; `manager` is notified of the reload.
+    """Return the TLS of the settings, or None if they name no certificate, and install the handler of SIGHUP.
 
-    A certificate that clients reject or that expires soon is logged now and once a day. Raises `CertificateFault`.
+    SIGHUP reloads the certificate, calls `reloaders`, and notifies `manager`. Log a certificate that clients reject or
+    that expires soon, now and once a day. Raises `CertificateFault`.
     """
     loop = asyncio.get_running_loop()
     if settings.tls_cert is None or settings.tls_key is None:

@@ -29,16 +29,19 @@ from protocol.errors import UsageFault
 from protocol.names import NAME_PATTERN
 
 DEMO_DEFAULTS = {"data": "arena-demo", "rated_per_pair": 0}
-"""Defaults of a demo server where they differ from a normal one's."""
+"""The default settings of a demo server that differ from those of a normal server."""
 FILE_VARIABLE = "ARENA_CONFIG_FILE"
-"""The environment variable that names the TOML file."""
+"""The environment variable that names the TOML file with a server's settings."""
 OTHER_VARIABLES = (FILE_VARIABLE, "ARENA_OPERATOR_TOKEN", "ARENA_PLAIN", FACTOR_VARIABLE, MAX_NICENESS_VARIABLE)
-"""Known environment variables besides those of server settings and of bots."""
+"""The `ARENA_…` environment variables that are neither settings of a server nor read by bots."""
 MAX_SHOWN_CHARACTERS = 200
-"""Maximum characters of a value in a message."""
-_PREFIX = "ARENA_"
-_PATTERNS = {"node": NAME_PATTERN, **dict.fromkeys(("socket_url", "public_url"), r"^wss?://[^\s;,'\"?#{}]+\Z")}
-_PARSERS = {"trusted_proxy": parse_networks, "allow_origin": parse_origins, "admin_host": parse_host_names}
+"""Maximum characters of a setting's value that an error message shows."""
+_VARIABLE_PREFIX = "ARENA_"
+"""The prefix of the environment variables that are for this project."""
+_SETTING_PATTERNS = {"node": NAME_PATTERN, **dict.fromkeys(("socket_url", "public_url"), r"^wss?://[^\s;,'\"?#{}]+\Z")}
+"""Regular expressions that the values of some settings must match, by setting."""
+_SETTING_PARSERS = {"trusted_proxy": parse_networks, "allow_origin": parse_origins, "admin_host": parse_host_names}
+"""Functions that raise `ValueError` for a wrong value of a setting, by setting."""
 
 
 class SourcedValue(NamedTuple):
@@ -50,9 +53,7 @@ class SourcedValue(NamedTuple):
 
 
 class EffectiveSettings(NamedTuple):
-    """A server's effective settings. `sources` names the source, like `--port` or `ARENA_PORT`, of each non-default
-    one.
-    """
+    """A server's effective settings. `sources` has the source, like `--port` or `ARENA_PORT`, of each that is set."""
 
     settings: ServerSettings
     sources: dict[str, str]
@@ -61,14 +62,17 @@ class EffectiveSettings(NamedTuple):
 def read_settings(
     flags: Mapping[str, Any], file: Path | None, environment: Mapping[str, str] = os.environ
 ) -> ServerSettings:
-    """Return the effective settings: flags (unless None), else `ARENA_…`, else a TOML file. Raises `UsageFault`."""
+    """Return a server's settings from flags, else `ARENA_…` variables, else a TOML file. Raises `UsageFault`."""
     return read_effective_settings(flags, file, environment).settings
 
 
 def read_effective_settings(
     flags: Mapping[str, Any], file: Path | None, environment: Mapping[str, str] = os.environ
 ) -> EffectiveSettings:
-    """Return the effective settings with their sources. `ARENA_CONFIG_FILE` may name the file. Raises `UsageFault`."""
+    """Return the effective settings with their sources. Raises `UsageFault`.
+
+    If `file` is None, `ARENA_CONFIG_FILE` may name the TOML file.
+    """
     if file is None and FILE_VARIABLE in environment:
         file = Path(environment[FILE_VARIABLE])
     given = {} if file is None else _from_file(file)
@@ -88,12 +92,12 @@ def read_effective_settings(
 
 
 def _check_consistency(settings: ServerSettings, names: Mapping[str, str]) -> None:
-    """Refuse values of the right type that are invalid or contradict others. `names` is what the user called them."""
+    """Raise `UsageFault` for a setting that is invalid or contradicts another. `names` has their names for users."""
     for key in ("clock", "slow_clock"):
         read_clock(getattr(settings, key), names[key])
     if settings.mqtt is not None:
         Broker.parse(read_text_or_file(settings.mqtt, names["mqtt"]))
-    for key, form in _PATTERNS.items():
+    for key, form in _SETTING_PATTERNS.items():
         text = getattr(settings, key)
         if text is not None and not re.match(form, text.replace(NODE_PLACEHOLDER, "")):
             raise UsageFault(f"{names[key]} is {text!r}: it is {SETTINGS[key].setting.value_form}")
@@ -104,7 +108,7 @@ def _check_consistency(settings: ServerSettings, names: Mapping[str, str]) -> No
         raise UsageFault("backup_to is for a database in a file: `arena db backup FILE` says how pg_dump backs up db")
     if settings.admin and not settings.web:
         raise UsageFault("admin needs the web pages: leave out --no-web")
-    for key, parse in _PARSERS.items():
+    for key, parse in _SETTING_PARSERS.items():
         try:
             parse(getattr(settings, key))
         except ValueError as exc:
@@ -136,19 +140,23 @@ def _check_nodes(settings: ServerSettings, names: Mapping[str, str]) -> None:
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     """Return a warning for each `ARENA_…` variable that is unknown, with the closest known name."""
     names = [*map(_variable, SETTINGS), *vars(bot_launch).values(), *OTHER_VARIABLES]
-    known = [name.removeprefix(_PREFIX) for name in names if isinstance(name, str) and name.startswith(_PREFIX)]
+    known = [
+        name.removeprefix(_VARIABLE_PREFIX)
+        for name in names
+        if isinstance(name, str) and name.startswith(_VARIABLE_PREFIX)
+    ]
     lines = []
     for name in sorted(environment):
-        key = name.removeprefix(_PREFIX)
+        key = name.removeprefix(_VARIABLE_PREFIX)
         if key != name and key not in known:
             near = get_close_matches(key, known, 1)
-            meant = f"did you mean {_PREFIX}{near[0]}?" if near else "`arena config` lists the settings"
+            meant = f"did you mean {_VARIABLE_PREFIX}{near[0]}?" if near else "`arena config` lists the settings"
             lines.append(f"{name} in the environment is ignored, because it is unknown: {meant}")
     return lines
 
 
 def show(effective_settings: EffectiveSettings, *, to_json: bool) -> None:
-    """Print every setting with its value and source, passwords hidden; warn of unknown `ARENA_…` variables."""
+    """Print every setting with its value and source. Hide passwords, and warn of unknown `ARENA_…` variables."""
     for line in unknown_variables(os.environ):
         say(f"arena: {line}", err=True)
     made = effective_settings.settings
@@ -184,7 +192,7 @@ def _hide_password(value: Any) -> Any:
 
 
 def _format_toml_value(value: Any) -> str:
-    """Return a value as TOML writes it, but text without quotes."""
+    """Return a setting's value in the syntax of TOML, except that text has no quotes."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -212,11 +220,11 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, SourcedValue]
 
 
 def _variable(key: str) -> str:
-    return f"{_PREFIX}{key.upper()}"
+    return f"{_VARIABLE_PREFIX}{key.upper()}"
 
 
 def _parse_variable(text: str, kind: type) -> str | int | bool:
-    """Convert the text of an environment variable to `kind`; return the text itself if that fails."""
+    """Convert the text of an environment variable to the type `kind`. If that fails, return the text unchanged."""
     if kind is bool:
         return {"true": True, "false": False}.get(text.lower(), text)
     return int(text) if kind is int and text.isdecimal() and len(text) <= MAX_DIGITS else text
@@ -258,7 +266,7 @@ def _find_line(key: str, text: str) -> str:
 
 
 def retention_of(settings: ServerSettings) -> Retention:
-    """Return the settings for how long, and how many, records of matches are kept."""
+    """Return how long records are kept, from the settings `RETENTION_SETTINGS`."""
     return Retention(
         unrated_days=settings.keep_unrated_records,
         rated_days=settings.keep_rated_records,

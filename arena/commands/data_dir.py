@@ -23,10 +23,9 @@ NODE_CHECK_INTERVAL_S = 0.2
 
 @contextmanager
 def hold_data_dir(data: Path, db: str | None) -> Iterator[str]:
-    """Lock a data folder, make it private to its owner, and yield the URL of its database. Say so if it was open to
-    others.
+    """Lock a data folder, make it private to its owner, and yield the URL of its database.
 
-    Raises `DataFolderInUse`, `ArenaFault`, `StoreError`.
+    Print a message if other users could read the folder before. Raises `DataFolderInUse`, `ArenaFault`, `StoreError`.
     """
     where = database_url(db, data)
     found, ours = open_database_url(where), False
@@ -41,7 +40,7 @@ def hold_data_dir(data: Path, db: str | None) -> Iterator[str]:
 
 
 def find_free_data_dir(data: Path) -> Path:
-    """Return the data folder; if another process holds it, a folder beside it, and say so."""
+    """Return the data folder `data`. If another process holds it, print that and return the folder `DATA-test`."""
     if not is_held(data):
         return data
     beside = Path(f"{data.resolve()}-test")
@@ -51,8 +50,9 @@ def find_free_data_dir(data: Path) -> Path:
 
 @contextmanager
 def exclusive_database(where: str, data: Path, advice: str = "stop them") -> Iterator[Database]:
-    """Yield the database while no other process uses the data folder and no node runs. Raises `DatabaseNotFound`, and
-    `DataFolderInUse`, which tells the user what to do about the nodes: `advice`.
+    """Lock the data folder and yield the database, which no running node uses either.
+
+    Raises `DatabaseNotFound`, and `DataFolderInUse`. If nodes run, `advice` tells the user what to do about them.
     """
     found = open_database_url(where)
     if found.revision() is None:
@@ -64,8 +64,9 @@ def exclusive_database(where: str, data: Path, advice: str = "stop them") -> Ite
 
 
 def refuse_beside_nodes(database: Database, advice: str, timeout_s: float = 0.0) -> None:
-    """Raise `DataFolderInUse` if nodes are alive for longer than `timeout_s` seconds; `advice` tells the user what to
-    do.
+    """Return when no node is alive; raise `DataFolderInUse` if one still is after `timeout_s` seconds.
+
+    `advice` in the message tells the user what to do.
     """
     until = time.monotonic() + timeout_s
     with closing(Reader(database, database.create_reading_engine())) as reader:

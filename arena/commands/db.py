@@ -59,16 +59,20 @@ from referee.record import Record
 from referee.result import Result, SeatRating
 
 NICENESS = 10
-"""The niceness of work beside a server, so that the server, its pages and its bots go first."""
+"""The niceness of moving records while a server runs, so that the server, its pages and its bots go first."""
 MOVE_ACTION = "move_records"
-"""The audit log's name for moving old records to files."""
+"""The name in the audit log of the action that moves old records to files."""
 _FILE_SIZE_NOTE = "the database file keeps its size; new records use the free space"
+"""The note for users after records were removed without `--vacuum`."""
 LUCK_TOLERANCE = 1e-6
-"""Tolerance for luck computed elsewhere: tables are exact to 1e-9, and hundreds of events add up."""
+"""Maximum difference in points between stored luck and luck computed here.
+
+Values in tables are exact to 1e-9, and a match adds up hundreds of them.
+"""
 
 
 class InconsistentDatabase(ArenaFault):
-    """Raised when the database is inconsistent."""
+    """Raised when `arena db check` or `arena db copy` finds that a database is inconsistent."""
 
 
 def upgrade(where: str, data: Path, backup: Path | None) -> None:
@@ -84,7 +88,7 @@ def upgrade(where: str, data: Path, backup: Path | None) -> None:
 
 
 def rebuild_ratings(where: str, data: Path) -> None:
-    """Recompute all ratings from the results, and restore entries that the log lacks."""
+    """Recompute all ratings from the results, and restore entries that the transparency log lacks."""
     with exclusive_database(where, data), closing(Store.open(where, create=False)) as store:
         count = store.write(rating_rebuild.rebuild_ratings)
         entries = store.write(restore_missing)
@@ -107,7 +111,7 @@ def show_log_key(where: str, data: Path, *, new: bool) -> None:
 
 
 def backup(where: str, to: Path) -> None:
-    """Copy the database to a new file; other programs may use it meanwhile."""
+    """Copy the database to a new file. Other programs may use the database meanwhile."""
     check_is_file("a backup", to)
     database = open_database_url(where)
     if database.file is None:
@@ -134,9 +138,7 @@ def _print_archive_folders(files: Sequence[Archive]) -> None:
 
 
 def copy(source: str, to: str) -> None:
-    """Copy an arena to an empty database and check the copy: ratings, records, everything. Raises
-    `InconsistentDatabase`.
-    """
+    """Copy an arena to an empty database, and check all rows of the copy. Raises `InconsistentDatabase`."""
     arrived = open_database_url(to)
     with _progress() as progress:
         rows = copy_database(open_database_url(source), arrived)
@@ -221,7 +223,7 @@ def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vac
 
 
 def _check_alone(database: Database) -> None:
-    """Raise `UsageFault` if several nodes use the database: each has its own data folder. Stopped nodes don't count."""
+    """Raise `UsageFault` if several nodes, without stopped ones, use the database: each has its own data folder."""
     with closing(Reader.open(database)) as reader:
         names = [node.name for node in reader.read(list_nodes) if node.state != "stopped"]
     if len(names) > 1:
@@ -249,8 +251,9 @@ def _size(size: int) -> str:
 
 
 def check(where: str, *, quick: bool = False) -> None:
-    """Print what is inconsistent, and raise `InconsistentDatabase` if anything is. `quick` skips refereeing the matches
-    again.
+    """Check the database, print what is inconsistent, and raise `InconsistentDatabase` if anything is.
+
+    With `quick`, matches are not refereed again.
     """
     looking = partial(check_match, quick=quick)
     with closing(Store.open(where, create=False)) as store, _progress() as progress:
@@ -286,8 +289,9 @@ def check_match(
     quick: bool = False,
     is_pending: bool = False,
 ) -> Iterator[str]:
-    """Yield what is wrong with a match's record, and where its result, ratings and luck differ from it. `is_pending`
-    says whether the match still waits to be rated.
+    """Yield what is wrong with a match's record, and where the stored result, ratings and luck differ from the record.
+
+    `is_pending` says whether the match still waits to be rated.
     """
     try:
         record = record_reader.read_record(body, "the record")
@@ -302,7 +306,7 @@ def check_match(
 
 
 def _check_luck(record: Record, luck: MatchLuck) -> Iterator[str]:
-    """Yield a complaint if the stored luck differs from the record's, where this version has its value function."""
+    """Yield a complaint if the stored luck differs from the record's. Skip luck by an unknown value function."""
     game = shared_game(record.header.game, record.header.config)
     if luck.value in value_names(game):
         found = luck_of(record, luck.value).total[0]

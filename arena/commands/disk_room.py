@@ -19,19 +19,22 @@ from arena.network.tls import Encryption
 from machine.timeouts import scale_timeouts
 
 MIN_FREE_BYTES = 1024 * 1024
-"""Free bytes that a start needs."""
+"""Free bytes that a server needs in each of its folders to start."""
 CHECK_INTERVAL_S = 1.0
-"""Seconds between two checks for room."""
+"""Seconds between two checks whether the disks have room."""
 REQUEST_TIMEOUT_S = 5.0
-_MESSAGE = b"the arena waits for room on its disk\n"
-_HEADERS = b"Content-Type: text/plain\r\nConnection: close\r\n"
+"""Seconds in which a client must have sent its request and taken the answer."""
+_WAITING_MESSAGE = b"the arena waits for room on its disk\n"
+_RESPONSE_HEADERS = b"Content-Type: text/plain\r\nConnection: close\r\n"
+"""The headers of all HTTP responses while the arena waits for room."""
 _UNAVAILABLE_RESPONSE = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\n%sContent-Length: %d\r\n\r\n%s" % (
-    _HEADERS,
-    len(_MESSAGE),
-    _MESSAGE,
+    _RESPONSE_HEADERS,
+    len(_WAITING_MESSAGE),
+    _WAITING_MESSAGE,
 )
-_ALIVE_RESPONSE = b"HTTP/1.1 200 OK\r\n%sContent-Length: 3\r\n\r\nok\n" % _HEADERS
+_ALIVE_RESPONSE = b"HTTP/1.1 200 OK\r\n%sContent-Length: 3\r\n\r\nok\n" % _RESPONSE_HEADERS
 _DISK_FULL_ERRNOS = (errno.ENOSPC, errno.EDQUOT)
+"""The error numbers of a disk without room: it is full, or a quota is used up."""
 
 log = logging.getLogger("arena")
 
@@ -42,9 +45,9 @@ async def wait_for_room(
     encryption: Encryption | None,
     stop: asyncio.Event,
 ) -> None:
-    """Return when each of the folders has room for a start, or `stop` is set.
+    """Return when each of the folders has `MIN_FREE_BYTES` free, or `stop` is set.
 
-    Meanwhile answer requests on the sockets, which listen already: 200 to liveness probes, 503 to all others.
+    Meanwhile answer HTTP requests on the listening sockets: 200 to liveness probes, 503 to all other requests.
     """
     lack = _find_full_folder(folders)
     if lack is None:
@@ -66,7 +69,7 @@ async def wait_for_room(
 
 
 def _find_full_folder(folders: Collection[Path]) -> str | None:
-    """Return which folder has no room, or None. Other problems of a folder are reported by the code that opens it."""
+    """Return a message about a folder without `MIN_FREE_BYTES`, or None. Ignore other problems of folders."""
     for folder in folders:
         try:
             with tempfile.TemporaryFile(dir=folder) as probe:
@@ -79,7 +82,6 @@ def _find_full_folder(folders: Collection[Path]) -> str | None:
 
 
 async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer one request while the arena waits for room."""
     with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         async with asyncio.timeout(REQUEST_TIMEOUT_S):
             request = await reader.readuntil(b"\r\n\r\n")

@@ -1,4 +1,4 @@
-"""`arena doctor`: puts a bot through a course of faults and reports what it did and what it should do."""
+"""`arena doctor`: examines a bot under faults, and reports what the bot did and what it should do."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from protocol.display import list_choices
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class
 
-_DOCUMENT = "docs/protocol.md"
-_INDENT = 8
+_PROTOCOL_DOCUMENT = "docs/protocol.md"
+"""The document with the sections that the report of a case refers to."""
+_REPORT_INDENT = 8
+"""Width in characters of the left margin of a report, in which the verdict stands."""
 
 
 def examine(
@@ -86,18 +88,21 @@ async def _examine(
 
 
 def _format_case(examined: ExaminedCase) -> str:
-    """Return the report of a case: the verdict, what was done, what the bot did and should do, and what to read."""
+    """Return the report of a case as text.
+
+    It has the verdict, the fault, what the bot did and should do, and which section of the protocol to read.
+    """
     case, finding = examined.case, examined.finding
-    lines = [f"{finding.verdict:<{_INDENT}}{case.done} ({case.name}, {examined.seconds:.1f} s)"]
+    lines = [f"{finding.verdict:<{_REPORT_INDENT}}{case.done} ({case.name}, {examined.seconds:.1f} s)"]
     lines += _wrapped("did", finding.did)
     lines += _wrapped("should", examined.should)
     if finding.verdict != PASSED_VERDICT:
-        lines += _wrapped("see", f"{_DOCUMENT}#{case.see}")
+        lines += _wrapped("see", f"{_PROTOCOL_DOCUMENT}#{case.see}")
     return "\n".join(lines)
 
 
 def _wrapped(word: str, text: str) -> list[str]:
-    first = f"{'':{_INDENT}}{word + ':':<{_INDENT}}"
+    first = f"{'':{_REPORT_INDENT}}{word + ':':<{_REPORT_INDENT}}"
     indent = " " * len(first)
     return wrap(text, DEFAULT_COLUMNS, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False)
 
@@ -119,6 +124,6 @@ def _as_json(examined: ExaminedCase) -> dict[str, object]:
         "verdict": finding.verdict,
         "did": finding.did,
         "should": examined.should,
-        "see": f"{_DOCUMENT}#{case.see}",
+        "see": f"{_PROTOCOL_DOCUMENT}#{case.see}",
         "seconds": round(examined.seconds, 3),
     }

@@ -12,8 +12,9 @@ from protocol.errors import UsageFault
 
 
 def drain(data: Path, timeout_s: float | None, *, undo: bool) -> None:
-    """Make the server of a data folder stop when its matches are over, and begin no more; or `undo` that. Raises
-    `Fault`.
+    """Make the server of a data folder start no more matches, and stop when the current ones are over.
+
+    With `undo`, cancel that. Raises `Fault`.
     """
     if timeout_s is not None and timeout_s < 0:
         raise UsageFault(f"--within is {timeout_s:g}: it is 0 seconds or more")

@@ -34,9 +34,11 @@ from protocol.errors import BadRecord, UsageFault
 from referee import record_reader
 
 FORMATS = ("csv", "parquet")
+"""The file formats of an export."""
 SINGULARS = {"matches": "match", "seats": "seat", "plies": "ply"}
+"""The tables of an export, each with the word for one of its rows."""
 ROW_GROUP_ROWS = 20_000
-"""Rows per Parquet row group, which are buffered in memory."""
+"""Rows of a Parquet row group. The rows of one group are buffered in memory."""
 
 
 def export(where: str, to: Path, form: str, selection: Selection, *, plies: bool) -> None:
@@ -55,7 +57,6 @@ def export(where: str, to: Path, form: str, selection: Selection, *, plies: bool
 
 
 def _write_tables(folder: Path, form: str, batches: Iterator[ExportBatch], *, plies: bool) -> dict[str, int]:
-    """Write the tables, and return the number of rows of each."""
     tables = {"matches": MATCH_COLUMNS, "seats": SEAT_COLUMNS} | ({"plies": PLY_COLUMNS} if plies else {})
     counts = dict.fromkeys(tables, 0)
     removed = 0
@@ -129,7 +130,7 @@ class _Parquet:
 
 
 def _open_table(folder: Path, table: str, columns: Columns, form: str, stack: ExitStack) -> CsvWriter | _Parquet:
-    """Open a new file for a table, in one of `FORMATS`. It is complete when `stack` is closed.
+    """Open a new file for a table, in one of `FORMATS`. The file is complete when `stack` is closed.
 
     Raises `UsageFault` if the package for this format is not installed.
     """

@@ -11,15 +11,20 @@ from protocol.errors import ArenaFault
 from protocol.messages import MAX_SLOTS
 
 RESERVED_FILES = 64
-"""Files reserved for the store, the log, records being written, and Python itself."""
+"""Open files reserved for the store, the log, records being written, and Python itself."""
 MAX_WAITING_CONNECTIONS = 1024
+"""Maximum number of connections that have not sent their hello yet."""
 MIN_OPEN_FILES = 128
+"""The limit of open files below which a server does not start."""
 
 log = logging.getLogger("arena")
 
 
 class FileBudget(Struct, frozen=True, kw_only=True):
-    """File descriptors for connections, for connections before their hello, and for the journals of running matches."""
+    """The open files that a server may use for each purpose.
+
+    `connections` counts those after their hello, `waiting` those before it, `journals` those of running matches.
+    """
 
     connections: int
     waiting: int
@@ -27,14 +32,14 @@ class FileBudget(Struct, frozen=True, kw_only=True):
 
 
 def files_needed(connections: int) -> int:
-    """Return the open files needed for these connections to play as many matches as their slots allow."""
+    """Return the number of open files with which these connections can play as many matches as their slots allow."""
     return RESERVED_FILES + MAX_WAITING_CONNECTIONS + connections + connections * MAX_SLOTS // 2
 
 
 def divide_files(limit: int, connections: int) -> FileBudget:
-    """Divide `limit` open files, giving journals at least as many as connections.
+    """Divide `limit` open files among connections and journals, so that neither can use up the files of the other.
 
-    So connections cannot use up the files of matches, nor matches those of connections.
+    Journals get at least as many as connections.
     """
     rest = limit - RESERVED_FILES
     waiting = min(MAX_WAITING_CONNECTIONS, rest // 8)
@@ -43,7 +48,7 @@ def divide_files(limit: int, connections: int) -> FileBudget:
 
 
 def raise_fd_limit(connections: int) -> FileBudget:
-    """Raise this process' limit as far as `connections` need and the system allows, and divide what there is.
+    """Raise this process's limit of open files as far as `connections` need and the system allows, and divide it.
 
     Log a warning if the limit is too low for all `connections`. Raises `ArenaFault` if it is too low to run at all.
     """

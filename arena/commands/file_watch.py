@@ -11,13 +11,16 @@ from pathlib import Path
 from machine.terminal import say
 
 POLL_INTERVAL_S = 0.2
-"""Seconds between two looks at the files."""
+"""Seconds between two checks whether a file was saved."""
 TERMINATE_TIMEOUT_S = 2.0
-"""Seconds that a command has to end before it is killed."""
+"""Seconds that a command has to end after SIGTERM before it is killed."""
 
 
 def run_at_every_save(files: Sequence[Path], command: Sequence[str], note: str) -> None:
-    """Run a command until Ctrl-C, restarting it when a Python file beside `files` is saved; print `note` in between."""
+    """Run a command until Ctrl-C, and restart it whenever a Python file in the folders of `files` is saved.
+
+    Print `note` before each wait for a save.
+    """
     folders = {file.parent for file in files}
     names = ", ".join(file.name for file in files)
     while True:
@@ -47,7 +50,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _read_timestamps(folders: Iterable[Path]) -> Mapping[Path, tuple[int, int]]:
-    """Return the modification time and size of each Python file in the folders."""
     stamps = {}
     for file in (file for folder in folders for file in folder.glob("*.py")):
         with suppress(OSError):  # it may just have been removed

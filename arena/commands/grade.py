@@ -31,10 +31,11 @@ from referee.replay import iter_moves, replay
 from referee.result import Result
 
 DEFAULT_SIMULATIONS = 2000
-"""Default simulations per move."""
+"""Default number of simulations that estimate a move's value."""
 DEFAULT_MATCHES = 20
 """Default number of a bot's newest matches to grade."""
 SCALE = "values are expected results, -1 to +1: 2.000 given away is a win, which pages show as 100 %"
+"""The line that tells users the scale of the values of moves."""
 
 
 def grade(
@@ -46,7 +47,10 @@ def grade(
     sims: int | None = None,
     worst: int | None = None,
 ) -> None:
-    """Print what each move gave away, or only the `worst` moves; then each seat's mean and the luck. Raises `Fault`."""
+    """Print what each move of a match gave away, then each seat's mean and the luck. Raises `Fault`.
+
+    With `worst`, print only that many moves, those that gave away most.
+    """
     _check_worst(worst, to_json=to_json)
     name, body = load(target, database)
     record = read(name, body)
@@ -90,8 +94,9 @@ def grade_bot(
     sims: int | None = None,
     worst: int | None = None,
 ) -> None:
-    """Print what a bot's moves gave away in its newest matches: by kind of position, or only the `worst`. Raises
-    `Fault`.
+    """Print what a bot's moves gave away in its newest matches, by kind of position. Raises `Fault`.
+
+    With `worst`, print instead that many moves, those that gave away most.
     """
     _check_worst(worst, to_json=to_json)
     if limit is not None and limit < 1:
@@ -129,7 +134,7 @@ def grade_bot(
 
 
 def _records(store: Store, results: Iterable[Result], bot: str, removed: list[str]) -> Iterator[tuple[Record, int]]:
-    """Yield each match's record with the seat of the bot; append the ids of matches without a record to `removed`."""
+    """Yield the record of each match, with the bot's seat. Append the ids of matches without a record to `removed`."""
     for result in results:
         body = read_stored_record(store, result.match)
         if body is None:
@@ -165,12 +170,12 @@ def _print_costs(bot: str, report: list[Costs]) -> None:
 
 
 def describe_estimate(estimate: str | None, noise: float | None) -> str:
-    """Describe the method of an estimate, and below which loss it is noise."""
+    """Return a text with the method of an estimate, and the loss below which a single loss is noise."""
     return f"{estimate}" + ("" if noise is None else f"; a single loss under {noise:.3f} is noise")
 
 
 def print_summary(grades: Grades) -> None:
-    """Print the summary of all moves, wrapped to the width of the terminal if there is one."""
+    """Print the method, each seat's mean loss and the luck of a graded match, wrapped to the terminal's width."""
     console = Console(width=terminal_columns())
     luck = luck_by_move(grades.luck)
     if grades.unit:
@@ -191,7 +196,7 @@ def print_summary(grades: Grades) -> None:
 
 
 class MoveTable:
-    """A table of the moves of a match that is printed row by row. Column widths are known beforehand."""
+    """A table of a match's graded moves that is printed row by row, in columns whose widths are fixed beforehand."""
 
     def __init__(self, record: Record, luck: Luck | None) -> None:
         self._luck = luck_by_move(luck)
@@ -201,7 +206,7 @@ class MoveTable:
         bots = [len(seat.bot) for seat in record.header.seats]
         move = max([4, *notations])
         self._widths = [-4, max([3, *bots]), move, *([-6] if self._luck else []), -6, move, -6, -9]
-        """Column widths; negative for columns that are aligned right."""
+        """The width of each column; negative if the column is aligned right."""
 
     def print_as_graded(self, moves: Iterator[Graded]) -> Iterator[Graded]:
         """Print the column headers, then yield each move after printing its row."""
@@ -224,12 +229,10 @@ class MoveTable:
 
 
 def _find_worst(moves: Iterable[Graded], count: int) -> list[Graded]:
-    """Return the moves that gave away most, the worst first."""
     return sorted((move for move in moves if move.gave_away > 0), key=lambda move: -move.gave_away)[:count]
 
 
 def _print_worst(bot: str, graded: Iterable[Grades], many: int) -> None:
-    """Print the worst moves of a bot across all graded matches."""
     found = [(move, report) for report in graded for move in report.moves if move.gave_away > 0]
     found = sorted(found, key=lambda one: -one[0].gave_away)[:many]
     if not found:
@@ -265,7 +268,7 @@ def _check_worst(worst: int | None, *, to_json: bool) -> None:
 
 @contextmanager
 def _resumable_hint() -> Iterator[None]:
-    """Tell the user on Ctrl-C that the estimates so far are kept."""
+    """Print on Ctrl-C within the context that the estimates so far are kept."""
     try:
         yield
     except KeyboardInterrupt:

@@ -14,11 +14,14 @@ from protocol.digest import encode_canonical
 from referee.record import Record
 
 MAX_CACHE_BYTES = 64 * 1024 * 1024
-"""Maximum size of the cache; estimates of the matches graded longest ago are dropped first."""
+"""Maximum size of the cache. The matches that were graded longest ago are dropped first."""
 
 
 class EstimateFile:
-    """The cached estimates of a match's moves, for this method and version of the code. Write errors are ignored."""
+    """The cached estimates of one match's moves by one method (`estimate`) and this version of the code.
+
+    Errors of writing the cache are ignored.
+    """
 
     def __init__(self, record: Record, estimate: str) -> None:
         what = encode_canonical([record.header.match, record.footer.digest, estimate, digest_of_all()])
@@ -39,7 +42,6 @@ class EstimateFile:
         return self._moves.get(ply)
 
     def add(self, graded: Graded) -> None:
-        """Add a move to the cache."""
         self._moves[graded.ply] = graded
         with suppress(OSError), self._file.open("ab") as file:
             file.write(_line(graded))

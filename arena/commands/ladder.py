@@ -19,7 +19,7 @@ from protocol.errors import UsageFault
 
 
 def start_season(where: str, data: Path, name: str) -> None:
-    """Reset all ratings; earlier leaderboards, records and tokens stay."""
+    """Start a season: reset all ratings. Earlier leaderboards, records and tokens stay."""
     ask_server_or_run(
         where,
         data,
@@ -47,7 +47,10 @@ def list_seasons(where: str, *, to_json: bool) -> None:
 
 
 def annul(where: str, data: Path, ids: Sequence[str], bot: str | None, since: str | None, *, undo: bool) -> None:
-    """Annul matches, by id or all of a bot's, or `undo` that. The other ratings are recomputed without them."""
+    """Annul the matches with these ids, or all matches of a bot, and recompute all ratings without them.
+
+    With `undo`, count these matches again.
+    """
     if not ids and bot is None:
         raise UsageFault("name the matches, as `arena matches` lists them, or a bot with --bot")
     if since is not None and bot is None:

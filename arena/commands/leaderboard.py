@@ -46,7 +46,7 @@ def leaderboard(where: str, game: str | None, season: str | None, *, people: boo
 
 
 def _leaderboard_row(pool: str, rank: int, row: LeaderboardRow) -> tuple[object, ...]:
-    """Return a row with the columns of the view `ladder`."""
+    """Return a row of a leaderboard with the columns of the database view `ladder`."""
     return (
         *(pool, rank, row.bot, row.score, row.mu, row.sigma),
         *(row.played, row.wins, row.draws, row.losses, row.version, row.payoff and row.payoff.mean),
@@ -84,7 +84,7 @@ def _payoff_cells(payoff: MeanPayoff) -> tuple[object, ...]:
 
 
 def _display_name(pool: str, row: LeaderboardRow) -> str:
-    """Return a bot's name; among people, bots are marked."""
+    """Return a bot's name as the leaderboard shows it: in a pool of people, a bot is marked as one."""
     return f"{row.bot} (bot)" if is_people_pool(pool) and not row.person else row.bot
 
 

@@ -18,7 +18,7 @@ from arena.network.connection_limits import ConnectionBounds
 
 
 class Ports(NamedTuple):
-    """The listening sockets of the arena, its pages and its metrics; an empty list for each that is off."""
+    """The listening sockets of the arena, of its pages and of its metrics. A list is empty if that service is off."""
 
     arena: list[socket.socket]
     page: list[socket.socket]
@@ -27,10 +27,9 @@ class Ports(NamedTuple):
 
 @contextlib.contextmanager
 def bind_ports(settings: ServerSettings, inherited: InheritedSockets | None = None) -> Iterator[Ports]:
-    """Bind a server's ports, reusing the inherited sockets `inherited`, and close them on exit. Call it before the data
-    folder is created.
+    """Yield a server's listening sockets, and close them on exit. Raises `PortFault`.
 
-    Raises `PortFault`.
+    Sockets that a restarted server inherits are reused. Enter this context before the data folder is created.
     """
     found = InheritedSockets({}) if inherited is None else inherited
     with contextlib.ExitStack() as stack:
@@ -48,7 +47,10 @@ def bind_ports(settings: ServerSettings, inherited: InheritedSockets | None = No
 
 
 def access(settings: ServerSettings, file_budget: FileBudget, page: list[socket.socket], operator: str) -> Access:
-    """Return the admission rules for a server that may open `file_budget`. `operator` is the operator's token."""
+    """Return the rules by which a server admits connections.
+
+    `file_budget` limits their number; `operator` is the operator's token.
+    """
     return Access(
         bounds=ConnectionBounds(
             connections=file_budget.connections,
@@ -64,7 +66,7 @@ def access(settings: ServerSettings, file_budget: FileBudget, page: list[socket.
 
 
 def _own_page(settings: ServerSettings, page: list[socket.socket]) -> OwnPage | None:
-    """Return where the pages on this machine are: this server's, or those of the server that shares its port."""
+    """Return the scheme and port of the pages of this server, or of the node that shares its port; None without."""
     if page:
         return OwnPage(web_scheme(settings), port_of(page))
     return OwnPage(web_scheme(settings), settings.web_port) if settings.shared_port else None

@@ -13,12 +13,13 @@ from referee.record import Header
 
 Failures = Mapping[int, str]
 NO_FAILURES: Failures = {}
+"""The failures of a match in which no bot's program failed."""
 
 
 def format_frame(
     board: str, title: str, event_text: str, header: Header, clock: Sequence[int], width: int
 ) -> list[str]:
-    """Return the lines of a board with the title, the last event, and the clocks (in milliseconds), wrapped to `width`.
+    """Return the lines of a board with its title, the last event, and the clocks (in milliseconds), wrapped to `width`.
 
     The last event stands at the same line for every board.
     """
@@ -46,7 +47,7 @@ def format_outcome(
 ) -> list[str]:
     """Return the lines of a match's outcome, best seat first. Each seat is (rank, bot, reason, mean payoff or None).
 
-    `failures` gives by seat how a bot's program failed.
+    `failures` maps a seat whose bot's program failed to a description of the failure.
     """
     lines = [f"{'a program failed' if reason == FAILED else reason} after {format_count(plies, 'ply', 'plies')}"]
     for number, (rank, bot, why, payoff) in sorted(enumerate(seats), key=lambda seat: seat[1][0]):
@@ -57,7 +58,7 @@ def format_outcome(
 
 
 def format_seat_reason(reason: str, failure: str | None = None) -> str:
-    """Return the reason why a seat left, with the failure of its program if there was one."""
+    """Return in words why a seat left the match, and how its program failed if that was the reason."""
     if reason != FAILED:
         return reason
     return "its program failed" + (f": {escape_unprintable(failure)}" if failure else "")

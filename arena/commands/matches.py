@@ -25,10 +25,11 @@ from protocol.reasons import DROP_OUT_REASONS, NATURAL_ENDINGS, VOID
 from referee.result import Result
 
 LATEST_WORD = "latest"
-"""The word that stands for the newest match."""
+"""The word that users write in place of the newest match's id."""
 REASONS = (*NATURAL_ENDINGS, *DROP_OUT_REASONS, VOID)
+"""The reasons why a match ended that `arena matches --reason` accepts."""
 DEFAULT_ROWS = 50
-"""Default number of matches in a table."""
+"""Default number of matches that `arena matches` prints as a table."""
 
 
 class Selection(Struct, frozen=True, kw_only=True):
@@ -113,7 +114,7 @@ def search_of(reader: Reader, selection: Selection) -> Search:
 
 
 def iter_matches(reader: Reader, search: Search, limit: int | None = None) -> Iterator[Result]:
-    """Yield the matches that fit, or the first `limit` of them, newest first, page by page."""
+    """Yield the results of a search, newest first; with `limit`, at most that many. They are read page by page."""
     after = None
     left = limit
     while left is None or left > 0:

@@ -1,4 +1,4 @@
-"""Serves the metrics of `arena serve`, if configured. The Prometheus client is imported only then."""
+"""Serves the metrics of a server. The Prometheus client is only imported if the settings ask for metrics."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ log = logging.getLogger("arena")
 
 
 def bind_metrics(settings: ServerSettings) -> list[socket.socket]:
-    """Bind the sockets for metrics, none if they are off. Raises `PortFault`, and `UsageFault` without
-    `prometheus_client`.
+    """Bind the sockets for metrics; return an empty list if metrics are off.
+
+    Raises `PortFault`, and `UsageFault` if the package `prometheus_client` is not installed.
     """
     if settings.metrics_port is None:
         return []

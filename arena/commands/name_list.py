@@ -16,28 +16,35 @@ from protocol.errors import UsageFault
 from protocol.names import fold_name, is_bot_name
 
 COMMAND, BOT, SETTINGS = "command", "bot", "settings"
-_KEYS = (NAME_COLUMN, COMMAND, BOT, SETTINGS)
-"""The keys of an entrant."""
+"""Keys of an entrant in a file: its command, or the name and the settings of a built-in bot."""
+_ENTRANT_KEYS = (NAME_COLUMN, COMMAND, BOT, SETTINGS)
+"""The keys of an entrant in a file: columns of a CSV file, keys of a TOML table."""
 
-_NO_DISPLAY = (
+_NO_DISPLAY_MESSAGE = (
     "there is a display name, and a tournament's standings have names alone: leave display out. For the pages, "
     "`arena bot display NAME DISPLAY` gives one to a registered bot"
 )
 
 
 def read_name_list(file: Path, refused: Mapping[str, str] | None = None) -> NameList:
-    """Read a list of names, see `parse_name_list`. Raises `UsageFault`, naming each line that is wrong."""
+    """Read a list of names from a CSV file, as `parse_name_list` does. Raises `UsageFault` with each wrong line.
+
+    `refused` maps columns that the file may not have to reasons.
+    """
     try:
         text = read_text(file)
     except OSError as exc:
         raise UsageFault(f"{file} can't be read: {exc.strerror}") from exc
     except UnicodeDecodeError as exc:
         raise UsageFault(f"{file} is not text in UTF-8: save it as CSV UTF-8") from exc
-    return parse_name_list(text, str(file), refused, (*_KEYS, DISPLAY))
+    return parse_name_list(text, str(file), refused, (*_ENTRANT_KEYS, DISPLAY))
 
 
 def read_entrants(file: Path) -> list[str]:
-    """Return entrants as `NAME`, `NAME=COMMAND` or `NAME=BOT:KEY=VALUE,…`. Raises `UsageFault` with all mistakes."""
+    """Return the entrants that a CSV or TOML file lists, as `NAME`, `NAME=COMMAND` or `NAME=BOT:KEY=VALUE,…`.
+
+    Raises `UsageFault` with all mistakes in the file.
+    """
     entries = list(_read_toml_entries(file) if file.suffix.lower() == ".toml" else _read_csv_entries(file))
     wrong = list(_find_errors(entries))
     if wrong:
@@ -49,9 +56,9 @@ def _read_csv_entries(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
     listed = read_name_list(file)
     lines = [line for row, line in zip(listed.rows, listed.lines, strict=True) if row.get(DISPLAY)]
     if lines:
-        raise UsageFault(f"{file}, line {lines[0]}: {_NO_DISPLAY}")
+        raise UsageFault(f"{file}, line {lines[0]}: {_NO_DISPLAY_MESSAGE}")
     for row, line in zip(listed.rows, listed.lines, strict=True):
-        yield f"line {line}", {key: row[key] for key in _KEYS if row.get(key)}
+        yield f"line {line}", {key: row[key] for key in _ENTRANT_KEYS if row.get(key)}
 
 
 def _read_toml_entries(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -73,11 +80,11 @@ def _read_toml_entries(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 
 def _text(file: Path, number: int, key: str, value: Any) -> str:
-    """Return an entrant's value in the form of the command line. Raises `UsageFault`."""
+    """Return the value of a key of a TOML entrant as the command line writes it. Raises `UsageFault`."""
     if key == DISPLAY:
-        raise UsageFault(f"{file}, entrant {number}: {_NO_DISPLAY}")
-    if key not in _KEYS:
-        raise UsageFault(f"{file}, entrant {number}: there is no key {short_repr(key)}: {list_choices(_KEYS)}")
+        raise UsageFault(f"{file}, entrant {number}: {_NO_DISPLAY_MESSAGE}")
+    if key not in _ENTRANT_KEYS:
+        raise UsageFault(f"{file}, entrant {number}: there is no key {short_repr(key)}: {list_choices(_ENTRANT_KEYS)}")
     if key == SETTINGS and isinstance(value, dict):
         return ",".join(f"{name}={_format_setting(setting)}" for name, setting in value.items())
     if not isinstance(value, str):
@@ -92,7 +99,6 @@ def _format_setting(value: Any) -> str:
 
 
 def _find_errors(entries: list[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
-    """Yield what is wrong with the entries, each with its line."""
     first: dict[str, str] = {}
     for where, entry in entries:
         name = entry.get(NAME_COLUMN, "")

@@ -1,5 +1,5 @@
-"""Runs a server as a node: it claims its name, sends heartbeats and listens to the others, or exits if the name is
-lost.
+"""Runs a server as a node: it claims its name, sends heartbeats, and listens to other nodes. It exits if it loses its
+name.
 """
 
 from __future__ import annotations
@@ -25,11 +25,9 @@ from machine.timeouts import scale_timeouts
 from protocol.errors import ArenaFault
 
 RETRY_DELAY_S = 0.2
-"""Seconds between two attempts to claim a name that is taken, or to look up an announcement."""
+"""Seconds between two attempts to claim a node's name that is taken, or to look up an announcement."""
 MAX_SILENCE_S = 3.0
-"""Seconds without a statement after which the holder of a name may hang: a node that works asks the database something
-every second.
-"""
+"""Seconds without a query after which a node counts as hung. A node that works makes a query every second."""
 NODE_LOST_EXIT_CODE = os.EX_TEMPFAIL
 """Exit code of a node that must be restarted: 75."""
 
@@ -37,10 +35,9 @@ log = logging.getLogger("arena.node")
 
 
 async def open_as_node(database: PostgresDatabase, name: str) -> NodeStore:
-    """Open the store of a node. If another process held its name, wait until the database has found that it is gone or
-    hangs.
+    """Claim the name of a node, and return the node's store. Raises `NodeTaken`, and as `Store.open` does.
 
-    Raises `NodeTaken`, and as `Store.open` does.
+    If another process holds the name, wait until the database would have found that it is gone, or that it hangs.
     """
     until = asyncio.get_running_loop().time() + NODE_LEASE_S + 2.0
     timeouts = database.limit.timeouts
@@ -99,7 +96,7 @@ async def run_as_node(nodes: ClusterView, arena: Arena) -> AsyncIterator[None]:
 
 
 async def _run_essential(work: Coroutine[Any, Any, None]) -> None:
-    """Run a task that a node cannot do without; end the process if it fails."""
+    """Run a task of a node; if it fails, end the process."""
     try:
         await work
     except Exception:
@@ -108,7 +105,6 @@ async def _run_essential(work: Coroutine[Any, Any, None]) -> None:
 
 
 async def _apply_announcements(arena: Arena, announced: asyncio.Queue[Announcement | None]) -> None:
-    """Apply announcements in order."""
     while True:
         announcement = await announced.get()
         try:
@@ -122,7 +118,7 @@ async def _apply_announcements(arena: Arena, announced: asyncio.Queue[Announceme
 
 
 def _exit_node(why: str) -> None:
-    """Exit at once, without closing connections: matches continue from the journal after a restart."""
+    """End this process at once, without closing connections. A restarted node resumes its matches from the journal."""
     log.critical("%s: this node ends (%d); started again, its matches go on from the journal", why, NODE_LOST_EXIT_CODE)
     logging.shutdown()
     os._exit(NODE_LOST_EXIT_CODE)

@@ -1,4 +1,4 @@
-"""A table of the nodes of an arena, which two commands print."""
+"""A table of the nodes of an arena, for `arena node list` and `arena status`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from arena.store.nodes import NodeStatus
 
 
 def node_table(nodes: Sequence[NodeStatus], width: int) -> list[str]:
-    """Return the lines of the table, within `width` columns."""
+    """Return the lines of a table of nodes, at most `width` columns wide."""
     rows = [(node.name, describe_state(node), node.matches, node.url) for node in nodes]
     return format_table(
         ("node", "state", "matches", "url"), rows, wrapped_column=3, left_columns=(0, 1), width=width
@@ -17,5 +17,5 @@ def node_table(nodes: Sequence[NodeStatus], width: int) -> list[str]:
 
 
 def describe_state(node: NodeStatus) -> str:
-    """Return a node's state and, if it is gone, since when."""
+    """Return a node's state in words and, if the node is gone, since when."""
     return node.state if node.state != "gone" or node.seen is None else f"gone since {format_minute(node.seen)}"

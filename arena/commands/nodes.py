@@ -26,8 +26,9 @@ from referee.called_off import call_off_match
 from referee.record import Header
 
 POLL_INTERVAL_S = 0.5
+"""Seconds between two checks whether matches are under way on a draining node."""
 MESSAGE_INTERVAL_S = 60.0
-"""Seconds between two messages about what is being waited for."""
+"""Seconds between two messages that name the matches for which `arena node drain --wait` waits."""
 
 
 def show_nodes(where: str, *, json: bool) -> None:
@@ -44,7 +45,10 @@ def show_nodes(where: str, *, json: bool) -> None:
 
 
 def drain(where: str, name: str, *, undo: bool, wait: bool) -> None:
-    """Make a node take no new matches, or take them again; with `wait`, return when it has none. Raises `Fault`."""
+    """Make a node take no new matches; with `undo`, let it take new matches again. Raises `Fault`.
+
+    With `wait`, return when no match is under way on the node.
+    """
     if undo and wait:
         raise UsageFault("--undo and --wait don't go together")
     with closing(Store.open(_shared_database(where), create=False)) as store:
@@ -79,7 +83,6 @@ def _wait(store: Store, name: str) -> None:
 
 
 def _find_running(store: Store, name: str) -> NodeStatus:
-    """Return a node that is alive. Raises `UsageFault` otherwise."""
     node = _find_node(store.read(list_nodes), name)
     if not node.alive:
         how = "has stopped" if node.state == "stopped" else f"is {describe_state(node)}"
@@ -91,7 +94,7 @@ def _find_running(store: Store, name: str) -> NodeStatus:
 
 
 def declare_lost(where: str, name: str) -> None:
-    """Void the matches of a node whose journals are lost, and remove the node. Raises `Fault`, also if it runs."""
+    """Void the matches of a node whose journals are lost, and remove the node. Raises `Fault`, also for a live node."""
     database = _shared_database(where)
     with closing(Reader.open(database)) as reader:
         _find_node(reader.read(list_nodes), name)
@@ -118,7 +121,7 @@ def declare_lost(where: str, name: str) -> None:
 
 
 def _shared_database(where: str) -> Database:
-    """Return a database that nodes can share. Raises `UsageFault` for a file."""
+    """Return the database at a URL. Raises `UsageFault` if it is a file, which nodes cannot share."""
     database = open_database_url(where)
     if not isinstance(database, PostgresDatabase):
         raise UsageFault(f"{database} is a file, and has no nodes: they share a database at postgresql://…, see --db")

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from arena.store.export_rows import Columns
 
 DEFAULT_COLUMNS = 80
-"""Columns that fit on every terminal."""
+"""A width of output, in columns, that fits on every terminal."""
 UNLIMITED_COLUMNS = 100_000
-"""Width of output that is not wrapped: programs that read a pipe expect one line per row."""
+"""Width of output that goes to no terminal, in columns. It is not wrapped: programs expect one line per row."""
 
 
 def terminal_columns() -> int:
@@ -36,7 +36,7 @@ def terminal_columns() -> int:
 
 
 def screen_size() -> tuple[int, int]:
-    """Return the columns and lines of the terminal on standard output; 80 and 24 if it does not know them."""
+    """Return the columns and lines of the terminal on standard output; 80 and 24 if the terminal does not know them."""
     found = os.get_terminal_size(sys.stdout.fileno())
     return found.columns or DEFAULT_COLUMNS, found.lines or 24
 
@@ -49,8 +49,10 @@ def format_table(
     left_columns: Iterable[int] = (),
     width: int,
 ) -> str:
-    """Format rows below their headers, aligned right except for the columns in `left_columns`. Column `wrapped_column`
-    is aligned left and wraps to keep the table within `width`.
+    """Format a table: the headers, and the rows below them.
+
+    The columns in `left_columns` and `wrapped_column` are aligned left, all others right. The text in `wrapped_column`
+    wraps to keep the table within `width`.
     """
     from rich.table import Table
 
@@ -70,9 +72,7 @@ def format_table(
 
 
 def redraw(lines: Sequence[str]) -> None:
-    """Replace the terminal's content. If the lines don't fit, the first ones are cut off and the last one says how many
-    there are.
-    """
+    """Replace the terminal's content by these lines. If they don't fit, show the last ones, and how many there are."""
     from machine.console import Console
 
     width, height = screen_size()
@@ -84,7 +84,7 @@ def redraw(lines: Sequence[str]) -> None:
 
 
 def format_minute(time: str) -> str:
-    """Format the time of a record to the minute."""
+    """Return a time of a record as text to the minute, like `2024-05-01 12:30`."""
     return time[:16].replace("T", " ")
 
 
@@ -101,7 +101,6 @@ class CsvWriter:
         self._writer.writerow(columns)
 
     def write(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Write more rows."""
         self._writer.writerows(map(self._convert_row, rows))
 
     def _convert_row(self, row: Sequence[Any]) -> Sequence[Any]:
@@ -121,15 +120,14 @@ def _printable(row: Sequence[Any]) -> Sequence[Any]:
 
 
 def encode_document(value: Any) -> bytes:
-    """Encode a value as indented JSON."""
     return (printable_json(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()) + "\n").encode()
 
 
 @contextmanager
 def translate_write_errors(to: Path) -> Iterator[None]:
-    """Translate errors of writing `to` within the context.
+    """Translate OS errors of writing the file `to` within the context.
 
-    Raises `UsageFault` if `to` exists already, and `ArenaFault` for other OS errors.
+    Raises `UsageFault` if `to` exists already, and `ArenaFault` for any other OS error.
     """
     try:
         yield
@@ -146,7 +144,7 @@ def write_document(file: Path, value: Any) -> None:
 
 
 def check_is_file(option: str, path: Path) -> None:
-    """Raise `UsageFault` if the path is `-`, standard output, or a device, where a file or folder is needed."""
+    """Raise `UsageFault` if the path cannot be a file or folder: `-`, standard output or a device."""
     if path == STDOUT:
         raise UsageFault(f"{option} is a file or folder of its own, and - is standard output: name one")
     with os_errors_as(UsageFault, f"{option} {path} can't be written"):
@@ -154,12 +152,11 @@ def check_is_file(option: str, path: Path) -> None:
 
 
 def print_document(value: Any) -> None:
-    """Print a value as indented JSON."""
     say(encode_document(value).decode(), end="")
 
 
 def print_list(values: Iterable[Any]) -> None:
-    """Stream values as an indented JSON list."""
+    """Print values as an indented JSON list, each as soon as it is available."""
     before = "["
     for value in values:
         indented = encode_document(value).decode().rstrip().replace("\n", "\n  ")

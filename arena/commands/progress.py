@@ -13,11 +13,12 @@ from machine.terminal import say
 
 T = TypeVar("T")
 FIRST_MESSAGE_DELAY_S, MESSAGE_INTERVAL_S = 5.0, 30.0
-"""Seconds until the first message, and between later ones, without a terminal."""
+"""Seconds until the first message about progress (`FIRST_MESSAGE_DELAY_S`), and between later messages."""
 
 
 def track_progress(items: Iterable[T], count: int, description: str) -> Iterable[T]:
-    """Yield the items and report progress: with a bar on a terminal, else with a line every `MESSAGE_INTERVAL_S`.
+    """Yield `count` items, and report how many are done: with a bar on a terminal, else with a line every 30 seconds.
+
     `description` names the work.
     """
     console = Console(stderr=True)

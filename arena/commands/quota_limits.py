@@ -12,15 +12,15 @@ from machine.memory import memory_bytes
 from protocol.errors import ArenaFault, os_errors_as
 
 RESOURCE_DIVISOR = 4
-"""The divisor of the machine's memory and free disk that gives the default limits: a quarter of each."""
+"""By default, an arena may use the machine's memory, and its free disk, divided by this number."""
 MIN_MEMORY_MIB, MIN_DISK_MIB = 64, 512
-"""MiB below which a warning is logged: a class would reach the limit."""
+"""If clients may use less memory or less disk than these MiB, the server logs a warning: a class would need more."""
 
 log = logging.getLogger("arena")
 
 
 def quota_limits(settings: ServerSettings, journals: int, data: Path) -> QuotaLimits:
-    """Return the limits of a server that may have this many journals open. Low limits are logged.
+    """Return the quotas of a server that may have `journals` journals open. Log a warning if memory or disk is low.
 
     Raises `ArenaFault` if the free disk space can't be determined.
     """

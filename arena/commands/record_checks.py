@@ -40,21 +40,29 @@ from referee import record_reader
 from referee.record import Record
 
 LOG_TIMEOUT_S = 10
-"""Seconds that a log has to answer."""
+"""Seconds in which a published log must answer."""
 MAX_PROOF_BYTES = 64 * 1024
-"""Maximum size of a proof."""
+"""Maximum size of a proof from a published log."""
 NOT_COMPARED_MESSAGE = (
     "consistent, but compared with nothing: this does not prove that this match was played (use --digest or --log)"
 )
-_API = "/api/v1/"
+"""The message about a record that verifies, but for which there was no digest to compare."""
+_API_PATH = "/api/v1/"
+"""The path of the web pages' API."""
 T = TypeVar("T")
-_PROOF = "a proof: --log takes the address of an arena, or what /api/v1/matches/{}/proof there answers, saved"
-_HEX = re.compile(r"[0-9a-f]{64}")
+_PROOF_DESCRIPTION = (
+    "a proof: --log takes the address of an arena, or what /api/v1/matches/{}/proof there answers, saved"
+)
+"""The form of a proof in words, for error messages; `{}` stands for the id of the match."""
+_DIGEST_PATTERN = re.compile(r"[0-9a-f]{64}")
+"""Matches a SHA-256 digest in lower-case hex."""
 
 
 class ExpectedDigest(Struct, frozen=True, kw_only=True):
-    """The sources to compare a record's digest with, as given by options: a digest, the URL or file of a log, the key
-    that signs that log, and the file with its last known head. That file is updated. Raises `UsageFault`.
+    """The sources that a record's digest is compared with, from the user's options. Raises `UsageFault`.
+
+    `log` is the URL of an arena with a published log, or a file with a proof; `key` signs the log. The file `head` has
+    the log's last known head, and is updated.
     """
 
     digest: str | None = None
@@ -64,7 +72,7 @@ class ExpectedDigest(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         for name, said in (("--digest", self.digest), ("--key", self.key)):
-            if said is not None and not _HEX.fullmatch(said.lower()):
+            if said is not None and not _DIGEST_PATTERN.fullmatch(said.lower()):
                 raise UsageFault(f"{name} is {short_repr(said)}: it must be 64 hex digits")
         if self.key is not None and self.log is None:
             raise UsageFault("--key is the key of a log: add --log")
@@ -75,8 +83,9 @@ class ExpectedDigest(Struct, frozen=True, kw_only=True):
 
 
 def compare_record(record: Record, name: str, database: str, expected: ExpectedDigest) -> Iterator[str]:
-    """Compare a record with every source given, and yield what agrees. Raises `BadRecord` if one differs, and `Fault`
-    if a log gives no answer.
+    """Compare a record with the database and with `expected`; yield a sentence for each source that agrees.
+
+    Raises `BadRecord` if a source differs, and `Fault` if a published log gives no answer.
     """
     match, digest = record.header.match, record.footer.digest
     if expected.digest is not None:
@@ -111,7 +120,7 @@ def _compare_with_database(record: Record, name: str, database: str) -> str | No
 
 
 def _find_different_line(record: Record, reader: Reader) -> str | None:
-    """Return where a record differs from the stored one, if there is one."""
+    """Return in words where a record differs from the stored record of its match; None if it does not."""
     match = record.header.match
     try:
         body = reader.read(record_of, match)
@@ -130,9 +139,9 @@ def _find_different_line(record: Record, reader: Reader) -> str | None:
 
 def _compare_with_log(record: Record, name: str, log: str, key: str | None, file: Path | None) -> Iterator[str]:
     header, footer = record.header, record.footer
-    url = log if not _is_url(log) or _API in log else f"{log.rstrip('/')}{_API}matches/{header.match}/proof"
+    url = log if not _is_url(log) or _API_PATH in log else f"{log.rstrip('/')}{_API_PATH}matches/{header.match}/proof"
     earlier = _read_known_head(file)
-    proof = _fetch_and_decode(url, InclusionProof, _PROOF.format(header.match))
+    proof = _fetch_and_decode(url, InclusionProof, _PROOF_DESCRIPTION.format(header.match))
     known = earlier.key if key is None and earlier is not None else key
     try:
         check_inclusion(proof, known)
@@ -154,7 +163,7 @@ def _compare_with_log(record: Record, name: str, log: str, key: str | None, file
     if file is None:
         return
     if earlier is not None:
-        _check_consistency(url.partition(_API)[0], earlier, head, f"{log}: this is not the log of {file}")
+        _check_consistency(url.partition(_API_PATH)[0], earlier, head, f"{log}: this is not the log of {file}")
         yield f"that log continues the {format_count(earlier.size, 'entry', 'entries')} that {file} has seen"
     if earlier is None or head.size > earlier.size or head.key != earlier.key:
         with os_errors_as(ArenaFault, f"{file} can't be written"), replacing_file(file) as part:
@@ -162,7 +171,7 @@ def _compare_with_log(record: Record, name: str, log: str, key: str | None, file
 
 
 def _read_known_head(file: Path | None) -> SignedTreeHead | None:
-    """Return the head stored in a file, or None without one. Raises `BadRecord`."""
+    """Return the head of a log that is stored in a file; None if there is no file. Raises `BadRecord`."""
     if file is None or not file.exists():
         return None
     head = _fetch_and_decode(str(file), SignedTreeHead, "the head of a log, as --head saves it")
@@ -171,12 +180,12 @@ def _read_known_head(file: Path | None) -> SignedTreeHead | None:
 
 
 def _check_consistency(arena: str, earlier: SignedTreeHead, head: SignedTreeHead, what: str) -> None:
-    """Raise `BadRecord` unless the log at `arena` is a continuation of its earlier head."""
+    """Raise `BadRecord` unless the log of the URL `arena` with `head` continues the log with the head `earlier`."""
     if head.size < earlier.size:
         raise BadRecord(f"{what}: it has {format_count(head.size, 'entry', 'entries')}, but had {earlier.size}")
     root = head.root
     if head.size > earlier.size:
-        url = f"{arena}{_API}log/consistency?size={earlier.size}&of={head.size}"
+        url = f"{arena}{_API_PATH}log/consistency?size={earlier.size}&of={head.size}"
         told = _fetch_and_decode(url, ConsistencyProof, "a proof that the log continues")
         check_consistency(told, head.key)
         if (told.size, told.head.size, told.head.root) != (earlier.size, head.size, head.root):
@@ -191,7 +200,7 @@ def _is_url(log: str) -> bool:
 
 
 def _fetch_and_decode(where: str, form: type[T], wanted: str) -> T:
-    """Fetch a file or URL and decode it as `form`. Raises `BadRecord` and `ArenaFault`."""
+    """Read a file or URL, and decode its JSON as the type `form`. Raises `BadRecord` and `ArenaFault`."""
     said = _read(where)
     try:
         return msgspec.json.decode(said, type=form)
@@ -214,14 +223,12 @@ def _read(where: str, timeout_s: float = LOG_TIMEOUT_S) -> bytes:
 
 
 def _error_reason(exc: Exception) -> str:
-    """Return the reason of an error without its number and names."""
     if isinstance(exc, URLError) and isinstance(exc.reason, Exception):
         return _error_reason(exc.reason)
     return exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
 
 
 def _message(answer: HttpAnswer) -> str:
-    """Return the error message of the API."""
     try:
         return str(json.loads(answer.body)["error"]["message"])
     except (ValueError, LookupError, TypeError):

@@ -35,13 +35,18 @@ if TYPE_CHECKING:
     from arena.commands.record_checks import ExpectedDigest
 
 EXPORT_SUFFIXES = (".json", ".html")
+"""The suffixes of files that `arena replay export` makes from a record, and that cannot be read as records."""
 PERMANENT_COLUMNS = (0, 1, 2, 4)
-"""Columns shown even if they are empty: ply, bot, move and the time left."""
+"""The numbers of the columns that a table of plies has even if they are empty: ply, bot, move and the time left."""
 SUFFIXES = (".jsonl", ".jsonl.gz", *EXPORT_SUFFIXES)
+"""The suffixes of all files that `arena replay export` writes."""
 
 
 def load(target: str, database: str) -> tuple[str, bytes]:
-    """Return the name and bytes of a record in a file or, by match id or `latest`, in the store. Raises `Fault`."""
+    """Return the name and the bytes of a record. Raises `Fault`.
+
+    `target` is a file, or the id of a match in the store, or `latest`.
+    """
     if _is_file(target):
         try:
             with Path(target).open("rb") as file:
@@ -72,10 +77,10 @@ def read(name: str, body: bytes) -> Record:
 
 
 def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, strict: bool) -> None:
-    """Referee records again, and compare their digests with the database and with `expected`. Without targets, verify
-    every record of the store. With `strict`, a record that could not be compared with anything counts as wrong.
+    """Referee the records again, and compare their digests with the database and with `expected`.
 
-    Raises `BadRecord` if any is wrong.
+    Without targets, verify every record of the store. With `strict`, a record that could not be compared with anything
+    counts as wrong. Raises `BadRecord` if a record is wrong.
     """
     from arena.commands.record_checks import NOT_COMPARED_MESSAGE, compare_record  # imports an HTTP client
 
@@ -121,7 +126,10 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
 
 
 def _read_bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes | None, str | None]]:
-    """Yield (name, record or None if it was removed, last digest or None). Only the store's records have a digest."""
+    """Yield the name and the record of each target or, without targets, of each match in the store, with its digest.
+
+    The record is None if it was removed, the digest is None for a target.
+    """
     if targets:
         for target in targets:
             yield *load(target, database), None
@@ -132,7 +140,7 @@ def _read_bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, b
 
 
 def read_stored_record(store: Store, match: str) -> bytes | None:
-    """Return the record of a match in the store; None if it was removed. Raises `ArenaFault` if it is missing."""
+    """Return the record of a match in the store; None if it was removed. Raises `ArenaFault` if it is lost."""
     try:
         body = store.read(record_of, match)
     except RecordRemoved:
@@ -143,7 +151,10 @@ def read_stored_record(store: Store, match: str) -> bytes | None:
 
 
 def export(target: str, to: Path, database: str) -> None:
-    """Write a match to a file: the record, gzipped or not, or JSON or HTML with the state at every ply."""
+    """Write a match to a new file, in the format that the file's suffix names.
+
+    `.json` and `.html` also have the state at every ply.
+    """
     name, body = load(target, database)
     if to.name.endswith(".jsonl.gz"):
         data = body
@@ -163,7 +174,6 @@ def export(target: str, to: Path, database: str) -> None:
 
 
 def _full_document(record: Record, value: str | None = None) -> Document:
-    """Return the match with its states and luck. Raises `BadRecord` if the referee does not accept the record."""
     made = documents.make_document(record)
     if made.fault is not None:
         raise BadRecord(made.fault)
@@ -180,10 +190,11 @@ def show(
     play: float | None = None,
     value: str | None = None,
 ) -> None:
-    """Print a match: the bots, every ply, the outcome and the luck; with `boards` the board after every ply.
+    """Print a match: the bots, every ply, the outcome and the luck. With `boards`, print the board after every ply.
 
-    `value` names the value function that measures luck; the default is the best one. `step`, or `play` (seconds for
-    each board), shows the boards in place and raises `UsageFault` without a terminal.
+    `value` names the value function that measures luck; the default is the best one. With `step`, a key press shows
+    the next board in place of the last; with `play`, it appears after `play` seconds. Both raise `UsageFault` without a
+    terminal.
     """
     if step or play is not None:
         step_viewer.check_terminal(step=step, play=play, others=boards or to_json)

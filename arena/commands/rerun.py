@@ -38,12 +38,16 @@ from referee.record import Header, Record
 from referee.result import Result
 
 MIN_CONTINUATIONS, MAX_CONTINUATIONS = 2, 100_000
+"""The minimum and maximum number of times that the match is played on after each of the two compared moves."""
 CONTINUATIONS_PER_TASK = 10
-"""Continuations per task; an interrupt loses at most this many of one match."""
+"""Continuations that a worker plays per task. An interrupt loses the continuations of unfinished tasks."""
 
 
 class RerunOptions(Struct, frozen=True, kw_only=True):
-    """The options as given: for one match, `target`, or for all matches of the bot in `selection`."""
+    """The options of `arena replay rerun` as the user gave them.
+
+    Either `target` names one match, or `selection` selects matches of a bot.
+    """
 
     database: str
     target: str | None
@@ -86,7 +90,7 @@ class MatchRerun(NamedTuple):
         )
 
     def compute_worth(self, replies: Sequence[RerunReply], value: str | None) -> Worth:
-        """Combine the replies to the match's tasks."""
+        """Return what the new bot was worth in this match, from the replies to its tasks."""
         game = shared_game(self.header.game, self.header.config)
         continuations = [each for reply in replies for each in reply.continuations]
         return measure_worth(replies[0].first, continuations, load_value(game, value), game)
@@ -123,7 +127,7 @@ def _check(options: RerunOptions) -> None:
 
 
 def _read_origin(database: str, tournament: str) -> TournamentOrigin | None:
-    """Return the arguments and randomness of a tournament, if the database knows it."""
+    """Return the arguments and the randomness of a tournament; None if the database does not have it."""
     try:
         with closing(Reader.open(database)) as reader:
             return reader.read(tournament_origin, tournament)
@@ -220,7 +224,6 @@ def _print_all(reruns: Sequence[MatchRerun], worths: Sequence[Worth], options: R
 def _iter_reruns(
     store: Store, results: Sequence[Result], bot: str, resolver: BotResolver
 ) -> Iterator[tuple[MatchRerun, bytes]]:
-    """Yield the matches that have a record, with that record."""
     for result in results:
         body = read_stored_record(store, result.match)
         if body is not None:
@@ -230,8 +233,9 @@ def _iter_reruns(
 
 
 def _find_seat(record: Record, given: str | None, bot: str) -> int:
-    """Return the requested seat, by number or bot name; by default that of a bot with the new bot's name, else that of
-    the only loser. Raises `UsageFault`.
+    """Return the seat that the new bot takes: `given`, a number or the name of a recorded bot. Raises `UsageFault`.
+
+    If `given` is None, return the seat of the recorded bot that has the new bot's name, else that of the only loser.
     """
     match, names = record.header.match, [fold_name(each.bot) for each in record.header.seats]
     there = ", ".join(f"{seat} ({each.bot})" for seat, each in enumerate(record.header.seats))
@@ -250,7 +254,6 @@ def _find_seat(record: Record, given: str | None, bot: str) -> int:
 
 
 def _document(rerun: MatchRerun, worth: Worth) -> dict[str, object]:
-    """Return a match's part of the JSON document."""
     lineup = rerun.lineup
     played_on = {"old": lineup.old_description, **{f"seat {seat}": told for seat, told in lineup.others.items()}}
     return {"match": worth, "played_on_by": played_on}

@@ -16,13 +16,15 @@ from protocol.display import format_count
 from referee.record import Record
 
 MAX_LISTED = 3
-"""Matches listed with the largest gains, and with the largest losses."""
+"""Maximum number of matches with the largest gains that are listed. As many with the largest losses are listed."""
 BOTH_BOTS_CONTINUED_NOTE = "each played on after its own move: that is what the new bot in its place was worth"
+"""The note if the new bot and the old bot each played the continuations of its own move."""
 MOVE_ALONE_NOTE = "that is what the move alone was worth"
+"""The note if the new bot played the continuations of both moves."""
 
 
 def print_one(worth: Worth, bot: str, lineup: Lineup, record: Record) -> None:
-    """Print the result of one match."""
+    """Print what the new bot was worth in one match."""
     console = Console(width=terminal_columns())
     came = _describe_result(record.footer.ranks, worth.seat)
     console.print(f"{worth.match}: {worth.game}, seat {worth.seat}: {bot} in place of {worth.bot}, which {came}")
@@ -42,7 +44,7 @@ def print_one(worth: Worth, bot: str, lineup: Lineup, record: Record) -> None:
 
 
 def _describe_method(worths: Sequence[Worth]) -> str:
-    """Describe how the difference was measured in these matches of one game, which all went differently."""
+    """Return in words how the difference was measured in these matches of one game, in which the moves differ."""
     values = sorted({each.value for each in worths if each.value is not None})
     luck = f", less luck by {' or '.join(values)}" if values else ""
     summed = ", summed over the rounds of a match" if worths[0].unit == PAYOFF_UNIT else ""
@@ -50,7 +52,6 @@ def _describe_method(worths: Sequence[Worth]) -> str:
 
 
 def _describe_players(seat: int, lineup: Lineup) -> Iterator[str]:
-    """Yield which program played the continuations in each seat, and what the difference therefore measures."""
     for at, bot in enumerate(lineup.new):
         if at != seat:
             yield f"seat {at}, {bot.name}: {lineup.others[at]}"
@@ -60,12 +61,11 @@ def _describe_players(seat: int, lineup: Lineup) -> Iterator[str]:
 
 
 def _describe_move_alone(name: str) -> str:
-    """Describe what was measured if the old bot's program is not known."""
+    """Return in words what was measured if the program of the old bot `name` is not known."""
     return f"the new bot played both on, as the program of {name} is not known (--old BOT names it): {MOVE_ALONE_NOTE}"
 
 
 def _find_caveats(worths: Sequence[Worth]) -> Iterator[str]:
-    """Yield reasons to doubt the numbers."""
     many = len(worths) > 1
     unknown = sum(not each.same_chance for each in worths)
     if unknown:
@@ -88,7 +88,10 @@ def _find_caveats(worths: Sequence[Worth]) -> Iterator[str]:
 
 
 def print_total(total: TotalWorth, worths: Sequence[Worth], bot: str, *, by_outcome: bool) -> None:
-    """Print the results of all matches of a game. With `by_outcome`, the matches were chosen by their outcome."""
+    """Print what the new bot was worth in all matches of a game.
+
+    With `by_outcome`, print a warning that the matches were selected by their outcome.
+    """
     console = Console(width=terminal_columns())
     matches = format_count(total.matches, "match", "matches")
     console.print(f"{total.game}, {bot} in place of {total.bot}: {matches}, {total.same} of them the same to the end")
@@ -122,7 +125,7 @@ def print_total(total: TotalWorth, worths: Sequence[Worth], bot: str, *, by_outc
 
 
 def print_programs(lineups: Sequence[tuple[Lineup, int]], worths: Sequence[Worth]) -> None:
-    """Print which programs played the continuations, what the difference therefore measures, and its caveats."""
+    """Print which programs played the continuations, what the differences therefore measure, and reasons for doubt."""
     console = Console(width=terminal_columns())
     others = [f"{lineup.new[at].name}: {program}" for lineup, _ in lineups for at, program in lineup.others.items()]
     olds = [
@@ -143,7 +146,10 @@ def print_programs(lineups: Sequence[tuple[Lineup, int]], worths: Sequence[Worth
 
 
 def format_difference(difference: Difference) -> str:
-    """Format a difference as `+0.243 (+0.221 to +0.265)`, without the interval if there is none."""
+    """Format a difference with its 95 % interval, like `+0.243 (+0.221 to +0.265)`.
+
+    A difference without an error has no interval.
+    """
     mean = format_signed(difference.mean)
     return f"{mean} ({_interval(difference)})" if difference.error else mean
 
@@ -153,7 +159,6 @@ def _interval(difference: Difference) -> str:
 
 
 def _describe_result(ranks: Sequence[int], seat: int) -> str:
-    """Describe a seat's result."""
     rank = ranks[seat]
     if len(ranks) > 2:
         return f"came in place {rank} of {len(ranks)}"

@@ -1,4 +1,4 @@
-"""Restarts a server in place on SIGUSR2, with new code and settings. Its ports keep listening throughout."""
+"""Restarts a server in place on SIGUSR2, with new code and settings. Its ports stay open during the restart."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from machine.service_manager import InheritedSocket, replace_process
 from protocol.errors import ArenaFault
 
 CHECK_TIMEOUT_S = 30.0
-"""Time limit for the check of settings and code before a restart."""
+"""Time limit in seconds for `arena config`, which checks the settings and the code before a restart."""
 _SERVE_COMMAND, _CHECK_COMMAND = "serve", "config"
+"""The command that runs a server, and the command that checks its settings and code."""
 
 log = logging.getLogger("arena")
 
 
 class Restart:
-    """Decides whether a stopped server restarts, and passes its sockets on. The new server gets the environment that
-    this one was started with.
+    """The restart of a server: checks that the new server would start, and replaces this process by it.
+
+    The new server inherits the listening sockets. It gets the environment with which this server was started.
     """
 
     def __init__(self, environment: Mapping[str, str], arguments: Sequence[str] = sys.orig_argv) -> None:
@@ -36,8 +38,9 @@ class Restart:
     async def prepare(
         self, arena_sockets: Sequence[socket.socket], page_sockets: Sequence[socket.socket], stop: asyncio.Event
     ) -> None:
-        """Keep the sockets and set `stop` if the new server would start; else log why not. Do nothing if `stop` is set
-        by then.
+        """Check whether the new server would start. If so, keep the sockets for it and set `stop`; else log why not.
+
+        Do nothing if `stop` was set during the check.
         """
         if self._checking or self.is_wanted:
             return
@@ -65,14 +68,14 @@ class Restart:
         self._sockets = []
 
     def perform(self) -> None:
-        """Replace this process by the new server. Returns only by raising `ArenaFault`."""
+        """Replace this process by the new server. If that fails, raise `ArenaFault`."""
         try:
             replace_process(sys.executable, self._arguments, self._environment, self._sockets)
         except OSError as exc:
             raise ArenaFault(f"the server can't be restarted: {exc.strerror}") from exc
 
     async def _check_new_server(self) -> str | None:
-        """Return why the new code would not start with its settings, as `arena config` reports it; None if it would."""
+        """Return why the new server would not start, as `arena config` reports it; None if it would start."""
         if _SERVE_COMMAND not in self._arguments:
             return "it was not started by `arena serve`"
         words = list(self._arguments[1:])

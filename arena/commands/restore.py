@@ -16,10 +16,10 @@ from protocol.errors import ArenaFault, BadRecord, UsageFault
 
 
 def restore(where: str, ids: Sequence[str], backup: Path) -> None:
-    """Restore the records of these matches, all or none, even while a server runs.
+    """Restore the records of these matches from a backup, all or none. A server may be running.
 
-    Records that agree with their results are left alone. Raises `UsageFault` for a match that is not in both databases,
-    and `BadRecord` for a record of the backup that does not verify or does not belong to the result.
+    A record that agrees with its result is left alone. Raises `UsageFault` for a match that is not in both databases,
+    and `BadRecord` if the backup's record does not verify or does not belong to the result.
     """
     wanted = list(dict.fromkeys(ids))
     if not backup.is_file():

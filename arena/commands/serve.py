@@ -79,8 +79,12 @@ from protocol.games import NAMES, load_game
 from protocol.names import fold_name
 
 HOST = "127.0.0.1"
+"""The address of the private sockets for the operator and the built-in bots."""
 OPERATOR, BUILTIN_BOTS = "the operator", "the house"
-"""The quota accounts of clients on the operator's and the built-in bots' own sockets, apart from other local ones."""
+"""These are the quota accounts of the operator and of the built-in bots, which connect to private sockets.
+
+All other clients have the account of their address.
+"""
 
 log = logging.getLogger("arena")
 
@@ -105,9 +109,9 @@ def run(settings: ServerSettings) -> None:
 
 
 def upgrade_if_older(database: Database, backup_to: str | None) -> None:
-    """Upgrade a database of an older schema. A file is first copied into the folder for backups, or beside itself.
+    """Upgrade a database of an older schema. Raises `Fault`; then nothing has changed.
 
-    Raises `Fault`; then nothing has changed.
+    A database in a file is first copied to the folder `backup_to`, or to its own folder if that is None.
     """
     before = database.revision()
     if before in (None, SCHEMA_REVISIONS[-1]):
@@ -130,7 +134,7 @@ def upgrade_if_older(database: Database, backup_to: str | None) -> None:
 
 
 def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
-    """Return the bots that the settings ask for. Raises `UsageFault`, also for an unknown setting of a bot."""
+    """Return the built-in bots that the settings ask for. Raises `UsageFault`, also if a bot rejects its options."""
     asked = parse_builtin_bots(settings.builtin_bots)
     check_settings({f"the built-in bot {bot.name}": bot.command for bot in asked})
     bots = [bot.with_options("--open") for bot in asked]
@@ -144,7 +148,7 @@ def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
 
 
 def check_references(settings: ServerSettings) -> None:
-    """Check the settings of bots, the database and the token file, as `run` does at its start. Raises `Fault`."""
+    """Check what the settings refer to: built-in bots, the database's URL and the token file. Raises `Fault`."""
     builtin_bots_of(settings)
     open_database_url(database_url(settings.db, Path(settings.data)))
     if settings.operator_token_file is not None:
@@ -158,9 +162,7 @@ async def serve(
     bots: Sequence[BuiltinBot] = (),
     restart: Restart | None = None,
 ) -> None:
-    """Serve from this event loop until SIGINT or SIGTERM, or until a SIGUSR2 that `restart` accepts. Everything opened
-    is closed at the end.
-    """
+    """Serve from this event loop until SIGINT or SIGTERM, or until a SIGUSR2 that `restart` accepts."""
     manager = ServiceManager(os.environ)
     async with contextlib.AsyncExitStack() as stack:
         stop = asyncio.Event()
@@ -232,13 +234,13 @@ async def serve(
 
 
 async def _hurry(stop: asyncio.Event, database: Database) -> None:
-    """Wait less for the database once the server is told to stop, also while it starts."""
+    """Once `stop` is set, shorten the time limits for the database. The server may still be starting then."""
     await stop.wait()
     database.hurry()
 
 
 def _obey_signals(stop: asyncio.Event, ports: Ports, restart: Restart | None) -> None:
-    """Make SIGINT and SIGTERM set `stop`. SIGUSR2 prepares a `restart`, which the other two cancel."""
+    """Make SIGINT and SIGTERM set `stop`, and SIGUSR2 prepare a restart. SIGINT and SIGTERM cancel a restart."""
     loop, preparing = asyncio.get_running_loop(), BackgroundTasks()
 
     def end() -> None:
@@ -260,7 +262,7 @@ def _notify_end(manager: ServiceManager, restart: Restart | None) -> None:
 
 
 async def _open_store(database: Database, node: str, *, fed: bool) -> contextlib.closing[Store]:
-    """Open the store, and start or resume its MQTT feed position if it is `fed`; else forget that position."""
+    """Open the store. With `fed`, it remembers which matches the MQTT feed has published; else it forgets that."""
     if isinstance(database, PostgresDatabase):
         store: Store = await open_as_node(database, node)
     else:
@@ -274,7 +276,7 @@ async def _open_store(database: Database, node: str, *, fed: bool) -> contextlib
 async def _builtin_bots(
     bots: Sequence[BuiltinBot], store: Store, folder: Path, secret: str | None
 ) -> AsyncIterator[BuiltinBotSupervisor]:
-    """Register the built-in bots and yield their supervisor, which stops them on exit."""
+    """Register the built-in bots and yield their supervisor. On exit, stop the bots."""
     tokens = builtin_bot_tokens(store, folder / BUILTIN_BOT_TOKENS, [bot.name for bot in bots], secret)
     house = BuiltinBotSupervisor(bots, tokens, folder, allowed_environment(os.environ))
     try:
@@ -302,7 +304,6 @@ def _make_arena(
     nodes: ClusterView | None,
     meters: Meters | None,
 ) -> Arena:
-    """Create the arena from the settings; `operator` is the operator's token."""
     limit_niceness(0)  # refuses a bad value at the start, not in a background process
     files = raise_fd_limit(settings.max_connections)
     registration = Registration(
@@ -340,7 +341,6 @@ def _warn_of_clear_text(settings: ServerSettings) -> None:
 async def _run_maintenance(
     arena: Arena, settings: ServerSettings, file: Path | None, folders: Collection[Path]
 ) -> AsyncIterator[None]:
-    """Watch disk space, remove old records and make backups within the context."""
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(background_task(disk_space.run_checks(arena.warnings, folders)))
         on_clock = partial(arena.warnings.update, "the clock of the database")
@@ -366,7 +366,7 @@ async def _open_private_socket(account: str, arena: Arena, *, operators: bool = 
 
 
 async def _wait_for_stop(stop: asyncio.Event, arena: Arena, restoring: asyncio.Task[int]) -> None:
-    """Resume the matches of the journal, and wait for `stop`. Raises the error that keeps matches from resuming."""
+    """Finish resuming the matches of the journal, and wait for `stop`. Raises the error if matches cannot resume."""
     going_on = asyncio.create_task(_finish_restoring(arena, restoring))
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait((going_on, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -378,7 +378,7 @@ async def _wait_for_stop(stop: asyncio.Event, arena: Arena, restoring: asyncio.T
 
 
 async def _finish_restoring(arena: Arena, restoring: asyncio.Task[int]) -> None:
-    """Log how many matches were resumed from the journal, and start the feed."""
+    """Wait until the matches of the journal are resumed, log their number, and start the feed."""
     count = await restoring
     if count:
         matches = format_count(count, "match goes on", "matches go on")

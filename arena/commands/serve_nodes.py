@@ -30,15 +30,15 @@ from protocol.display import format_count
 from protocol.errors import ArenaFault, os_errors_as
 
 MIN_RESTART_DELAY_S, MAX_RESTART_DELAY_S = 0.5, 30.0
-"""Minimum and maximum delay in seconds before a node is restarted."""
+"""Minimum and maximum delay in seconds before a node that crashed is started again."""
 WATCHDOG_TIMEOUT_S = 20.0
 """Seconds without a watchdog message after which a node is killed: more than twice the lease of its name."""
 RESTART_TIMEOUT_S = 60.0
 """Time limit in seconds for a node's planned restart."""
 MAX_NOTICE_BYTES = 4096
-"""Maximum size of a message in bytes."""
+"""Maximum size in bytes of a message from a node to the supervisor."""
 FATAL_EXIT_CODES = (1, 2)
-"""Exit codes of faults that were already printed and that a restart would not fix."""
+"""Exit codes of a node after a fault that a restart would not fix. The node has printed the fault."""
 
 log = logging.getLogger("arena.nodes")
 
@@ -63,7 +63,7 @@ def run_nodes(settings: ServerSettings) -> None:
 
 
 class NodeSupervisor:
-    """The nodes of a machine behind a shared port; `notices` is the folder for their messages to the supervisor."""
+    """Runs the nodes of a machine, which share a port. They send their messages to sockets in the folder `notices`."""
 
     def __init__(self, settings: ServerSettings, port: int, data: Path, notices: Path) -> None:
         token = settings.operator_token_file or str(_token_file(data))
@@ -74,7 +74,10 @@ class NodeSupervisor:
         self._manager = ServiceManager(os.environ)
 
     async def run(self) -> int:
-        """Run the nodes until SIGINT or SIGTERM, or until all have ended. Return a failed start's exit code, or 0."""
+        """Run the nodes until SIGINT or SIGTERM, or until all have ended.
+
+        Return the exit code of a node that failed to start, or 0 if none did.
+        """
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -106,7 +109,7 @@ class NodeSupervisor:
             node.send(signal.SIGHUP)
 
     async def _restart(self) -> None:
-        """Restart the nodes one after the other, stopping at the first that fails to."""
+        """Restart the nodes one after the other. If a node fails to restart, leave the remaining ones as they are."""
         for node in self._nodes:
             if not await node.restart():
                 log.error("node %s has not restarted: the other nodes are left as they are", node.name)
@@ -115,21 +118,22 @@ class NodeSupervisor:
 
 
 class NodeProcess:
-    """A node's process, started with `words` after the options of `arena serve`. It sends its state to `notices`."""
+    """A node's process, started with this command's options and `words`. Its state goes to a socket in `notices`."""
 
     def __init__(self, name: str, words: Sequence[str], notices: Path) -> None:
         self.is_ready = asyncio.Event()
         """Set while the node serves."""
         self.name = name
         self._leaving = asyncio.Event()
-        """Set when the node announces its restart."""
+        """Set when the node says that it restarts."""
         self._command = (sys.executable, "-P", "-m", "arena", *sys.argv[1:], *words)
         self._notices = notices / name
         self._process: asyncio.subprocess.Process | None = None
 
     async def keep_running(self, stop: asyncio.Event) -> int:
-        """Run the node until it ends normally or `stop` is set, restarting it after crashes. If it fails to start, set
-        `stop` and return its exit code; otherwise return 0.
+        """Run the node until it ends normally or `stop` is set, and restart it after crashes. Return 0.
+
+        If the node fails to start, set `stop` and return its exit code.
         """
         backoff = Backoff(MIN_RESTART_DELAY_S, MAX_RESTART_DELAY_S)
         while True:
@@ -147,13 +151,12 @@ class NodeProcess:
                 await asyncio.wait_for(stop.wait(), wait)
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal to the process, if it runs."""
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(number)
 
     async def restart(self) -> bool:
-        """Make the node restart in place. Return whether it did in time."""
+        """Make the node restart in place. Return whether it was ready within `RESTART_TIMEOUT_S` seconds."""
         self._leaving.clear()
         self.send(signal.SIGUSR2)
         with contextlib.suppress(TimeoutError):
@@ -164,7 +167,7 @@ class NodeProcess:
         return False
 
     async def _run(self, stop: asyncio.Event) -> tuple[int, bool]:
-        """Run the process once. Return its exit code, and whether it served."""
+        """Run the process until it ends. Return its exit code, and whether the node was ready at the end."""
         words = {"NOTIFY_SOCKET": str(self._notices), "WATCHDOG_USEC": str(int(WATCHDOG_TIMEOUT_S * 1e6))}
         with contextlib.closing(_listening(self._notices)) as notices:
             self._process = process = await asyncio.create_subprocess_exec(
@@ -184,7 +187,7 @@ class NodeProcess:
         self.send(signal.SIGTERM)
 
     async def _follow_notices(self, notices: socket.socket) -> None:
-        """Follow the node's messages. Kill it if it was ready and sends nothing for too long."""
+        """Read the node's messages. Kill the node if it is ready and sends nothing for `WATCHDOG_TIMEOUT_S` seconds."""
         while True:
             try:
                 async with asyncio.timeout(WATCHDOG_TIMEOUT_S if self.is_ready.is_set() else None):
@@ -202,14 +205,15 @@ class NodeProcess:
 
 
 def _begin_as_node() -> None:
-    """Block signals until the node has installed its handlers."""
+    """Block signals until the node handles them, and let its process die with the supervisor."""
     held_signals.block_signals()
     die_with_parent()
 
 
 def node_arguments(settings: ServerSettings, port: int, page: int, token: str) -> dict[str, list[str]]:
-    """Return the extra command-line options of each node, by name. The first node has the name, data folder and `page`
-    port of a single server.
+    """Return the further command-line options of each node, by the node's name.
+
+    The first node has the name and the data folder of a single server, and serves the pages on the port `page`.
     """
     words: dict[str, list[str]] = {}
     for number in range(1, settings.nodes + 1):

@@ -1,4 +1,4 @@
-"""Sends a command's request to the server that runs on the data folder, or carries it out locally if none runs."""
+"""Sends a command's request to the server that runs on the data folder. If none runs, carries the request out here."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from arena.store.database_url import open_database_url
 from arena.store.store import Store
 
 _NODES_ADVICE = "stop them, or give the data folder of one with --data"
+"""The advice to a user whose command needs the database alone while nodes run."""
 T = TypeVar("T")
 L = TypeVar("L")
 
 
 def run_on_server(database: Database, data: Path, request: Request, answer: type[T]) -> T:
-    """Send a request to the server that uses this database, found by its data folder or by the folder of the database
-    file.
+    """Send a request to the server that uses this database, and return its answer.
 
-    Raises `NoServer` and the errors of `ask_server`.
+    The server is found by its data folder, or by the folder of the database file. Raises the errors of `ask_server`.
     """
     try:
         return ask_server(data, request, answer, database)

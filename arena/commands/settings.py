@@ -1,5 +1,6 @@
-"""Describes every setting of a server once, for the command line, the environment, the TOML file and validation; and
-finds the data folder and database of a command.
+"""Describes every setting of a server, for the command line, the environment, the TOML file and validation.
+
+It also finds the data folder and the database of a command.
 """
 
 from __future__ import annotations
@@ -19,17 +20,23 @@ from protocol.errors import UsageFault
 from protocol.names import NAME_DESCRIPTION
 
 DEFAULT_DATA = "arena-data"
+"""The default data folder, in the current folder."""
 NODE_PLACEHOLDER = "{node}"
-"""The placeholder for the node's name in its URL."""
+"""The placeholder for a node's name in the setting `public_url`."""
 _LOG_LEVELS = ("debug", "info", "warning", "error")
+"""The values of the setting `log_level`."""
 _LOG_FORMATS = ("text", "json")
-_MIB = "a number of MiB from 1"
-_CLOCK = "seconds and increment, like 60+0.5"
+"""The values of the setting `log`."""
+_MIB_FORM = "a number of MiB from 1"
+"""The form in words of a setting in MiB."""
+_CLOCK_FORM = "seconds and increment, like 60+0.5"
+"""The form in words of a setting that is a clock."""
 
 
 class Setting(NamedTuple):
-    """The description of a setting: its `help`, what it `value_form` in words, and the limits of its value. `is_list`
-    marks a comma-separated list, which is a repeatable option on the command line.
+    """The description of a server's setting: its help text, the form of its value in words, and limits of the value.
+
+    With `is_list`, the value is a comma-separated list, and the command-line option may be repeated.
     """
 
     help: str
@@ -90,8 +97,8 @@ class ServerSettings:
             "URL",
         ),
     ] = None
-    clock: Annotated[str, Setting("Clock of a match: seconds+increment, like 60+0.5.", _CLOCK)] = "60+0.5"
-    slow_clock: Annotated[str, Setting("Clock of slow matches, which people ask for.", _CLOCK)] = "600+10"
+    clock: Annotated[str, Setting("Clock of a match: seconds+increment, like 60+0.5.", _CLOCK_FORM)] = "60+0.5"
+    slow_clock: Annotated[str, Setting("Clock of slow matches, which people ask for.", _CLOCK_FORM)] = "600+10"
     reconnect_timeout: Annotated[
         int,
         Setting(
@@ -149,9 +156,11 @@ class ServerSettings:
             "MIB",
         ),
     ] = 0
-    match_memory_per_address: Annotated[int, Setting("Memory for those of one address.", _MIB, "MIB", minimum=1)] = 256
+    match_memory_per_address: Annotated[
+        int, Setting("Memory for those of one address.", _MIB_FORM, "MIB", minimum=1)
+    ] = 256
     max_match_size: Annotated[
-        int, Setting("Maximum record of a match whose config is no preset.", _MIB, "MIB", minimum=1)
+        int, Setting("Maximum record of a match whose config is no preset.", _MIB_FORM, "MIB", minimum=1)
     ] = 24
     stored_per_day: Annotated[
         int,
@@ -162,7 +171,7 @@ class ServerSettings:
         ),
     ] = 0
     stored_per_day_per_address: Annotated[
-        int, Setting("Disk space for those of one address.", _MIB, "MIB", minimum=1)
+        int, Setting("Disk space for those of one address.", _MIB_FORM, "MIB", minimum=1)
     ] = 2048
     trusted_proxy: Annotated[
         str,
@@ -327,7 +336,6 @@ class TypedSetting(NamedTuple):
 
 
 def _type_of(hint: Any) -> Any:
-    """Return the type of a setting's value, without None."""
     return next((one for one in get_args(hint.__origin__) if one is not type(None)), hint.__origin__)
 
 
@@ -335,7 +343,7 @@ SETTINGS = {
     name: TypedSetting(_type_of(hint), hint.__metadata__[0])
     for name, hint in get_type_hints(ServerSettings, include_extras=True).items()
 }
-"""All settings by name, in the order of display."""
+"""All settings of a server by name, in the order in which `arena config` prints them."""
 
 SETTING_GROUPS = {
     "Network": ("host", "port", "tls_cert", "tls_key", "trusted_proxy", "allow_origin"),
@@ -369,25 +377,26 @@ SETTING_GROUPS = {
     "Web pages": ("web", "web_port", "web_host", "socket_url", "admin", "admin_host", "operator_token_file"),
     "Live feed, metrics and log": ("mqtt", "metrics_port", "metrics_host", "log_level", "log"),
 }
-"""The headings of the settings in the help of `arena serve`, in order."""
+"""The names of settings under each heading in the help of `arena serve`, in order."""
 
 RETENTION_SETTINGS = ("keep_unrated_records", "keep_rated_records", "max_unrated_records")
 """The settings that define how long records are kept."""
 
 
 def node_of(settings: ServerSettings) -> str | None:
-    """Return the server's name as a node; None for a single server with its database in a file."""
+    """Return a server's name as a node; None if its database is a file, because then it is no node."""
     return settings.node if is_server_url(database_url(settings.db, Path(settings.data))) else None
 
 
 def data_folder(flag: Path | None) -> Path:
-    """Return the data folder: the flag, `ARENA_DATA`, or ./arena-data."""
+    """Return the data folder: `flag` unless None, else the environment variable `ARENA_DATA`, else ./arena-data."""
     return flag if flag is not None else Path(os.environ.get("ARENA_DATA", DEFAULT_DATA))
 
 
 def database_url(flag: str | None, data: Path) -> str:
-    """Return the database's URL: the flag, `ARENA_DB`, or the SQLite file in the data folder. Raises `UsageFault` if
-    the flag or variable is `@FILE` and the file can't be read or contains no URL.
+    """Return the database's URL: `flag` unless None, else `ARENA_DB`, else that of the SQLite file in the data folder.
+
+    If the URL is given as `@FILE`, it is read from that file. Raises `UsageFault` if this fails.
     """
     given = flag or os.environ.get("ARENA_DB") or f"sqlite:///{data / 'arena.db'}"
     told = read_text_or_file(given, "db")

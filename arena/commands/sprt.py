@@ -1,7 +1,6 @@
-"""`arena test`: plays pairs of matches until it is clear which of two bots is better; also copies of two bots in games
-for more, or one bot against several in turn. It resumes where it stopped.
+"""`arena test`: plays pairs of matches until it is clear which of two bots is better. It resumes where it stopped.
 
-This module has its options, the question that it tests, and the file that it writes.
+In games for more than two, copies of the two bots fill the seats. One bot may also be tested against several in turn.
 """
 
 from __future__ import annotations
@@ -51,11 +50,13 @@ from protocol.games.base import Game
 from protocol.reasons import VOID
 
 DEFAULT_MAX_PAIRS = 10_000
+"""Default maximum number of pairs of matches in a test."""
 NO_VALUE_NAME = "none"
+"""The name in place of a value function's that stands for results with luck left in."""
 
 
 class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
-    """The options of the command: those of a tournament of pairs, and its own."""
+    """The options of `arena test`: those of a tournament of pairs, and further ones."""
 
     form: str = TEST_FORMAT
     paired: bool = True
@@ -71,11 +72,11 @@ class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
     plan: bool = False
     pilot: Path | None = None
     seats: int | None = None
-    """Seats of the first bot in a game for more than two; None: one."""
+    """Number of seats of the first bot in a game for more than two; None: one."""
     against: Sequence[str] = ()
-    """All opponents, if this is one of several tests that share the error probabilities."""
+    """All opponents of the first bot, if this is one of several tests that share the error probabilities."""
     any_folder: bool = False
-    """True if another data folder may be used while this one is in use."""
+    """True if the test may use another data folder while a process holds `data`."""
 
 
 def run(options: SprtOptions) -> None:
@@ -103,8 +104,9 @@ def run(options: SprtOptions) -> None:
 
 
 def _set_seed(against: Sequence[tuple[TournamentSetup, Question]]) -> list[tuple[TournamentSetup, Question]]:
-    """Set the seed of all parts of a test: the given one, else that of the newest unfinished test with these parts,
-    else a new one. Raises `ArenaFault`.
+    """Return all parts of a test with the same seed. Raises `ArenaFault`.
+
+    It is the seed from the options, else that of the newest unfinished test with these parts, else a new one.
     """
     options = against[0][0].options
     if options.seed is not None:
@@ -121,7 +123,7 @@ def _set_seed(against: Sequence[tuple[TournamentSetup, Question]]) -> list[tuple
 
 
 def _run(setup: TournamentSetup, question: Question, console: Console) -> dict[str, Any]:
-    """Play a test of two bots, print the result, and return it as it is written to a file."""
+    """Play a test of two bots, print the result, and return it as a document for the JSON file."""
     sides = _sides(setup)
     with tournament_run(setup, question.value) as test:
         plan, store = test.plan, test.store
@@ -161,7 +163,7 @@ def _run(setup: TournamentSetup, question: Question, console: Console) -> dict[s
 
 
 def in_free_folder(options: SprtOptions) -> SprtOptions:
-    """Return the options, with a free data folder if any will do."""
+    """Return the options. If `any_folder` is set, their data folder is one that no other process holds."""
     file = open_database_url(database_url(options.db, options.data)).file
     if options.any_folder and file is not None and file.parent == options.data:
         return replace(options, data=find_free_data_dir(options.data))
@@ -169,13 +171,15 @@ def in_free_folder(options: SprtOptions) -> SprtOptions:
 
 
 def _luck_as_json(luck: tuple[float, ...] | None) -> float | tuple[float, ...] | None:
-    """Return the luck of every seat or, if there are two, of the first alone: the other's follows from it."""
+    """Return the luck of all seats or, if there are two, of seat 0: seat 1 has its negative."""
     return luck[0] if luck is not None and len(luck) == 2 else luck
 
 
 def split_by_opponent(options: SprtOptions) -> list[SprtOptions]:
-    """Split a test of one bot against several into tests of two. Each gets an equal share of the error probabilities,
-    so that their sum bounds the probability of any error (Bonferroni's inequality). Raises `UsageFault`.
+    """Split a test of one bot against several opponents into a test against each. Raises `UsageFault`.
+
+    The tests share the error probabilities equally. The probability of an error in any of them is at most the sum of
+    their shares (Bonferroni's inequality).
     """
     one, *others = options.bots
     if len(others) < 2:
@@ -187,7 +191,10 @@ def split_by_opponent(options: SprtOptions) -> list[SprtOptions]:
 
 
 def _share_error(error: float, tests: int) -> float:
-    """Return one test's share of an error probability, rounded down to three digits. Raises `UsageFault`."""
+    """Return each test's share of an error probability, rounded down to three significant digits.
+
+    Raises `UsageFault`.
+    """
     if not 0 < error < 0.5:
         raise UsageFault(f"--alpha and --beta must be above 0 and below 0.5, not {error:g}")
     whole = 10.0 ** (2 - floor(log10(error / tests)))
@@ -195,14 +202,14 @@ def _share_error(error: float, tests: int) -> float:
 
 
 def _sides(setup: TournamentSetup) -> tuple[list[str], list[str]]:
-    """Return the names under which each of the two bots plays."""
+    """Return the names of the first bot's copies and those of the second's."""
     names = [contestant.name for contestant in setup.contestants]
     own = setup.options.seats or 1  # type: ignore[attr-defined]
     return names[:own], names[own:]
 
 
 def read_samples(store: Store, plan: Plan, value: str | None = None) -> Iterable[TestedMatch]:
-    """Return the matches already played, which are the first of the schedule."""
+    """Return the results and the luck of the matches played so far, which are the first of the schedule."""
     results = plan.with_plan_names(store.read(tournament_results, plan.id))
     if plan.rules.seats == 2 or value is None:
         lucks = store.read(luck_of_tournament, plan.id)
@@ -214,7 +221,7 @@ def read_samples(store: Store, plan: Plan, value: str | None = None) -> Iterable
 
 
 def play_on(run: TournamentRun, evidence: Evidence) -> None:
-    """Play until the test is decided or all matches are played. Matches after the deciding one do not count."""
+    """Play until the test is decided or all matches are played. Matches after the deciding match do not count."""
     missing = run.plan.schedule(())[len(evidence.matches) :]
     display = Display(run, evidence)
     try:
@@ -230,7 +237,7 @@ def play_on(run: TournamentRun, evidence: Evidence) -> None:
 
 
 def _take_reports(evidence: Evidence, reports: Iterable[MatchReport]) -> list[MatchReport]:
-    """Add matches to the evidence up to the deciding one, and return those."""
+    """Add reports of matches to the evidence until the test is decided. Return the reports that were added."""
     needed = []
     for report in reports:
         if evidence.verdict is not None:
@@ -241,10 +248,9 @@ def _take_reports(evidence: Evidence, reports: Iterable[MatchReport]) -> list[Ma
 
 
 def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
-    """Check the options and return the setup and the question. The value function for luck is loaded, which may take
-    seconds.
+    """Check the options; return the tournament that they define and the question that it answers.
 
-    Raises `UsageFault`, and `BotFault` for an invalid game.
+    Loading the value function for luck may take seconds. Raises `UsageFault`, and `BotFault` for an invalid game.
     """
     if len(options.bots) != 2:
         raise UsageFault(f"a test needs two bots or more: {len(options.bots)} given")
@@ -270,7 +276,10 @@ def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
 
 
 def _with_copies(options: SprtOptions) -> SprtOptions:
-    """Fill all seats with numbered copies of the two bots, in a game for more than two. Raises `UsageFault`."""
+    """Return the options with all seats filled: in a game for more than two, with numbered copies of the two bots.
+
+    Raises `UsageFault`.
+    """
     seats = load_game(options.game, read_sets(options.game, options.sets, options.preset)[0]).seats
     own = options.seats or 1
     if seats == 2:
@@ -294,7 +303,7 @@ def _copies(word: str, count: int) -> list[str]:
 
 
 def _choose_value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
-    """Return the value function that luck is measured by, or None for raw results. Raises `UsageFault`."""
+    """Return the name of the value function that measures luck; None if luck stays in. Raises `UsageFault`."""
     if options.no_luck_adjustment and options.value is not None:
         raise UsageFault(
             f"--no-luck-adjustment leaves luck in the results, --value {options.value} takes it out: give one of them"
@@ -314,7 +323,7 @@ def _choose_value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
 
 
 def _find_other_presets(plan: Plan) -> tuple[list[str], list[str]]:
-    """Return the game's other presets, and those of them whose starting positions are drawn at random."""
+    """Return the presets of the game that the plan does not use, and those of them with random starting positions."""
     others = [name for name in plan.rules.presets if name != plan.rules.preset]
     games = {name: load_game(plan.rules.name, {"preset": name}) for name in others}
     return others, [name for name, game in games.items() if game.config_of_deal(Dice(b"", 0)) != game.config]

@@ -18,15 +18,18 @@ from measuring.elo import Comparison
 from protocol.display import format_count
 
 UPDATE_INTERVAL_S = 0.25
-"""Minimum seconds between two updates on a terminal."""
+"""Minimum seconds between two updates of a test's display on a terminal."""
 MAX_UPDATE_FRACTION = 0.05
-"""Maximum fraction of the time that updates may take; each is computed from all matches so far."""
+"""Maximum fraction of the running time that updates of the display take.
+
+Each update is computed from all matches so far.
+"""
 FIRST_MESSAGE_PAIRS = 16
-"""Pairs before the first line of progress without a terminal."""
+"""Pairs of matches before the first line about progress, where there is no terminal."""
 
 
 class Display:
-    """Follows a test on standard error: live on a terminal, else by a line whenever the number of pairs has doubled."""
+    """A test's progress on standard error: a live table on a terminal, else a line whenever the pairs have doubled."""
 
     def __init__(self, run: TournamentRun, evidence: Evidence) -> None:
         self._plan = run.plan
@@ -46,7 +49,7 @@ class Display:
         self._live.stop()
 
     def update(self) -> None:
-        """Update the display if it is due."""
+        """Update the display if it is due: by time on a terminal, else by the number of pairs."""
         pairs = len(self._evidence.matches) // self._evidence.seats
         if self._terminal:
             began = time.monotonic()
@@ -63,7 +66,7 @@ class Display:
 
 
 def summarise_findings(findings: Findings) -> str:
-    """Return a one-line summary of the findings."""
+    """Return a one-line summary of a test's findings: pairs, scores and LLR."""
     said = [format_units(findings, findings.pairs)]
     if findings.score is not None:
         said.append(f"score {score_format.format_score_with_interval(findings.score)}")
@@ -75,7 +78,7 @@ def summarise_findings(findings: Findings) -> str:
 
 
 def format_findings(plan: Plan, evidence: Evidence, findings: Findings) -> RenderableType:
-    """Return the findings as a table, with the bots above it and the LLR and its bounds below."""
+    """Return a test's findings as a table, with the bots above it, and the LLR with its bounds below."""
     question, (one, other) = evidence.question, evidence.bots
     reasons = ", ".join(f"{reason} {times}" for reason, times in findings.reasons.items())
     games = format_count(sum(findings.reasons.values()), "game", "games")
@@ -113,7 +116,7 @@ def format_findings(plan: Plan, evidence: Evidence, findings: Findings) -> Rende
 
 
 def _describe_assumptions(findings: Findings) -> str:
-    """Say what the anytime-valid interval assumes."""
+    """Return in words what the anytime-valid interval assumes, or why it may be wrong."""
     if findings.outside:
         return f"may be wrong: {format_units(findings, findings.outside)} outside 0 to 1"
     if findings.adjusted is not None:

@@ -1,5 +1,6 @@
-"""`arena test --plan`: forecasts a test's length and error rates, and recommends a value function to remove luck by. It
-uses pairs that do not count for the test: those of an earlier test of the same bots, of a file, or of a pilot.
+"""`arena test --plan`: forecasts a test's length and error rates, and recommends a value function to remove luck by.
+
+It uses pairs that do not count for the test: those of an earlier test of the same bots, of a file, or of a pilot.
 """
 
 from __future__ import annotations
@@ -52,10 +53,11 @@ from referee.record_reader import read_record
 from referee.result import Result
 
 PILOT_PAIRS = 50
+"""Default number of pairs of matches in a pilot."""
 MAX_DOCUMENT_BYTES = 1024**3
-"""Maximum size of the file of a test, from which the pairs of a pilot are read."""
+"""Maximum size of a file of `arena test --json` that pairs are read from."""
 VARYING_ARGUMENTS = ("rounds", "test")
-"""The arguments in which tests of the same bots in the same games may differ."""
+"""The arguments of a test that may differ from those of the test whose pairs it uses as a pilot."""
 
 
 class _TestFileMatch(Struct):
@@ -64,7 +66,7 @@ class _TestFileMatch(Struct):
 
 
 class _TestFile(Struct):
-    """The part that is read of the file that `arena test --json` writes."""
+    """A file that `arena test --json` wrote, with the fields that are read here."""
 
     seed: str
     arguments: dict[str, Any]
@@ -72,7 +74,11 @@ class _TestFile(Struct):
 
 
 class Pilot(NamedTuple):
-    """Scores of pairs that do not count for the test, raw and by value function, with a description of their origin."""
+    """Pairs of matches that do not count for the planned test.
+
+    `pairs` has their raw scores, and by value function their scores with luck removed. `origin` says where they are
+    from.
+    """
 
     pairs: Mapping[str, Sequence[float]]
     origin: str
@@ -112,7 +118,6 @@ def run_plan(options: SprtOptions) -> None:
 
 
 def _read_pilot_file(file: Path, setup: TournamentSetup) -> Pilot:
-    """Read the pairs from a file that `arena test --json` wrote. Raises `UsageFault`."""
     try:
         written = msgspec.json.decode(decode(read_bytes(file, MAX_DOCUMENT_BYTES)), type=_TestFile)
         value = written.arguments["test"]["value"]
@@ -161,8 +166,9 @@ def _find_or_play_pilot(options: SprtOptions, setup: TournamentSetup, question: 
 
 
 def _find_former_test(store: Store, setup: TournamentSetup) -> StoredTournament | None:
-    """Return the newest test of these bots with enough pairs, but none that the planned test would continue or that has
-    the same seed, because those pairs would count twice.
+    """Return the newest test of these bots with enough pairs.
+
+    Skip tests that the planned test would continue, and those with its seed: their pairs would count twice.
     """
     for one in store.read(find_similar_tournaments, setup.key, VARYING_ARGUMENTS):
         goes_on = not one.finished and one.arguments == setup.key
@@ -174,7 +180,7 @@ def _find_former_test(store: Store, setup: TournamentSetup) -> StoredTournament 
 def _scores_by_value(
     store: Store, tournament: str, seed: str, setup: TournamentSetup, question: Question
 ) -> dict[str, list[float]]:
-    """Return the raw and luck-adjusted scores of a tournament's pairs, for every value function or the given one."""
+    """Return the scores of a tournament's pairs: raw, and by value function with luck removed."""
     results = store.read(tournament_results, tournament)
     rounds = 1 + max((place_of(result) for result in results), default=0) // setup.rules.seats
     of_them = replace(setup, options=replace(setup.options, rounds=rounds))
@@ -189,7 +195,6 @@ def _scores_by_value(
 
 
 def _record(store: Store, match: str) -> Record | None:
-    """Return the record of a match, or None if it was removed."""
     with suppress(RecordRemoved):
         body = store.read(record_of, match)
         return None if body is None else read_record(body, match)
@@ -197,7 +202,7 @@ def _record(store: Store, match: str) -> Record | None:
 
 
 def _value_names(setup: TournamentSetup, question: Question) -> Iterable[str]:
-    """Return the value functions to measure luck by."""
+    """Return the names of the value functions to compare: that of the options, or all quick ones."""
     options = setup.options
     assert isinstance(options, SprtOptions)
     if question.value is None:
@@ -225,7 +230,10 @@ def _scored(bot: str, best: TestForecast) -> str:
 
 
 def _shown(found: Sequence[TestForecast], most: int) -> str:
-    """Return a table: by each value function the spread of the pairs, and two rows of tests, for h0 and for h1 true."""
+    """Return a table with two rows for each value function: simulated tests where h0 is true, and where h1 is.
+
+    The first row also has the spread of the pairs.
+    """
     headers = ("value", "spread", "true", "50 %", "90 %", "wrong", "undecided", "simulated")
     rows = []
     for one in found:
@@ -239,7 +247,7 @@ def _shown(found: Sequence[TestForecast], most: int) -> str:
 
 
 def _advice(found: Sequence[TestForecast], hypotheses: Hypotheses, seed: str) -> str:
-    """Suggest options for the test, with reasons."""
+    """Return in words which options are best for the test, with reasons."""
     best = found[0]
     if len(found) == 1:
         said = f"use --seed {seed}, for new games; the only value function to use is {best.value}"
@@ -252,7 +260,7 @@ def _advice(found: Sequence[TestForecast], hypotheses: Hypotheses, seed: str) ->
 
 
 def _suggest_larger_h1(best: TestForecast, hypotheses: Hypotheses) -> float | None:
-    """Suggest a larger h1 for bots far apart: the lower end of the pilot's interval, rounded down to one digit."""
+    """Return a larger h1 for bots far apart: the lower end of the pilot's interval, rounded down to one digit."""
     least = best.score.low - 0.5
     if hypotheses.unit != "score" or least < 2 * hypotheses.h1:
         return None

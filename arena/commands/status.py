@@ -19,12 +19,13 @@ from protocol.display import escape_unprintable, format_count
 from protocol.errors import UsageFault
 
 MAX_ROWS = 20
-"""Maximum rows of each table."""
+"""Maximum rows of the table of bots, and of the table of matches."""
 MAX_FAILURES = 5
+"""Maximum rows of the table of failures."""
 MIN_ADDRESS_COLUMNS = 100
-"""Minimum terminal width in columns to show addresses."""
+"""Minimum width of the terminal, in columns, at which the table of bots has their addresses."""
 UPDATE_INTERVAL_S = 1.0
-"""Seconds between two updates."""
+"""Seconds between two updates of `arena status --watch`."""
 
 
 def status(data: Path, *, watch: bool, to_json: bool) -> None:
@@ -56,7 +57,7 @@ async def _watch(data: Path) -> None:
 
 
 def fitting_lines(status: ServerStatus, width: int, height: int) -> list[str]:
-    """Return the lines of the status with as many table rows as fit on the terminal above one more line."""
+    """Return the lines of the status with as many table rows as fit on the terminal. One line of it stays free."""
     for most in range(max(1, min(MAX_ROWS, height)), 0, -1):  # each row is a line
         lines = status_lines(status, most, width)
         if len(lines) < height:
@@ -111,8 +112,9 @@ def _failures(failures: Sequence[Failure], now: datetime, width: int) -> list[st
 
 
 def _format_seeks(bot: BotStatus) -> str:
-    """Return a bot's seeks like `nim rated (classic) 12 s; risk-duel openly 3 min`. Equal seeks are merged, with the
-    longest wait; a wait for the rate limit is appended.
+    """Return a bot's seeks as text, like `nim rated (classic) 12 s; risk-duel openly 3 min`.
+
+    Equal seeks are merged and show their longest wait. If the bot waits for the rate limit, the end says so.
     """
     alike: dict[str, float] = {}
     for seek in bot.seeks:

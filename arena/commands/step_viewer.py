@@ -1,4 +1,4 @@
-"""Shows a match board by board on a terminal, at a key press or timed."""
+"""Shows the boards of a match one after the other on a terminal: the next at a key press, or after some seconds."""
 
 from __future__ import annotations
 
@@ -20,19 +20,23 @@ from referee.record import EventLine, Header, Ply, Record, Sealed
 from referee.replay import replay
 
 NEXT_KEYS = "\r\n nC"
+"""The characters that show the next board. C ends the escape sequence of the right arrow key."""
 BACK_KEYS = "bpD"
-"""C and D end the escape sequences of the right and left arrow keys."""
+"""The characters that show the previous board. D ends the escape sequence of the left arrow key."""
 QUIT_KEYS = "q\x04"
-"""The second character is Ctrl-D."""
+"""The characters that end the viewer: q and Ctrl-D."""
 ALL_KEY = "a"
+"""The key that shows the hidden information of all seats."""
 KEYS_HELP = "Enter next, b back, q quit"
+"""The help for the keys that every game has."""
 VIEWS_HELP = "0 to {last} what that seat saw, a all"
-"""Further keys, in games with hidden information."""
+"""The help for the keys that choose whose hidden information is shown."""
 MAX_PAUSE_S = 3600.0
+"""Maximum seconds that `--play` shows each board."""
 
 
 def check_terminal(*, step: bool, play: float | None, others: bool) -> None:
-    """Raise `UsageFault` for options that exclude each other, or without a terminal to show boards and read keys."""
+    """Raise `UsageFault` if options exclude each other, or if there is no terminal to show boards and read keys."""
     option = "--step" if step else "--play"
     if others or (step and play is not None):
         raise UsageFault(f"{option} excludes --boards, --json and {'--play' if step else '--step'}: choose one")
@@ -43,7 +47,7 @@ def check_terminal(*, step: bool, play: float | None, others: bool) -> None:
 
 
 def show_steps(record: Record, end: Sequence[str], luck: LuckTextByMove, pause: float | None = None) -> None:
-    """Show the boards one after the other, with `end` below the last. With `pause` (seconds) they advance alone."""
+    """Show the boards of a match, each until a key is pressed or `pause` seconds pass; show `end` below the last."""
     header, clock = record.header, [record.header.clock.bank_ms] * len(record.header.seats)
     frames = []
     for line, course in replay(record):
@@ -83,7 +87,7 @@ def show_steps(record: Record, end: Sequence[str], luck: LuckTextByMove, pause: 
 def _describe_event(
     line: EventLine | None, seat: int | None, game: Game[Any, Any], header: Header, luck: LuckTextByMove
 ) -> str:
-    """Describe a line of the record as `seat` saw it, or completely if `seat` is None."""
+    """Return a line of the record in words, as `seat` saw it. If `seat` is None, hide nothing."""
     if line is None:
         return "before the first move"
     if seat is None:
@@ -94,7 +98,10 @@ def _describe_event(
 
 @contextlib.contextmanager
 def _read_keys() -> Iterator[Callable[[float | None], str]]:
-    """Yield a function that waits for a key, or returns Enter after a timeout in seconds. Restore the terminal."""
+    """Yield a function that waits for a key and returns it, or returns Enter after a timeout in seconds.
+
+    On exit, restore the terminal's settings.
+    """
     try:
         import termios
         import tty

@@ -76,7 +76,10 @@ def _play(tournament: TournamentRun) -> list[Result]:
 
 
 def _play_missing(tournament: TournamentRun, results: list[Result], pending: set[int]) -> None:
-    """Play and store the missing matches, with a progress bar. `pending` has the places of stored but unrated ones."""
+    """Play and store the missing matches of a tournament, with a progress bar.
+
+    `pending` has the schedule places of the matches that are stored but not rated yet.
+    """
     plan = tournament.plan
     bar = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("matches"))
     progress = Progress(*bar, TimeRemainingColumn(), console=tournament.console)
@@ -124,16 +127,15 @@ class TournamentRun(NamedTuple):
 
     @property
     def plan(self) -> Plan:
-        """The schedule and terms."""
+        """The plan of the tournament: its schedule, and the terms of each match."""
         return self.job.plan
 
     def play(
         self, matches: Sequence[Pairing], on_early: Callable[[Sequence[MatchReport]], object]
     ) -> Iterator[Sequence[MatchReport]]:
-        """Play matches and yield their reports in the given order. The caller may stop at any time. Raises
-        `ArenaFault`.
+        """Play matches and yield their reports in the order of `matches`. Raises `ArenaFault`.
 
-        `on_early` gets reports of matches that finish before their turn.
+        The caller may stop at any time. `on_early` receives the reports of matches that end before an earlier match.
         """
         with announce_warmups(self.job.logs) as enough:
             for reports in play_matches(self.job, matches, self.workers, self.pending(), on_early):
@@ -145,7 +147,7 @@ class TournamentRun(NamedTuple):
         return load_pending_reports(self.store, self.plan.id)
 
     def save_pending(self, reports: Sequence[MatchReport]) -> None:
-        """Store matches before their turn, and print their notes."""
+        """Store matches that an earlier match keeps from being rated, and print their notes."""
         save_pending_reports(self.store, reports)
         self._tell(reports)
 
@@ -194,7 +196,10 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
 
 @contextmanager
 def _sandbox_users(setup: TournamentSetup) -> Iterator[BotEnvironment]:
-    """Yield the bots' environment; as root, each bot in a sandbox gets a user of its own. Raises `ArenaFault`."""
+    """Yield the environment of the bots. If this process is root, each sandboxed bot gets a user of its own.
+
+    Raises `ArenaFault`.
+    """
     around = setup.environment
     if around.sandbox is None or os.geteuid() != 0:
         yield around

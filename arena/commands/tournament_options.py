@@ -42,14 +42,20 @@ from protocol.names import is_bot_name
 from protocol.secret_text import strip_invisible
 
 MIN_MEMORY_MIB = 64
+"""Minimum of the memory limit of a sandboxed bot (`--memory`)."""
 MAX_JOBS = 1024
+"""Maximum number of worker processes on this machine (`--jobs`)."""
 MAX_THREADS_PER_MACHINE = 64
-"""Assumed maximum of worker threads on one machine of a cluster; it sets the process limit of a sandboxed bot."""
+"""Assumed maximum of worker threads on one machine of a cluster.
+
+As many processes of a sandboxed bot may run there at a time.
+"""
 MIN_CONNECT_TIMEOUT_S, MAX_CONNECT_TIMEOUT_S = 1.0, 3600.0
+"""Minimum and maximum of the seconds that matches wait for a bot (`--connect-timeout`)."""
 
 
 class TournamentOptions(Struct, frozen=True, kw_only=True):
-    """The options as given."""
+    """The options of `arena tournament` as the user gave them."""
 
     bots: Sequence[str]
     game: str
@@ -75,15 +81,15 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
     server: str | None = None
     operator_token: str | None = None
     no_luck_adjustment: bool = False
-    """True if bots rank by raw results. It is not part of a tournament's identity."""
+    """True if bots rank by raw results. The same tournament may be shown with and without this option."""
 
 
 class TournamentSetup(Struct, frozen=True, kw_only=True):
     """A tournament as its options define it.
 
-    `arguments` and the seed identify a tournament. If `strict`, a bot that fails ends the run; `failing` maps bots that
-    forfeit their matches to the reason. Without a cluster, `jobs` processes of this machine play. `environment` is that
-    of bots started here; `server` is the one whose connected bots play instead.
+    `arguments` and the seed identify a tournament. If `strict`, a bot that fails ends the run; else `failing` maps bots
+    that forfeit their matches to the reason. Without a cluster, `jobs` processes of this machine play. The bots are
+    started here in `environment`, or are connected to `server`.
     """
 
     options: TournamentOptions
@@ -99,12 +105,15 @@ class TournamentSetup(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """The arguments in canonical JSON."""
+        """The arguments that identify the tournament, in canonical JSON."""
         return _canonical(self.arguments)
 
     @property
     def randomness_key(self) -> str:
-        """The arguments that randomness depends on besides the seed, in canonical JSON; not how bots are started."""
+        """The arguments that dice and seats depend on besides the seed, in canonical JSON.
+
+        The commands that start the bots are not among them.
+        """
         played = {name: self.arguments[name] for name in ("game", "config", "format", "paired")}
         return _canonical({**played, "names": [contestant.name for contestant in self.contestants]})
 
@@ -125,7 +134,10 @@ class TournamentSetup(Struct, frozen=True, kw_only=True):
 
 
 def read_options(options: TournamentOptions) -> TournamentSetup:
-    """Check the options. Raises `UsageFault`, `BotFault` for an invalid game, `ArenaFault` without a sandbox."""
+    """Check the options and return the tournament that they define.
+
+    Raises `UsageFault`, `BotFault` for an invalid game, and `ArenaFault` if no sandbox can be created.
+    """
     if options.form not in FORMATS:
         raise UsageFault(f"there is no format {options.form!r}: one of {', '.join(FORMATS)}")
     if not 1 <= options.rounds <= MAX_ROUNDS:
@@ -134,7 +146,7 @@ def read_options(options: TournamentOptions) -> TournamentSetup:
 
 
 def read_any_format(options: TournamentOptions) -> TournamentSetup:
-    """Check the options except for format and rounds; see `read_options`."""
+    """Do what `read_options` does, but accept any format and any number of rounds."""
     _check_resources(options)
     game_config, bot_settings = read_sets(options.game, options.sets, options.preset)
     if options.server is None:
@@ -171,7 +183,6 @@ def read_any_format(options: TournamentOptions) -> TournamentSetup:
 
 
 def _check_resources(options: TournamentOptions) -> None:
-    """Raise `UsageFault` for options that exclude each other or are out of bounds."""
     if options.jobs is not None and options.dask is not None:
         raise UsageFault("--jobs is for this machine, --dask for a cluster: give one of them")
     if options.jobs is not None and not 1 <= options.jobs <= MAX_JOBS:
@@ -188,9 +199,10 @@ def _check_resources(options: TournamentOptions) -> None:
 
 
 def _choose_jobs(options: TournamentOptions) -> int:
-    """Return the number of worker processes on this machine: by default one fewer than its cores.
+    """Return the number of worker processes on this machine.
 
-    If the bots run elsewhere, workers only wait: then as many as matches can run at a time, up to a limit.
+    By default it is one fewer than the cores. If the bots are connected to a server, workers only wait: then it is the
+    number of matches that can run at a time, up to a limit.
     """
     if options.server is not None:
         return options.jobs or default_concurrency(len(options.bots))
@@ -198,7 +210,7 @@ def _choose_jobs(options: TournamentOptions) -> int:
 
 
 def _server_of(options: TournamentOptions) -> Server | None:
-    """Return the server that `--server` names, if any. Raises `UsageFault` and `NoServer`."""
+    """Return the server that `--server` names; None without that option. Raises `UsageFault` and `NoServer`."""
     if options.server is None:
         return None
     if "://" in options.server:
@@ -214,7 +226,10 @@ def _server_of(options: TournamentOptions) -> Server | None:
 
 
 def _make_environment(options: TournamentOptions) -> BotEnvironment:
-    """Return the bots' environment. Raises `UsageFault` for conflicting options, `ArenaFault` without a sandbox."""
+    """Return the variables and the sandbox that the options give bots.
+
+    Raises `UsageFault`, and `ArenaFault` if no sandbox can be created.
+    """
     variables = allowed_environment(os.environ, options.pass_env)
     if options.dask is not None:  # a cluster's workers pass on their own variables
         variables = {name: variables[name] for name in options.pass_env}
@@ -243,7 +258,7 @@ def _make_environment(options: TournamentOptions) -> BotEnvironment:
 
 
 def _connected_contestants(options: TournamentOptions, settings: Mapping[str, str]) -> tuple[Contestant, ...]:
-    """Return the bots of a running server, which are given by name only. Raises `UsageFault`."""
+    """Return the bots of a running server as contestants; the options name them. Raises `UsageFault`."""
     for word in options.bots:
         if not is_bot_name(word):
             raise UsageFault(f"{short_repr(word)} is no name of a bot: with --server, give the names of connected bots")
@@ -269,9 +284,9 @@ def _canonical(value: object) -> str:
 
 
 def read_sets(game: str, sets: Sequence[str], preset: str | None = None) -> tuple[dict[str, Any], dict[str, str]]:
-    """Split `--set` words into the game's config, with the `--preset`, and the built-in bots' settings.
+    """Split the words of `--set` into the game's config and the settings of built-in bots, and return both.
 
-    Raises `UsageFault`, and `BadConfig` for an invalid value.
+    The config gets the `preset` too. Raises `UsageFault`, and `BadConfig` for an invalid value.
     """
     game_config: dict[str, Any] = {}
     bot_settings: dict[str, str] = {}
@@ -296,7 +311,7 @@ def read_sets(game: str, sets: Sequence[str], preset: str | None = None) -> tupl
 
 
 def _check_game_value(game: str, key: str, value: Any) -> None:
-    """Raise `UsageFault` if a game's key gets an invalid value, mentioning the bots' setting of the same name."""
+    """Raise `UsageFault` if a game's config key has an invalid value. The message names the bots' setting `key` too."""
     try:
         load_game(game, {key: value})
     except BadConfig as exc:
@@ -304,7 +319,7 @@ def _check_game_value(game: str, key: str, value: Any) -> None:
 
 
 def check_writable(file: Path | None) -> None:
-    """Raise `UsageFault` before the first match if the results could not be written."""
+    """Raise `UsageFault` if results cannot be written to `file`. Call it before the first match."""
     refusal = None if file is None else why_not_writable(file)
     if refusal is not None:
         raise UsageFault(f"--json {file} can't be written: {refusal}")

@@ -33,18 +33,22 @@ from referee.result import Result
 
 T = TypeVar("T")
 MAX_LISTED_PAIRS = 10
-"""Maximum number of pairs of bots that are listed; with more, cross tables are shown."""
+"""Maximum number of pairs of bots that are listed. If there are more pairs, cross tables are shown."""
 MAX_CROSS_TABLE_BOTS = 8
-_MAX_CELL_COLUMNS, _GAP_COLUMNS = 9, 2
-_NOTE_COLUMNS = 80
+"""Maximum number of bots in a cross table. With more bots, there is none."""
+_MAX_CROSS_TABLE_CELL_COLUMNS, _CROSS_TABLE_GAP_COLUMNS = 9, 2
+"""The maximum width of a cell of a cross table in characters, and the gap between two cells."""
+_NOTE_WIDTH_COLUMNS = 80
+"""The maximum width of the note about chance in the standings, in characters."""
 MAX_FAILURES = 5
-"""Maximum number of failures listed per bot, the most frequent first; the JSON file has all."""
+"""Maximum number of different failures that are listed per bot, the most frequent first. The JSON file has all."""
 
 
 class Report:
-    """A tournament's results and their tables. `luck` maps matches to the luck of seat 0 of two, by the value function
-    `value`; `failures` gives by match and seat why programs failed. Bots rank by luck-adjusted scores where these
-    exist, unless `raw`.
+    """A tournament's results and their tables.
+
+    `luck` maps a match of two seats to the luck of seat 0, measured by the value function `value`. `failures` maps a
+    match and a seat to why the bot's program failed. Bots rank by luck-adjusted scores if there are any, unless `raw`.
     """
 
     def __init__(
@@ -71,7 +75,7 @@ class Report:
         self._duels = head_to_heads(plan.names, met) if plan.rules.seats == 2 else {}
 
     def write(self, file: Path, arguments: Mapping[str, Any]) -> None:
-        """Write everything as JSON, all or nothing. Raises `ArenaFault`."""
+        """Write the results and the tables to a file as JSON, all or nothing. Raises `ArenaFault`."""
         content = {
             "tournament": self._plan.id,
             "seed": self._plan.seed,
@@ -89,7 +93,7 @@ class Report:
         write_document(file, content)
 
     def show(self, data: Path) -> None:
-        """Print the tables, and which log files in the data folder to read."""
+        """Print the tables. For bots that failed or gave up, print the paths of their logs in the folder `data`."""
         plan, results = self._plan, self._results
         console = Console(width=terminal_columns())
         reasons = ", ".join(f"{reason} {times}" for reason, times in Counter(r.reason for r in results).most_common())
@@ -104,7 +108,7 @@ class Report:
             )
         console.print(_payoff_table(self._rows, unit) if unit else _standing_table(self._rows))
         if note := chance_note(self._standings):
-            console.print(textwrap.fill(note, min(_NOTE_COLUMNS, terminal_columns())))
+            console.print(textwrap.fill(note, min(_NOTE_WIDTH_COLUMNS, terminal_columns())))
         if any(row.place is not None for row in self._rows):
             console.print(f"\nplaces, 1 to {plan.rules.seats}")
             console.print(_places_table(self._rows))
@@ -160,14 +164,14 @@ def _format_place(row: TableRow) -> str:
 
 
 def _range(row: TableRow) -> str:
-    """Return the ranks that a bot may have beyond chance: `2-5`, or `1` if there is one."""
+    """Return the ranks that a bot may have if chance is considered, like `2-5`, or `1` if there is only one."""
     if row.best_rank == row.worst_rank:
         return "-" if row.best_rank is None else str(row.best_rank)
     return f"{row.best_rank}-{row.worst_rank}"
 
 
 def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
-    """Return a table of payoffs per round, opponents weighted by rounds, and of results; best first."""
+    """Return the table of bots with their payoff per `unit`, which weights opponents by rounds, and their results."""
     table = _table("#", "range", "bot", f"a {unit}", "95 %", "played", "won", "drawn", "lost", "forfeits")
     for row in rows:
         found = ("", "") if row.payoff is None else (format_payoff(row.payoff.mean), format_payoff_interval(row.payoff))
@@ -187,7 +191,6 @@ def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
 
 
 def _standing_table(rows: Sequence[TableRow]) -> Table:
-    """Return the table of matches won, drawn and lost, with scores; best first."""
     table = _table("#", "range", "bot", "played", "won", "drawn", "lost", "score", "95 %", "forfeits")
     for row in rows:
         counts = (row.played, row.won, row.drawn, row.lost)
@@ -205,7 +208,10 @@ def _standing_table(rows: Sequence[TableRow]) -> Table:
 
 
 def _less_luck_table(rows: Sequence[TableRow], *, worth: bool) -> Table:
-    """Return the table of scores and luck-adjusted scores; with `worth`, also how many raw matches these are worth."""
+    """Return the table of bots with their scores and luck-adjusted scores.
+
+    With `worth`, it also has how many matches with luck left in would show as much.
+    """
     table = _table("#", "bot", "score", "95 %", "adjusted", "95 %", *(["worth"] if worth else []))
     for row in rows:
         found = ("", "") if row.adjusted is None else (format_score(row.adjusted.score), format_interval(row.adjusted))
@@ -215,7 +221,6 @@ def _less_luck_table(rows: Sequence[TableRow], *, worth: bool) -> Table:
 
 
 def _places_table(rows: Iterable[TableRow]) -> Table:
-    """Return the table of mean places and of the fraction of matches won."""
     table = _table("#", "bot", "mean place", "95 %", "first", "95 %")
     for row in rows:
         if row.place is not None and row.first is not None:
@@ -247,7 +252,7 @@ def _comparison_cells(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, HeadToHead]]) -> Iterator[tuple[str, Table]]:
-    """Yield cross tables of scores, with half the interval below each; then of luck-adjusted scores, if known."""
+    """Yield a title and a cross table of scores and half intervals, then of luck-adjusted scores if there are any."""
 
     def spread(comparison: Comparison) -> str:
         half = f"{(comparison.high - comparison.low) / 2:.2f}"
@@ -263,8 +268,11 @@ def _cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, HeadToH
 def _make_cross_table(
     names: Sequence[str], values: Mapping[str, Mapping[str, T | None]], cell: Callable[[T], str]
 ) -> Table:
-    """Return a cross table, empty for pairs without a value. Row numbers head its columns if names are too long."""
-    width = min(_MAX_CELL_COLUMNS, (terminal_columns() - max(map(len, names))) // len(names) - _GAP_COLUMNS)
+    """Return a cross table of `values`, formatted by `cell`. If names are too long for headers, rows are numbered."""
+    width = min(
+        _MAX_CROSS_TABLE_CELL_COLUMNS,
+        (terminal_columns() - max(map(len, names))) // len(names) - _CROSS_TABLE_GAP_COLUMNS,
+    )
     named = all(len(name) <= width for name in names)
     table = _table("", *(name if named else str(place) for place, name in enumerate(names, 1)), folded="")
     for place, name in enumerate(names, 1):

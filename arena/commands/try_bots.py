@@ -39,16 +39,17 @@ from referee.footer import ClosedMatch
 from referee.record import Header, Ply, RecordedSeat, Sealed, Strike, make_header
 
 DEFAULT_MOVES_PER_SECOND = 4.0
-"""The default speed of the display on a terminal."""
+"""The default number of moves that are shown per second on a terminal."""
 MAX_MOVES_PER_SECOND = 1000.0
+"""Maximum of the number of moves shown per second (`--moves-per-second`)."""
 HUMAN_BOT = "human"
 """The built-in bot that asks the person at the terminal."""
 MAX_LINES_BELOW_BOARD, MAX_LINES_AT_END = 5, 100
-"""Maximum printed lines of bots shown: below a board, and after the match."""
+"""Maximum number of the lines printed by bots that are shown below a board, and that are shown after the match."""
 
 
 class TryOptions(Struct, frozen=True, kw_only=True):
-    """The options as given."""
+    """The options of `arena try` as the user gave them."""
 
     bots: Sequence[str]
     game: str
@@ -120,14 +121,14 @@ def run(options: TryOptions) -> None:
 
 
 def _files(bots: Sequence[Contestant]) -> list[Path]:
-    """Return the files among the bots."""
+    """Return the files of the bots that were named by file."""
     own = [bot.spec.bot for bot in bots if bot.spec is not None and not bot.reference]
     return [Path(word if word.endswith(".py") else word.rpartition(":")[0]) for word in own]
 
 
 @contextmanager
 def _locate_faults(files: Sequence[Path]) -> Iterator[None]:
-    """Add the file and line of a bot's file to a fault that does not name it."""
+    """Add a bot's file and line to a `UsageFault` that code in one of `files` raised, unless it names the file."""
     try:
         yield
     except UsageFault as fault:
@@ -140,9 +141,10 @@ def _locate_faults(files: Sequence[Path]) -> Iterator[None]:
 
 
 class TrialDisplay:
-    """Shows a match as it is played, in place on a terminal, else as lines; what bots print appears below the board.
+    """The display of a match as it is played: on a terminal each board replaces the last, else boards are printed.
 
-    A person who plays at this terminal sees their own hidden information; two people see only what both may see.
+    On a terminal, lines that bots print appear below the board. A person who plays here sees their own hidden
+    information; two people see only what both may see.
     """
 
     def __init__(
@@ -164,7 +166,7 @@ class TrialDisplay:
 
     @contextmanager
     def capture_prints(self) -> Iterator[None]:
-        """While boards are drawn in place, capture what bots print, and print its end afterwards."""
+        """Capture what bots print while boards are drawn on a terminal; on exit, print the last lines of it."""
         if self._quiet or not self._terminal:
             yield
             return
@@ -178,11 +180,11 @@ class TrialDisplay:
                 say("\n".join(["", "", "printed meanwhile:", *more, *lines[-MAX_LINES_AT_END:]]))
 
     def note(self, bot: str, line: str) -> None:
-        """Keep a message for a bot's author."""
+        """Keep a message for a bot's author until `show_end`."""
         self.notes.append(line)
 
     def __call__(self, line: Ply | Strike | None, state: Any) -> None:
-        """Show the board after a line of the record."""
+        """Show the board after a line of the record, and pause; `line` is None before the first."""
         if self._quiet:
             return
         if isinstance(line, Ply):

@@ -1,4 +1,4 @@
-"""`arena watch`: shows a running match live, in place on a terminal, else as lines."""
+"""`arena watch`: shows a running match live."""
 
 from __future__ import annotations
 
@@ -46,15 +46,17 @@ from protocol.messages import (
 from referee.record import Header, Ply, RecordedSeat
 
 CONNECT_TIMEOUT_S = 10.0
+"""Seconds in which a node must accept the connection of a spectator."""
 POLL_INTERVAL_S = 1.0
 """Seconds between two checks for a new match."""
 MIN_RETRY_DELAY_S = 0.1
+"""Seconds between the first two attempts to reconnect to a node."""
 RECONNECT_TIMEOUT_S = 30.0
-"""Seconds for which a lost connection to a node is retried."""
+"""Seconds for which a spectator tries to reconnect to a node."""
 
 
 class MatchNotRunning(UsageFault):
-    """Raised if the match is not under way; `url` is that of the node on which it is, if any."""
+    """Raised if a match is not under way on a node. If it is under way on another node, `url` is that node's."""
 
     def __init__(self, text: str, url: str | None = None) -> None:
         super().__init__(text)
@@ -66,7 +68,10 @@ class ConnectionLost(ArenaFault):
 
 
 def watch(data: Path, url: str | None, match: str | None, *, follow: bool) -> None:
-    """Show a match, or the newest one, until it is over; with `follow`, continue with the next. Raises `Fault`."""
+    """Show the match with an id, or the newest match, until it is over. Raises `Fault`.
+
+    With `follow`, then show the next match.
+    """
     where = url or _url_of(data)
     try:
         asyncio.run(_watch(where, match, follow))
@@ -76,7 +81,6 @@ def watch(data: Path, url: str | None, match: str | None, *, follow: bool) -> No
 
 
 def _url_of(data: Path) -> str:
-    """Return the public URL of the server of a data folder."""
     found = credentials.running_credentials(data)
     if found is None or not found.public:
         raise no_server(data, "--url names one elsewhere, like wss://arena.example.org:8765")
@@ -114,8 +118,9 @@ async def _watch(url: str, named: str | None, follow: bool) -> None:
 
 
 async def _wait_for_match(pool: SpectatorPool, url: str, previous: str) -> tuple[Spectator, str]:
-    """Wait for a running match other than `previous`, and return its spectator and id. The node at `url` is asked
-    first.
+    """Wait for a running match other than `previous`; return a spectator of its node, and its id.
+
+    A match on the node at `url` is preferred.
     """
     said = False
     while True:
@@ -132,7 +137,7 @@ async def _wait_for_match(pool: SpectatorPool, url: str, previous: str) -> tuple
 
 
 async def _show(spectator: Spectator, match: str) -> None:
-    """Show one match to its end. Raises `MatchNotRunning`."""
+    """Show one match to its end. Raises `MatchNotRunning`, and as `receive` does."""
     await spectator.send(Watch(match=match))
     display: MatchDisplay | None = None
     while True:
@@ -153,7 +158,7 @@ async def _show(spectator: Spectator, match: str) -> None:
 
 
 class MatchDisplay:
-    """Shows a match in place on a terminal, or as lines."""
+    """The display of a running match: on a terminal each board replaces the last, else boards are printed."""
 
     def __init__(self, start: Start) -> None:
         self._game: Game[Any, Any] = games.load_game(start.game, start.config)
@@ -204,7 +209,7 @@ class MatchDisplay:
 
 
 class Spectator:
-    """A spectator's connection to an arena, which it joined without a name."""
+    """A connection to a node of an arena as a spectator, who has no name."""
 
     def __init__(self, connection: ClientConnection, url: str) -> None:
         self._wire = connection
@@ -233,7 +238,7 @@ class Spectator:
                 return message
 
     async def list(self) -> Listing:
-        """Return the listing of bots and matches. Raises as `receive` does."""
+        """Return the node's listing of its bots and matches. Raises as `receive` does."""
         await self.send(List())
         while not isinstance(listing := await self.receive(), Listing):
             pass
@@ -246,20 +251,20 @@ class Spectator:
 
 
 class SpectatorPool:
-    """Spectators of an arena's nodes, connected when first needed and closed with the stack."""
+    """Spectators of an arena's nodes, one for each. A spectator connects when it is needed and closes with `stack`."""
 
     def __init__(self, stack: AsyncExitStack) -> None:
         self._stack = stack
         self._spectators: dict[str, Spectator] = {}
 
     async def get(self, url: str) -> Spectator:
-        """Return the spectator at a URL, connecting if needed. Raises as `connect_spectator` does."""
+        """Return the spectator of the node at a URL; connect it if needed. Raises as `connect_spectator` does."""
         if url not in self._spectators or self._spectators[url].is_lost:
             self._spectators[url] = await self._stack.enter_async_context(connect_spectator(url))
         return self._spectators[url]
 
     async def reconnect(self, url: str) -> None:
-        """Reconnect to a URL, retrying for `RECONNECT_TIMEOUT_S` seconds. Raises as `connect_spectator` does."""
+        """Reconnect to the node at a URL, for `RECONNECT_TIMEOUT_S` seconds. Raises as `connect_spectator` does."""
         backoff, until = (
             Backoff(MIN_RETRY_DELAY_S, POLL_INTERVAL_S),
             asyncio.get_running_loop().time() + RECONNECT_TIMEOUT_S,
@@ -287,8 +292,9 @@ class SpectatorPool:
 
 @asynccontextmanager
 async def connect_spectator(url: str) -> AsyncIterator[Spectator]:
-    """Connect to the arena at a URL as a spectator. Raises `UsageFault` if the URL is invalid, `ArenaFault` if it
-    fails.
+    """Connect to the node at a URL as a spectator. Raises `UsageFault` if the URL is invalid.
+
+    Raises `ArenaFault` if no arena answers, or if it rejects the spectator.
     """
     try:
         wire = await connect(

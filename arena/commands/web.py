@@ -1,4 +1,4 @@
-"""Serves the pages: for `arena web`, or in a supervised process beside a server, which ends with the server."""
+"""Serves the pages: in this process for `arena web`, or beside a server in a supervised process that ends with it."""
 
 from __future__ import annotations
 
@@ -30,14 +30,17 @@ from machine.log_output import configure_logging
 from machine.subprocesses import describe_exit, leave_process_group, trim_malloc
 
 RESTART_DELAY_S = 0.5
-"""Seconds before the first restart of the process."""
+"""Seconds before the pages' process is restarted for the first time."""
 SHUTDOWN_TIMEOUT_S = 3.0
+"""Seconds that the pages' process has to end before it is killed."""
 HEALTH_CHECK_INTERVAL_S = 10.0
-"""Seconds between two health checks, and their timeout."""
+"""Seconds between two health checks of the pages' process, and seconds that it has to answer one."""
 HEALTH_CHECK_TIMEOUT_S = 60.0
-"""Seconds without an answer after which the pages' process is killed."""
-_PORT_ADVICE = "choose another one for the page with --web-port, 0 for a free one, or --no-web"
-_COMMAND = (sys.executable, "-P", "-m", "arena.web.process")
+"""Seconds without an answer to a health check after which the pages' process is killed."""
+_WEB_PORT_ADVICE = "choose another one for the page with --web-port, 0 for a free one, or --no-web"
+"""The advice to an operator if the port of the pages is taken."""
+_PAGES_COMMAND = (sys.executable, "-P", "-m", "arena.web.process")
+"""The command that starts the process that serves the pages."""
 
 log = logging.getLogger("arena.web")
 
@@ -70,7 +73,10 @@ def web(where: str, host: str, port: int) -> None:
 
 
 class PageProcess:
-    """The process that serves the pages at `address`. Its sockets stay open here: visitors wait while it restarts."""
+    """The process that serves the pages at `address`.
+
+    The listening sockets stay open in this process, so visitors only wait while the pages' process restarts.
+    """
 
     def __init__(self, config: WebServerConfig, address: tuple[str, int]) -> None:
         self._config = config
@@ -82,10 +88,13 @@ class PageProcess:
         self._say(RELOAD_LINE)
 
     async def run(self) -> str:
-        """Run the process once and return in words how it ended. It is killed if it hangs or if this is cancelled."""
+        """Run the process until it ends, and return in words how it ended.
+
+        It is ended if it hangs, or if this coroutine is cancelled.
+        """
         try:
             process = await asyncio.create_subprocess_exec(
-                *_COMMAND, stdin=PIPE, pass_fds=self._config.descriptors, preexec_fn=leave_process_group
+                *_PAGES_COMMAND, stdin=PIPE, pass_fds=self._config.descriptors, preexec_fn=leave_process_group
             )
         except OSError as exc:
             return f"can't be started: {exc.strerror}"
@@ -100,7 +109,6 @@ class PageProcess:
         return f"has not answered for {HEALTH_CHECK_TIMEOUT_S:g} s" if code is None else describe_exit(code)
 
     async def _wait_for_silence(self) -> None:
-        """Return when the process has not answered for `HEALTH_CHECK_TIMEOUT_S` seconds."""
         loop = asyncio.get_running_loop()
         answered = loop.time()
         while loop.time() - answered < HEALTH_CHECK_TIMEOUT_S:
@@ -109,7 +117,7 @@ class PageProcess:
                 answered = loop.time()
 
     async def _is_answering(self) -> bool:
-        """Return whether the process answers at all now."""
+        """Return whether the process answers a health check, with any status."""
         encryption = None
         if self._config.certificate is not None:  # the name in the certificate does not matter here
             encryption = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -147,17 +155,20 @@ def web_scheme(settings: ServerSettings) -> str:
 
 
 def page_url(settings: ServerSettings, sockets: list[socket.socket]) -> str:
-    """Return the URL of the pages, for people."""
+    """Return the URL at which people open the pages."""
     return url_of(web_scheme(settings), settings.web_host or settings.host, port_of(sockets))
 
 
 def bind_web(settings: ServerSettings) -> list[socket.socket]:
-    """Bind the sockets for the pages; return an empty list if there are none. Raises `PortFault`."""
-    return bind_sockets(settings.web_host or settings.host, settings.web_port, _PORT_ADVICE) if settings.web else []
+    """Bind the sockets for the pages; return an empty list if the pages are off. Raises `PortFault`."""
+    return bind_sockets(settings.web_host or settings.host, settings.web_port, _WEB_PORT_ADVICE) if settings.web else []
 
 
 def admin_config(settings: ServerSettings, url: str, token: str) -> AdminConfig | None:
-    """Return the configuration of the admin pages, or None; `url` and `token` connect them to the server."""
+    """Return the configuration of the admin pages; None if they are off.
+
+    The pages connect to the operator's socket `url` with the operator's `token`.
+    """
     if not settings.admin:
         return None
     named = [settings.web_host or settings.host, host_of_url(settings.socket_url or "")]
@@ -169,8 +180,9 @@ def admin_config(settings: ServerSettings, url: str, token: str) -> AdminConfig 
 async def serve_pages(
     settings: ServerSettings, where: str, sockets: list[socket.socket], port: int, admin: AdminConfig | None = None
 ) -> AsyncIterator[PageProcess]:
-    """Serve the pages of the database `where` within the context, with admin pages if `admin` is given. `port` is the
-    arena's.
+    """Serve the pages of the database at `where` within the context, and yield their process.
+
+    There are admin pages if `admin` is given. `port` is the arena's.
     """
     order = WebServerConfig(
         where=where,

@@ -1,5 +1,5 @@
-"""The doctor: it tests how a bot reacts to network faults, one by one, on an arena of its own.
+"""The doctor: it examines how a bot reacts to network faults, one after the other, on an arena that it starts.
 
-cases.py has the faults and the expected reactions. harness.py runs them: a bot between opponents and an arena of
-its own, with tcp_proxy.py and websocket_proxy.py on the way.
+cases.py has the faults and the expected reactions. harness.py runs the bot with opponents on that arena. The bot
+connects through the proxies tcp_proxy.py and websocket_proxy.py, which make the faults.
 """

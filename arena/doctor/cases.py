@@ -19,23 +19,28 @@ from protocol.error_codes import ILLEGAL_MOVE
 from protocol.messages import MAX_STRIKES
 
 PASSED_VERDICT, WARNING_VERDICT, FAILED_VERDICT = "passed", "warning", "failed"
+"""The verdicts on a bot in a case of the doctor."""
 OUTAGE_S = 3.0
+"""Seconds during which a bot's attempts to connect fail."""
 MAX_ATTEMPTS_PER_SECOND = 10
-"""Connection attempts a second above which a bot is a burden to others."""
+"""Attempts to connect per second above which a bot gets a warning, because it burdens a server."""
 
 
 class Finding(NamedTuple):
-    """The outcome of a case: `verdict` is `passed`, `warning` if the bot should do better, or `failed`."""
+    """The outcome of a case: what the bot did, and the verdict.
+
+    `verdict` is `passed`, `warning` if the bot should do better, or `failed`.
+    """
 
     verdict: str
     did: str
 
 
 class Case(NamedTuple):
-    """A fault: `done` is what happens to the bot, `should` the expected reaction, `see` its section in
-    docs/protocol.md.
+    """A case of the doctor: a fault, and the reaction that is expected of the bot.
 
-    Names in braces in `should` are fields of `DoctorTimeouts`.
+    `done` describes the fault, `should` the reaction; `see` is a section of docs/protocol.md. Names in braces in
+    `should` are fields of `DoctorTimeouts`.
     """
 
     name: str
@@ -49,7 +54,10 @@ Change = Callable[[Message], Iterable[Message]]
 
 
 def _change_first(kind: str, act: Callable[[Message], Sequence[Message]]) -> Change:
-    """Return a change that applies `act` to the first message of a kind, and leaves all others alone."""
+    """Return a function that replaces the first message of the type `kind` by what `act` returns for it.
+
+    It passes on all other messages unchanged.
+    """
     done: list[Message] = []
 
     def change(message: Message) -> Sequence[Message]:
@@ -178,7 +186,10 @@ async def _check_cut_before_ready(harness: Harness) -> Finding:
 
 
 async def _start_waiting(harness: Harness) -> tuple[str, int]:
-    """Return a match in which the opponent holds its turn (the bot has made its move), and the mark of that moment."""
+    """Start a match in which the opponent does not answer its turn, and wait until the bot has made its move.
+
+    Return the match's id and the mark of that moment.
+    """
     harness.hold_turns()
     begun = harness.mark
     match = await harness.start_match()
@@ -189,7 +200,7 @@ async def _start_waiting(harness: Harness) -> tuple[str, int]:
 
 
 async def _expect_return(harness: Harness, match: str, since: int, within: float | None = None) -> float:
-    """Check that the bot returns and plays on after the opponent's move; return the seconds until it was back."""
+    """Check that the bot reconnects, and moves after the opponent's move. Return the seconds until it reconnected."""
     back = await harness.expect_return(since, within)
     await harness.wait_for_opponent_turn(match)
     for opponent in harness.opponents:
@@ -249,7 +260,10 @@ async def _check_full_arena(harness: Harness) -> Finding:
 
 
 async def _expect_backoff(harness: Harness, match: str, mark: int, attempts: Callable[[], int]) -> Finding:
-    """Cut a bot's connection, let its attempts to connect fail for a while, and judge how often it tries."""
+    """Cut a bot's connection, let its attempts to connect fail for `OUTAGE_S` seconds, and judge how often it tries.
+
+    `attempts` returns the number of its attempts so far.
+    """
     harness.tcp_proxy.cut()
     begun = time.monotonic()
     await harness.websocket_proxy.until(lambda: harness.bot.exit_description, OUTAGE_S)
@@ -341,7 +355,9 @@ async def _check_superseded(harness: Harness) -> Finding:
 
 
 RECONNECT_SECTION, ERRORS_SECTION = "losing-and-regaining-the-connection", "errors-and-closing"
+"""Sections of docs/protocol.md that several cases refer to."""
 RECONNECT_TEXT = "reconnect with the same hello and token, and "
+"""The beginning of the expected reaction to the loss of a connection."""
 CASES = (
     Case("match", "a match", "send ready, and answer each turn with a legal move", "a-match", _check_match),
     Case(
@@ -423,10 +439,11 @@ CASES = (
     ),
     Case("superseded", "replacement by another connection (4003)", "stop", ERRORS_SECTION, _check_superseded),
 )
+"""All cases of the doctor, in the order in which they are run."""
 
 
 class ExaminedCase(NamedTuple):
-    """A case, the expected reaction, its finding, and the seconds it took."""
+    """A case with the expected reaction in full, the finding about the bot, and the seconds that the case took."""
 
     case: Case
     should: str

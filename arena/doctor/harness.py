@@ -41,12 +41,15 @@ from protocol.messages import MAX_SLOTS
 
 T = TypeVar("T")
 BOT_NAME = "patient"
+"""The name of the bot under test in its first run; later runs add a number."""
 SETTLE_DELAY_S = 0.1
+"""Seconds to wait until the end of a connection or of a match has taken effect."""
 CLOCK_OPTION = "60+0.5"
+"""The clock of the matches: 60 seconds, and 0.5 seconds more for each move."""
 
 
 class DoctorServer:
-    """`arena serve` in a process and a folder of its own, on a free port; `start` after `stop` resumes its matches."""
+    """A server in a process and a folder of its own, on a free port. `start` after `stop` resumes its matches."""
 
     def __init__(self, data: Path, timeouts: DoctorTimeouts) -> None:
         self._data = data
@@ -88,7 +91,7 @@ class DoctorServer:
         raise ArenaFault(f"the doctor's own server does not start: {said or 'it printed nothing'}")
 
     async def stop(self) -> None:
-        """Stop it like Ctrl-C, which closes every connection with code 1012."""
+        """Stop the server as SIGTERM does, which closes every connection with code 1012."""
         process = self._process
         if process is None or process.returncode is not None:
             return
@@ -101,7 +104,7 @@ class DoctorServer:
 
 
 def _is_turn_of(turn: Message, seat: object) -> bool:
-    """Return whether a turn is for this seat, alone or with others in a simultaneous round."""
+    """Return whether a turn asks this seat, perhaps among others, for a move."""
     to_move = turn["to_move"]
     return seat in to_move if isinstance(to_move, list) else bool(seat == to_move)
 
@@ -112,13 +115,13 @@ async def _discard(stream: asyncio.StreamReader) -> None:
 
 
 class Opponent:
-    """A bot that seeks the same matches as the bot under test and plays the first legal move, with slots to spare."""
+    """An opponent of the bot under test. It seeks the same matches as that bot, and plays the first legal move."""
 
     def __init__(self, name: str, proxy: WebSocketProxy, *, holds_turns: bool) -> None:
         self.holds_turns = holds_turns
-        """True while it does not answer its turns."""
+        """True while this opponent does not answer its turns."""
         self.held_turns: dict[str, Message] = {}
-        """Turns that it has not answered, by match."""
+        """The turns that this opponent has not answered, by match."""
         self.matches: set[str] = set()
         self.welcomed = asyncio.Event()
         self._name = name
@@ -128,22 +131,20 @@ class Opponent:
         self._playing = asyncio.create_task(self._play())
 
     async def seek(self, seek: Message) -> None:
-        """Send a seek that fits another one; unrated if that names an opponent."""
+        """Seek a match with the game and config of the bot's `seek`; unrated if that seek names an opponent."""
         rated = bool(seek.get("rated", True)) and "opponent" not in seek
         await self._send(type="seek", id="house", game=seek["game"], config=seek.get("config", {}), rated=rated)
 
     async def unseek(self) -> None:
-        """Withdraw the seek."""
         await self._send(type="unseek", id="house")
 
     async def release_turns(self) -> None:
-        """Answer all held turns, and all later ones at once."""
+        """Answer all held turns, and from now on each turn at once."""
         self.holds_turns = False
         for match in list(self.held_turns):
             await self._move(self.held_turns.pop(match))
 
     async def resign_all(self) -> None:
-        """Resign all its matches."""
         self.held_turns.clear()
         for match in list(self.matches):
             await self._send(type="resign", match=match)
@@ -190,11 +191,14 @@ class Opponent:
 
 
 class BotUnderTest:
-    """Runs a command as its author would, each time with a new name and token; calls `on_ended` when it ends."""
+    """The process of the bot under test, started with `command` and, at each start, a new name and token.
+
+    `on_ended` is called when the process ends by itself.
+    """
 
     def __init__(self, command: Sequence[str], port: int, game: str, log: Path, on_ended: Callable[[], None]) -> None:
         self.crash: Crash | None = None
-        """The crash if the process ended by itself, else None."""
+        """The crash of the process if it ended by itself, else None."""
         self._log = log
         self._command = tuple(command)
         self._url = f"ws://{HOST}:{port}"
@@ -205,11 +209,11 @@ class BotUnderTest:
 
     @property
     def exit_description(self) -> str | None:
-        """The end of the process in words; None while it runs."""
+        """A description of how the process ended by itself, or None if it has not."""
         return None if self.crash is None else self.crash.how
 
     async def start(self) -> None:
-        """Run the program again, after `stop`. Raises `BotCrashed` if it is missing, and `ArenaFault` for its log."""
+        """Run the program. Raises `BotCrashed` if it is missing, `ArenaFault` if its log cannot be written."""
         self.crash = None
         self._runs += 1
         name = BOT_NAME if self._runs == 1 else f"{BOT_NAME}-{self._runs}"
@@ -237,11 +241,11 @@ class BotUnderTest:
 
 
 class CaseFailed(Exception):
-    """The bot did not react as it must; the message continues a sentence that begins with "it"."""
+    """Raised if the bot did not react as it must. The message continues a sentence that begins with "it"."""
 
 
 class Harness:
-    """A bot with its opponents, and everything that can be done to it."""
+    """A bot under test with its opponents, server and proxies, and methods to make faults and check reactions."""
 
     def __init__(
         self,
@@ -266,11 +270,11 @@ class Harness:
         """True if the bot was welcomed in any of its runs."""
         self._holds = False
         self._run_mark = 0
-        """The mark at which the bot's process started."""
+        """The mark at which the bot's current process started."""
 
     @property
     def mark(self) -> int:
-        """The number of messages seen so far; `since` a mark means after it."""
+        """The number of messages recorded so far. A search `since` a mark covers the messages recorded after it."""
         return len(self.websocket_proxy.messages)
 
     async def ensure_welcomed(self) -> None:
@@ -283,7 +287,7 @@ class Harness:
         self.was_welcomed = True
 
     async def restart_bot(self) -> None:
-        """Start the bot again, after everything of the earlier run has ended."""
+        """Stop the bot, cut its connections, and start it again."""
         await self.bot.stop()
         self.tcp_proxy.cut()
         await asyncio.sleep(SETTLE_DELAY_S)
@@ -291,7 +295,7 @@ class Harness:
         await self.bot.start()
 
     async def seek_match(self) -> None:
-        """Make the arena start a match of the bot against the opponents."""
+        """Let the opponents seek the match that the bot seeks. If it seeks nothing, the proxy sends a seek for it."""
         await self.ensure_welcomed()
         sought = await self._until(self._find_seek, self.timeouts.seek_timeout_s if self.seeks else 0.0)
         if sought is None:
@@ -317,7 +321,7 @@ class Harness:
         return match
 
     async def expect_ready(self, match: str, since: int) -> None:
-        """Check that the bot is ready in time."""
+        """Check that the bot sends `ready` for a match in time."""
         instead = f"sent no ready within {self.timeouts.ready_timeout_s:g} s"
         await self.expect("ready", since=since, timeout_s=self.timeouts.ready_timeout_s, failure=instead, match=match)
 
@@ -330,7 +334,7 @@ class Harness:
             since = self.websocket_proxy.messages.index(move) + 1
 
     async def expect_move(self, match: str, since: int) -> RecordedMessage | None:
-        """Return the bot's answer to its first turn since a mark, or None if the match is over."""
+        """Return the bot's move in its first turn since a mark; None if the match ends first. Raises `CaseFailed`."""
         turn = await self._until(lambda: self._find_turn(match, since), self.timeouts.move_timeout_s)
         if turn is None:
             raise CaseFailed("got no turn: the match did not go on")
@@ -345,13 +349,13 @@ class Harness:
         return found
 
     def hold_turns(self) -> None:
-        """Make the opponents hold their turns."""
+        """Let the opponents leave their turns unanswered."""
         self._holds = True
         for opponent in self.opponents:
             opponent.holds_turns = True
 
     async def wait_for_opponent_turn(self, match: str) -> None:
-        """Wait until an opponent holds its turn."""
+        """Wait until an opponent has a turn that it leaves unanswered. Raises `CaseFailed`."""
         if not await self._until(
             lambda: any(match in opponent.held_turns for opponent in self.opponents) or None,
             self.timeouts.move_timeout_s,
@@ -359,7 +363,7 @@ class Harness:
             raise CaseFailed(f"did not move within {self.timeouts.move_timeout_s:g} s of its turn")
 
     def is_simultaneous(self, match: str) -> bool:
-        """Return whether the held turn is one of a simultaneous round, and so also the bot's."""
+        """Return whether the opponents' unanswered turn is one of a simultaneous round, which is the bot's turn too."""
         return any(
             isinstance(one.held_turns[match]["to_move"], list) for one in self.opponents if match in one.held_turns
         )
@@ -380,36 +384,36 @@ class Harness:
     async def expect(
         self, kind: str, *, by: str = FROM_BOT, since: int, timeout_s: float, failure: str, **fields: Any
     ) -> RecordedMessage:
-        """Return the first matching message after a mark. Raises `CaseFailed` with `failure` if none came."""
+        """Return the first message since a mark with this type, sender and fields; else raise `CaseFailed`."""
         found = await self._until(lambda: self.find_message(kind, by=by, since=since, **fields), timeout_s)
         if found is None:
             raise CaseFailed(failure)
         return found
 
     def find_message(self, kind: str, *, by: str = FROM_BOT, since: int, **fields: Any) -> RecordedMessage | None:
-        """Return the first matching message since a mark, or None."""
+        """Return the first recorded message since a mark with this type, sender and fields, or None."""
         return next(self.find_messages(kind, by=by, since=since, **fields), None)
 
     def find_messages(self, kind: str, *, by: str = FROM_BOT, since: int, **fields: Any) -> Iterator[RecordedMessage]:
-        """Yield all matching messages since a mark."""
+        """Yield all recorded messages since a mark with this type, sender and fields."""
         for seen in self.websocket_proxy.messages[since:]:
             told = seen.sender == by and seen.type == kind
             if told and all(seen.message.get(key) == value for key, value in fields.items()):
                 yield seen
 
     def cut_connections(self, message: Message) -> Sequence[Message]:
-        """Cut the bot's connections and drop the message."""
+        """Cut the bot's connections, and return no message to pass on in place of `message`."""
         self.tcp_proxy.cut()
         return []
 
     def fall_silent(self) -> None:
-        """Stop passing on data on the bot's connection, without closing it."""
+        """Pass on no more data of the bot's connection, and leave it open."""
         if self.websocket_proxy.connection is not None:
             self.websocket_proxy.connection.is_silent = True
         self.tcp_proxy.fall_silent()
 
     async def undo_faults(self) -> None:
-        """Undo all faults and end the bot's match. Raises `CaseFailed` if the bot's process fails because of that."""
+        """Undo all faults, and end the bot's match. Raises `CaseFailed` if the bot's process then fails."""
         self.websocket_proxy.reset()
         self.tcp_proxy.closes_new_connections = False
         self._holds = False
@@ -434,7 +438,7 @@ class Harness:
             await opponent.close()
 
     async def _until(self, found: Callable[[], T | None], timeout_s: float) -> T | None:
-        """Wait like the proxy's `until`; raises `CaseFailed` if the bot's process ends in the meantime."""
+        """Wait as `WebSocketProxy.until` does. Raises `CaseFailed` if the bot's process ends in the meantime."""
 
         def look() -> tuple[T | None] | None:
             it = found()
@@ -474,7 +478,7 @@ class Harness:
         return next(iter(seeks.values()), None)
 
     def _find_turn(self, match: str, since: int) -> RecordedMessage | None:
-        """Return the bot's next turn or the end of the match, or None."""
+        """Return the bot's first turn since a mark, or the end of the match, or None."""
         start = self.find_message("start", by=FROM_ARENA, since=0, match=match)
         seat = None if start is None else start.message.get("seat")
         for seen in self.websocket_proxy.messages[since:]:
@@ -484,7 +488,7 @@ class Harness:
         return None
 
     def _first_hello(self) -> Message:
-        """Return the first hello of the bot's process, with the token that it sent or was given."""
+        """Return the first hello of the bot's process, with the token that it has or that the arena gave it."""
         hello = self.find_message("hello", since=self._run_mark)
         if hello is None:
             return {}
@@ -495,7 +499,7 @@ class Harness:
 
 @contextlib.asynccontextmanager
 async def run_harness(command: Sequence[str], game: str, log: Path, timeouts: DoctorTimeouts) -> AsyncIterator[Harness]:
-    """Yield a running bot on an arena of its own, which is removed at the end. Raises `ArenaFault`."""
+    """Yield the harness of a bot that runs on an arena of its own. Remove the arena on exit. Raises `ArenaFault`."""
     async with contextlib.AsyncExitStack() as stack:
         data = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-doctor-"))
         server = DoctorServer(Path(data), timeouts)

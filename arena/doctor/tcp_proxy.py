@@ -1,15 +1,16 @@
-"""A TCP proxy whose connections can be cut, fall silent or be refused after accepting."""
+"""A TCP proxy that can cut connections, pass on nothing, or close new connections at once."""
 
 from __future__ import annotations
 
 import asyncio
 
 HOST = "127.0.0.1"
+"""The address on which the proxy listens, and to which it connects."""
 _READ_CHUNK_BYTES = 65536
 
 
 class ProxiedTcpConnection:
-    """A proxied connection: its near end, which was accepted, and its far end."""
+    """A connection through the proxy: `near` is the end that the proxy accepted, `far` the one that it opened."""
 
     def __init__(self, near: asyncio.StreamWriter, far: asyncio.StreamWriter) -> None:
         self.near, self.far = near, far
@@ -18,27 +19,27 @@ class ProxiedTcpConnection:
         self._over = asyncio.Event()
 
     def cut(self) -> None:
-        """Abort both ends."""
+        """Abort both ends of the connection."""
         self._over.set()
         self.near.transport.abort()
         self.far.transport.abort()
 
     async def wait_to_pass(self) -> bool:
-        """Return whether incoming data is passed on; a silent link waits until it is cut."""
+        """Return whether data is passed on. If the connection is silent, wait until it is cut."""
         if self.is_silent:
             await self._over.wait()
         return not self._over.is_set()
 
 
 class TcpProxy:
-    """Passes connections to its own port on to `port`, until `close`."""
+    """A proxy that listens on a port of its own, and passes each connection on to the local port `port`."""
 
     def __init__(self, port: int) -> None:
         self._port = port
         self.closes_new_connections = False
         """True if connections are accepted and closed at once, as by a load balancer whose server is down."""
         self.closed_connections = 0
-        """The number of connections closed in this way."""
+        """Number of connections that were accepted and closed at once."""
         self.links: set[ProxiedTcpConnection] = set()
         self._server: asyncio.Server | None = None
         self._connection_tasks: set[asyncio.Task[None]] = set()
@@ -55,7 +56,7 @@ class TcpProxy:
             link.cut()
 
     def fall_silent(self) -> None:
-        """Make all current connections silent; new ones work."""
+        """Make all current connections silent. New connections work."""
         for link in self.links:
             link.is_silent = True
 
@@ -66,7 +67,7 @@ class TcpProxy:
         await asyncio.gather(*self._connection_tasks)
 
     async def forward(self, connection: ProxiedTcpConnection, data: bytes, to: asyncio.StreamWriter) -> None:
-        """Pass data on."""
+        """Pass data of a connection on to its other end."""
         to.write(data)
         await to.drain()
 

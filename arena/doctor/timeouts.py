@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class DoctorTimeouts:
-    """The doctor's time limits. A slow machine multiplies them: `machine.timeouts.scale_timeouts`."""
+    """The doctor's time limits. On a slow machine, `machine.timeouts.scale_timeouts` multiplies them."""
 
     first_welcome_timeout_s: float = 90.0
-    """Seconds for a bot's first connection, which may have to wait for compilation."""
+    """Seconds in which a bot must be welcomed for the first time; it may have to compile code before."""
     welcome_timeout_s: float = 20.0
     seek_timeout_s: float = 3.0
-    """Seconds after which a bot without a seek counts as one that waits for matches."""
+    """Seconds without a seek after which a bot counts as one that waits for matches."""
     start_timeout_s: float = 10.0
     ready_timeout_s: float = 10.0
     move_timeout_s: float = 30.0
@@ -22,18 +22,21 @@ class DoctorTimeouts:
     message_timeout_s: float = 3.0
     """Seconds in which the bot must react to a message of the arena."""
     next_seek_timeout_s: float = 3.0
-    """Seconds from the end of a match in which a bot that seeks matches seeks the next one."""
+    """Seconds after the end of a match in which a bot should seek the next match, if it seeks matches."""
     settle_timeout_s: float = 3.0
-    """Seconds in which a match given up between two cases must end; afterwards it is ignored."""
+    """Seconds to wait, between two cases, for the end of a match that the opponents resigned."""
     silence_timeout_s: float = 30.0
     """Seconds in which a bot should notice that its connection is silent."""
     stay_away_timeout_s: float = 6.0
-    """Seconds to watch that a bot stays away; one that returns does so earlier, as it waits 5 s at most."""
+    """Seconds without a new connection after which a bot counts as staying away.
+
+    A bot that reconnects waits 5 seconds at most.
+    """
     prompt_pong_timeout_s: float = 5.0
-    """Seconds in which a good bot answers a ping."""
+    """Seconds in which a bot should answer a ping; if it takes longer, it gets a warning."""
     pong_timeout_s: float = 20.0
-    """Seconds after which an unanswered ping fails the bot."""
+    """Seconds in which a bot must answer a ping; if it takes longer, it fails the case."""
     arena_timeout_s: float = 20.0
-    """Seconds in which the arena must accept a connection of the bot; it may be restarting."""
+    """Seconds in which the arena, which may be restarting, must accept a connection of the bot."""
     server_start_timeout_s: float = 60.0
     server_stop_timeout_s: float = 10.0

@@ -23,16 +23,22 @@ from protocol.messages import MAX_SERVER_FRAME_BYTES
 Message = dict[str, Any]
 T = TypeVar("T")
 NO_CLOSE_CODE, BROKEN_CODE = 1005, 1006
-"""Close codes of connections that ended without one."""
+"""Close codes that no peer sends. `NO_CLOSE_CODE`: the peer sent none; `BROKEN_CODE`: the connection broke off."""
 PING_INTERVAL_S = 0.25
+"""Seconds between two pings to the bot."""
 SUBPROTOCOLS = [Subprotocol(JSON.subprotocol), Subprotocol(MSGPACK.subprotocol)]
+"""The subprotocols that a bot may offer to the proxy."""
 FROM_BOT, FROM_ARENA, FROM_PROXY = "bot", "arena", "relay"
+"""The values of `RecordedMessage.sender`."""
 PROXY_SEEK_ID = "doctor"
-"""The id of a seek that the proxy makes for a bot that seeks nothing: the bot sees an assigned match."""
+"""The id of a seek that the proxy sends in place of a bot that seeks nothing. The bot sees an assigned match."""
 
 
 class RecordedMessage(NamedTuple):
-    """A recorded message: its sender, the bot's connection, and the time in seconds of the monotonic clock."""
+    """A message that the proxy recorded.
+
+    `at` is the time of the monotonic clock in seconds, `connection` the number of the bot's connection.
+    """
 
     at: float
     connection: int
@@ -41,24 +47,24 @@ class RecordedMessage(NamedTuple):
 
     @property
     def type(self) -> str:
-        """The type of the message; the proxy's own are `opened` and `closed`."""
+        """The type of the message. The proxy itself records `opened` and `closed` for the bot's connections."""
         return str(self.message.get("type"))
 
 
 class ProxiedConnection:
-    """One connection of the bot, with the messages to send in both directions."""
+    """One connection of the bot, with the queues of messages to the bot and to the arena."""
 
     def __init__(self, number: int, wire: ServerConnection) -> None:
         self.number = number
         self.socket = wire
         self.is_silent = False
-        """True if nothing is passed on, so that missing pongs do not count."""
+        """True if data of this connection is not passed on. Then missing pongs do not count."""
         self.to_bot: asyncio.Queue[tuple[float, Message]] = asyncio.Queue()
         self.to_arena: asyncio.Queue[Message] = asyncio.Queue()
 
 
 def connect_to(port: int, subprotocol: Subprotocol | None) -> connect:
-    """Return a connection to the arena on a local port, to be awaited or entered."""
+    """Return a connection to the arena on a local port. The caller awaits it or enters it as a context."""
     return connect(
         f"ws://{HOST}:{port}",
         subprotocols=None if subprotocol is None else [subprotocol],
@@ -71,14 +77,14 @@ def connect_to(port: int, subprotocol: Subprotocol | None) -> connect:
 
 
 def pass_unchanged(message: Message) -> Sequence[Message]:
-    """Return a message unchanged, the default of `from_bot` and `from_arena`."""
+    """Return only this message: the default of `from_bot` and `from_arena`, which changes nothing."""
     return [message]
 
 
 class WebSocketProxy:
-    """Accepts bots on a port of its own, and passes their messages to the port `arena` and back.
+    """A proxy that records the messages between a bot, which connects to the proxy's port, and an arena.
 
-    `from_bot` and `from_arena` return the messages to pass on in place of a message: one, several or none.
+    `from_bot` and `from_arena` change messages: they return what is passed on in place of a message from that side.
     """
 
     def __init__(self, arena_port: int, timeouts: DoctorTimeouts) -> None:
@@ -95,13 +101,13 @@ class WebSocketProxy:
         self.reset()
 
     def reset(self) -> None:
-        """Stop changing, delaying and refusing anything."""
+        """Pass on all messages unchanged and without delay, and accept new connections."""
         self.from_bot: Callable[[Message], Iterable[Message]] = pass_unchanged
         self.from_arena: Callable[[Message], Iterable[Message]] = pass_unchanged
         self.delays: dict[str, float] = {}
         """Delays in seconds of messages to the bot, by type."""
         self.closes_with: int | None = None
-        """The close code for new connections if they are closed at once."""
+        """The code with which new connections are closed at once; None: they are not."""
 
     async def open(self) -> int:
         """Listen and return the port."""
@@ -125,7 +131,10 @@ class WebSocketProxy:
             await self._server.wait_closed()
 
     async def until(self, found: Callable[[], T | None], timeout_s: float) -> T | None:
-        """Call `found` after each event until it returns something, and return that; None after `timeout_s` seconds."""
+        """Call `found` now and after each event, until its result is not None, and return that result.
+
+        Return None after `timeout_s` seconds.
+        """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 while (it := found()) is None:
@@ -135,7 +144,7 @@ class WebSocketProxy:
         return None
 
     def wake(self) -> None:
-        """Notify `until` of an event outside the proxy."""
+        """Let `until` call its function again, because of an event outside the proxy."""
         self._changed.set()
 
     def send_to_bot(self, message: Message) -> None:
@@ -234,7 +243,7 @@ class WebSocketProxy:
 
 
 def _decode(frame: Frame) -> Message:
-    """Decode a frame as a map; anything else becomes a message that the arena refuses in its own words."""
+    """Decode a frame as a message. A frame that is no map becomes a message of a type that the arena rejects."""
     try:
         read = msgspec.json.decode(frame) if isinstance(frame, str) else msgspec.msgpack.decode(frame)
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -1,5 +1,6 @@
-"""Handlers of operator requests to a running server, and its maintenance tasks, one module per subject. `arena serve`
-registers the handlers and starts the tasks; arena/commands sends the requests.
+"""Handlers of operator requests to a running server, and the server's maintenance tasks, one module per subject.
+
+`arena serve` registers the handlers and starts the tasks; arena/commands sends the requests.
 
 - Requests: status.py, administration.py, names.py, draining.py, and tournaments.py for those that the server plays
   itself.

@@ -39,10 +39,14 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
 
 MAX_WAIT_S = 3600.0
+"""Maximum seconds that an assigned match may wait for its bots."""
 MAX_ANNUL_TRIES = 3
-"""After this many attempts, everything is computed in one transaction, which blocks all nodes."""
+"""Maximum attempts to annul matches without blocking other nodes. Then one transaction does it, and blocks them."""
 MAX_MATCHES_IN_SAVE = 50
-"""If at most this many matches were stored meanwhile, the saving transaction rates them too, in about 10 ms."""
+"""Maximum number of unrated new matches at which recomputed ratings are saved.
+
+The saving transaction rates these matches, in about 10 ms. If there are more, they are rated before.
+"""
 
 
 def all_handlers(arena: Arena) -> dict[str, OperationHandler]:
@@ -103,7 +107,7 @@ def _ladder_handlers(arena: Arena) -> Iterator[OperationHandler]:
     store = arena.store
 
     decision_lock = asyncio.Lock()
-    """Serializes decisions about ratings on this node; `RatingDecisionsChanged` detects those on others."""
+    """A lock for decisions about ratings on this node; `RatingDecisionsChanged` reports those on other nodes."""
 
     async def annul(request: Annul, tell: SendEvent) -> AnnulmentOutcome:
         async with decision_lock:
@@ -133,8 +137,6 @@ def _ladder_handlers(arena: Arena) -> Iterator[OperationHandler]:
 
 
 def _play_handler(arena: Arena) -> OperationHandler:
-    """Return the handler for playing an assigned match."""
-
     async def play(request: PlayRequest, tell: SendEvent) -> PlayReply:
         rules, seed = load_game(request.game, request.config), _parse_seed(request.seed)
         _check_play_request(request, rules.seats)
@@ -164,7 +166,6 @@ def _play_handler(arena: Arena) -> OperationHandler:
 
 
 def _check_play_request(request: PlayRequest, seats: int) -> None:
-    """Raise `UsageFault` if the request is invalid."""
     bots = request.bots
     if not re.match(MATCH_PATTERN, request.match):
         raise UsageFault(f"match is {short_repr(request.match)}: it is 1 to 40 lower-case letters, digits and dashes")
@@ -177,7 +178,6 @@ def _check_play_request(request: PlayRequest, seats: int) -> None:
 
 
 def _parse_seed(text: str) -> bytes:
-    """Parse a seed in hex. Raises `UsageFault`."""
     try:
         seed = bytes.fromhex(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Purging removed records from archive files while a server runs."""
+"""Purges removed records from archive files while a server runs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from arena.store.async_store import AsyncStore
 from protocol.errors import ArenaFault
 
 LOCK_TIMEOUT_S, LOCK_RETRY_DELAY_S = 120.0, 0.5
-"""Seconds to wait for another process that changes the files: in total, and between attempts."""
+"""While another process changes the archive files, retry for `LOCK_TIMEOUT_S` seconds, every `LOCK_RETRY_DELAY_S`."""
 
 
 async def purge_removed_records(store: AsyncStore) -> None:
-    """Rewrite archive files that still contain removed records. Try all, then raise the first `ArenaFault`."""
+    """Rewrite each archive file that still contains removed records. Then raise the first `ArenaFault`, if any."""
     until = asyncio.get_running_loop().time() + LOCK_TIMEOUT_S
     faults: list[ArenaFault] = []
     for one in await store.read_slowly(all_archives):

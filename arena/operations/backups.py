@@ -1,4 +1,4 @@
-"""Scheduled backups, each made by this module in a process of low priority, after which the oldest are removed."""
+"""Scheduled backups of a server's database. This module is also the process of low priority that makes a backup."""
 
 from __future__ import annotations
 
@@ -23,16 +23,19 @@ from protocol.display import list_first
 from protocol.errors import ArenaFault, Fault
 
 BACKUP_NICENESS = 19
+"""The niceness of a process that makes a backup."""
 RETRY_DELAY_S = 600.0
-"""Seconds until a failed backup is tried again."""
-_NAME_FORMAT = "arena-%Y-%m-%dT%H%M%SZ.db"
-_NAME_PATTERN = "arena-????-??-??T??????Z.db"
+"""Seconds after a failed backup until the next attempt."""
+_BACKUP_NAME_FORMAT = "arena-%Y-%m-%dT%H%M%SZ.db"
+"""The format of a backup file's name with the time of the backup, for `strftime`."""
+_BACKUP_NAME_PATTERN = "arena-????-??-??T??????Z.db"
+"""The pattern that the names of backup files match, for `glob`."""
 
 log = logging.getLogger("arena.backups")
 
 
 class BackupSchedule(NamedTuple):
-    """A folder only for backups, the hours between two, and how many to keep."""
+    """The folder for backups, which has nothing else, the hours between two backups, and the number to keep."""
 
     folder: Path
     interval_hours: int
@@ -51,20 +54,21 @@ async def run_backups(file: Path, schedule: BackupSchedule, warnings: Warnings) 
 
 
 def seconds_until_due(schedule: BackupSchedule) -> float:
-    """Return the seconds until the next backup is due, from the name of the newest one."""
-    for newest in sorted(schedule.folder.glob(_NAME_PATTERN), reverse=True):
+    """Return the seconds until the next backup is due. The name of the newest backup says when it was made."""
+    for newest in sorted(schedule.folder.glob(_BACKUP_NAME_PATTERN), reverse=True):
         with contextlib.suppress(ValueError):
-            made = datetime.strptime(newest.name, _NAME_FORMAT).replace(tzinfo=UTC)
+            made = datetime.strptime(newest.name, _BACKUP_NAME_FORMAT).replace(tzinfo=UTC)
             due = made.timestamp() + 3600.0 * schedule.interval_hours - time.time()
             return min(3600.0 * schedule.interval_hours, max(0.0, due))
     return 0.0
 
 
 async def back_up_once(file: Path, schedule: BackupSchedule) -> str | None:
-    """Make a backup and remove the oldest beyond the schedule's number. Raises `ArenaFault` if it fails. Return a line
-    about missing archive files, or None.
+    """Make a backup, then remove the oldest backups until only `max_backups` are left. Raises `ArenaFault`.
+
+    Return a warning if archive files were missing, else None.
     """
-    to = schedule.folder / datetime.now(UTC).strftime(_NAME_FORMAT)
+    to = schedule.folder / datetime.now(UTC).strftime(_BACKUP_NAME_FORMAT)
     try:
         schedule.folder.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
         command = (sys.executable, "-m", "arena.operations.backups", str(file), str(to))
@@ -89,7 +93,7 @@ async def back_up_once(file: Path, schedule: BackupSchedule) -> str | None:
 
 
 def _remove_oldest(schedule: BackupSchedule) -> None:
-    for old in sorted(schedule.folder.glob(_NAME_PATTERN))[: -schedule.max_backups]:
+    for old in sorted(schedule.folder.glob(_BACKUP_NAME_PATTERN))[: -schedule.max_backups]:
         with contextlib.suppress(OSError):
             remove_copy(old)
 

@@ -10,14 +10,15 @@ from pathlib import Path
 from arena.server.warnings import Warnings
 
 CHECK_INTERVAL_S = 60.0
-"""Seconds between two checks."""
+"""Seconds between two checks of the disks."""
 MIN_FREE_FRACTION = 0.05
+"""The free fraction of a disk below which there is a warning, within the bounds in bytes."""
 MIN_WARNING_BYTES, MAX_WARNING_BYTES = 2**30, 20 * 2**30
-"""Bounds on the free bytes that trigger the warning, whatever the fraction of the disk."""
+"""With less than `MIN_WARNING_BYTES` free there is always a warning, with `MAX_WARNING_BYTES` free there is none."""
 
 
 def describe_shortage(folder: Path) -> str | None:
-    """Return a line if the disk of a folder is nearly full; None otherwise, or if unknown."""
+    """Return a warning if the disk of a folder is nearly full; None if it is not, or if that is unknown."""
     try:
         whole, _, free = shutil.disk_usage(folder)
     except OSError:

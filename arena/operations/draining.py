@@ -1,4 +1,4 @@
-"""The operator request to drain a server, or to cancel that."""
+"""The operator request to drain a server, or to cancel the draining."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class DrainRequest(Request, frozen=True, tag="drain"):
-    """A request to drain: start no match, and stop after those in progress or `within_s` seconds; or to `undo` that."""
+    """A request that a server starts no more matches, and stops when none is in progress or `within_s` seconds passed.
+
+    With `undo`, the request cancels the draining.
+    """
 
     within_s: Annotated[float, Meta(ge=0)] | None = None
     undo: bool = False
@@ -27,14 +30,17 @@ class DrainRequest(Request, frozen=True, tag="drain"):
 
 
 class DrainReply(Struct, frozen=True, kw_only=True):
-    """The number of matches in progress; `changed` is false if there was nothing to undo."""
+    """The reply to a `DrainRequest`: the number of matches in progress.
+
+    `changed` is false if there was no draining to cancel.
+    """
 
     under_way: int
     changed: bool = True
 
 
 def drain_handler(arena: Arena) -> OperationHandler:
-    """Return the handler for draining."""
+    """Return the handler of `DrainRequest`."""
 
     async def drain(request: DrainRequest, tell: SendEvent) -> DrainReply:
         changed = True

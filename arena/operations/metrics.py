@@ -1,4 +1,4 @@
-"""The metrics of a server. `METRICS` describes each once; values are read when metrics are requested."""
+"""The metrics of a server. `METRICS` describes them; their values are read when a client requests the metrics."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
 
 COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
+"""The kinds of metrics."""
 Values = Iterable[tuple[tuple[str, ...], float | Histogram]]
-"""The values of a metric, each with its label values."""
+"""The values of a metric, each with the values of its labels."""
 
 
 class MetricSources(NamedTuple):
-    """The objects that metrics are read from. `folders` maps labels to folders whose disks are measured. `database` is
-    sqlite or postgresql; `node` is empty for a single server.
+    """The objects that metrics are read from.
+
+    `folders` maps labels to folders whose disks are measured. `database` is sqlite or postgresql; `node` is the node's
+    name, or empty for a single server.
     """
 
     arena: Arena
@@ -38,8 +41,9 @@ class MetricSources(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """A metric: kind, name, help text, a function for its values, and its label names. The name lacks the prefix
-    `arena_` and, for a counter, the suffix `_total`.
+    """A metric: its kind, name and help text, a function that reads its values, and the names of its labels.
+
+    The name lacks the prefix `arena_` and, for a counter, the suffix `_total`.
     """
 
     kind: str
@@ -50,17 +54,15 @@ class Metric(NamedTuple):
 
 
 def _unlabelled(value: Callable[[MetricSources], float | Histogram]) -> Callable[[MetricSources], Values]:
-    """Return a function for the values of a metric without labels."""
     return lambda sources: [((), value(sources))]
 
 
 def _labelled(values: Callable[[MetricSources], Mapping[str, float]]) -> Callable[[MetricSources], Values]:
-    """Return a function for the values of a metric with one label."""
     return lambda sources: [((label,), value) for label, value in values(sources).items()]
 
 
 def _labelled_by_game(values: Callable[[MetricSources], Mapping[str, float]]) -> Callable[[MetricSources], Values]:
-    """Return a function for the values of a metric labelled by game, with 0 for games without a value."""
+    """Return a function that reads the values of a metric labelled by game. A game that `values` lacks has 0."""
 
     def read_values(sources: MetricSources) -> Values:
         found = values(sources)
@@ -120,7 +122,7 @@ def _disk_values(which: str) -> Callable[[MetricSources], dict[str, float]]:
 
 
 def _feed_value(value: Callable[[Feed], float]) -> Callable[[MetricSources], Values]:
-    """Return a function for a value of the feed; it gives none without a feed."""
+    """Return a function that reads a value of the feed. Without a feed, the metric has no values."""
     return lambda sources: [] if sources.feed is None else [((), value(sources.feed))]
 
 
@@ -392,3 +394,4 @@ METRICS = (
         ("kind",),
     ),
 )
+"""All metrics of a server."""

@@ -21,13 +21,16 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
 
 LEAVING_INTERVAL_S = 0.5
-"""Seconds until other nodes are asked again to end the bot's matches: it may have started another."""
+"""Seconds between two announcements to other nodes that a bot is deleted, so that they end its matches.
+
+Between them, the bot may have started a match.
+"""
 FORFEIT_TIMEOUT_S = 10.0
-"""Maximum seconds for the matches that a deleted bot forfeits to be stored."""
+"""Seconds in which the matches that a deleted bot forfeits must be stored."""
 
 
 class Rename(Request, frozen=True, tag="rename"):
-    """A request to rename a bot, which disconnects it."""
+    """A request to rename a bot. The bot is disconnected."""
 
     name: str
     new: str
@@ -37,18 +40,24 @@ class Rename(Request, frozen=True, tag="rename"):
 
 
 class Delete(Request, frozen=True, tag="delete"):
-    """A request to delete a bot, which loses its matches in progress. `records` also removes its matches' records."""
+    """A request to delete a bot. The bot loses its matches in progress.
+
+    With `records`, the records of all its matches are removed too.
+    """
 
     name: str
     records: bool = False
 
     def changed_names(self) -> Sequence[str]:
-        """Return no names: the audit log must not keep the deleted one."""
+        """Return no names, because the audit log must not keep the name of a deleted bot."""
         return ()
 
 
 class DeletionResult(Struct, frozen=True, kw_only=True):
-    """The new name of the bot's results, the records removed, and why archive files still contain some (or None)."""
+    """The result of deleting a bot: the name that its results have now, and the number of removed records.
+
+    If archive files still contain removed records, `kept` says why.
+    """
 
     placeholder: str
     records: int = 0

@@ -30,22 +30,26 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 METRICS_PATH = "/metrics"
+"""The only path that is served."""
 LAG_INTERVAL_S = 0.1
 """Seconds between two measurements of the event loop's lag."""
 CONNECTION_LIMITS = ConnectionBounds(waiting=64, waiting_per_address=16)
-"""Limits on concurrent connections that read metrics."""
-_FAMILY_CLASSES = {COUNTER: CounterMetricFamily, GAUGE: GaugeMetricFamily, HISTOGRAM: HistogramMetricFamily}
+"""Limits on the number of concurrent connections to the metrics' port."""
+_PROMETHEUS_CLASS_OF_KIND = {COUNTER: CounterMetricFamily, GAUGE: GaugeMetricFamily, HISTOGRAM: HistogramMetricFamily}
+"""The class of Prometheus's library for each kind of metric."""
 
 
 class ArenaCollector(Collector):
-    """Reads all metrics on request."""
+    """Reads the values of all `METRICS` when Prometheus's library collects them."""
 
     def __init__(self, sources: MetricSources) -> None:
         self._sources = sources
 
     def collect(self) -> Iterator[Metric]:
         for described in METRICS:
-            family = _FAMILY_CLASSES[described.kind](f"arena_{described.name}", described.help, labels=described.labels)
+            family = _PROMETHEUS_CLASS_OF_KIND[described.kind](
+                f"arena_{described.name}", described.help, labels=described.labels
+            )
             for labels, value in described.values(self._sources):
                 if isinstance(value, Histogram):
                     assert isinstance(family, HistogramMetricFamily)
@@ -57,14 +61,14 @@ class ArenaCollector(Collector):
 
 
 def _buckets(histogram: Histogram) -> list[tuple[str, float]]:
-    """Return the cumulative counts of a histogram's buckets."""
+    """Return the upper bound and the cumulative count of each bucket of a histogram."""
     bounds = [*map(floatToGoString, histogram.bounds), "+Inf"]
     return list(zip(bounds, accumulate(histogram.counts), strict=True))
 
 
 @asynccontextmanager
 async def serve_metrics(sources: MetricSources, sockets: list[socket.socket]) -> AsyncIterator[None]:
-    """Measure the lag and serve metrics inside the context, on sockets that are already listening."""
+    """Serve metrics on these listening sockets, and measure the event loop's lag, within the context."""
     registry = CollectorRegistry()
     registry.register(ArenaCollector(sources))
     ProcessCollector(registry=registry)
@@ -87,7 +91,10 @@ async def measure_lag(lag_histogram: Histogram) -> None:
 
 
 def _restrict_to_path(app: ASGIApp) -> ASGIApp:
-    """Restrict an app to `METRICS_PATH` and, on loopback, to host names of this machine."""
+    """Return an app that only answers requests for `METRICS_PATH` by `app`.
+
+    On loopback, the request must name a host name of this machine.
+    """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if misdirection_reason(Headers(scope=scope).get("host", ""), scope["server"][0]) is not None:

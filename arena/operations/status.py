@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from arena.server.seek_index import ActiveSeek
 
 MINUTE_S, HOUR_S = 60.0, 3600.0
+"""Seconds of a minute and of an hour, for which the status counts finished matches."""
 
 
 def operations(arena: Arena) -> Iterator[OperationHandler]:
-    """Yield the handler for the status."""
+    """Yield the handler of `StatusRequest`."""
 
     async def status(request: StatusRequest, tell: SendEvent) -> ServerStatus:
         sessions = sorted(arena.host.clients.sessions.values(), key=lambda session: session.key)

@@ -1,4 +1,4 @@
-"""Removing records of old matches from a running server, hourly by its settings and on the operator's request."""
+"""Removes records of old matches while a server runs: hourly by its settings, and at the operator's request."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
 
 REMOVAL_INTERVAL_S = 3600.0
-"""Seconds between two removals."""
+"""Seconds between two removals of old records."""
 IDLE_RATIO = 9.0
-"""After a batch, removal pauses for this many times the batch's duration, so that other queries run."""
+"""The pause after a batch of removals, in durations of that batch. Other queries run in the pause."""
 
 log = logging.getLogger("arena.thinning")
 
 
 class Thin(Request, frozen=True, tag="thin"):
-    """A request to remove records of old matches beyond these limits."""
+    """A request to remove the records of old matches. The limits are those of `Retention`."""
 
     unrated_days: Count
     rated_days: Count
@@ -38,13 +38,16 @@ class Thin(Request, frozen=True, tag="thin"):
 
 
 async def remove_old_records(store: AsyncStore, retention: Retention, *, clock_steady: bool = True) -> RemovalTotals:
-    """Remove records beyond their retention in batches, none for age unless `clock_steady`. Raises `StoreError`."""
+    """Remove, in batches, the records that `retention` does not keep. Raises `StoreError`.
+
+    Unless `clock_steady`, no record is removed because of its age.
+    """
     old = await store.read_slowly(find_removable, retention, clock_steady=clock_steady)
     return await remove_in_batches(store, remove_records, old)
 
 
 async def remove_in_batches(store: AsyncStore, remove: Callable[..., RemovalTotals], *words: object) -> RemovalTotals:
-    """Call `remove` for batch after batch with pauses, until nothing is left. Raises `StoreError`."""
+    """Let `remove` remove batch after batch of records, with pauses, until none is left. Raises `StoreError`."""
     loop = asyncio.get_running_loop()
     removed = RemovalTotals()
     while True:
@@ -59,8 +62,10 @@ async def remove_in_batches(store: AsyncStore, remove: Callable[..., RemovalTota
 async def run_retention(
     store: AsyncStore, retention: Retention, on_clock: Callable[[str | None], None] = lambda text: None
 ) -> None:
-    """Remove old records every hour, without end. `on_clock` gets the reason why no record counts as too old now, or
-    None while the database's clock is steady.
+    """Remove old records every hour, without end.
+
+    If the database's clock is not steady, no record is removed because of its age, and `on_clock` receives the reason.
+    If it is steady, `on_clock` receives None.
     """
     while True:
         try:
@@ -78,7 +83,7 @@ async def run_retention(
 
 
 def retention_handler(arena: Arena) -> OperationHandler:
-    """Return the handler for removing records."""
+    """Return the handler of `Thin`, which removes old records."""
 
     async def perform(request: Thin, tell: SendEvent) -> RemovalTotals:
         return await remove_old_records(arena.store, Retention(**asdict(request)))

@@ -43,7 +43,10 @@ log = logging.getLogger("arena.tournaments")
 
 @dataclass
 class _TournamentRun:
-    """A running tournament. `under_way` has the schedule places of its matches in progress."""
+    """A tournament of the server. `under_way` has the schedule places of its current matches.
+
+    `fault` describes the fault that has stopped it, if any.
+    """
 
     plan: Plan
     wait_s: float
@@ -57,13 +60,13 @@ class _TournamentRun:
 
 
 class TournamentRunner:
-    """The tournaments of a server."""
+    """Plays the tournaments of a server."""
 
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
         self._runs: dict[str, _TournamentRun] = {}
         self._starting = asyncio.Lock()
-        """Serializes starts, so that none is started twice."""
+        """A lock held while a tournament starts, so that none is started twice."""
 
     async def start(self, request: StartTournament, tell: SendEvent) -> TournamentStarted:
         """Start or resume a tournament. Raises `UsageFault`."""
@@ -117,7 +120,7 @@ class TournamentRunner:
         del self._runs[request.tournament]
 
     async def list(self, request: ListTournaments, tell: SendEvent) -> Sequence[TournamentStatus]:
-        """Return the running tournaments, and those that a fault ended."""
+        """Return the running tournaments, and those that a fault has stopped since the server started."""
         return [
             TournamentStatus(tournament=name, under_way=len(run.under_way), fault=run.fault)
             for name, run in self._runs.items()
@@ -143,7 +146,7 @@ class TournamentRunner:
             log.exception("the tournament %s failed", plan.id)
 
     async def _play_pairings(self, run: _TournamentRun, pairings: Iterable[Pairing]) -> None:
-        """Play one match after another from the shared pairings until they are used up."""
+        """Play one match after another from `pairings`, which several tasks share, until none is left."""
         for pairing in pairings:
             run.under_way.add(pairing.place)
             try:
@@ -202,7 +205,10 @@ def _load_rules(request: StartTournament) -> Game[Any, Any]:
 
 
 def _identifying_arguments(request: StartTournament, rules: Game[Any, Any]) -> dict[str, Any]:
-    """Return the arguments that identify a tournament, beside its seed: those of the command, except for `rated`."""
+    """Return the arguments that, with the seed, identify a tournament.
+
+    They are those of `arena tournament`, and `rated`.
+    """
     return {
         "bots": request.bots,
         "settings": {},

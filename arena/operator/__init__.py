@@ -1,6 +1,6 @@
 """The operator's channel to a running server: JSON requests and replies over the arena's own WebSocket.
 
-The server answers them; commands and web pages send them.
+The server answers the requests; commands and web pages send them.
 
 - requests.py has the messages, changes.py, status.py, failure.py and tournaments.py those by subject.
 - channel.py is the server's end, client.py the operator's. credentials.py has the token and where the server

@@ -15,7 +15,10 @@ Sha256Hex: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
 
 
 class Register(Request, frozen=True, tag="register"):
-    """Let new bots in, approved, by the hashes of their tokens, some with display names; all of them or none."""
+    """Register and approve new bots by the hashes of their tokens, all of them or none.
+
+    `displays` has the display names of some of them.
+    """
 
     hashes: dict[str, Sha256Hex]
     displays: dict[str, str] = msgspec.field(default_factory=dict)
@@ -34,7 +37,7 @@ class Revoke(Request, frozen=True, tag="revoke"):
 
 
 class Rotate(Request, frozen=True, tag="rotate"):
-    """Replace a bot's token, given by its hash, and end the connection that uses the old one."""
+    """Replace a bot's token, and end the connection that uses the old token. `token_hash` is that of the new token."""
 
     name: str
     token_hash: Sha256Hex
@@ -44,9 +47,9 @@ class Rotate(Request, frozen=True, tag="rotate"):
 
 
 class Approve(Request, frozen=True, tag="approve"):
-    """Approve bots, or with `approved` false withdraw that; all of them or none.
+    """Approve bots, or withdraw their approval if `approved` is false; all of them or none.
 
-    On a server that only rates approved bots, matches between them count.
+    Some servers rate only matches between approved bots.
     """
 
     names: list[str]
@@ -60,7 +63,7 @@ class Approve(Request, frozen=True, tag="approve"):
 
 
 class SetPeople(Request, frozen=True, tag="set_people"):
-    """Mark names as people's or as bots', from their next connection on; all of them or none."""
+    """Mark names as those of people or of bots, all of them or none. It applies from the next connection on."""
 
     names: list[str]
     person: bool = True
@@ -73,7 +76,10 @@ class SetPeople(Request, frozen=True, tag="set_people"):
 
 
 class SetDisplay(Request, frozen=True, tag="set_display"):
-    """Have people read another name beside that of a bot, from its next connection on; None: no other."""
+    """Set the display name of a bot, which people read, or remove it if `display` is None.
+
+    It applies from the bot's next connection on.
+    """
 
     name: str
     display: str | None = None
@@ -83,13 +89,15 @@ class SetDisplay(Request, frozen=True, tag="set_display"):
 
 
 class DisconnectedBots(Struct, frozen=True, kw_only=True):
-    """The bots whose connections were ended."""
+    """The reply to a request that ends connections: the bots whose connections were ended."""
 
     bots: list[str] = []
 
 
 class Annul(Request, frozen=True, tag="annul"):
-    """Annul matches by id, and those of a bot that ended `since` a time (in the format of results), or `undo` that.
+    """Annul the matches with these ids, and the matches of a bot; with `undo`, count them again.
+
+    `since` is the time, in the format of results, from which the bot's matches are annulled.
 
     Raises `UsageFault` and changes nothing if a match or bot does not exist, or a match was never rated.
     """
@@ -107,7 +115,7 @@ class Annul(Request, frozen=True, tag="annul"):
 
 
 class StartSeason(Request, frozen=True, tag="start_season"):
-    """Start a new season under a name: all ratings begin again."""
+    """Start a new season with a name. All ratings start again."""
 
     name: str
 

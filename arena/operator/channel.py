@@ -31,24 +31,24 @@ log = logging.getLogger("arena.operator")
 
 
 class AuditLog(Protocol):
-    """The audit log of an operator's actions."""
+    """A log of an operator's actions."""
 
     async def begin(self, origin: str, request: Request) -> int:
-        """Record a requested change and return its number. Raise `Fault`."""
+        """Record a requested change and return its number in the log. Raise `Fault`."""
 
     async def fail(self, number: int, fault: str) -> None:
-        """Record why the change with a number failed. Raise `Fault`."""
+        """Record why the change with this number failed. Raise `Fault`."""
 
 
 class Channel:
-    """Serves operators' connections with some operations, and records changes in the audit log `audit_log`."""
+    """Serves the connections of operators with `handlers`, and records changes in the audit log."""
 
     def __init__(self, handlers: OperationHandlers, audit_log: AuditLog) -> None:
         self._operations = handlers
         self._audit_log = audit_log
         self._running = BackgroundTasks()
         self.connection_count = 0
-        """The number of operators' connections."""
+        """The current number of operators' connections."""
 
     async def serve(self, connection: Connection) -> None:
         """Serve one admitted operator's connection until its end."""
@@ -65,13 +65,13 @@ class Channel:
                     task.cancel()
 
     async def close(self) -> None:
-        """Wait for the operations that must finish."""
+        """Wait until all running operations have ended."""
         await self._running.wait()
 
     def _receive(self, connection: Connection, tasks: dict[asyncio.Task[None], OperationHandler], frame: Frame) -> bool:
-        """Start the operation that a frame requests, as one of its connection's `tasks`.
+        """Start the operation that a frame requests, as one of the `tasks` of its connection.
 
-        Return False: the arena did not await the frame, so it is charged to the connection.
+        Return False, because the arena awaited no frame: its cost is charged to the connection.
         """
         number = None
         try:
@@ -113,7 +113,10 @@ class Channel:
             connection.send_frame(encode_reply(number, ok=answer))
 
     async def _record_change(self, by: str, request: Request) -> int | None:
-        """Record a change before it is made. Return its number; None if nothing is to be recorded, or that fails."""
+        """Record the change that a request will make, and return its number.
+
+        Return None if the request changes nothing, or if recording fails.
+        """
         return (
             None
             if request.changed_names() is None
@@ -121,7 +124,10 @@ class Channel:
         )
 
     async def _await_recording(self, request: Request, recording: Awaitable[T]) -> T | None:
-        """Await a write to the audit log. A failure is only logged, so that the operation still runs."""
+        """Await a write to the audit log, and return its result.
+
+        If it fails, log that and return None, so that the operation still runs.
+        """
         try:
             return await recording
         except Fault as fault:

@@ -38,25 +38,25 @@ class OperatorTimeouts:
     connect_timeout_s: float = 5.0
     ping_interval_s: float = 5.0
     pong_timeout_s: float = 10.0
-    """With the ping interval, a hung server is noticed after 15 seconds, however long an answer may take."""
+    """Seconds in which the server must answer a ping. An answer to a request may take longer."""
 
 
 class NoServer(ArenaFault):
-    """No server runs on the data folder."""
+    """Raised if no server runs on the data folder or at the URL."""
 
 
 class TokenRefused(ArenaFault):
-    """The server rejects the token."""
+    """Raised if the server rejects the operator's token."""
 
 
 class NoServerAnswer(ArenaFault):
-    """There is a server, but it does not answer."""
+    """Raised if a server is there but gives no valid answer."""
 
 
 class OperatorConnection:
-    """A connection to a server. Requests may run concurrently; each raises `NoServerAnswer` if the connection is lost.
+    """An operator's connection to a server. Requests may run concurrently.
 
-    `origin` tells the audit log where the requests come from.
+    If the connection is lost, each request raises `NoAnswer`. The audit log names `origin` as the origin of requests.
     """
 
     def __init__(self, connection: ClientConnection, server_name: str, origin: str = COMMAND_LINE_ORIGIN) -> None:
@@ -74,7 +74,7 @@ class OperatorConnection:
         event_type: type[Any] = dict,
         on_event: Callable[[Any], None] = lambda _: None,
     ) -> T:
-        """Send a request and return its answer, passing the events before it to `on_event`.
+        """Send a request and return its answer. `on_event` receives the events that the server sends before it.
 
         Raise the server's error: `UsageFault` if the request is wrong, else `ArenaFault`.
         """
@@ -107,7 +107,7 @@ class OperatorConnection:
             ) from exc
 
     async def _listen(self) -> None:
-        """Pass each reply to its request, and the end of the connection to all."""
+        """Pass each reply to the request that awaits it. At the end of the connection, notify all requests."""
         try:
             async for frame in self._connection:
                 reply = msgspec.json.decode(frame, type=Reply)
@@ -138,9 +138,9 @@ async def connect_to_url(
 
 @asynccontextmanager
 async def connect_to_folder(folder: Path, database: Database | None = None) -> AsyncIterator[OperatorConnection]:
-    """Connect to the server that runs on a data folder. If `database` is given, the server must have that one open.
+    """Connect to the server that runs on a data folder. Raise as `connect_to_url` does.
 
-    Raise as `connect_to_url` does.
+    If `database` is given and the server uses another database, raise `NoServer`.
     """
     where = f"on {folder}"
     found = credentials.running_credentials(folder)
@@ -157,7 +157,10 @@ async def connect_to_folder(folder: Path, database: Database | None = None) -> A
 
 
 def ask_server(data: Path, request: Request, answer: type[T], database: Database | None = None) -> T:
-    """Ask the server of a data folder from synchronous code. Raise as `OperatorConnection.ask` does."""
+    """Send a request to the server of a data folder, from synchronous code, and return the answer.
+
+    Raise as `connect_to_folder` and `OperatorConnection.ask` do.
+    """
 
     async def ask() -> T:
         async with connect_to_folder(data, database) as operator:
@@ -167,8 +170,9 @@ def ask_server(data: Path, request: Request, answer: type[T], database: Database
 
 
 def no_server(data: Path, otherwise: str) -> NoServer:
-    """Return that no server is reached on a data folder, with what to do: `otherwise`, or, where somebody else has the
-    folder, so that none could be started, how to see what goes on.
+    """Return the fault that no server runs on a data folder. Its message ends with the advice `otherwise`.
+
+    If another process holds the folder, so that no server could start, it says instead how to see what that does.
     """
     if is_held(data):
         busy = f"no server runs on {data}, but a tournament or another command (or a server that is about to answer)"

@@ -1,4 +1,4 @@
-"""The file in the data folder that opens the operator's channel: its token, and where the running server listens."""
+"""The file in the data folder that gives access to the operator's channel: the token, and the running server's URL."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from arena.store.database import Database
 
 FILE_NAME = "operator.json"
+"""The name in a data folder of the file with the operator's credentials."""
 
 
 class Credentials(Struct, frozen=True, kw_only=True):
@@ -60,16 +61,19 @@ def read_credentials(folder: Path) -> Credentials | None:
 
 
 def running_credentials(folder: Path) -> Credentials | None:
-    """Return the credentials of the server running on a data folder; None if none runs. Raise `ArenaFault`.
+    """Return the credentials of the server that runs on a data folder; None if no server runs. Raise `ArenaFault`.
 
-    If no process holds the folder, the port may belong to a stranger's process, which must not see the token.
+    If no process holds the folder, another user's process may listen on the port. It must not see the token.
     """
     found = read_credentials(folder)
     return found if is_held(folder) else None
 
 
 def read_or_make_token(folder: Path, file: Path | None = None) -> str:
-    """Return the token in a file, by default that of a data folder, or else a new one. Raise `Fault`."""
+    """Return the operator's token from `file` or, if that is None, from the credentials in the data folder.
+
+    Without credentials, return a new token. Raise `Fault`.
+    """
     if file is None:
         found = read_credentials(folder)
         return generate_token() if found is None else found.token

@@ -1,4 +1,4 @@
-"""A failure of a running server, as a value: hosts keep the latest without the library of the database."""
+"""A failure on a running server. Hosts use this module, so it does not import the database's library."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Failure(Struct, frozen=True, kw_only=True):
-    """A failure: its time (UTC, ISO 8601), whose it is ("" if unknown), and a description."""
+    """A failure: its time (UTC, ISO 8601), the name of the bot or component that failed ("" if unknown), and a text."""
 
     at: str
     who: str

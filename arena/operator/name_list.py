@@ -1,4 +1,4 @@
-"""Lists of names in CSV, like those that operators keep: a column `name`, with any others beside it."""
+"""Lists of names in CSV, like those that operators keep: a column `name`, and any further columns."""
 
 from __future__ import annotations
 
@@ -13,20 +13,27 @@ from protocol.display import format_count, short_repr
 from protocol.errors import UsageFault
 
 NAME_COLUMN = "name"
+"""The column with the names of bots."""
 DISPLAY = "display"
-"""The column of display names."""
-_DELIMITERS = (",", ";", "\t")
+"""The column with the display names of bots."""
+_COLUMN_DELIMITERS = (",", ";", "\t")
+"""The characters that may separate the columns of a list."""
 MAX_COLUMNS = 200
-"""Maximum columns of a list. A course's list has a dozen; a spreadsheet that was saved whole has 16,384."""
-MAX_MISTAKES = 50
-"""Maximum mistakes that are listed. A page of a hundred thousand would hold up the process that makes it, and no one
-would read them.
+"""Maximum number of columns of a list.
+
+The list of a course has about a dozen columns; a spreadsheet with all its empty columns has 16,384.
 """
-_SEPARATOR_LINE = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
+MAX_MISTAKES = 50
+"""Maximum number of mistakes in a list that a message names.
+
+A page with 100,000 of them would block the process that makes the page.
+"""
+_SEPARATOR_LINE_PATTERN = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
+"""Matches a first line such as `sep=;`, with which spreadsheets declare the delimiter, and captures the delimiter."""
 
 
 class NameList(NamedTuple):
-    """The rows of a name list and their line numbers in the file."""
+    """A list of names: its columns, its rows by column, and the line number of each row in the file."""
 
     columns: list[str]
     rows: list[dict[str, str]]
@@ -49,8 +56,9 @@ def parse_name_list(
 ) -> NameList:
     """Parse a CSV of names. `forbidden_columns` maps forbidden columns to reasons.
 
-    Spreadsheet dialects are accepted: commas, semicolons or tabs, a first line `sep=;`, empty columns at the end, and
-    `known_columns` columns in any case (rows use the usual case). Raise `UsageFault` with each wrong line.
+    The dialects of spreadsheets are accepted: commas, semicolons or tabs, a first line `sep=;`, and empty columns at
+    the end. A header may write `known_columns` in any case; rows have them in the usual case. Raise `UsageFault` with
+    each wrong line.
     """
     text = text.lstrip("\ufeff")
     delimiter, text, skipped = _detect_delimiter(text)
@@ -85,23 +93,22 @@ def parse_name_list(
 
 
 def mistakes_fault(mistakes: Sequence[str]) -> UsageFault:
-    """Return the fault that names mistakes, a line each, and how many more there are than are named."""
+    """Return the fault that names up to `MAX_MISTAKES` mistakes, a line each, and the number of further mistakes."""
     more = len(mistakes) - MAX_MISTAKES
     return UsageFault("\n".join([*mistakes[:MAX_MISTAKES], *([f"and {more:,} more"] if more > 0 else [])]))
 
 
 def _detect_delimiter(text: str) -> tuple[str, str, int]:
-    """Return the delimiter, the text without a line that declares it, and the number of lines removed."""
+    """Return the delimiter of a CSV, the text without a first line that declares it, and the lines removed: 0 or 1."""
     head, _, rest = text.partition("\n")
-    said = _SEPARATOR_LINE.fullmatch(head.strip('\r "'))
+    said = _SEPARATOR_LINE_PATTERN.fullmatch(head.strip('\r "'))
     if said is not None:
         return said[1], rest, 1
-    found = max(_DELIMITERS, key=head.count)
+    found = max(_COLUMN_DELIMITERS, key=head.count)
     return found, text, 0
 
 
 def _strip_empty_end(fields: list[str], min_fields: int) -> list[str]:
-    """Remove empty fields at the end, but keep at least `min_fields` fields."""
     most = len(fields)
     while most > min_fields and not fields[most - 1]:
         most -= 1
@@ -109,15 +116,15 @@ def _strip_empty_end(fields: list[str], min_fields: int) -> list[str]:
 
 
 def _normalize_columns(columns: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the keys of the columns: a known one in its usual case, unless another column is written like that."""
+    """Return the columns of a header. A known column gets its usual case, unless another column has that spelling."""
     usual = {name.casefold(): name for name in known if name not in columns}
     return [usual.get(column.casefold(), column) for column in columns]
 
 
 def is_headed(text: str) -> bool:
-    """Return whether a text is a CSV with columns rather than one name per line."""
+    """Return whether a text is a CSV with a line of headers. Otherwise it has one name per line."""
     head = text.lstrip("\ufeff").partition("\n")[0]
-    return any(each in head for each in _DELIMITERS) or head.strip().casefold() == NAME_COLUMN
+    return any(each in head for each in _COLUMN_DELIMITERS) or head.strip().casefold() == NAME_COLUMN
 
 
 def _check_header(source: str, line: int, columns: Sequence[str], refused: Mapping[str, str]) -> Iterator[str]:

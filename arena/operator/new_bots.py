@@ -1,4 +1,4 @@
-"""New bots and their tokens: checks that their names are free, and writes the list to hand out."""
+"""New bots and their tokens: checks that the bots' names are free, and makes the list to hand out."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from protocol.errors import UsageFault
 from protocol.names import fold_name, is_bot_name
 
 CREDENTIAL_COLUMN = "token"
-"""The column with the new tokens."""
+"""The column with the new tokens in the list to hand out."""
 FORBIDDEN_COLUMNS = {CREDENTIAL_COLUMN: "tokens are made here"}
-"""Columns that a list of new names may not have, with the reasons."""
+"""Columns that a list of new names may not have, each with the reason."""
 
 
 class NewBots(NamedTuple):
-    """A list of names that can be registered, with a token for each."""
+    """New bots that can be registered: a list of their names, and a token for each name."""
 
     name_list: NameList
     tokens: dict[str, str]
@@ -39,9 +39,10 @@ class NewBots(NamedTuple):
 
     @classmethod
     def make(cls, name_list: NameList, source: str, registered_bots: Iterable[RegisteredBot]) -> Self:
-        """Make a token for each name. Raise `UsageFault` with a line for each name that can't be registered.
+        """Make a token for each name in a list.
 
-        Each line begins with the `source` and the line number, if there is a source.
+        Raise `UsageFault` with a line for each name that can't be registered. Unless `source` is empty, the line begins
+        with the source and the line number.
         """
         _check_names(name_list, source, list(registered_bots))
         tokens = {row[NAME_COLUMN]: generate_token() for row in name_list.rows}
@@ -55,11 +56,11 @@ class NewBots(NamedTuple):
 
     @property
     def displays(self) -> dict[str, str]:
-        """The display names of the new bots that have one, by name."""
+        """The display names by the names of the bots. Bots without a display name are left out."""
         return {row[NAME_COLUMN]: normalize_display(row[DISPLAY]) for row in self.name_list.rows if row.get(DISPLAY)}
 
     def to_csv(self) -> str:
-        """Return the rows with their tokens as CSV. Cells that a spreadsheet would evaluate are escaped."""
+        """Return the list with a column of tokens as CSV. Cells that a spreadsheet would evaluate are escaped."""
         text = io.StringIO(newline="")
         writer = csv.writer(text, delimiter=self.name_list.delimiter, lineterminator="\n")
         rows = [[*row.values(), self.tokens[row[NAME_COLUMN]]] for row in self.name_list.rows]
@@ -68,7 +69,7 @@ class NewBots(NamedTuple):
 
 
 def make_name_list(names: Sequence[str], display: str | None = None) -> NameList:
-    """A list of nothing but names, in no file; a display name goes with one."""
+    """Return a list of these names, which are from no file. A single name may have a display name."""
     if display is None:
         return NameList([NAME_COLUMN], [{NAME_COLUMN: name} for name in names], [0] * len(names))
     if len(names) != 1:
@@ -77,10 +78,10 @@ def make_name_list(names: Sequence[str], display: str | None = None) -> NameList
 
 
 def with_bot_names(listed: NameList, known: Iterable[RegisteredBot]) -> NameList:
-    """Return the list with the nearest free name for a bot where a name is none, which becomes the display name.
+    """Return the list with a valid bot name in place of each name that a bot can't have: the nearest free one.
 
-    Where a row has a display name, that stays. A name of which no letter can stay, or with a display name that a
-    registered bot has, is left as it is.
+    The replaced name becomes the display name, unless the row has a display name. A row does not change if none of the
+    name's letters can stay, or if a registered bot has its display name.
     """
     known = list(known)
     shown = _shown(known)
@@ -100,23 +101,26 @@ def with_bot_names(listed: NameList, known: Iterable[RegisteredBot]) -> NameList
 
 
 def _taken(known: Iterable[RegisteredBot]) -> set[str]:
-    """Return the case-folded names that no new bot can get."""
+    """Return the case-folded names that no new bot can have."""
     return {fold_name(bot.name) for bot in known if bot.token_hash or bot.revoked}
 
 
 def _shown(known: Iterable[RegisteredBot]) -> dict[str, str]:
-    """Return the names of registered bots by folded display name."""
+    """Return the names of the registered bots that have a display name, by folded display name."""
     owned = (bot for bot in known if bot.token_hash or bot.revoked)
     return {folded_display(bot.display): bot.name for bot in owned if bot.display is not None}
 
 
 def _display(row: Mapping[str, str]) -> str:
-    """Return the folded display name of a row, which may stand in place of the name; empty if there is none."""
+    """Return the folded display name of a row.
+
+    If the row has none and its name is no bot name, return the folded name; else return an empty text.
+    """
     return folded_display(row.get(DISPLAY) or ("" if is_bot_name(row[NAME_COLUMN]) else row[NAME_COLUMN]))
 
 
 def _namesakes(listed: NameList, source: str) -> Iterator[str]:
-    """Yield a sentence about each display name that a new bot shares with one before it."""
+    """Yield a sentence for each new bot that has the same display name as a bot above it in the list."""
     first: dict[str, str] = {}
     for row, line in zip(listed.rows, listed.lines, strict=True):
         name = row[NAME_COLUMN]

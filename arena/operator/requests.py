@@ -13,19 +13,19 @@ from protocol.errors import UsageFault
 from protocol.field_errors import field_error
 
 COMMAND_LINE_ORIGIN = "command line"
-"""The origin of actions by commands, in the audit log."""
+"""The origin in the audit log of actions by commands."""
 CHANNEL_ORIGIN = "operator's channel"
-"""The origin of actions by programs that name none."""
+"""The origin in the audit log of actions by programs that name no origin."""
 MAX_ORIGIN_CHARS = 100
-"""Maximum characters of an origin."""
+"""Maximum characters of the origin that a request names."""
 MAX_REQUEST_BYTES = 1024 * 1024
 """Maximum bytes of a request; enough for the ids of some 40,000 matches."""
 SendEvent: TypeAlias = Callable[[object], None]
-"""A function that sends an event before the answer."""
+"""The type of a function that sends the operator an event before the answer."""
 
 
 class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An operation to perform, named by the `tag` of its class; its fields are the arguments."""
+    """A request to perform an operation. The `tag` of its class names the operation; its fields are the arguments."""
 
     @classmethod
     def operation_name(cls) -> str:
@@ -36,15 +36,18 @@ class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.operation_name()
 
     def changed_names(self) -> Sequence[str] | None:
-        """Return the bots, matches or other things that it changes, for the audit log; None if it changes nothing."""
+        """Return the names of what the request changes, such as bots or matches, for the audit log.
+
+        Return None if it changes nothing.
+        """
         return None
 
 
 class OperationHandler(NamedTuple):
-    """An operation of the server. `perform(request, tell)` does it and returns the answer, a struct or JSON value.
+    """The handler of a type of request. `perform(request, tell)` returns the answer, a struct or JSON value.
 
-    It may raise `Fault`. With `cancel_on_disconnect` it is cancelled when its operator disconnects; any other runs to
-    its end.
+    It may raise `Fault`. With `cancel_on_disconnect`, it is cancelled when the operator disconnects; otherwise it runs
+    to its end.
     """
 
     request: type[Request]
@@ -56,9 +59,9 @@ OperationHandlers: TypeAlias = Mapping[str, OperationHandler]
 
 
 class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A reply to the request `id` (None if that can't be read): an event, or at last `ok` or `fault`.
+    """A reply to the request with the number `id`: an event, or at the end the answer in `ok` or a `fault`.
 
-    `usage` says that the request was wrong.
+    `usage` says that the request was wrong. `id` is None if the number can't be read.
     """
 
     id: int | None = None
@@ -69,7 +72,7 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def encode_request(number: int, request: Request, origin: str) -> str:
-    """Encode a request; `origin` is its origin. Raise `UsageFault` if it is too large."""
+    """Encode a request with its number and origin. Raise `UsageFault` if it is too large."""
     data = msgspec.json.encode(
         {"id": number, "by": origin} | msgspec.to_builtins(request) | {"do": request.operation_name()}
     )
@@ -81,12 +84,12 @@ def encode_request(number: int, request: Request, origin: str) -> str:
 
 
 def encode_reply(number: int | None, **parts: object) -> str:
-    """Encode a reply; `ok` and `event` are values."""
+    """Encode a `Reply` with these fields."""
     return msgspec.json.encode({"id": number, **parts}).decode()
 
 
 def parse_fields(text: str) -> dict[str, Any]:
-    """Parse a request into its fields. Raise `UsageFault`."""
+    """Parse the JSON object of a request. Raise `UsageFault`."""
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as exc:
@@ -113,7 +116,7 @@ def read_origin(words: dict[str, Any]) -> str:
 
 
 def parse_request(fields: dict[str, Any], handlers: OperationHandlers) -> tuple[OperationHandler, Request]:
-    """Return the requested operation and its arguments. Raise `UsageFault`."""
+    """Return the handler of a request, and the request as a `Request`. Raise `UsageFault`."""
     name = fields.get("do")
     operation = handlers.get(name) if isinstance(name, str) else None
     if operation is None:

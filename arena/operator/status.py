@@ -11,7 +11,7 @@ from arena.operator.requests import Request
 from arena.store.nodes import NodeStatus
 
 MAX_ENTRIES = 1_000_000
-"""A limit above any real number of entries."""
+"""Maximum number of entries that a `StatusRequest` may ask for; above any real number, so it means all."""
 
 
 class StatusRequest(Request, frozen=True, tag="status"):
@@ -21,7 +21,7 @@ class StatusRequest(Request, frozen=True, tag="status"):
 
 
 class SeekStatus(Struct, frozen=True, kw_only=True):
-    """A seek and the seconds that it has waited. `preset` is None for a custom config."""
+    """A seek of a bot, and the seconds that it has waited. `preset` is None if the seek has a custom config."""
 
     game: str
     preset: str | None
@@ -33,7 +33,10 @@ class SeekStatus(Struct, frozen=True, kw_only=True):
 
 
 class BotStatus(Struct, frozen=True, kw_only=True):
-    """A connected bot: when it connected, how many matches it plays, and the seconds until it may start another."""
+    """A connected bot with its seeks. It connected at `since`, and plays `playing` matches.
+
+    If the rate limit delays its next match, `pace_s` is the seconds until then.
+    """
 
     bot: str
     version: str
@@ -46,7 +49,7 @@ class BotStatus(Struct, frozen=True, kw_only=True):
 
 
 class MatchStatus(Struct, frozen=True, kw_only=True):
-    """A match. `clock_ms` is the time left to each seat, `to_move` the seat whose clock runs, or None."""
+    """A running match. `clock_ms` is the time left to each seat, `to_move` the seat whose clock runs, or None."""
 
     match: str
     game: str
@@ -60,9 +63,10 @@ class MatchStatus(Struct, frozen=True, kw_only=True):
 
 
 class ServerStatus(Struct, frozen=True, kw_only=True):
-    """The state of a server: bots by name, matches and failures newest first with their totals, and the nodes.
+    """The state of a server: bots by name, matches and failures newest first, and the nodes.
 
-    `held` says why no match can start, `warnings` what needs attention; `last_minute` counts finished matches.
+    `connected` and `under_way` are the numbers of all bots and matches, `last_minute` and `last_hour` those of finished
+    matches. `held` says why no match can start; `warnings` says what needs attention.
     """
 
     at: str

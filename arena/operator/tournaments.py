@@ -10,14 +10,15 @@ from msgspec import Meta, Struct, field
 from arena.operator.requests import Request
 
 DEFAULT_WAIT_S = 60.0
-"""Default seconds that a match waits for a bot."""
+"""Default of the seconds that a match waits for an absent bot."""
 MAX_WAIT_S = 3600.0
+"""Maximum of the seconds that a match waits for an absent bot."""
 
 
 class StartTournament(Request, frozen=True, tag="start_tournament"):
-    """Play a tournament, or continue the one with these arguments and this seed.
+    """Play a tournament, or continue the tournament with these arguments and this seed.
 
-    Without a seed, continue the newest unfinished one with these arguments, or start a new one. `clock` is like
+    Without a seed, continue the newest unfinished tournament with these arguments, or start a new one. `clock` is like
     `60+0.5`. A bot that is absent for `wait_s` seconds forfeits the match.
     """
 
@@ -36,7 +37,7 @@ class StartTournament(Request, frozen=True, tag="start_tournament"):
 
 
 class TournamentStarted(Struct, frozen=True, kw_only=True):
-    """The tournament's id, and how many of its matches had been played before."""
+    """The reply to `StartTournament`: the tournament's id, and how many of its matches were played before."""
 
     tournament: str
     played: int
@@ -52,11 +53,11 @@ class StopTournament(Request, frozen=True, tag="stop_tournament"):
 
 
 class ListTournaments(Request, frozen=True, tag="tournaments"):
-    """Ask for the tournaments that this server plays, or has had to stop since its start."""
+    """Ask for the tournaments that this server plays, and those that a fault has stopped since the server started."""
 
 
 class TournamentStatus(Struct, frozen=True, kw_only=True):
-    """A tournament, its number of running or waiting matches, and in `fault` why it has stopped."""
+    """A tournament, and the number of its matches that run or wait for bots. `fault` says why it has stopped."""
 
     tournament: str
     under_way: int

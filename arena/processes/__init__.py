@@ -1,6 +1,6 @@
-"""Bot processes of the arena, each with a keeper that ends it with the arena.
+"""Bot processes of the arena, each with a keeper process that kills it when the arena ends.
 
-launch_spec.py says how a program is launched. process.py starts it and keeps it running, launcher.py is the keeper
-between. bounded_log.py bounds its log. bot_commands.py has the commands of reference bots, by name, and of your
-own, by file. warmup_notice.py says that a bot warms up.
+launch_spec.py says how a program is launched. process.py starts a keeper, launcher.py, which runs the program.
+bounded_log.py bounds the program's log. bot_commands.py has the commands that start bots: reference bots by name, your
+own by file. warmup_notice.py tells the user that a bot is warming up.
 """

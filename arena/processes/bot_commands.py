@@ -16,11 +16,14 @@ from protocol.errors import UsageFault
 from protocol.names import NAME_DESCRIPTION, fold_name, is_bot_name
 
 BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "level", "nodes", "sims", "weights")
-"""Keys of `--set` that belong to the reference bots, not to a game: each bot takes those it knows."""
+"""The keys of `--set` that set reference bots, not a game. Each bot takes the keys that it knows."""
 
 
 def make_startable(command: Sequence[str]) -> tuple[str, ...]:
-    """Return a command that can be started: this Python runs files that are not executable. Raises `UsageFault`."""
+    """Return the command, with this Python in front if it is a Python file that is not executable.
+
+    Raises `UsageFault` if the command can't be started.
+    """
     if not command or shutil.which(command[0]) is not None:
         return tuple(command)
     program, there = command[0], Path(command[0]).is_file()
@@ -34,12 +37,15 @@ def make_startable(command: Sequence[str]) -> tuple[str, ...]:
 
 @functools.cache
 def known_bots() -> tuple[str, ...]:
-    """Return the sorted names of the reference bots; cached, as reading all entry points takes 10 ms."""
+    """Return the sorted names of the reference bots. They are cached, because reading all entry points takes 10 ms."""
     return tuple(sorted({point.name for point in entry_points(group=REFERENCE_BOTS)}))
 
 
 def parse_reference_spec(word: str, defaults: Mapping[str, str] | None = None) -> BotSpec:
-    """Return the reference bot that a command-line word names. Raises `UsageFault` with the settings it has."""
+    """Return the reference bot that a command-line word names, with its settings.
+
+    Raises `UsageFault` for a wrong setting; the message lists the settings of the bot.
+    """
     try:
         return parse_bot_spec(word, "", defaults)
     except UsageFault as fault:
@@ -58,10 +64,9 @@ def reference_command(spec: BotSpec) -> tuple[str, ...]:
 
 
 def check_settings(commands: Mapping[str, Sequence[str]]) -> None:
-    """Ask the programs of bots, in parallel, whether they know their settings and have what they need on this machine.
+    """Run the commands of bots with `--check`, in parallel: do they accept their settings, and can they play here?
 
-    Only those are asked that may say no: bots without settings are able to play wherever numba is installed. Raises
-    `UsageFault` if one says no.
+    Commands without settings are skipped if numba is installed: they always pass. Raises `UsageFault` if a check fails.
     """
     asked = [
         (name, subprocess.Popen((*command, "--check"), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))  # noqa: S603 - ours

@@ -1,4 +1,4 @@
-"""A log of bounded size for a program's output, which arrives through a pipe; one older file is kept."""
+"""A log of bounded size for a program's output, which arrives through a pipe. One older file is kept."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import time
 from pathlib import Path
 
 MIN_ROTATION_INTERVAL_S = 1.0
-"""Minimum seconds between two rotations; a program that writes faster is blocked meanwhile."""
+"""Minimum seconds between two rotations of a log. A program that fills the log faster is blocked until then."""
 _READ_CHUNK_BYTES = 64 * 1024
 
 
 class BoundedLog:
-    """Writes the data from `pipe` to a file of at most `max_bytes` bytes; a full file is renamed to `FILE.1`.
+    """Writes the data from `pipe` to a file of at most `max_bytes` bytes. A full file is renamed to `FILE.1`.
 
-    Data that cannot be written, as on a full disk, is dropped, so that the program never blocks.
+    Data that cannot be written, for example because the disk is full, is dropped, so that the program is not blocked.
     """
 
     def __init__(self, path: Path, max_bytes: int) -> None:
@@ -28,12 +28,12 @@ class BoundedLog:
         self._thread = threading.Thread(target=self._copy_output, daemon=True)
 
     def start(self) -> None:
-        """Start to write the log, and close this process's end of the pipe, which only the program may keep."""
+        """Start to write the log, and close the end of the pipe that the program writes to in this process."""
         os.close(self.pipe)
         self._thread.start()
 
     def wait_until_written(self) -> None:
-        """Wait until all output is in the file. Every writer must have closed the pipe."""
+        """Wait until all output is in the file. Call it when every writer has closed, or will close, the pipe."""
         self._thread.join()
 
     def _copy_output(self) -> None:
@@ -43,7 +43,10 @@ class BoundedLog:
                     data = self._write(data)
 
     def _write(self, data: bytes) -> bytes:
-        """Write as much as fits, and return the rest. Raises `OSError`."""
+        """Write as much data as fits in the file, and return the rest. If the file is full, rotate it instead.
+
+        Raises `OSError`.
+        """
         with self._path.open("ab", buffering=0) as file:
             room = self._most - file.tell()
             if room > 0:

@@ -1,7 +1,7 @@
 """The specification of a bot's launch, and the messages between the arena and the keeper of the process.
 
 The arena sends a `LaunchSpec` as a line of JSON, later perhaps `TERMINATE_MESSAGE`, and closes its side at the end. The
-keeper answers `STARTED_MESSAGE`, or `FAILED` with an errno. A sandbox sends `LISTENING_MESSAGE` with a socket.
+keeper answers `STARTED_MESSAGE`, or `FAILED_MESSAGE` with an errno. A sandbox sends `LISTENING_MESSAGE` with a socket.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ from msgspec import Struct
 from protocol.errors import UsageFault
 
 MIB = 1024 * 1024
+"""Bytes of a MiB."""
 SCRATCH_MIB = 64
-"""Size of /tmp, which is also the home folder, and of /dev/shm."""
+"""Size in a sandbox of /tmp, which is also the home folder, and of /dev/shm; maximum size of a file."""
 
 
 MAX_PROCESSES = 256
-"""Default maximum of a bot's processes and threads."""
+"""Default maximum of the number of a bot's processes and threads."""
 
 
 class ResourceLimits(Struct, frozen=True, kw_only=True):
-    """Limits for the kernel to enforce; `user` is the id that the program runs as, None for the operator."""
+    """Limits of a program that the kernel enforces. `user` is the user id that it runs as; None: the arena's own."""
 
     memory: int
-    """Bytes of private memory that one process can write to."""
+    """Maximum bytes of private, writable memory of one process."""
     processes: int = MAX_PROCESSES
-    """Processes and threads of the user in total."""
+    """Maximum number of processes and threads of the user in total."""
     files: int = 1024
-    """Open files in one process."""
+    """Maximum number of open files in one process."""
     file_size: int = SCRATCH_MIB * MIB
     user: int | None = None
 
@@ -69,12 +70,15 @@ ENV_ALLOWLIST = (
     "VIRTUAL_ENV",
     "XDG_CACHE_HOME",
 )
+"""The environment variables of the arena's process that every bot gets."""
 ENV_ALLOWLIST_PREFIXES = ("LC_", "NUMBA_", "OMP_", "PYTHON")
+"""Prefixes of the environment variables that every bot gets, besides those in `ENV_ALLOWLIST`."""
 
 
 def allowed_environment(environ: Mapping[str, str], extra_names: Sequence[str] = ()) -> dict[str, str]:
-    """Return the variables that every bot gets, and those in `extra_names`. Raises `UsageFault` for one that is not
-    set.
+    """Return the environment variables that every bot gets, and the variables `extra_names`.
+
+    Raises `UsageFault` if a variable in `extra_names` is not set.
     """
     for name in extra_names:
         if name not in environ:
@@ -87,27 +91,30 @@ def allowed_environment(environ: Mapping[str, str], extra_names: Sequence[str] =
 
 
 TERMINATE_MESSAGE = b"terminate\n"
+"""The arena sends this to a keeper that shall terminate the program."""
 LISTENING_MESSAGE = b"listening\n"
+"""A sandbox sends this to the arena, with a socket that listens in the sandbox."""
 
 
 class LaunchSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A program to run. It gets `token` as a line on its standard input."""
+    """A program to run, and how. The program gets `token` as a line on its standard input."""
 
     command: tuple[str, ...]
     environment: dict[str, str]
     token: str
     nice: int = 0
-    """The nice value of the process."""
+    """The niceness of the program."""
     limits: ResourceLimits | None = None
     log: str | None = None
-    """The file for its output, used with `largest_log`; otherwise it inherits this process's output."""
+    """The file for the program's output if `largest_log` is set; else the program inherits the keeper's output."""
     largest_log: int | None = None
-    """Bytes after which the log is rotated; one older file is kept."""
+    """Maximum bytes of the log. A full log is rotated, and one older file is kept."""
     sandbox: tuple[str, ...] = ()
-    """A command that starts the program inside a sandbox. Its arguments are the descriptor of a socket to the arena,
-    and the program's command.
+    """The command that starts the sandbox, if any.
+
+    The keeper appends the descriptor of a socket to the arena, and the program's command.
     """
 
     def to_line(self) -> bytes:
-        """Return the specification as it is sent."""
+        """Return the specification as the line that the arena sends to the keeper."""
         return msgspec.json.encode(self) + b"\n"

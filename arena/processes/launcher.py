@@ -1,6 +1,6 @@
-"""The keeper of a bot: `python -m arena.processes.launcher` reads a specification and runs its program.
+"""The keeper of a bot: `python -m arena.processes.launcher` reads a `LaunchSpec` and runs its program.
 
-It ends as the bot does. When the arena is gone for any reason, it kills the bot and all its descendants.
+The keeper ends with the bot's exit code. When the arena is gone for any reason, it kills the bot and all descendants.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from machine.subprocesses import die_with_parent, keep_private, lower_priority
 
 
 def main() -> None:
-    """Run the specification that arrives on standard input, a socket to the arena."""
+    """Read a `LaunchSpec` from standard input, which is a socket to the arena, and run its program."""
     with contextlib.suppress(OSError):  # let the kernel kill this process and its children first when memory runs out
         Path("/proc/self/oom_score_adj").write_text("1000")
     keep_private()
@@ -41,7 +41,10 @@ def main() -> None:
 
 
 def _start(spec: LaunchSpec, arena: socket.socket, output: int | None) -> int:
-    """Run the bot and return its process id. Its input is a socket: others could open a pipe through /proc."""
+    """Start the bot and return its process id.
+
+    The bot's standard input is a socket, because other processes could open a pipe through /proc and read the token.
+    """
     theirs, ours = socket.socketpair()
     with theirs, ours, arena.dup() as line:
         ours.sendall(spec.token.encode() + b"\n")

@@ -1,4 +1,4 @@
-"""Bot processes, which connect to the arena as any client does, and programs that are kept running."""
+"""Bot processes, which connect to the arena as clients, and a function that keeps a program running."""
 
 from __future__ import annotations
 
@@ -24,27 +24,34 @@ from protocol.display import escape_unprintable
 from protocol.errors import ArenaFault, os_errors_as
 
 LAST_LINE_COUNT = 8
+"""Maximum number of lines from the end of a bot's log that a message about a crash shows."""
 MAX_REASON_CHARS = 200
-"""Maximum characters of the reason why a process ended, in a line."""
+"""Maximum characters of the line that says why a bot's process ended."""
 TERMINATE_TIMEOUT_S = 1.0
+"""Seconds that a program has to end after it was told to terminate."""
 KILL_TIMEOUT_S = 2.0
+"""Seconds in which a keeper must have killed its program."""
 MAX_RESTART_DELAY_S = 60.0
-"""Maximum seconds before a restart; delays double up to this, and reset once the program has run that long."""
+"""Maximum seconds before a program is restarted.
+
+Delays double up to this number. They start again when the program has run for as many seconds.
+"""
 _SHADOWED_LIBRARY_PATTERN = re.compile(r"cannot import name .*\bbots\b.*?[('\"]([^('\"]*[/\\]bots\.py)")
-"""Matches the output of a bot for which a file hides the library of the same name, and captures that file."""
+"""Matches the error of a bot that imported a file `bots.py` in place of the library `bots`, and captures that file."""
 _LAUNCHER_COMMAND = (sys.executable, "-P", "-m", "arena.processes.launcher")
+"""The command that starts a keeper."""
 
 
 class BotCrashed(ArenaFault):
-    """A bot's process ended when it should have played."""
+    """Raised if a bot's process ended when it should have played."""
 
 
 class ProgramNotFound(BotCrashed):
-    """A bot's program is missing or cannot be run."""
+    """Raised if a bot's program is missing or cannot be run."""
 
 
 class Crash(NamedTuple):
-    """A bot's process that ended by itself: how it ended, its return code, and the end of its log."""
+    """The end of a bot's process that was not stopped: how it ended, its exit code, and the end of its log."""
 
     bot: str
     how: str
@@ -54,7 +61,7 @@ class Crash(NamedTuple):
 
     @property
     def why(self) -> str:
-        """Its end and its last output, in one line."""
+        """The reason of the end, and the last line of output, as one line."""
         return escape_unprintable(f"{self.how}: {self.last_line}")[:MAX_REASON_CHARS] if self.last_line else self.how
 
     def __str__(self) -> str:
@@ -64,9 +71,9 @@ class Crash(NamedTuple):
 class BotProcess:
     """A bot's process, which can be started again after it has ended.
 
-    Its output is appended to a file, which is rotated if the specification has a `largest_log`. A keeper runs it, which
-    ends as it does, and kills it when this process is gone. If its sandbox sends a socket, `on_socket` makes the arena
-    listen on it, and returns a function to stop.
+    Its output is appended to the file `log`, which is rotated if the specification has a `largest_log`. A keeper
+    process runs it, ends with its exit code, and kills it when this process is gone. If its sandbox sends a socket,
+    `on_socket` makes the arena listen on that socket, and returns a function that ends the listening.
     """
 
     def __init__(
@@ -80,7 +87,7 @@ class BotProcess:
         self.name = name
         self.log = log
         self.crashes = 0
-        """Number of crashes in a row, without a finished match in between."""
+        """Number of crashes since the last call of `reset_crashes`."""
         self._spec = replace(spec, log=str(log))
         self._crashed = on_crash
         self._listen = on_socket
@@ -93,12 +100,12 @@ class BotProcess:
         self._log_offset = 0
 
     def reset_crashes(self) -> None:
-        """Reset the count of crashes, because the bot has finished a match."""
         self.crashes = 0
 
     async def start(self) -> None:
-        """Run the program, unless `stop` was called. Raises `ProgramNotFound`, and `ArenaFault` if the log is
-        unwritable.
+        """Run the program, unless `stop` was called.
+
+        Raises `BotCrashed`, `ProgramNotFound`, and `ArenaFault` if the log cannot be written.
         """
         if self._stopping:
             return
@@ -110,7 +117,7 @@ class BotProcess:
             await self._start_keeper(errors.fileno())
 
     async def _start_keeper(self, errors: int) -> None:
-        """Start a keeper and send it the specification; if the program runs, watch it."""
+        """Start a keeper, send it the specification, and watch it until it ends. `errors` is the log's descriptor."""
         with os_errors_as(BotCrashed, f"{self.name} can't be started"):
             ours, theirs = socket.socketpair()
             ours.setblocking(False)
@@ -161,13 +168,19 @@ class BotProcess:
         return lines
 
     def _format_last_lines(self, lines: list[str]) -> str:
-        """Return the last lines with the path of the log, and advice if a file hides the library."""
+        """Return the last lines of the log as text below the log's path.
+
+        If a file `bots.py` hides the library `bots`, the text ends with advice.
+        """
         if hidden := _SHADOWED_LIBRARY_PATTERN.search("\n".join(lines)):
             lines = [*lines, f"{hidden[1]} has the name of the library, and hides it: rename the file"]
         return "\n  ".join([f"last output, in {self.log}:", *(lines or ["(nothing)"])])
 
     def kill_as_crash(self, why: str) -> bool:
-        """Kill a hanging process as a crash, described by `why` after the bot's name; return whether it was running."""
+        """Kill a process that hangs, so that it counts as a crash. Return whether it was running.
+
+        `why` continues a sentence that begins with the bot's name.
+        """
         if self._process is None or self._process.returncode is not None or self._kill_reason is not None:
             return False
         self._kill_reason = why
@@ -175,7 +188,7 @@ class BotProcess:
         return True
 
     async def stop(self, exit_timeout_s: float) -> None:
-        """Stop the process: wait `exit_timeout_s` seconds for it to exit, then terminate it, then kill it."""
+        """Stop the process: wait up to `exit_timeout_s` seconds for it to exit, then terminate it, then kill it."""
         self._stopping = True
         process = self._process
         if process is None or process.returncode is not None:
@@ -197,14 +210,17 @@ class BotProcess:
             self._line = None
 
     def _release_keeper(self) -> None:
-        """Close the line to the keeper, which then kills the program and its descendants."""
+        """Close the socket to the keeper. Then the keeper kills the program and its descendants."""
         if self._line is not None:
             with contextlib.suppress(OSError):
                 self._line.shutdown(socket.SHUT_WR)
 
 
 async def _read_answer(line: socket.socket, wanted: bytes) -> tuple[bytes, list[socket.socket]]:
-    """Read from a line up to `wanted`, a failure or its end; return the data and the sockets that came with it."""
+    """Read a keeper's answer until it contains `wanted` or `FAILED_MESSAGE`, or ends.
+
+    Return the data, and the sockets that came with it.
+    """
     loop = asyncio.get_running_loop()
     said, sockets = b"", []
     while wanted not in said and FAILED_MESSAGE not in said:
@@ -226,7 +242,7 @@ async def _read_answer(line: socket.socket, wanted: bytes) -> tuple[bytes, list[
 
 
 async def wait_for_exit(process: asyncio.subprocess.Process, timeout_s: float) -> bool:
-    """Wait for a process to end, for `timeout_s` seconds at most, and return whether it has."""
+    """Wait up to `timeout_s` seconds for a process to end, and return whether it has ended."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(timeout_s):
             await process.wait()
@@ -234,7 +250,10 @@ async def wait_for_exit(process: asyncio.subprocess.Process, timeout_s: float) -
 
 
 async def keep_running(run: Callable[[], Awaitable[str]], first_delay_s: float, log: logging.Logger, name: str) -> None:
-    """Run a program until cancelled, restarting it whenever it ends; `run` runs it once and returns how it ended."""
+    """Run a program again and again until cancelled, with a delay after each run.
+
+    `run` runs the program until it ends, and returns how it ended.
+    """
     clock = asyncio.get_running_loop().time
     backoff = Backoff(first_delay_s, MAX_RESTART_DELAY_S)
     while True:

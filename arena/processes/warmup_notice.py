@@ -13,16 +13,16 @@ from protocol.bot_launch import WARMUP_SUFFIX
 from protocol.display import truncate
 
 CHECK_INTERVAL_S, CHECK_TIMEOUT_S = 0.5, 60.0
-"""Seconds between checks, and seconds to go on checking."""
+"""The bots' logs are checked every `CHECK_INTERVAL_S` seconds, until `CHECK_TIMEOUT_S` seconds have passed."""
 MAX_NOTICE_CHARS = 200
-"""Maximum characters of the notice."""
+"""Maximum characters of the notice that a bot is warming up."""
 
 
 @contextmanager
 def announce_warmups(logs: Path) -> Iterator[threading.Event]:
-    """Print a notice to standard error, once, if a bot's log in the folder says within a minute that it warms up.
+    """Watch the logs of bots in a folder; when a bot says that it warms up, print one notice to standard error.
 
-    It stops when the yielded event is set or the block ends. Older lines of the logs are ignored.
+    The watch ends after a minute, when the yielded event is set, or on exit. Older lines of the logs are ignored.
     """
     enough = threading.Event()
     looking = threading.Thread(target=_watch_logs, args=(logs, _log_sizes(logs), enough), daemon=True)
@@ -53,7 +53,7 @@ def _watch_logs(logs: Path, before: dict[Path, int], enough: threading.Event) ->
 
 
 def _find_warmup_line(log: Path, offset: int) -> str | None:
-    """Return the line in which a bot says that it warms up, after the first `offset` bytes of its log."""
+    """Return the line in which a bot says that it warms up, or None. Skip the first `offset` bytes of its log."""
     try:
         with log.open("rb") as file:
             file.seek(offset)

@@ -1,4 +1,4 @@
-"""The bots of a local tournament, from the words of a command line to the commands that start them."""
+"""The bots of a local tournament: parses the words of a command line into the commands that start them."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Contestant(NamedTuple):
     name: str
     command: tuple[str, ...]
     reference: bool = False
-    """True for a reference bot, which is the arena's own code."""
+    """True for a reference bot, which is code of this project."""
     spec: BotSpec | None = None
-    """The specification to make it in process, without a seed; None if it cannot be."""
+    """The specification with which the bot can be made in this process, without a seed; None if that can't be done."""
 
 
 def parse_contestants(
@@ -40,8 +40,8 @@ def parse_contestants(
 ) -> list[Contestant]:
     """Return the bots that `words` name: `BOT`, `NAME=BOT[:KEY=VALUE,…]`, `[NAME=]FILE.py` or `NAME=COMMAND LINE`.
 
-    In process it may also be `[NAME=]FILE.py:CLASS`, and the only command line is `python FILE.py`. `defaults` are
-    settings for every reference bot that has them. Raises `UsageFault`, also for a setting that a bot does not have.
+    With `in_process`, a word may also be `[NAME=]FILE.py:CLASS`, and the only command line is `python FILE.py`. Each
+    reference bot gets the settings in `defaults` that it has. Raises `UsageFault`, also for a setting that a bot lacks.
     """
     known = known_bots()
     found = [_parse_contestant(word, known, defaults, in_process=in_process) for word in words]
@@ -53,7 +53,10 @@ def parse_contestants(
 
 
 def make_in_process_spec(name: str, bot: str, defaults: Mapping[str, str] | None = None) -> BotSpec:
-    """Return the specification to make `bot` in process as `name`, without a seed. Raises `UsageFault`."""
+    """Return the specification, without a seed, with which `bot` can be made in this process as `name`.
+
+    Raises `UsageFault`.
+    """
     what = bot.partition(":")[0]
     by_name = is_bot_name(what) and parse_bot_file(bot) is None
     spec = _parse_contestant(bot if by_name else f"{name}={bot}", known_bots(), defaults or {}, in_process=True).spec
@@ -99,7 +102,7 @@ def _parse_contestant(word: str, known: Sequence[str], defaults: Mapping[str, st
 
 
 def _contestant_of_path(name: str, path: str, suffix: str, *, in_process: bool) -> Contestant:
-    """Return the bot in a file; `suffix` is what follows in the word: `:CLASS` or settings."""
+    """Return the bot in a file. `suffix` is the rest of the word after the path: `:CLASS`, settings, or empty."""
     if not in_process:
         return Contestant(name, make_startable([path]))
     spec = _spec_of_file(name, [f"{path}{suffix}"])
@@ -107,7 +110,7 @@ def _contestant_of_path(name: str, path: str, suffix: str, *, in_process: bool) 
 
 
 def _spec_of_file(name: str, command: Sequence[str]) -> BotSpec:
-    """Return the bot of a command line that is a Python file or only runs one. Raises `UsageFault`."""
+    """Return the bot of a command line that is `FILE.py` or `python FILE.py`. Raises `UsageFault`."""
     words = command[1:] if len(command) > 1 and Path(command[0]).name.startswith("python") else command
     if len(words) != 1 or parse_bot_file(words[0]) is None:
         raise UsageFault(

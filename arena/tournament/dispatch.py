@@ -1,7 +1,7 @@
-"""Dispatch of a plan's matches to workers, and their reports in schedule order.
+"""Dispatches a plan's matches to workers, and returns their reports in schedule order.
 
-The code that a worker runs is here too: it referees matches and measures their luck, and keeps its bots for the next
-ones.
+The code that a worker runs is here too. A worker referees matches, measures their luck, and keeps its bots for the next
+matches.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from referee.record import write_line
 from referee.record_reader import read_record
 
 IN_PROCESS_LOG_NAME = "in-process.log"
-"""The log of all in-process bots: output cannot be attributed to one of them."""
+"""The name of the log of all in-process bots. They share it, because it is unknown which of them prints a line."""
 
 _thread_state = threading.local()
 _bot_import_lock = threading.Lock()
-"""Held while bots' files are executed, which assume that nothing else runs in the process."""
+"""Held while files of bots are executed, because these may assume that nothing else runs in the process."""
 
 
 def play_matches(
@@ -48,11 +48,11 @@ def play_matches(
     early_reports: Iterable[MatchReport] = (),
     on_early_reports: Callable[[Sequence[MatchReport]], object] = lambda reports: None,
 ) -> Iterator[Sequence[MatchReport]]:
-    """Yield the reports of the matches, each once, in the order given. The caller may stop at any time.
+    """Yield the reports of the matches, each once, in the order of `matches`. The caller may stop at any time.
 
-    `early_reports` are reports of matches that were played before. `on_early_reports` receives reports that arrive
-    before their turn. Raises `ArenaFault` when a bot cannot go on, after all reports that can be yielded, and what
-    `WorkerPool.run` raises.
+    `early_reports` are reports of matches that were played before. `on_early_reports` receives the reports that arrive
+    before that of an earlier match. When a bot cannot go on, yield all reports that can be yielded, then raise
+    `ArenaFault`. Raises as `WorkerPool.run` does, too.
     """
     waiting = {place_of(report.result): report for report in early_reports}
     missing = [match for match in matches if match.place not in waiting]
@@ -83,7 +83,7 @@ def play_matches(
 
 
 def _pop_due(due: deque[int], waiting: dict[int, MatchReport]) -> list[MatchReport]:
-    """Pop the places that are due, and return their reports in order."""
+    """Return the reports of the next due places that are there, in order, and remove them from both arguments."""
     ready = []
     while due and due[0] in waiting:
         ready.append(waiting.pop(due.popleft()))
@@ -91,7 +91,10 @@ def _pop_due(due: deque[int], waiting: dict[int, MatchReport]) -> list[MatchRepo
 
 
 def referee_remotely(sources: str, job: bytes, matches: Sequence[Pairing]) -> list[MatchReport | Aborted]:
-    """Run `referee_matches` on another machine. The job is pickled, so it refuses to run with different sources."""
+    """Run `referee_matches` on another machine, with a pickled job.
+
+    If this machine's sources are not those of the command (`sources`), refuse to unpickle it.
+    """
     if sources != digest_of_all():
         told = (
             f"the worker on {gethostname()} has another bot-arena ({VERSION}, sources {digest_of_all()}) than the one "
@@ -102,7 +105,10 @@ def referee_remotely(sources: str, job: bytes, matches: Sequence[Pairing]) -> li
 
 
 def referee_matches(job: MatchJob, matches: Sequence[Pairing]) -> list[MatchReport | Aborted]:
-    """Referee matches in order, up to the first that cannot be played, and report why."""
+    """Referee matches in order, and return their reports.
+
+    At the first match that cannot be played, stop, and return the reason as the last element.
+    """
     done: list[MatchReport | Aborted] = []
     try:
         with _match_player(job) as play_match:
@@ -117,7 +123,7 @@ def referee_matches(job: MatchJob, matches: Sequence[Pairing]) -> list[MatchRepo
 
 
 def _release_bots(key: str) -> None:
-    """Release the bots that are kept for a run, even while they play."""
+    """Release the bots that this process keeps for a run, even while they play."""
     remote.close_run(key)
     if host_pool.cache_info().currsize:
         host_pool().close_run(key)
@@ -125,7 +131,7 @@ def _release_bots(key: str) -> None:
 
 @contextmanager
 def _match_player(job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | Aborted]]:
-    """Yield a function that plays a match on a host reserved for this thread."""
+    """Yield a function that plays a match of a job, on a host that only this thread uses."""
     if job.server is not None:
         yield partial(remote.play_match, job.server, job)
         return
@@ -141,7 +147,7 @@ def _match_player(job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | A
 
 
 def _redirect_output(log: Path) -> None:
-    """Redirect the output of a worker process, but not of a worker thread, to a log. Raises `ArenaFault`."""
+    """Redirect the output of this process to a log, unless the worker is a thread. Raises `ArenaFault`."""
     if threading.current_thread() is threading.main_thread():
         with os_errors_as(ArenaFault, f"the log {log} can't be written"):
             log.parent.mkdir(parents=True, exist_ok=True)

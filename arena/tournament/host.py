@@ -52,20 +52,21 @@ from referee.effects import NoShow
 from referee.footer import ClosedMatch
 
 HOST = "127.0.0.1"
+"""The address on which a host listens for its bots."""
 SHUTDOWN_TIMEOUT_S = 2.0
 """Seconds that a bot has to exit by itself when there are no more matches."""
 MAX_CRASHES = 3
-"""A bot that crashes this many times in a row is not started again, nor one that is killed this many times because it
-stayed disconnected.
+"""Number of crashes in a row after which a bot is not started again.
 
-A match that it appeared in (if `strict`: that it finished) resets the count.
+A match in which the bot appeared resets the count; if the job is `strict`, it must have stayed connected. The same
+limit applies to the number of times that a bot is killed because it is not connected, which nothing resets.
 """
 MAX_REPORTED_REASONS = 5
-"""Maximum number of different crash reasons of a restarted bot that are reported."""
+"""Maximum number of different reasons for crashes of one bot that are reported, unless the job is `strict`."""
 RECONNECT_TIMEOUT_S = 30.0
-"""Seconds in which a bot that lost its connection must be back."""
+"""Seconds in which a bot that lost its connection must connect again."""
 IDLE_TIMEOUT_S = 60.0
-"""Seconds after which an idle host on a cluster is closed and its bots end, because the command may be gone."""
+"""Seconds without a match after which a host on a cluster is closed, because the command may be gone."""
 
 T = TypeVar("T")
 
@@ -75,7 +76,7 @@ log = logging.getLogger("arena.tournament")
 class TournamentHost(HostHandler):
     """A host for the matches of a job: call `open`, then `play` for each match, then `close`.
 
-    Bots are started for the first match; their logs are in `folder`, which no other host uses. A bot that keeps matches
+    The first match starts all bots. Their logs are in `folder`, which no other host uses. A bot that keeps a match
     waiting for `connect_timeout_s` seconds is killed. The constructor raises `ArenaFault`.
     """
 
@@ -96,30 +97,30 @@ class TournamentHost(HostHandler):
         self._notes: list[str] = []
         self._incidents: list[tuple[str, Incident]] = []
         self._reported_bytes: Counter[str] = Counter()
-        """Bytes of each log that have been reported."""
+        """Number of bytes of each bot's log that have been reported."""
         self._host = MatchHost(
             self, Journal(self._scratch), _connection_limits(len(self._tokens)), timeouts=scale_timeouts(HostTimeouts())
         )
         self._forfeiting: dict[str, str] = {}
-        """Bots that are out of the run and forfeit their matches, with the reason."""
+        """The bots that forfeit all their matches from now on, each with the reason."""
         self._failing: dict[str, str] = {}
-        """Bots that failed in the current match, with the reason."""
+        """The bots whose processes failed in the current match, each with the reason."""
         self._reported_reasons: defaultdict[str, set[str]] = defaultdict(set)
         self._started_at: dict[str, float] = {}
-        """Start times of the bots that have not said hello since."""
+        """The start times of the bots that have not said hello since they were started."""
         self._last_first_connection_at = 0.0
         """The time at which a bot last connected for the first time."""
         self._seen: set[str] = set()
         self._away_count: Counter[str] = Counter()
-        """Counts by bot of kills because it was away."""
+        """The number of times that each bot was killed because it was disconnected or did not connect."""
         self._current_match = ""
-        """The id of the current or last match."""
+        """The id of the current match or, between matches, of the last one."""
         self.matches_played = 0
         """Number of matches played."""
 
     @property
     def is_usable(self) -> bool:
-        """True if the next match can be played: nothing has failed, and no match was left unfinished."""
+        """True if this host can play the next match: nothing has failed, and no match was left unfinished."""
         return self._failure is None and self._finished is None
 
     async def open(self) -> None:
@@ -127,7 +128,7 @@ class TournamentHost(HostHandler):
         self._port = await self._host.listener.listen(HOST, 0)
 
     async def play(self, pairing: Pairing) -> MatchReport | Aborted:
-        """Play a match, and return its report or why no more can be played."""
+        """Play a match and return its report; if no more matches can be played, return the reason."""
         try:
             await self._wait_for_bots(pairing.seats)
             self._finished = asyncio.get_running_loop().create_future()
@@ -159,7 +160,7 @@ class TournamentHost(HostHandler):
         } | {**closed.failures}
 
     async def close(self) -> list[BaseException]:
-        """Stop the host, its match and every bot; return the errors on the way."""
+        """Stop the host, its match and every bot. Return the errors that occur."""
         self._fail(ArenaFault("the table is closed"))
         # Absent bots would not hear that the arena closes, so they get no time to exit.
         patience = {name: SHUTDOWN_TIMEOUT_S if self._host.clients.is_online(name) else 0.0 for name in self._bots}
@@ -170,7 +171,10 @@ class TournamentHost(HostHandler):
         return [fault for fault in ended if fault is not None]
 
     async def _wait_for_bots(self, names: Sequence[str]) -> None:
-        """Wait until these bots are connected and free; first start all bots, to find one that cannot start at once."""
+        """Wait until these bots are connected and free.
+
+        Before the first match, start all bots, to notice at once if a bot cannot start.
+        """
         if not self._bots:
             for number, contestant in enumerate(self._job.plan.contestants):
                 self._raise_failure()  # a bot started after `close` would never be stopped
@@ -193,7 +197,7 @@ class TournamentHost(HostHandler):
         self._raise_failure()
 
     def _deadline(self, name: str, since: float) -> float:
-        """Return the time at which to give up a missing bot that has been waited for since `since`."""
+        """Return the time at which a missing bot is killed. The match has waited for it since `since`."""
         started = self._started_at.get(name)
         if started is None:
             return since + min(RECONNECT_TIMEOUT_S, self._job.connect_timeout_s)
@@ -203,7 +207,7 @@ class TournamentHost(HostHandler):
         self._slot_freed()
 
     def _slot_freed(self) -> None:
-        """Handle a bot that connected, or that was freed by dropping out of a match."""
+        """Handle that a bot has connected, or is free because it dropped out of a match."""
         for name in [name for name in self._started_at if self._host.clients.is_online(name)]:
             del self._started_at[name]
             if name not in self._seen:
@@ -216,7 +220,10 @@ class TournamentHost(HostHandler):
             raise self._failure
 
     async def _start_bot(self, bot: BotProcess) -> None:
-        """Start a bot. Raises `ArenaFault`; unless the job is strict, a missing program only puts its bot out."""
+        """Start a bot. Raises `ArenaFault`.
+
+        If its program is missing and the job is not strict, the bot forfeits its matches.
+        """
         self._started_at[bot.name] = asyncio.get_running_loop().time()
         try:
             await bot.start()
@@ -226,7 +233,7 @@ class TournamentHost(HostHandler):
             self._exclude_bot(bot.name, str(fault).removeprefix(f"{bot.name} "), str(fault))
 
     def _launch_spec(self, contestant: Contestant, number: int) -> LaunchSpec:
-        """Return how to launch a bot: reference bots run outside the sandbox, as they are the arena's own code."""
+        """Return how to launch a bot. Reference bots run outside the sandbox, because they are code of this project."""
         plan, around, token = self._job.plan, self._job.environment, self._tokens[contestant.name]
         environment = {
             **({} if self._job.sources is None else allowed_environment(os.environ)),
@@ -247,7 +254,6 @@ class TournamentHost(HostHandler):
         return LaunchSpec(command=contestant.command, environment=environment, token=token)
 
     def _kill_absent(self, missing: Sequence[str], since: float) -> None:
-        """Kill bots that keep a match waiting although their processes run."""
         now = asyncio.get_running_loop().time()
         for name in missing:
             if now < self._deadline(name, since):
@@ -272,7 +278,7 @@ class TournamentHost(HostHandler):
         return Identity(hello.bot)
 
     def handle_message(self, session: ClientSession, message: ClientMessage) -> None:
-        """Refuse requests to seek, as matches are assigned; an unseek is acknowledged."""
+        """Answer an unseek, and reject any other message, because matches are assigned."""
         if isinstance(message, Unseek):
             session.send(Unseeked(id=message.id))
         else:
@@ -282,7 +288,10 @@ class TournamentHost(HostHandler):
         self._slot_freed()
 
     async def finalize(self, match: FinishedMatch) -> None:
-        """Send the result to everyone, without ratings, which may depend on other matches, and report it."""
+        """Send the result to all clients, and complete the record for `play`.
+
+        The result has no ratings, because these may depend on other matches.
+        """
         match.send_end(None)
         try:
             closed = match.close_record()
@@ -297,7 +306,6 @@ class TournamentHost(HostHandler):
         self._incidents.append((bot, incident))
 
     def _on_crash(self, bot: BotProcess, crash: Crash) -> None:
-        """Handle a crash: the bot loses its match, and is started again up to a limit."""
         told = str(crash)
         if self._job.sources is not None:  # name the log by its path on the command's machine
             told = told.replace(str(self._folder), str(self._job.logs))
@@ -325,7 +333,7 @@ class TournamentHost(HostHandler):
         self._changed.set()
 
     def _new_output(self) -> BotOutput:
-        """Return what bots wrote since the last report, if workers report it."""
+        """Return what bots wrote to their logs since the last report; nothing if the command can read the logs."""
         if self._job.sources is None:
             return ()
         words = []
@@ -351,7 +359,10 @@ class TournamentHost(HostHandler):
 
 
 def _connection_limits(bots: int) -> Access:
-    """Return limits for these bots, each with a connection and perhaps its successor, and for spectators."""
+    """Return limits of connections for this number of bots, and for spectators.
+
+    A bot may have two connections for a moment, when it reconnects.
+    """
     usual = ConnectionBounds()
     return Access(
         bounds=ConnectionBounds(
@@ -370,9 +381,9 @@ class TournamentHostPool:
         event_loop.relax_gc()
         self._loop = event_loop.new_event_loop()
         self._open: dict[TournamentHost, tuple[str, contextlib.ExitStack]] = {}
-        """Each host with the run that it belongs to, and the stack that releases its folder."""
+        """All hosts, each with the key of its run, and the stack that releases its folder."""
         self._free: list[TournamentHost] = []
-        """Hosts without a current match."""
+        """The hosts that no caller has reserved."""
         self._closing = event_loop.BackgroundTasks()
         threading.Thread(target=self._loop.run_forever, name="hosts", daemon=True).start()
         if threading.current_thread() is threading.main_thread():
@@ -380,7 +391,7 @@ class TournamentHostPool:
 
     @contextlib.contextmanager
     def reserve_host(self, job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | Aborted]]:
-        """Yield a function that plays a match on a host reserved for the caller. Raises `ArenaFault`."""
+        """Yield a function that plays a match on a host, which is reserved for the caller. Raises `ArenaFault`."""
         host = self._run(self._acquire(job))
         try:
             yield lambda match: self._run(host.play(match))
@@ -388,7 +399,7 @@ class TournamentHostPool:
             self._run(self._release(job, host))
 
     def close_run(self, key: str | None = None) -> None:
-        """Close the hosts of a run, or all, even during a match."""
+        """Close the hosts of a run, or all hosts if `key` is None, even during a match."""
         self._run(self._close_run(key))
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -419,7 +430,7 @@ class TournamentHostPool:
             self._loop.call_later(IDLE_TIMEOUT_S, self._close_idle, host, host.matches_played)
 
     def _close_idle(self, host: TournamentHost, played: int) -> None:
-        """Close a host that has played no match since the given count."""
+        """Close a host if it has played no match since its count of matches was `played`."""
         if host.matches_played == played and host in self._free:
             self._closing.start(self._close(host))
 
@@ -470,5 +481,5 @@ def _temporary_folder() -> Iterator[Path]:
 
 @cache
 def host_pool() -> TournamentHostPool:
-    """Return the pool of this process."""
+    """Return the pool of hosts of this process."""
     return TournamentHostPool()

@@ -1,4 +1,4 @@
-"""Matches between bots without processes and sockets, played by code that is found as an entry point."""
+"""Matches between bots in this process, without sockets. The code that makes the bots is found as an entry point."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from referee.in_process import InProcessPlayers
 
 
 def check_bots(contestants: Sequence[Contestant], game: Game[Any, Any], *, strict: bool = True) -> Mapping[str, str]:
-    """Check the bots that can play in process by making them.
+    """Check those contestants that can play in this process, by making them.
 
-    Raises `UsageFault` for one that cannot be made or does not play the game; unless `strict`, bots with faulty files
-    are returned with the reason instead.
+    Raises `UsageFault` for a bot that cannot be made or does not play the game. Unless `strict`, a bot with a faulty
+    file raises nothing, but is returned with the reason.
     """
     return {**make_players([one.spec for one in contestants if one.spec is not None], game, strict=strict).failed_bots}
 
 
 class InProcessHost:
-    """The bots of a job, kept from match to match. The constructor raises `UsageFault` like `check_bots`."""
+    """The bots of a job, which play all its matches in this process. The constructor raises as `check_bots` does."""
 
     def __init__(self, job: MatchJob) -> None:
         self._job = job
@@ -61,9 +61,9 @@ def make_players(
     *,
     strict: bool,
 ) -> InProcessPlayers:
-    """Make bots that play in this process; `on_message` receives messages for a bot's author, with the bot's name.
+    """Make bots that play in this process. `on_message` receives a bot's name and a message for its author.
 
-    Raises `UsageFault` for a bot that cannot be made or does not play the game, as defined by `InProcessPlayers`.
+    Raises `UsageFault` for a bot that cannot be made or does not play the game; see `InProcessPlayers` for `strict`.
     """
     offers = entry_points(group=PLAYER_ENTRY_POINT_GROUP)
     if not offers:

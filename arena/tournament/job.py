@@ -1,4 +1,4 @@
-"""Messages between a tournament and its workers: the job, common to all matches, and a report of each match."""
+"""Messages between a tournament and its workers: the job, which all matches share, and a report of each match."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ from referee.footer import ClosedMatch
 from referee.result import Result
 
 CONNECT_TIMEOUT_S = 180.0
-"""Seconds that matches may wait for a bot before it is killed, which counts as a crash.
+"""Default seconds that a match waits for a bot before the bot is killed, which counts as a crash.
 
-The time restarts whenever a bot connects, because bots warm up one after the other; a first compilation may take
+The time starts again whenever a bot first connects, because bots compile code one after the other, which may take
 minutes.
 """
 
 
 BotOutput = tuple[tuple[str, bytes], ...]
-"""Bots with what they wrote since the last report, if workers report it: its last `MAX_LOG_BYTES`."""
+"""Each bot with its output since the last report; empty if the command and the worker share the folder of logs."""
 MAX_LOG_BYTES = 64 * 1024
+"""Maximum bytes of a bot's output in one report."""
 
 
 class MatchJob(Struct, frozen=True, kw_only=True):
     """The settings to referee the matches of a plan, on any worker.
 
-    `key` identifies a run of the command: bots are kept running for it. `logs` is the folder for bots' output. `value`
-    names the value function that measures luck, None if luck is not measured. With `in_process`, bots have no processes
-    of their own. If `strict`, a bot that cannot go on ends the run; else it forfeits its matches. `sources` is the
-    command's `digest_of_all` if workers may be on other machines: they refuse to run with different sources, and report
-    what bots wrote, as they do not share the folder of logs.
+    `key` identifies a run of the command; bots keep running for that run. `logs` is the folder for bots' output.
+    `value` names the value function that measures luck; None: luck is not measured. With `in_process`, bots have no
+    processes of their own. If `strict`, a bot that cannot go on ends the run; else it forfeits its matches. If workers
+    may be on other machines, `sources` is the command's `digest_of_all`. Then workers refuse to run with different
+    sources, and their reports have the output of bots, because they do not share the folder of logs.
     """
 
     key: str
@@ -60,7 +61,7 @@ class RemoteServer(Struct, frozen=True):
 
 
 class LocalServer(Struct, frozen=True):
-    """A running server on this machine by its data folder; its address may change with each start."""
+    """A running server on this machine, named by its data folder, because its address may change with each start."""
 
     folder: Path
 
@@ -69,7 +70,7 @@ Server: TypeAlias = RemoteServer | LocalServer
 
 
 class MatchReport(NamedTuple):
-    """The report of a finished match, not rated yet; `failures` gives by seat why programs of bots failed."""
+    """The report of a finished match, which is not rated yet. `failures` maps a seat to why its program failed."""
 
     closed: ClosedMatch
     luck: MatchLuck | None = None
@@ -85,14 +86,14 @@ class MatchReport(NamedTuple):
 
 
 class Aborted(NamedTuple):
-    """The reason why no more matches can be played."""
+    """The reply of a worker that can play no more matches, with the reason."""
 
     fault: Fault
     output: BotOutput = ()
 
 
 def append_to_log(logs: Path, bot: str, output: bytes) -> None:
-    """Append a bot's output to the bot's log. Raises `ArenaFault`."""
+    """Append a bot's output to the bot's log in the folder `logs`. Raises `ArenaFault`."""
     log = logs / f"{bot}.log"
     with os_errors_as(ArenaFault, f"the log {log} can't be written"):
         logs.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """The plan of a tournament: a schedule that follows from its seed.
 
-All randomness is derived from the seed, names and pairings. So the same arguments give the same matches, and a stopped
-tournament continues with the missing ones.
+All randomness is derived from the seed, the names and the pairings. So the same arguments give the same matches, and a
+stopped tournament continues with the missing matches.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from referee.result import Result, match_points
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """The plan of a tournament. `seed`, `stem` and `prefix` determine every match, seat, die and nonce.
+    """The plan of a tournament.
 
-    `stem` and `prefix` default to `id`; the ids of matches begin with `prefix`.
+    `seed` and `stem` determine every pairing, seat, die and nonce. The ids of matches begin with `prefix`. `stem` and
+    `prefix` default to `id`.
     """
 
     id: str
@@ -44,7 +45,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     prefix: str | None = None
 
     def derive(self, purpose: str) -> bytes:
-        """Return 32 bytes derived from the seed, the stem and a purpose."""
+        """Return 32 bytes for a purpose, such as `schedule`, that are derived from the seed and the stem."""
         return _derive_bytes(self.seed, self.stem or self.id, purpose)
 
     def bot_seed(self, bot: str) -> str:
@@ -58,20 +59,23 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def pool(self) -> str | None:
-        """The pool that rates the matches: that of the preset, however starts are dealt; None if they are not rated."""
+        """The pool that rates the matches: that of the preset, even if the starts are drawn at random.
+
+        None if the matches are not rated.
+        """
         return None if self.format == tournament_pairing.TEST_FORMAT else self.rules.pool
 
     def log_folder(self, data_folder: Path) -> Path:
-        """Return the folder for the bots' standard output and error, with a subfolder for each further worker."""
+        """Return the folder for the logs of bots. Each worker after the first has a subfolder of it."""
         return data_folder / "tournaments" / self.id
 
     def bot_logs(self, data_folder: Path, bot: str) -> list[Path]:
-        """Return the existing logs of a bot, or that of the first worker if there is none."""
+        """Return the logs of a bot that exist; if there are none, return the path of its log by the first worker."""
         logs = self.log_folder(data_folder)
         return sorted(logs.glob(f"**/{bot}.log")) or [logs / f"{bot}.log"]
 
     def schedule(self, results: Sequence[Result]) -> list[Pairing]:
-        """Return every pairing known so far: all of them, or up to the current round of a swiss tournament."""
+        """Return all pairings of the tournament or, if it is a swiss tournament, those up to the current round."""
         chance = Random(self.derive("schedule"))
         if self.format == "swiss":
             return self._swiss_schedule(results)
@@ -79,7 +83,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         return everyone(self.names, self.rounds, chance, seats=self.rules.seats, paired=self.paired)
 
     def _swiss_schedule(self, played: Sequence[Result]) -> list[Pairing]:
-        """Return the rounds that follow from the results so far, up to the first unfinished one."""
+        """Return the pairings of a swiss tournament that follow from the results: up to the first unfinished round."""
         pairings: list[Pairing] = []
         for number in range(self.rounds):
             done = [result for result in played if place_of(result) < len(pairings)]
@@ -97,7 +101,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         return pairings
 
     def with_plan_names(self, results: Sequence[Result]) -> list[Result]:
-        """Return stored results with the plan's names of bots, which may have been renamed or respelled since."""
+        """Return stored results with the names of bots as in the plan. The bots may have been renamed since."""
         if not results:
             return []
         seats = {pairing.place: pairing.seats for pairing in self.schedule(results)}
@@ -105,14 +109,17 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def match_count(self) -> int:
-        """The total number of matches."""
+        """The number of all matches of the tournament."""
         seats = self.rules.seats
         return tournament_pairing.count_matches(
             self.format, len(self.contestants), self.rounds, seats=seats, paired=self.paired
         )
 
     def header_of(self, pairing: Pairing, started: str, version: Callable[[str], str]) -> tuple[Header, bytes]:
-        """Return the header of a pairing that starts now, with the bots' versions, and the seed of its dice."""
+        """Return the header of the match of a pairing, and the seed of its dice.
+
+        `started` is the time of its start; `version` returns the version of a bot.
+        """
         seed = self.derive(f"dice/{pairing.place}")
         header = make_header(
             match=f"{self.prefix or self.id}-{pairing.place:05d}",
@@ -129,22 +136,22 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def origin(self) -> str:
-        """The text by which to find the tournament again: its seed, its id and the prefix of its matches."""
+        """A text that identifies the tournament to users: its seed, its id and the prefix of its matches' ids."""
         return f"seed {self.seed}, id {self.id}, matches {self.prefix or self.id}-*"
 
     def start_of(self, result: Result) -> int | None:
-        """Return the start that a result's match shares with others, None if it shares none."""
+        """Return the number of the start that a result's match shares with other matches; None if it shares none."""
         paired = self.paired and result.place is not None
         return tournament_pairing.start_at(place_of(result), self.rules.seats) if paired else None
 
     def with_start(self, result: Result) -> Result:
-        """Return a result with the name of its shared start, as stored results have it."""
+        """Return a result with the name of the start that its match shares with others, as stored results have it."""
         if not self.paired or result.place is None:
             return result
         return replace(result, start=tournament_pairing.start_name(self.id, result.place, self.rules.seats))
 
     def game_of(self, pairing: Pairing) -> Game[Any, Any]:
-        """Return the game of a pairing; if `paired`, all matches of a start share one deal."""
+        """Return the game of a pairing. If the plan is `paired`, all matches from one start have the same deal."""
         if not self.paired:
             return self.rules
         return load_game(self.rules.name, self.rules.config_of_deal(Dice(self.derive(f"start/{pairing.start}"), 0)))

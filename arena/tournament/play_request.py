@@ -1,4 +1,4 @@
-"""An operator's request to play a match between bots of a running server, and the reply with its record."""
+"""An operator's request to play a match between bots of a running server, and the reply with the match's record."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from referee.result import Result
 
 
 def find_no_shows(result: Result) -> dict[int, str]:
-    """Return the seats whose bots did not appear, with the reason in words."""
+    """Return the seats whose bots did not appear, each with the reason in words."""
     return {at: "it was not there" for at, seat in enumerate(result.seats) if seat.reason == NO_SHOW}
 
 
 class PlayRequest(Request, frozen=True, tag="play"):
-    """A request to play a tournament match between bots in seat order, with dice from `seed` (hex).
+    """A request to play a match of a tournament. `bots` are in the order of their seats; `seed` (hex) gives the dice.
 
-    A bot that does not come within `wait_s` seconds loses. `pool` is the pool in which the tournament rates the match.
+    A bot that does not connect within `wait_s` seconds loses. `pool` is the pool in which the tournament rates the
+    match.
     """
 
     match: str
@@ -38,7 +39,7 @@ class PlayRequest(Request, frozen=True, tag="play"):
 
 
 class PlayReply(Struct, frozen=True, kw_only=True):
-    """A finished match: its result, the lines of its record from the header on, and the footer."""
+    """The reply to a `PlayRequest`: the match's result, and its record, of which `lines` has all but the footer."""
 
     result: Result
     lines: list[str]
@@ -47,10 +48,8 @@ class PlayReply(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_closed(cls, closed: ClosedMatch) -> PlayReply:
-        """Return the reply for a closed match."""
         lines = [line.decode() for line in closed.lines]
         return cls(result=closed.result, lines=lines, footer=closed.footer, failures={**closed.failures})
 
     def to_closed(self) -> ClosedMatch:
-        """Return the closed match."""
         return ClosedMatch(self.result, tuple(line.encode() for line in self.lines), self.footer, self.failures)

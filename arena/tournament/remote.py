@@ -15,14 +15,18 @@ from machine import event_loop
 from protocol.errors import Fault
 
 RETRY_DELAY_S = 2.0
+"""Seconds between two attempts to reach a server."""
 
 _client_by_run: dict[str, RemoteClient] = {}
-"""Connections of this process, by run."""
+"""The clients of this process, by the key of their run."""
 _clients_lock = threading.Lock()
 
 
 def play_match(server: Server, job: MatchJob, pairing: Pairing) -> MatchReport | Aborted:
-    """Play a match on a server, which may restart meanwhile; return its report, or why no more can be played."""
+    """Play a match on a server and return its report; if no more matches can be played, return the reason.
+
+    The server may restart during the match.
+    """
     with _clients_lock:
         if job.key not in _client_by_run:
             _client_by_run[job.key] = RemoteClient(server)
@@ -43,7 +47,7 @@ def play_match(server: Server, job: MatchJob, pairing: Pairing) -> MatchReport |
 
 
 def close_run(key: str) -> None:
-    """Close the connection of a run in this process."""
+    """Close the connection that this process has for a run."""
     line = _client_by_run.pop(key, None)
     if line is not None:
         line.close()
@@ -66,10 +70,10 @@ def _make_request(job: MatchJob, pairing: Pairing) -> PlayRequest:
 
 
 class RemoteClient:
-    """A connection to a server, kept for all matches, as one connection a match would soon exceed the limits.
+    """A client of a server, with one connection for all matches. A connection for each match would exceed the limits.
 
-    It connects at the first request, and again after a loss. Its event loop has its own thread, so that pings are
-    answered in the meantime.
+    It connects at the first request, and again after the connection is lost. Its event loop runs in a thread of its
+    own, so that pings are answered between requests.
     """
 
     def __init__(self, server: Server) -> None:
@@ -81,11 +85,10 @@ class RemoteClient:
         threading.Thread(target=self._loop.run_forever, name="operator", daemon=True).start()
 
     def ask(self, request: PlayRequest) -> PlayReply:
-        """Send a request and return the reply. Raises the errors of `OperatorConnection.ask` and `connect_to_url`."""
+        """Send a request and return the reply. Raises as `OperatorConnection.ask` and `connect_to_folder` do."""
         return asyncio.run_coroutine_threadsafe(self._ask(request), self._loop).result()
 
     def close(self) -> None:
-        """Close the connection."""
         asyncio.run_coroutine_threadsafe(self._held.aclose(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
 

@@ -1,4 +1,4 @@
-"""Storing of match reports, with retries while the store is unavailable, and luck of stored matches."""
+"""Stores reports of matches, with retries while the store is unavailable, and computes the luck of stored matches."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from referee.record_reader import read_record
 from referee.result import Result
 
 RETRY_DELAY_S = 2.0
-"""Seconds between attempts to reach the store."""
+"""Seconds between two attempts to reach the store."""
 
 
 def store_reports(store: Store, reports: Sequence[MatchReport]) -> None:
     """Store and rate matches in this order, all or none of them, with their incidents.
 
-    While the store is unavailable, it says so once and retries. Raises `StoreError` if the store rejects them.
+    While the store is unavailable, print that once, and retry. Raises `StoreError` if the store rejects the matches.
     """
     batch = [StorableMatch(one.result, one.closed.pack_record, one.luck, one.failures) for one in reports]
     _retry_until_stored(partial(store.write, finish_matches, batch))
@@ -40,7 +40,7 @@ def store_reports(store: Store, reports: Sequence[MatchReport]) -> None:
 
 
 def save_pending_reports(store: Store, reports: Sequence[MatchReport]) -> None:
-    """Store matches that are not to be rated yet, with the same retries."""
+    """Store matches that are not to be rated yet, with the retries of `store_reports`."""
     _retry_until_stored(
         partial(store.write, save_pending, [PendingResult(one.closed, one.luck, one.failures) for one in reports])
     )
@@ -48,7 +48,7 @@ def save_pending_reports(store: Store, reports: Sequence[MatchReport]) -> None:
 
 
 def load_pending_reports(store: Store, tournament: str) -> list[MatchReport]:
-    """Return the pending reports of a tournament, which are not rated yet, by place."""
+    """Return the reports of the stored matches of a tournament that are not rated yet, in the order of the schedule."""
     return [MatchReport(one.closed, one.luck, one.failures) for one in store.read(pending_of_tournament, tournament)]
 
 
@@ -72,10 +72,10 @@ def _retry_until_stored(change: Callable[[], object]) -> None:
 
 
 def luck_by_match(store: Store, plan: Plan, results: Sequence[Result]) -> tuple[str | None, dict[str, float]]:
-    """Return the name of the value function that measures luck, and the luck of seat 0 in points, by match.
+    """Return the name of the value function that measures luck, and the luck of seat 0 in points by match.
 
-    The name is None for games without chance and for more than two seats. Void matches have no luck, nor have those
-    whose record is deleted. Stored luck is used if it is by one value; the rest is computed from the records.
+    The name is None for games without chance and for more than two seats. A match that is void or has no record any
+    more has no luck. Stored luck by this value function is used; missing luck is computed from records and stored.
     """
     names = [name for name in default_value_names(plan.rules) if name != NoLuck.name]
     if not names:
@@ -92,7 +92,10 @@ def luck_by_match(store: Store, plan: Plan, results: Sequence[Result]) -> tuple[
 
 
 def luck_of_records(store: Store, match_ids: Iterable[str], value: str) -> dict[str, MatchLuck]:
-    """Compute the luck of stored matches by a value from their records; those with a deleted record are left out."""
+    """Compute the luck of stored matches from their records, by the value function `value`.
+
+    Matches whose records were removed are left out.
+    """
     bodies = ((match, store.read(record_of, match)) for match in match_ids)
     return {
         match: storable_luck(luck_of(read_record(body, match), value)) for match, body in bodies if body is not None

@@ -1,7 +1,7 @@
 """Sandboxes for untrusted programs: a separate user for each, or an isolated file system made with bubblewrap.
 
-A program in a bubblewrap sandbox only sees what is mounted into it. Its only way out is a port on which the arena
-listens inside.
+A program in a bubblewrap sandbox only sees the folders that are mounted into the sandbox. It has no network but a port
+in the sandbox on which the arena listens.
 """
 
 from __future__ import annotations
@@ -22,23 +22,41 @@ from protocol import DEFAULT_PORT, bot_launch
 from protocol.errors import ArenaFault, UsageFault
 
 NO_SANDBOX, USERS_SANDBOX, BWRAP_SANDBOX = "none", "users", "bwrap"
+"""The kinds of sandboxes: none, a user for each program, or a file system made with bubblewrap."""
 SANDBOX_KINDS = (NO_SANDBOX, USERS_SANDBOX, BWRAP_SANDBOX)
+"""All kinds of sandboxes that `--sandbox` accepts."""
 NO_HOME = "/nonexistent"
-_SCRATCH_FOLDER = "/tmp"  # noqa: S108 - each sandbox has its own
-_SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-_ETC_PATHS = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "ssl/certs", "ssl/openssl.cnf")
-_PREFIX_PATHS = ("bin", "lib", "lib64", "pyvenv.cfg")
-_PROJECT_PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
-_ISOLATION_OPTIONS = (
+"""The home folder, which does not exist, of a program in a sandbox of the kind `users`."""
+_SANDBOX_SCRATCH_FOLDER = "/tmp"  # noqa: S108 - each sandbox has its own
+"""The folder in a bubblewrap sandbox to which a program can write, which is also its home folder."""
+_VISIBLE_SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+"""The folders of the system that a bubblewrap sandbox shows."""
+_VISIBLE_ETC_PATHS = (
+    "alternatives",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "localtime",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+)
+"""The paths below /etc that a bubblewrap sandbox shows."""
+_VISIBLE_PYTHON_PATHS = ("bin", "lib", "lib64", "pyvenv.cfg")
+"""The paths in the folder of a Python, or of another program, that a bubblewrap sandbox shows."""
+_VISIBLE_PROJECT_PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
+"""The packages of this project that a bubblewrap sandbox shows."""
+_BWRAP_ISOLATION_OPTIONS = (
     *("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
     *("--hostname", "bot", "--die-with-parent"),
 )
+"""The options of `bwrap` that separate a program from the machine's processes and network."""
 
 
 class Sandbox(Struct, frozen=True, kw_only=True):
-    """The isolation of programs; each runs as one of `users`, or all as the operator if there are none.
+    """The isolation of untrusted programs. Each runs as one of `users`; if there are none, all run as the operator.
 
-    `data` and `database` are hidden in bubblewrap sandboxes; `readable` is visible, as is what a command names.
+    A bubblewrap sandbox hides the paths `data` and `database`. It shows `readable`, and the paths that a program's
+    command names.
     """
 
     kind: str
@@ -48,12 +66,15 @@ class Sandbox(Struct, frozen=True, kw_only=True):
     readable: tuple[Path, ...] = ()
     memory_mib: int = 2048
     copies: int = 1
-    """Processes of one bot that may run at the same time."""
+    """Maximum number of processes of one bot that run at a time, one for each worker."""
 
     def launch_spec(
         self, contestant: Contestant, number: int, environment: Mapping[str, str], token: str
     ) -> LaunchSpec:
-        """Return how to launch the bot with this number. Raises `UsageFault` if it would see protected files."""
+        """Return how to launch a bot in the sandbox. It runs as the user number `number`.
+
+        Raises `UsageFault` if the bot would see protected files.
+        """
         changed = {**environment, "HOME": NO_HOME}
         changed.pop("XDG_CACHE_HOME", None)
         user = self.users[number] if self.users else None
@@ -62,24 +83,29 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         if self.kind == USERS_SANDBOX:
             return order
         changed |= {
-            "HOME": _SCRATCH_FOLDER,
-            "TMPDIR": _SCRATCH_FOLDER,
+            "HOME": _SANDBOX_SCRATCH_FOLDER,
+            "TMPDIR": _SANDBOX_SCRATCH_FOLDER,
             bot_launch.URL: f"ws://127.0.0.1:{DEFAULT_PORT}",
         }
         box = self._bwrap_command(contestant.name, contestant.command)
         return msgspec.structs.replace(order, limits=None, sandbox=(*box, msgspec.json.encode(limits).decode()))
 
     def _bwrap_command(self, name: str, command: Sequence[str]) -> tuple[str, ...]:
-        """Return the command that sets up a bubblewrap sandbox and its first program, without the limits."""
+        """Return the command that sets up a bubblewrap sandbox for a bot, and runs `sandbox_init` in it."""
         inside, data = Path.cwd(), self.data.resolve()
         shown = {*(Path(os.path.abspath(path)) for path in self.readable), *_named_folders(command)}
         for path in shown:
             self._check_visible(name, path)
         bound = _outermost_paths(
-            {*_existing_paths(Path("/etc"), _ETC_PATHS), *_program_folders(command[0]), *_arena_folders(), *shown}
+            {
+                *_existing_paths(Path("/etc"), _VISIBLE_ETC_PATHS),
+                *_program_folders(command[0]),
+                *_arena_folders(),
+                *shown,
+            }
         )
-        words = ["bwrap", *_namespace_options(), *_ISOLATION_OPTIONS, "--proc", "/proc", "--dev", "/dev"]
-        words += [*_scratch_options("/dev/shm"), *_scratch_options(_SCRATCH_FOLDER), *_system_options()]  # noqa: S108 - inside the sandbox
+        words = ["bwrap", *_namespace_options(), *_BWRAP_ISOLATION_OPTIONS, "--proc", "/proc", "--dev", "/dev"]
+        words += [*_scratch_options("/dev/shm"), *_scratch_options(_SANDBOX_SCRATCH_FOLDER), *_system_options()]  # noqa: S108 - inside the sandbox
         for path in bound:
             words += [*_parent_options(path), "--ro-bind", str(path), str(path)]
         for path in bound:
@@ -91,19 +117,22 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         return (*words, sys.executable, "-P", "-m", "arena.tournament.sandbox_init")
 
     def _check_visible(self, name: str, path: Path) -> None:
-        """Raise `UsageFault` if a bot must not see a path."""
+        """Raise `UsageFault` if the sandbox must not show a path to the bot `name`."""
         place, data = path.resolve(), self.data.resolve()
         database = data if self.database is None else self.database.resolve()
         if place.is_relative_to(data):
             raise UsageFault(f"{name}: {path} lies in the data folder, which bots don't see in a sandbox")
         if database.is_relative_to(place) and not database.is_relative_to(data):
             raise UsageFault(f"{name} would see the database {self.database} in {path}: keep one of them elsewhere")
-        if Path.home().resolve().is_relative_to(place) or place == Path(_SCRATCH_FOLDER):
+        if Path.home().resolve().is_relative_to(place) or place == Path(_SANDBOX_SCRATCH_FOLDER):
             raise UsageFault(f"{name} could read all of {path}: move it to a folder of its own")
 
 
 class BotEnvironment(Struct, frozen=True, kw_only=True):
-    """Variables that every bot gets besides those of the tournament, and the sandbox for untrusted programs."""
+    """The environment variables that every bot gets, and the sandbox for untrusted programs.
+
+    The tournament adds variables of its own.
+    """
 
     variables: Mapping[str, str]
     sandbox: Sandbox | None = None
@@ -116,7 +145,7 @@ def check_bubblewrap() -> None:
     command = [
         "bwrap",
         *_namespace_options(),
-        *_ISOLATION_OPTIONS,
+        *_BWRAP_ISOLATION_OPTIONS,
         "--ro-bind",
         "/",
         "/",
@@ -136,7 +165,7 @@ def check_bubblewrap() -> None:
 
 
 def _namespace_options() -> tuple[str, ...]:
-    """Return the options for user namespaces; root needs none, as each bot gets a user of its own instead."""
+    """Return the options of `bwrap` for user namespaces. Root needs none, because each bot gets a user of its own."""
     return () if os.geteuid() == 0 else ("--unshare-user", "--disable-userns")
 
 
@@ -145,8 +174,8 @@ def _scratch_options(place: str) -> list[str]:
 
 
 def _system_options() -> Iterator[str]:
-    """Yield mounts of the system's programs and libraries; links of a merged /usr stay links."""
-    for name in _SYSTEM_FOLDERS:
+    """Yield the options of `bwrap` that show the system's programs and libraries. Links such as /bin stay links."""
+    for name in _VISIBLE_SYSTEM_FOLDERS:
         path = Path(name)
         if path.is_symlink():
             yield from ("--symlink", str(path.readlink()), name)
@@ -159,26 +188,26 @@ def _existing_paths(folder: Path, names: Sequence[str]) -> Iterator[Path]:
 
 
 def _program_folders(program: str) -> Iterator[Path]:
-    """Yield the folders of a program and its libraries, following its links."""
+    """Yield the paths of a program and its libraries. If the program is a link, also yield those of its target."""
     found = shutil.which(program)
     path = Path(found).absolute() if found else None
     while path is not None:
         if path.parent.name == "bin":
-            yield from _existing_paths(path.parents[1], _PREFIX_PATHS)
+            yield from _existing_paths(path.parents[1], _VISIBLE_PYTHON_PATHS)
         else:
             yield path
         path = path.parent / path.readlink() if path.is_symlink() else None
 
 
 def _arena_folders() -> Iterator[Path]:
-    """Yield the folders of this Python, which starts the sandbox, and of this project, which bots may use."""
+    """Yield the folders of this Python, which runs `sandbox_init`, and of this project, which bots may use."""
     for prefix in {sys.prefix, sys.base_prefix}:
-        yield from _existing_paths(Path(prefix), _PREFIX_PATHS)
-    yield from (Path(__file__).parents[2] / package for package in _PROJECT_PACKAGES)
+        yield from _existing_paths(Path(prefix), _VISIBLE_PYTHON_PATHS)
+    yield from (Path(__file__).parents[2] / package for package in _VISIBLE_PROJECT_PACKAGES)
 
 
 def _named_folders(command: Sequence[str]) -> Iterator[Path]:
-    """Yield the folders that a command names, and those of the files that it names."""
+    """Yield the folders that the arguments of a command name, and the folders of the files that they name."""
     for word in command[1:]:
         path = Path(os.path.abspath(word))
         if path.is_dir():
@@ -188,16 +217,16 @@ def _named_folders(command: Sequence[str]) -> Iterator[Path]:
 
 
 def _outermost_paths(paths: set[Path]) -> list[Path]:
-    """Return the paths outside the system's folders, without those inside another path."""
+    """Return the paths without those that lie inside a folder of the system or inside another of the paths."""
     plain = sorted({Path(os.path.normpath(path)) for path in paths})
     outer: list[Path] = []
     for path in plain:
-        if not any(path.is_relative_to(other) for other in (*map(Path, _SYSTEM_FOLDERS), *outer)):
+        if not any(path.is_relative_to(other) for other in (*map(Path, _VISIBLE_SYSTEM_FOLDERS), *outer)):
             outer.append(path)
     return outer
 
 
 def _parent_options(path: Path) -> Iterator[str]:
-    """Yield options that create the parent folders as passable for everyone."""
+    """Yield the options of `bwrap` that create the parent folders of a path, which every user may enter."""
     for parent in reversed(path.parents[:-1]):
         yield from ("--perms", "0755", "--dir", str(parent))

@@ -1,6 +1,6 @@
 """The first program in a sandbox: `python -m arena.tournament.sandbox_init LIMITS DESCRIPTOR COMMAND…`.
 
-It listens on the port where the bot expects the arena, sends that socket to the tournament, and runs the bot (exec).
+It listens on the port to which the bot connects, sends that socket to the tournament, and runs the bot (exec).
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from machine.terminal import say
 from protocol import DEFAULT_PORT
 
 HOST = "127.0.0.1"
+"""The address in the sandbox to which the bot connects."""
 EXIT_CODE_NOT_STARTED = 127
+"""The exit code if the bot can't be started."""
 
 
 def main() -> None:

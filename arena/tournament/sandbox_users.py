@@ -1,6 +1,6 @@
-"""Users for untrusted programs: nameless user ids that a tournament reserves for itself.
+"""Users for untrusted programs: user ids without a name, which a tournament reserves for itself.
 
-What the programs leave is removed: files and shared memory outlive the processes that made them.
+The files and the shared memory that the programs leave behind are removed.
 """
 
 from __future__ import annotations
@@ -19,19 +19,21 @@ from pathlib import Path
 from protocol.errors import ArenaFault
 
 USER_IDS = range(61_184, 65_520)
-"""User ids that no system assigns to people or permanent services."""
+"""The user ids that may be reserved. No system assigns them to people or permanent services."""
 LOCK_FOLDER = Path("/run/arena-sandbox")
-"""The folder with a file for each user ever reserved, locked by the tournament that holds it."""
+"""The folder with a file for each user id. The tournament that has reserved the user holds a lock on the file."""
 _WORLD_WRITABLE_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")  # noqa: S108 - writable by everyone
+"""The folders of the machine in which every user can write files."""
 _IPC_RMID = 0
-"""The kernel's IPC_RMID."""
+"""The kernel's command `IPC_RMID`, which removes shared memory, a message queue or a semaphore."""
 
 
 @contextmanager
 def reserved_users(count: int, locks: Path = LOCK_FOLDER) -> Iterator[tuple[int, ...]]:
-    """Reserve users that have no name, no processes and no other tournament, until the block ends. It requires root.
+    """Reserve users that have no name and no processes, and that no other tournament has reserved, and yield their ids.
 
-    Leftovers are removed before, because a previous tournament may have been killed, and after. Raises `ArenaFault`.
+    It requires root. What the users left behind is removed on exit, and at the start, because an earlier tournament may
+    have been killed. Raises `ArenaFault`.
     """
     with ExitStack() as held:
         folder = held.enter_context(_lock_folder(locks))
@@ -65,7 +67,7 @@ def _lock_folder(locks: Path) -> Iterator[int]:
 
 
 def _try_lock(folder: int, user: int, held: ExitStack) -> bool:
-    """Lock a user for this process, and return whether that worked."""
+    """Reserve a user for this process until `held` is closed. Return false if another process has reserved it."""
     try:
         file = os.open(str(user), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
     except OSError as exc:
@@ -88,7 +90,7 @@ def _users_with_processes() -> set[int]:
 
 
 def remove_leftovers(users: Collection[int]) -> None:
-    """Remove the users' files in folders that anyone may write to, and their shared memory, queues and semaphores."""
+    """Remove what users left behind: files in world-writable folders, shared memory, message queues and semaphores."""
     for place in _WORLD_WRITABLE_FOLDERS:
         with contextlib.suppress(OSError):
             _remove_files(os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), users, recurse=True)
@@ -102,9 +104,10 @@ def remove_leftovers(users: Collection[int]) -> None:
 
 
 def _remove_files(folder: int, users: Collection[int], *, recurse: bool) -> None:
-    """Remove the users' files in an open folder, which is then closed, and in its subfolders that anyone may write to.
+    """Remove the users' files in an open folder, and close it.
 
-    Files are addressed by folder descriptors, so that no program can redirect a path meanwhile.
+    With `recurse`, also remove those in its world-writable subfolders. Files are addressed by the descriptor of the
+    folder, so that no program can redirect a path meanwhile.
     """
     theirs = []
     try:
@@ -129,7 +132,10 @@ def _remove_files(folder: int, users: Collection[int], *, recurse: bool) -> None
 
 
 def _kernel_objects(kind: str, users: Collection[int]) -> Iterator[int]:
-    """Yield the ids of System V objects of a kind that belong to the users; the kernel lists the id after the key."""
+    """Yield the ids of the users' System V objects of a kind: `shm`, `msg` or `sem`.
+
+    The kernel lists the id of an object after its key.
+    """
     with contextlib.suppress(OSError):
         names, *lines = (line.split() for line in Path("/proc/sysvipc", kind).read_text().splitlines())
         for line in lines:

@@ -1,4 +1,4 @@
-"""Limits of tournaments: formats, bots, rounds and matches, in total and at a time."""
+"""Limits of tournaments: which formats there are, and how many bots, rounds and matches are allowed."""
 
 from __future__ import annotations
 
@@ -9,25 +9,28 @@ from protocol.errors import UsageFault
 from protocol.games.base import Game
 
 FORMATS = ("round-robin", "gauntlet", "swiss")
+"""The formats of tournaments that users can choose."""
 TWO_SEAT_FORMATS = {"swiss": "a swiss tournament"}
-"""Formats for games of two seats only."""
+"""The formats for games of two seats only, each with its name in messages."""
 MAX_ROUNDS = 100_000
+"""Maximum number of rounds of a tournament."""
 MAX_MATCHES = 1_000_000
-"""Maximum number of matches; a schedule is held in memory."""
+"""Maximum number of matches of a tournament, because its schedule is held in memory."""
 MAX_SERVER_MATCHES = 20_000
-"""Maximum number of matches of a tournament inside a server, where the schedule takes the server's memory."""
+"""Maximum number of matches of a tournament that a server plays, because the schedule takes the server's memory."""
 MAX_CONCURRENT_MATCHES = 16
+"""Maximum of the default number of matches that connected bots play at a time."""
 
 
 def default_concurrency(bots: int) -> int:
-    """Return the default number of matches at a time between connected bots."""
+    """Return the default number of matches that this number of connected bots play at a time."""
     return max(1, min(MAX_CONCURRENT_MATCHES, bots // 2))
 
 
 def check_size(
     rules: Game[Any, Any], format_: str, bot_count: int, rounds: int, *, paired: bool, max_matches: int = MAX_MATCHES
 ) -> None:
-    """Raise `UsageFault` unless there are enough bots for a match and at most `max_matches` matches."""
+    """Raise `UsageFault` if there are too few bots for a match, more than `max_matches` matches, or a wrong format."""
     game, seats = rules.name, rules.seats
     if seats != 2 and format_ in TWO_SEAT_FORMATS:
         raise UsageFault(f"{TWO_SEAT_FORMATS[format_]} is for two seats: {game} has {seats} under this config")
