@@ -52,7 +52,7 @@ DEMO_PACE_OPTIONS = ("--min-move-time", "0.7")
 """Options that slow down the bots of a demo server so that people can follow their matches."""
 FIRST_RESTART_DELAY_S = 1.0
 """Seconds before a built-in bot that ended is started again for the first time."""
-BUILTIN_BOTS_FOLDER, BUILTIN_BOT_TOKENS = "house", "tokens.json"
+BUILTIN_BOTS_FOLDER, BUILTIN_BOT_TOKENS_FILE = "house", "tokens.json"
 """`BUILTIN_BOTS_FOLDER` in a data folder has the logs of built-in bots, and a file `BUILTIN_BOT_TOKENS`."""
 NICENESS = 10
 """The niceness of built-in bots: the referee comes first, then the web pages."""
@@ -153,7 +153,7 @@ def _register(store: Store, name: str, token_hash: str) -> None:
 
 def builtin_bot_names(data: Path) -> list[str]:
     """Return the names, in lower case, of all current and former built-in bots of a data folder. Raise `ArenaFault`."""
-    return sorted(_read_tokens(data / BUILTIN_BOTS_FOLDER / BUILTIN_BOT_TOKENS))
+    return sorted(_read_tokens(data / BUILTIN_BOTS_FOLDER / BUILTIN_BOT_TOKENS_FILE))
 
 
 def _derive_token(name: str, secret: str) -> str:

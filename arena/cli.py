@@ -12,7 +12,7 @@ from arena.command_groups import bot, db, replay
 from arena.command_groups.group import group
 from arena.command_groups.option_sets import option_of, parameters_of, with_options
 from arena.command_groups.options import (
-    BOTS,
+    BOTS_HELP,
     Csv,
     Data,
     Database,
@@ -32,26 +32,30 @@ from machine.terminal import say
 from protocol import VERSION
 from protocol.errors import UsageFault
 
-PLAYERS = "Commands for players"
+PLAYERS_HEADING = "Commands for players"
 """A heading over commands in `arena --help`."""
-DEVELOPERS = "Commands for developers of bots"
+DEVELOPERS_HEADING = "Commands for developers of bots"
 """A heading over commands in `arena --help`."""
-ORGANISERS = "Commands for organisers of courses and tournaments"
+ORGANISERS_HEADING = "Commands for organisers of courses and tournaments"
 """A heading over commands in `arena --help`."""
-OPERATORS = "Commands for operators of a server"
+OPERATORS_HEADING = "Commands for operators of a server"
 """A heading over commands in `arena --help`."""
 
-app = group("arena", "A networked referee for games between programs.", (PLAYERS, DEVELOPERS, ORGANISERS, OPERATORS))
+app = group(
+    "arena",
+    "A networked referee for games between programs.",
+    (PLAYERS_HEADING, DEVELOPERS_HEADING, ORGANISERS_HEADING, OPERATORS_HEADING),
+)
 match_app = group("match", "Annul matches, and restore their records.")
 season_app = group("season", "Start and list seasons of ratings.")
 node_app = group("node", "Manage servers that share a database.")
 for _named, _users in (
-    (replay.app, PLAYERS),
-    (bot.app, ORGANISERS),
-    (match_app, ORGANISERS),
-    (season_app, ORGANISERS),
-    (db.app, OPERATORS),
-    (node_app, OPERATORS),
+    (replay.app, PLAYERS_HEADING),
+    (bot.app, ORGANISERS_HEADING),
+    (match_app, ORGANISERS_HEADING),
+    (season_app, ORGANISERS_HEADING),
+    (db.app, OPERATORS_HEADING),
+    (node_app, OPERATORS_HEADING),
 ):
     app.add_typer(_named, rich_help_panel=_users)
 
@@ -81,7 +85,7 @@ def _join_lists(words: Mapping[str, Any]) -> dict[str, Any]:
     return {key: ",".join(value) if isinstance(value, list) else value for key, value in words.items()}
 
 
-@app.command(cls=GroupedCommand, rich_help_panel=OPERATORS)
+@app.command(cls=GroupedCommand, rich_help_panel=OPERATORS_HEADING)
 @with_options(_SERVE_OPTIONS)
 def serve(*, words: dict[str, Any], config: ConfigFile = None) -> None:
     """Run a server until it is stopped.
@@ -96,7 +100,7 @@ def serve(*, words: dict[str, Any], config: ConfigFile = None) -> None:
     (run if found.nodes == 1 else run_nodes)(found)
 
 
-@app.command("config", cls=GroupedCommand, rich_help_panel=OPERATORS)
+@app.command("config", cls=GroupedCommand, rich_help_panel=OPERATORS_HEADING)
 @with_options(_SERVE_OPTIONS)
 def show_config(*, words: dict[str, Any], config: ConfigFile = None, to_json: Json = False) -> None:
     """Print the settings of `arena serve`, and their sources."""
@@ -108,7 +112,7 @@ def show_config(*, words: dict[str, Any], config: ConfigFile = None, to_json: Js
     show(found, to_json=to_json)
 
 
-@app.command(rich_help_panel=ORGANISERS)
+@app.command(rich_help_panel=ORGANISERS_HEADING)
 def web(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--web-port", help="The port to listen on; 0: any free one.")] = 8080,
@@ -150,11 +154,11 @@ def _tournament_options(
     """Declare the options of every command that plays matches of local bots."""
 
 
-@app.command(rich_help_panel=ORGANISERS)
+@app.command(rich_help_panel=ORGANISERS_HEADING)
 @with_options(parameters_of(_tournament_options))
 def tournament(
     *,
-    bots: Annotated[list[str] | None, typer.Argument(metavar="BOT...", help=BOTS)] = None,
+    bots: Annotated[list[str] | None, typer.Argument(metavar="BOT...", help=BOTS_HELP)] = None,
     entrants: Annotated[
         Path | None, typer.Option(metavar="FILE", help="More bots: CSV or TOML with name and command, or bot.")
     ] = None,
@@ -193,7 +197,7 @@ def tournament(
         run(TournamentOptions(**_convert_options(given)))
 
 
-@app.command("try", rich_help_panel=PLAYERS)
+@app.command("try", rich_help_panel=PLAYERS_HEADING)
 def try_bots(
     *,
     bots: Annotated[
@@ -217,11 +221,11 @@ def try_bots(
     run(TryOptions(**{**given, "game": _require_game(game), "sets": sets or ()}))
 
 
-@app.command("test", rich_help_panel=DEVELOPERS)
+@app.command("test", rich_help_panel=DEVELOPERS_HEADING)
 @with_options(parameters_of(_tournament_options))
 def sprt(
     *,
-    bots: Annotated[list[str], typer.Argument(metavar="A B...", help=BOTS)],
+    bots: Annotated[list[str], typer.Argument(metavar="A B...", help=BOTS_HELP)],
     game: ToPlay = None,
     preset: Preset = None,
     sets: Sets = None,
@@ -260,7 +264,7 @@ def sprt(
 
 
 @app.command(
-    context_settings={"ignore_unknown_options": True}, rich_help_panel=DEVELOPERS
+    context_settings={"ignore_unknown_options": True}, rich_help_panel=DEVELOPERS_HEADING
 )  # a count below 0 is no option
 def llr(
     *,
@@ -295,7 +299,7 @@ def _require_game(game: str | None) -> str:
     return game
 
 
-@app.command(rich_help_panel=DEVELOPERS)
+@app.command(rich_help_panel=DEVELOPERS_HEADING)
 def doctor(
     command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="The command that starts the bot.")],
     game: Annotated[str | None, typer.Option(help="The game to play if the bot seeks none.")] = None,
@@ -312,7 +316,7 @@ def doctor(
     doctors.examine(command, game, only or (), log, to_json=to_json)
 
 
-@app.command(rich_help_panel=PLAYERS)
+@app.command(rich_help_panel=PLAYERS_HEADING)
 def leaderboard(
     game: Game = None,
     season: Annotated[str | None, typer.Option(metavar="NAME", help="The season [the current one].")] = None,
@@ -330,7 +334,7 @@ def leaderboard(
     command.leaderboard(database_of(db, data), game, season, people=people, to_json=to_json, to_csv=to_csv)
 
 
-@app.command(rich_help_panel=OPERATORS)
+@app.command(rich_help_panel=OPERATORS_HEADING)
 def status(
     watch: Annotated[bool, typer.Option("--watch", help="Refresh every second until Ctrl-C.")] = False,
     to_json: Json = False,
@@ -342,7 +346,7 @@ def status(
     command.status(data_folder(data), watch=watch, to_json=to_json)
 
 
-@app.command(rich_help_panel=OPERATORS)
+@app.command(rich_help_panel=OPERATORS_HEADING)
 def drain(
     within: Annotated[
         float | None,
@@ -360,7 +364,7 @@ def drain(
     command.drain(data_folder(data), within, undo=undo)
 
 
-@app.command(rich_help_panel=PLAYERS)
+@app.command(rich_help_panel=PLAYERS_HEADING)
 def watch(
     match: Annotated[str | None, typer.Argument(metavar="[MATCH]", help="The id of the match [the newest].")] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Show the next match afterwards.")] = False,
@@ -395,7 +399,7 @@ def _match_filter_options(
     """Declare the options that select matches, with the field names of `Selection`."""
 
 
-@app.command(rich_help_panel=PLAYERS)
+@app.command(rich_help_panel=PLAYERS_HEADING)
 @with_options(parameters_of(_match_filter_options))
 def matches(
     *,
@@ -412,7 +416,7 @@ def matches(
     command.matches(database_of(db, data), command.Selection(**words), limit, to_json=to_json, to_csv=to_csv)
 
 
-@app.command(rich_help_panel=ORGANISERS)
+@app.command(rich_help_panel=ORGANISERS_HEADING)
 @with_options(parameters_of(_match_filter_options))
 def export(
     *,

@@ -28,7 +28,7 @@ LuckBy = Annotated[
 Target = Annotated[str, typer.Argument(metavar="ID|FILE", help="A match; latest: the newest.")]
 BotName = Annotated[str, typer.Argument(metavar="NAME")]
 BotNames = Annotated[list[str], typer.Argument(metavar="NAME...")]
-BOTS = "NAME, NAME=COMMAND or NAME=BOT:KEY=VALUE,…"
+BOTS_HELP = "NAME, NAME=COMMAND or NAME=BOT:KEY=VALUE,…"
 """The help of the argument that names the bots of a tournament, a test or a try."""
 
 

@@ -33,9 +33,9 @@ from protocol.display import format_count, list_choices
 from protocol.errors import BadRecord, UsageFault
 from referee import record_reader
 
-FORMATS = ("csv", "parquet")
+EXPORT_FORMATS = ("csv", "parquet")
 """The file formats of an export."""
-SINGULARS = {"matches": "match", "seats": "seat", "plies": "ply"}
+ROW_NOUNS = {"matches": "match", "seats": "seat", "plies": "ply"}
 """The tables of an export, each with the word for one of its rows."""
 ROW_GROUP_ROWS = 20_000
 """Rows of a Parquet row group. The rows of one group are buffered in memory."""
@@ -46,14 +46,14 @@ def export(where: str, to: Path, form: str, selection: Selection, *, plies: bool
 
     Raises `BadRecord` if plies are wanted and a record can't be read.
     """
-    if form not in FORMATS:
-        raise UsageFault(f"--format is {form!r}: it is {list_choices(FORMATS)}")
+    if form not in EXPORT_FORMATS:
+        raise UsageFault(f"--format is {form!r}: it is {list_choices(EXPORT_FORMATS)}")
     check_is_file("--to", to)
     with closing(Reader.open(where)) as reader:
         search = search_of(reader, selection)
         with translate_write_errors(to), replacing_folder(to) as folder:
             counts = _write_tables(folder, form, reader.iterate(export_matches, search, records=plies), plies=plies)
-    say(f"{to}: {', '.join(format_count(count, SINGULARS[name], name) for name, count in counts.items())}, as {form}")
+    say(f"{to}: {', '.join(format_count(count, ROW_NOUNS[name], name) for name, count in counts.items())}, as {form}")
 
 
 def _write_tables(folder: Path, form: str, batches: Iterator[ExportBatch], *, plies: bool) -> dict[str, int]:

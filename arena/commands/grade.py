@@ -34,7 +34,7 @@ DEFAULT_SIMULATIONS = 2000
 """Default number of simulations that estimate a move's value."""
 DEFAULT_MATCHES = 20
 """Default number of a bot's newest matches to grade."""
-SCALE = "values are expected results, -1 to +1: 2.000 given away is a win, which pages show as 100 %"
+SCALE_NOTE = "values are expected results, -1 to +1: 2.000 given away is a win, which pages show as 100 %"
 """The line that tells users the scale of the values of moves."""
 
 
@@ -166,7 +166,7 @@ def _print_costs(bot: str, report: list[Costs]) -> None:
         ]
         say(format_table(headers, rows, wrapped_column=1, left_columns=(0,), width=terminal_columns()))
     if any(costs.unit is None for costs in report):
-        say(f"\n{SCALE}")
+        say(f"\n{SCALE_NOTE}")
 
 
 def describe_estimate(estimate: str | None, noise: float | None) -> str:
@@ -181,7 +181,7 @@ def print_summary(grades: Grades) -> None:
     if grades.unit:
         console.print(f"values are what the seat is expected to win of the hand, in {grades.unit}")
     else:
-        console.print(SCALE)
+        console.print(SCALE_NOTE)
         if luck:
             console.print("luck is in points, 0 to 1: half as much")
     if grades.estimate:
@@ -251,7 +251,7 @@ def _print_worst(bot: str, graded: Iterable[Grades], many: int) -> None:
     ]
     say(format_table(headers, rows, wrapped_column=2, left_columns=(0, 3), width=terminal_columns()))
     if not all(report.unit for _, report in found):
-        say(SCALE)
+        say(SCALE_NOTE)
     say(f"`arena replay show {found[0][1].match} --boards` shows the match of the first")
 
 

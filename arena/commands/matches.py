@@ -26,7 +26,7 @@ from referee.result import Result
 
 LATEST_WORD = "latest"
 """The word that users write in place of the newest match's id."""
-REASONS = (*NATURAL_ENDINGS, *DROP_OUT_REASONS, VOID)
+MATCH_END_REASONS = (*NATURAL_ENDINGS, *DROP_OUT_REASONS, VOID)
 """The reasons why a match ended that `arena matches --reason` accepts."""
 DEFAULT_ROWS = 50
 """Default number of matches that `arena matches` prints as a table."""
@@ -94,8 +94,8 @@ def search_of(reader: Reader, selection: Selection) -> Search:
     search = replace(convert(selection, Search, from_attributes=True), outcome=_outcome(selection))
     if search.opponent is not None and search.bot is None:
         raise UsageFault(f"--opponent {short_repr(search.opponent)} needs --bot, the bot whose opponent it is")
-    if search.reason not in (None, *REASONS):
-        raise UsageFault(f"--reason is {short_repr(search.reason)}: it is {list_choices(REASONS)}")
+    if search.reason not in (None, *MATCH_END_REASONS):
+        raise UsageFault(f"--reason is {short_repr(search.reason)}: it is {list_choices(MATCH_END_REASONS)}")
     bounds = [
         parse_time_bound(said, f"--{name}", days=days)
         for name, said, days in (("since", search.since, 0), ("until", search.until, 1))

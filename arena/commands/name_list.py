@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from arena.operator.name_list import DISPLAY, NAME_COLUMN, NameList, mistakes_fault, parse_name_list
+from arena.operator.name_list import DISPLAY_COLUMN, NAME_COLUMN, NameList, mistakes_fault, parse_name_list
 from machine.arguments import parse_toml
 from machine.input_file import read_text
 from protocol.display import list_choices, short_repr
@@ -15,9 +15,9 @@ from protocol.display_names import no_bot_name
 from protocol.errors import UsageFault
 from protocol.names import fold_name, is_bot_name
 
-COMMAND, BOT, SETTINGS = "command", "bot", "settings"
+COMMAND_KEY, BOT_KEY, SETTINGS_KEY = "command", "bot", "settings"
 """Keys of an entrant in a file: its command, or the name and the settings of a built-in bot."""
-_ENTRANT_KEYS = (NAME_COLUMN, COMMAND, BOT, SETTINGS)
+_ENTRANT_KEYS = (NAME_COLUMN, COMMAND_KEY, BOT_KEY, SETTINGS_KEY)
 """The keys of an entrant in a file: columns of a CSV file, keys of a TOML table."""
 
 _NO_DISPLAY_MESSAGE = (
@@ -37,7 +37,7 @@ def read_name_list(file: Path, refused: Mapping[str, str] | None = None) -> Name
         raise UsageFault(f"{file} can't be read: {exc.strerror}") from exc
     except UnicodeDecodeError as exc:
         raise UsageFault(f"{file} is not text in UTF-8: save it as CSV UTF-8") from exc
-    return parse_name_list(text, str(file), refused, (*_ENTRANT_KEYS, DISPLAY))
+    return parse_name_list(text, str(file), refused, (*_ENTRANT_KEYS, DISPLAY_COLUMN))
 
 
 def read_entrants(file: Path) -> list[str]:
@@ -54,7 +54,7 @@ def read_entrants(file: Path) -> list[str]:
 
 def _read_csv_entries(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
     listed = read_name_list(file)
-    lines = [line for row, line in zip(listed.rows, listed.lines, strict=True) if row.get(DISPLAY)]
+    lines = [line for row, line in zip(listed.rows, listed.lines, strict=True) if row.get(DISPLAY_COLUMN)]
     if lines:
         raise UsageFault(f"{file}, line {lines[0]}: {_NO_DISPLAY_MESSAGE}")
     for row, line in zip(listed.rows, listed.lines, strict=True):
@@ -81,11 +81,11 @@ def _read_toml_entries(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 def _text(file: Path, number: int, key: str, value: Any) -> str:
     """Return the value of a key of a TOML entrant as the command line writes it. Raises `UsageFault`."""
-    if key == DISPLAY:
+    if key == DISPLAY_COLUMN:
         raise UsageFault(f"{file}, entrant {number}: {_NO_DISPLAY_MESSAGE}")
     if key not in _ENTRANT_KEYS:
         raise UsageFault(f"{file}, entrant {number}: there is no key {short_repr(key)}: {list_choices(_ENTRANT_KEYS)}")
-    if key == SETTINGS and isinstance(value, dict):
+    if key == SETTINGS_KEY and isinstance(value, dict):
         return ",".join(f"{name}={_format_setting(setting)}" for name, setting in value.items())
     if not isinstance(value, str):
         raise UsageFault(f"{file}, entrant {number}: {key} is {short_repr(value)}: it is text")
@@ -105,9 +105,9 @@ def _find_errors(entries: list[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
         if not is_bot_name(name):
             yield f"{where}: {no_bot_name(name)}" if name else f"{where}: there is no name"
             continue
-        if COMMAND in entry and (BOT in entry or SETTINGS in entry):
-            yield f"{where}: {name} has a command and a {BOT if BOT in entry else SETTINGS}: it is one of them"
-        elif SETTINGS in entry and BOT not in entry:
+        if COMMAND_KEY in entry and (BOT_KEY in entry or SETTINGS_KEY in entry):
+            yield f"{where}: {name} has a command and a {BOT_KEY if BOT_KEY in entry else SETTINGS_KEY}: it is one of them"
+        elif SETTINGS_KEY in entry and BOT_KEY not in entry:
             yield f"{where}: {name} has settings and no bot whose they are"
         if fold_name(name) in first:
             yield f"{where}: {name} is there twice, first in {first[fold_name(name)]}"
@@ -115,9 +115,9 @@ def _find_errors(entries: list[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
 
 
 def _entrant_word(entry: Mapping[str, str]) -> str:
-    name, settings = entry[NAME_COLUMN], entry.get(SETTINGS)
-    if COMMAND in entry:
-        return f"{name}={entry[COMMAND]}"
-    if BOT in entry:
-        return f"{name}={entry[BOT]}{f':{settings}' if settings else ''}"
+    name, settings = entry[NAME_COLUMN], entry.get(SETTINGS_KEY)
+    if COMMAND_KEY in entry:
+        return f"{name}={entry[COMMAND_KEY]}"
+    if BOT_KEY in entry:
+        return f"{name}={entry[BOT_KEY]}{f':{settings}' if settings else ''}"
     return name

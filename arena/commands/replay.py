@@ -38,7 +38,7 @@ EXPORT_SUFFIXES = (".json", ".html")
 """The suffixes of files that `arena replay export` makes from a record, and that cannot be read as records."""
 PERMANENT_COLUMNS = (0, 1, 2, 4)
 """The numbers of the columns that a table of plies has even if they are empty: ply, bot, move and the time left."""
-SUFFIXES = (".jsonl", ".jsonl.gz", *EXPORT_SUFFIXES)
+RECORD_FILE_SUFFIXES = (".jsonl", ".jsonl.gz", *EXPORT_SUFFIXES)
 """The suffixes of all files that `arena replay export` writes."""
 
 
@@ -62,7 +62,7 @@ def load(target: str, database: str) -> tuple[str, bytes]:
 
 
 def _is_file(target: str) -> bool:
-    return Path(target).is_file() or "/" in target or target.endswith(SUFFIXES)
+    return Path(target).is_file() or "/" in target or target.endswith(RECORD_FILE_SUFFIXES)
 
 
 def read(name: str, body: bytes) -> Record:
@@ -167,7 +167,7 @@ def export(target: str, to: Path, database: str) -> None:
 
         data = offline_page(read(name, body))
     else:
-        raise UsageFault(f"--to {to}: its name must end in one of {', '.join(SUFFIXES)}")
+        raise UsageFault(f"--to {to}: its name must end in one of {', '.join(RECORD_FILE_SUFFIXES)}")
     with translate_write_errors(to), to.open("xb") as file:
         file.write(data)
     say(f"{to}: {name}")

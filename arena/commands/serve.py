@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from arena.builtin_bots import (
-    BUILTIN_BOT_TOKENS,
+    BUILTIN_BOT_TOKENS_FILE,
     BUILTIN_BOTS_FOLDER,
     BuiltinBot,
     BuiltinBotSupervisor,
@@ -80,7 +80,7 @@ from protocol.names import fold_name
 
 HOST = "127.0.0.1"
 """The address of the private sockets for the operator and the built-in bots."""
-OPERATOR, BUILTIN_BOTS = "the operator", "the house"
+OPERATOR_ACCOUNT, BUILTIN_BOTS_ACCOUNT = "the operator", "the house"
 """These are the quota accounts of the operator and of the built-in bots, which connect to private sockets.
 
 All other clients have the account of their address.
@@ -205,14 +205,14 @@ async def serve(
         restoring = arena.host.restore()
         await arena.host.listener.listen_on(ports.arena)
         named = settings.socket_url if encryption else None  # the host name in the certificate
-        operator = await _open_private_socket(OPERATOR, arena, operators=True)
+        operator = await _open_private_socket(OPERATOR_ACCOUNT, arena, operators=True)
         credentials.write_credentials(data, token, operator, stored_in, named or url_of(scheme, settings.host, port))
         log.info("listening on %s (data in %s)", url_at(scheme, settings.host, port), data)
         _warn_of_clear_text(settings)
         if house is not None:
             clients = arena.host.clients
             house.start(
-                await _open_private_socket(BUILTIN_BOTS, arena), lambda bot: clients.session_of(bot) is not None
+                await _open_private_socket(BUILTIN_BOTS_ACCOUNT, arena), lambda bot: clients.session_of(bot) is not None
             )
         if ports.page:
             page = await stack.enter_async_context(
@@ -277,7 +277,7 @@ async def _builtin_bots(
     bots: Sequence[BuiltinBot], store: Store, folder: Path, secret: str | None
 ) -> AsyncIterator[BuiltinBotSupervisor]:
     """Register the built-in bots and yield their supervisor. On exit, stop the bots."""
-    tokens = builtin_bot_tokens(store, folder / BUILTIN_BOT_TOKENS, [bot.name for bot in bots], secret)
+    tokens = builtin_bot_tokens(store, folder / BUILTIN_BOT_TOKENS_FILE, [bot.name for bot in bots], secret)
     house = BuiltinBotSupervisor(bots, tokens, folder, allowed_environment(os.environ))
     try:
         yield house
@@ -327,7 +327,7 @@ def _make_arena(
         nodes=nodes,
         meters=meters,
         timeouts=scale_timeouts(HostTimeouts()),
-        quotas=Quotas(quota_limits(settings, files.journals, data), exempt={OPERATOR, BUILTIN_BOTS}),
+        quotas=Quotas(quota_limits(settings, files.journals, data), exempt={OPERATOR_ACCOUNT, BUILTIN_BOTS_ACCOUNT}),
     )
 
 

@@ -29,7 +29,7 @@ from arena.tournament.sandbox import (
     Sandbox,
     check_bubblewrap,
 )
-from arena.tournament.schedule_limits import FORMATS, MAX_ROUNDS, check_size, default_concurrency
+from arena.tournament.schedule_limits import MAX_ROUNDS, TOURNAMENT_FORMATS, check_size, default_concurrency
 from machine.arguments import add_preset, read_clock, read_value
 from machine.cores import usable_cores, warn_of_excess
 from machine.output_file import why_not_writable
@@ -138,8 +138,8 @@ def read_options(options: TournamentOptions) -> TournamentSetup:
 
     Raises `UsageFault`, `BotFault` for an invalid game, and `ArenaFault` if no sandbox can be created.
     """
-    if options.form not in FORMATS:
-        raise UsageFault(f"there is no format {options.form!r}: one of {', '.join(FORMATS)}")
+    if options.form not in TOURNAMENT_FORMATS:
+        raise UsageFault(f"there is no format {options.form!r}: one of {', '.join(TOURNAMENT_FORMATS)}")
     if not 1 <= options.rounds <= MAX_ROUNDS:
         raise UsageFault(f"--rounds is {options.rounds}: it is 1 to {MAX_ROUNDS}")
     return read_any_format(options)

@@ -25,7 +25,13 @@ from arena.store.tournament_state import finish_tournament, is_finished, open_to
 from arena.tournament.contestants import Contestant
 from arena.tournament.plan import Plan, place_of
 from arena.tournament.play_request import find_no_shows
-from arena.tournament.schedule_limits import FORMATS, MAX_ROUNDS, MAX_SERVER_MATCHES, check_size, default_concurrency
+from arena.tournament.schedule_limits import (
+    MAX_ROUNDS,
+    MAX_SERVER_MATCHES,
+    TOURNAMENT_FORMATS,
+    check_size,
+    default_concurrency,
+)
 from machine.arguments import read_clock
 from protocol.digest import encode_canonical
 from protocol.display import list_choices, short_repr
@@ -189,8 +195,8 @@ def operations(arena: Arena) -> Iterator[OperationHandler]:
 
 def _load_rules(request: StartTournament) -> Game[Any, Any]:
     """Check a request and return its game. Raises `UsageFault`, and `BotFault` if the game cannot be loaded."""
-    if request.format not in FORMATS:
-        raise UsageFault(f"format is {short_repr(request.format)}: {list_choices(FORMATS)}")
+    if request.format not in TOURNAMENT_FORMATS:
+        raise UsageFault(f"format is {short_repr(request.format)}: {list_choices(TOURNAMENT_FORMATS)}")
     if not 1 <= request.rounds <= MAX_ROUNDS:
         raise UsageFault(f"rounds is {request.rounds}: it is 1 to {MAX_ROUNDS}")
     read_clock(request.clock)

@@ -14,7 +14,7 @@ from protocol.errors import UsageFault
 
 NAME_COLUMN = "name"
 """The column with the names of bots."""
-DISPLAY = "display"
+DISPLAY_COLUMN = "display"
 """The column with the display names of bots."""
 _COLUMN_DELIMITERS = (",", ";", "\t")
 """The characters that may separate the columns of a list."""
@@ -52,7 +52,7 @@ def parse_name_list(
     text: str,
     source: str,
     forbidden_columns: Mapping[str, str] | None = None,
-    known_columns: Sequence[str] = (NAME_COLUMN, DISPLAY),
+    known_columns: Sequence[str] = (NAME_COLUMN, DISPLAY_COLUMN),
 ) -> NameList:
     """Parse a CSV of names. `forbidden_columns` maps forbidden columns to reasons.
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Self
 
 from arena.operator.changes import Register
-from arena.operator.name_list import DISPLAY, NAME_COLUMN, NameList, mistakes_fault
+from arena.operator.name_list import DISPLAY_COLUMN, NAME_COLUMN, NameList, mistakes_fault
 from arena.store.registry import RegisteredBot
 from arena.store.tokens import generate_token, hash_token
 from protocol.display import csv_cell
@@ -57,7 +57,11 @@ class NewBots(NamedTuple):
     @property
     def displays(self) -> dict[str, str]:
         """The display names by the names of the bots. Bots without a display name are left out."""
-        return {row[NAME_COLUMN]: normalize_display(row[DISPLAY]) for row in self.name_list.rows if row.get(DISPLAY)}
+        return {
+            row[NAME_COLUMN]: normalize_display(row[DISPLAY_COLUMN])
+            for row in self.name_list.rows
+            if row.get(DISPLAY_COLUMN)
+        }
 
     def to_csv(self) -> str:
         """Return the list with a column of tokens as CSV. Cells that a spreadsheet would evaluate are escaped."""
@@ -74,7 +78,7 @@ def make_name_list(names: Sequence[str], display: str | None = None) -> NameList
         return NameList([NAME_COLUMN], [{NAME_COLUMN: name} for name in names], [0] * len(names))
     if len(names) != 1:
         raise UsageFault("--display goes with one name: for several write a list with a column display, and --from")
-    return NameList([NAME_COLUMN, DISPLAY], [{NAME_COLUMN: names[0], DISPLAY: display}], [0])
+    return NameList([NAME_COLUMN, DISPLAY_COLUMN], [{NAME_COLUMN: names[0], DISPLAY_COLUMN: display}], [0])
 
 
 def with_bot_names(listed: NameList, known: Iterable[RegisteredBot]) -> NameList:
@@ -92,12 +96,12 @@ def with_bot_names(listed: NameList, known: Iterable[RegisteredBot]) -> NameList
         if not is_bot_name(name) and near and _display(row) not in shown:
             free = next(one for one in free_names(near) if fold_name(one) not in taken)
             taken.add(fold_name(free))
-            row = {**row, NAME_COLUMN: free, DISPLAY: row.get(DISPLAY) or name}
+            row = {**row, NAME_COLUMN: free, DISPLAY_COLUMN: row.get(DISPLAY_COLUMN) or name}
         rows.append(row)
-    if DISPLAY in listed.rows[0]:
+    if DISPLAY_COLUMN in listed.rows[0]:
         return listed._replace(rows=rows)
-    columns = [*listed.columns, DISPLAY]
-    return listed._replace(columns=columns, rows=[{**row, DISPLAY: row.get(DISPLAY, "")} for row in rows])
+    columns = [*listed.columns, DISPLAY_COLUMN]
+    return listed._replace(columns=columns, rows=[{**row, DISPLAY_COLUMN: row.get(DISPLAY_COLUMN, "")} for row in rows])
 
 
 def _taken(known: Iterable[RegisteredBot]) -> set[str]:
@@ -116,7 +120,7 @@ def _display(row: Mapping[str, str]) -> str:
 
     If the row has none and its name is no bot name, return the folded name; else return an empty text.
     """
-    return folded_display(row.get(DISPLAY) or ("" if is_bot_name(row[NAME_COLUMN]) else row[NAME_COLUMN]))
+    return folded_display(row.get(DISPLAY_COLUMN) or ("" if is_bot_name(row[NAME_COLUMN]) else row[NAME_COLUMN]))
 
 
 def _namesakes(listed: NameList, source: str) -> Iterator[str]:
@@ -128,7 +132,7 @@ def _namesakes(listed: NameList, source: str) -> Iterator[str]:
             continue
         if key in first:
             where = f"{source}, line {line}: " if source else ""
-            yield f"{where}{name} is shown as {row[DISPLAY]}, as {first[key]} is: give one another display name"
+            yield f"{where}{name} is shown as {row[DISPLAY_COLUMN]}, as {first[key]} is: give one another display name"
         first.setdefault(key, name)
 
 
@@ -143,7 +147,7 @@ def _check_names(listed: NameList, source: str, known: Sequence[RegisteredBot]) 
         key = fold_name(name)
         person = _display(row)
         if person in shown and fold_name(shown[person]) != key:
-            wrong.append(f"{where}{display_taken(row.get(DISPLAY) or name, shown[person], shown)}")
+            wrong.append(f"{where}{display_taken(row.get(DISPLAY_COLUMN) or name, shown[person], shown)}")
         elif not is_bot_name(name):
             told = no_bot_name(name, better[NAME_COLUMN]) if name else "there is no name"
             again = f"; line {persons[person]} is called so too" if source and person in persons else ""
@@ -155,9 +159,9 @@ def _check_names(listed: NameList, source: str, known: Sequence[RegisteredBot]) 
         first.setdefault(key, line)
         if person:
             persons.setdefault(person, line)
-        if row.get(DISPLAY):
+        if row.get(DISPLAY_COLUMN):
             try:
-                normalize_display(row[DISPLAY])
+                normalize_display(row[DISPLAY_COLUMN])
             except UsageFault as fault:
                 wrong.append(f"{where}{fault}")
     if wrong:

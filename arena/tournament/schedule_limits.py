@@ -8,7 +8,7 @@ from arena.ratings.tournament_pairing import count_matches
 from protocol.errors import UsageFault
 from protocol.games.base import Game
 
-FORMATS = ("round-robin", "gauntlet", "swiss")
+TOURNAMENT_FORMATS = ("round-robin", "gauntlet", "swiss")
 """The formats of tournaments that users can choose."""
 TWO_SEAT_FORMATS = {"swiss": "a swiss tournament"}
 """The formats for games of two seats only, each with its name in messages."""

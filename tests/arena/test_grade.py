@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from arena.commands import kept_estimates
-from arena.commands.grade import SCALE, MoveTable, grade
+from arena.commands.grade import SCALE_NOTE, MoveTable, grade
 from arena.replay import grading
 from arena.replay.grading import Graded
 from bots import play
@@ -171,7 +171,7 @@ def test_the_table_has_a_line_for_each_move_and_ends_with_one_for_each_seat(
     lines = shown(duel(1), tmp_path, capsys, to_json=False).splitlines()
     assert [int(line.split()[0]) for line in lines[1:-5]] == list(range(len(lines) - 6))
     assert lines[0].split() == ["ply", "bot", "move", "luck", "value", "better", "value", "gave", "away"]
-    assert lines[-5:-3] == [SCALE, "luck is in points, 0 to 1: half as much"]
+    assert lines[-5:-3] == [SCALE_NOTE, "luck is in points, 0 to 1: half as much"]
     assert [line.split(":")[0] for line in lines[-3:-1]] == ["seat 0  ann", "seat 1  bob"]
     assert all("gave away 0." in line for line in lines[-3:-1])
     assert lines[-1].startswith("luck gave ann ")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from arena.commands import progress
-from arena.commands.grade import SCALE
+from arena.commands.grade import SCALE_NOTE
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from bots import play
@@ -56,7 +56,7 @@ def test_the_moves_of_each_kind_are_counted_with_what_each_gave_away_and_its_sha
 def test_games_stand_apart_and_what_is_estimated_is_said(data: Path) -> None:
     done = graded(data, "--sims", "80")
     nim, duel, scale = (part.splitlines() for part in done.out.split("\n\n"))
-    assert scale == [SCALE]
+    assert scale == [SCALE_NOTE]
     assert nim[0].startswith("nim, Random: ")
     assert " in 4 matches, each gave away " in nim[0]
     assert nim[1].split() == [
@@ -116,7 +116,7 @@ def test_a_record_that_is_missing_is_told_in_one_line(data: Path) -> None:
 def test_its_worst_moves_of_all_matches_are_listed_with_where_they_are(data: Path) -> None:
     done = graded(data, "--game", "nim", "--worst", "2")
     header, *rows, scale, last = done.out.splitlines()
-    assert scale == SCALE
+    assert scale == SCALE_NOTE
     assert header.split() == ["match", "ply", "move", "better", "gave", "away"]
     assert [row.split()[-1] for row in rows] == ["2.000"] * 2
     assert last == f"`arena replay show {rows[0].split()[0]} --boards` shows the match of the first"
