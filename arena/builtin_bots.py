@@ -53,7 +53,7 @@ DEMO_PACE_OPTIONS = ("--min-move-time", "0.7")
 FIRST_RESTART_DELAY_S = 1.0
 """Seconds before a built-in bot that ended is started again for the first time."""
 BUILTIN_BOTS_FOLDER, BUILTIN_BOT_TOKENS_FILE = "house", "tokens.json"
-"""`BUILTIN_BOTS_FOLDER` in a data folder has the logs of built-in bots, and a file `BUILTIN_BOT_TOKENS`."""
+"""`BUILTIN_BOTS_FOLDER` in a data folder has the logs of built-in bots, and a file `BUILTIN_BOT_TOKENS_FILE`."""
 NICENESS = 10
 """The niceness of built-in bots: the referee comes first, then the web pages."""
 CHECK_INTERVAL_S = 5.0

@@ -129,7 +129,7 @@ async def test_what_makes_no_sense_at_this_point_is_answered_in_one_line(tmp_pat
         assert (await agent.call("cancel_seek"))["state"] == "no_match"
         look = await agent.call("seek_match", game="nim", opponent="bob", wait_s=0)
         assert look["next"] == (
-            "model: waiting for bob at nim, who is here but does not seek it now; "
+            "model: waiting for bob at nim, which is connected but does not seek it now; "
             "call look with wait_s to wait longer, or cancel_seek to give up"
         )
         await bob.seek(opponent="model")

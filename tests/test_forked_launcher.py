@@ -37,7 +37,7 @@ sys.exit(3)
 async def told(command: tuple[str, ...], folder: Path) -> dict[str, Any]:
     """What a bot says of itself, and its end."""
     crashed = asyncio.get_running_loop().create_future()
-    environ = zygote.environment(WORD="hello", PYTHONPATH=os.environ.get("PYTHONPATH", ""))
+    environ = zygote.environment(WORD="hello")
     order = LaunchSpec(command=command, environment=environ, token="t" * 64, nice=1)
     log = folder / "bot.log"
     bot = BotProcess("ann", order, log, lambda _, crash: crashed.set_result(crash))

@@ -56,7 +56,8 @@ class NoServerAnswer(ArenaFault):
 class OperatorConnection:
     """An operator's connection to a server. Requests may run concurrently.
 
-    If the connection is lost, each request raises `NoAnswer`. The audit log names `origin` as the origin of requests.
+    If the connection is lost, each request raises `NoServerAnswer`. The audit log names `origin` as the origin of
+    requests.
     """
 
     def __init__(self, connection: ClientConnection, server_name: str, origin: str = COMMAND_LINE_ORIGIN) -> None:

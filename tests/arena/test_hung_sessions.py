@@ -369,7 +369,7 @@ async def test_while_a_session_hangs_bots_are_sent_to_nodes_that_a_new_one_finds
         await advance(0.1)
         assert nodes.database_problem() is None
         assert [game for game in GAMES if nodes.url_of_other_owner(game) is None] == at_a
-    assert caplog.text.count("not answered for 6 s") == 1
+    assert caplog.text.count("no answer for 6 s") == 1
     assert "the database answers again after" in caplog.text
 
 

@@ -152,7 +152,7 @@ async def test_only_to_a_match_of_two_a_friend_is_invited(reading: Visits, house
     async with reading(house.page) as visit:
         page = await visit.open("/play?game=risk-campaign&preset=world-3")
         await expect(page.get_by_role("button", name="Invite a friend")).to_be_hidden()
-        await page.get_by_label("Players").select_option("2")
+        await page.get_by_label("Players", exact=True).select_option("2")
         await expect(page.get_by_role("button", name="Invite a friend")).to_be_visible()
 
 

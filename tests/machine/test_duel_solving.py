@@ -311,7 +311,7 @@ def test_solve_makes_a_table_that_analyze_reads_and_checks_it_the_next_time(tmp_
     words = ("solve", "risk-duel", "--config", "map=africa", "--config", "max_troops=3")
     code, out, err = call("arena-bot", *words, XDG_CACHE_HOME=str(tmp_path))
     assert (code, err.splitlines()[0]) == (0, "arena-bot: sweep 1, values change by 1, 9e-10 to reach")
-    assert "117,649, kept in " in out
+    assert "117,649, stored in " in out
     assert "-0.064884, expected result of seat 0" in out
     code, out, err = call("arena-bot", "analyze", "duel", "africa", "--max-troops", "3", XDG_CACHE_HOME=str(tmp_path))
     assert "sweeps, before; values off by 6e-08 at most" in out

@@ -73,7 +73,9 @@ def test_both_command_lines_read_a_map_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "my.json"
     file.write_text('{"name": "mine", "territories": []}')
     assert read_config([f"map=@{file}"], None) == {"map": {"name": "mine", "territories": []}}
-    with pytest.raises(BadConfig, match=r"risk-duel: in '.*my.json': map has no continents: it has name, territories"):
+    with pytest.raises(
+        BadConfig, match=r"risk-duel: in '.*my.json': map has no continents: its keys are name, territories"
+    ):
         tournament(tmp_path, f"map=@{file}")
     with pytest.raises(UsageFault, match=r"nowhere.toml' can't be read: No such file or directory"):
         tournament(tmp_path, f"map=@{tmp_path}/nowhere.toml")
