@@ -31,7 +31,7 @@ from protocol.errors import Fault
 
 
 def content_security_policy(host: str, socket: str, nodes: Sequence[str] = ()) -> str:
-    """Return the Content-Security-Policy of a page requested under `host`. `socket` is that of `Site`; `nodes` are the
+    """Return the Content-Security-Policy of a page requested under `host`. `socket` is `Site.socket`; `nodes` are the
     URLs of an arena's nodes.
     """
     sockets = [arena_url(socket, host, encrypted=encrypted) for encrypted in (False, True)]
@@ -104,7 +104,7 @@ def _set_headers(headers: Mapping[str, str], send: Send, *, unless_there: bool =
 
 
 def _hint_at_websocket(app: ASGIApp, socket: str) -> ASGIApp:
-    """Wrap an application to tell WebSocket requests where bots connect; `socket` is that of `Site`."""
+    """Wrap an application to answer WebSocket requests with the URL where bots connect; `socket` is `Site.socket`."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope) if scope["type"] == "http" else {}
@@ -136,8 +136,10 @@ def _refuse_other_hosts(app: ASGIApp, proxies: Proxies) -> ASGIApp:
 
 
 def _refuse_bodies(app: ASGIApp, admits: Callable[[Scope], bool]) -> ASGIApp:
-    """Wrap an application to refuse requests with a body, which is not read, and to close their connections. Only what
-    `admits` allows may have a body; all other requests are defined by their URL.
+    """Wrap an application to refuse requests with a body, unless `admits` allows it. All other requests are defined by
+    their URL.
+
+    The body of a refused request is not read, and its connection is closed.
     """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -211,7 +213,9 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
 
 
 class _AdminPages(NamedTuple):
-    """The routes and middleware of the admin pages, and a test which requests may have a form; empty without them."""
+    """The routes and middleware of the admin pages, and a test whether a request may have a form. The defaults are for
+    a site without admin pages.
+    """
 
     routes: Sequence[Route] = ()
     guards: Sequence[Middleware] = ()
@@ -256,6 +260,6 @@ def _alive(request: Request) -> Response:
 
 
 def _ready(request: Request) -> Response:
-    """Answer whether the store works, too."""
+    """Answer that the process is alive and the store works; a failing store is an error."""
     site_of(request).reader.read(result_of, "")
     return _alive(request)

@@ -45,7 +45,7 @@ def unknown_tournament_message(reader: Reader, name: str) -> str | None:
 
 
 def no_leaderboard_message(game: str, preset: str, rated: Iterable[str]) -> str:
-    """Return the message for a leaderboard that does not exist; it names the pools that have one, `rated`."""
+    """Return the message for a leaderboard that does not exist. `rated` are the pools that have leaderboards."""
     if wrong := unknown_game_message(game):
         return wrong
     presets = game_class(game).presets
@@ -60,7 +60,7 @@ def unknown_game_message(game: str) -> str | None:
 
 
 def list_pools(reader: Reader) -> list[str]:
-    """Return pools with results first, then those of presets, then the unrated matches of each game."""
+    """Return all pools: first those with results, then those of presets, then those of unrated matches by game."""
     presets = [f"{game}/{preset}" for game in NAMES for preset in game_class(game).presets]
     return list(
         dict.fromkeys([*reader.read(pools_with_results), *presets, *(f"{game}/{UNRATED_SUFFIX}" for game in NAMES)])
@@ -74,5 +74,5 @@ def unknown_pool_message(reader: Reader, pool: str) -> str | None:
 
 
 def game_order(game: str) -> int:
-    """Return the sort key of a game: its index in the registry, with unknown games last."""
+    """Return the sort key of a game: its index in the registry. Unknown games come last."""
     return NAMES.index(game) if game in NAMES else len(NAMES)

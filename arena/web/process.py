@@ -29,7 +29,7 @@ from machine.subprocesses import die_with_parent, renice, trim_malloc
 from protocol.errors import Fault
 
 NICENESS = 5
-"""A niceness that gives the referee priority."""
+"""The niceness of the pages' process, so that the server's referee has priority."""
 
 log = logging.getLogger("arena.web")
 

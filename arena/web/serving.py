@@ -7,14 +7,19 @@ from collections.abc import Callable
 from arena.web.turns import FairQueue
 
 QUICK_THREADS = 4
+"""Number of quick answers that are produced at the same time."""
 LONG_THREADS = 1
-"""Python runs one thread at a time."""
+"""Number of long answers that are produced at the same time. More would gain nothing, since Python runs one thread at a
+time.
+"""
 MAX_LONG_PER_ADDRESS, MAX_LONG = 64, 512
-"""Maximum long answers that wait for a turn, per address (such as a class behind one router) and in all."""
+"""These are the maximum numbers of long answers that wait for a turn, per address and in total. A class behind one
+router counts as one address.
+"""
 MAX_HELD_BYTES = 64 * 1024 * 1024
-"""Maximum memory held for long answers; beyond it, an older one is cut off in favour of the newest."""
+"""Maximum memory held for long answers. Beyond it, an older answer is cut off in favour of the newest."""
 MIN_HELD_BYTES = 1024 * 1024
-"""The minimum that an answer counts, for its state and buffers."""
+"""The memory that any long answer counts at least, for its state and buffers."""
 
 
 class HeldAnswer:
@@ -34,7 +39,9 @@ class AnswerScheduler:
         self._held = 0
 
     def enter(self, address: str, held: int, cut: Callable[[], object]) -> HeldAnswer:
-        """Count the memory held for an answer. Over the limit, cut off the oldest of the address that holds most."""
+        """Count the memory held for an answer. Above `MAX_HELD_BYTES`, cut off answers: always the oldest answer of the
+        address that holds most. `cut` cuts off this answer.
+        """
         place = HeldAnswer(max(held, MIN_HELD_BYTES), cut)
         self._places.setdefault(address, []).append(place)
         self._held += place.held
@@ -49,7 +56,7 @@ class AnswerScheduler:
         return place
 
     def leave(self, address: str, place: HeldAnswer) -> None:
-        """Release the memory of an answer. May be called twice."""
+        """Stop counting the memory of an answer. A second call has no effect."""
         places = self._places.get(address, [])
         if place in places:
             places.remove(place)

@@ -28,7 +28,7 @@ from protocol.field_errors import describe_type
 PREFIX = "/api/v1"
 JSON_MEDIA_TYPE = "application/json"
 SCHEMA_REF = "#/components/schemas/{name}"
-"""The reference to a type's schema in the OpenAPI description."""
+"""The template for a reference to a type's schema in the OpenAPI description."""
 _TAG = {"description": "names this answer; 304 answers an `If-None-Match` with it", "schema": {"type": "string"}}
 _LINK = {"description": 'the next page, as `<…>; rel="next"`', "schema": {"type": "string"}}
 _encode = msgspec.json.Encoder().encode
@@ -48,7 +48,7 @@ class ApiRequest(Struct, Generic[Q], frozen=True):
     path: Mapping[str, str]
     query: Q
     grades: Grades | UnsetType | None = UNSET
-    """The grades that the grading process made, or None if it failed; if unset, the operation may grade by itself."""
+    """The grades from the grading process, or None if it failed. If unset, the operation may grade the match itself."""
 
 
 class File(Struct, frozen=True):
@@ -81,11 +81,11 @@ class StreamedRecord(Struct, frozen=True):
 class Operation:
     """A path of the API and the function that answers it, `handler`. Its name and docstring describe the operation.
 
-    `handler` takes an `ApiRequest` of its query type and returns a value that is encoded as JSON, or a `File` of type
-    `media`. An operation with the answer type `Annotated[InPieces, …]` streams an answer of the annotated type.
-    `example` is a path below `PREFIX`, by default `path`. A `slow` operation may take seconds: such requests run one at
-    a time, and only while the visitor waits. `grade_request` returns the record and the grades to make in the grading
-    process, or None if none are needed.
+    `handler` takes an `ApiRequest` of its query type. It returns a value to encode as JSON, a `File` of type `media`,
+    or a `StreamedRecord`; the last is annotated with the type of the streamed answer. `example` is a path below
+    `PREFIX`, by default `path`. A `slow` operation may take seconds: such requests run one at a time, and only while
+    the visitor waits. `grade_request` returns the record and the request for the grading process, or None if no grades
+    are needed.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class Operation:
 
     @cached_property
     def in_query(self) -> list[dict[str, Any]]:
-        """The query's parameters in OpenAPI."""
+        """The OpenAPI description of the query's parameters."""
         (_,), components = msgspec.json.schema_components([self.query])
         schema = components[self.query.__name__]
         return [
@@ -159,7 +159,7 @@ class Operation:
         ]
 
     def describe(self) -> dict[str, Any]:
-        """Return the operation in OpenAPI."""
+        """Return the OpenAPI description of the operation."""
         names = re.findall(r"{(\w+)}", self.path)
         in_path = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
         content = {} if self.answer is File else {"schema": _schema(self.answer)}
@@ -208,14 +208,14 @@ def read_query(query_type: type[Q], request: Request) -> Q:
 
 
 def _example(kind: Any) -> str:
-    """Return an example of a required field's type, which its annotation must give."""
+    """Return the example in the annotation of a required field's type."""
     described = msgspec.inspect.type_info(kind)
     assert isinstance(described, msgspec.inspect.Metadata)
     return str((described.extra_json_schema or {})["examples"][0])
 
 
 def encode_response(request: Request, answer: Any, media: str = JSON_MEDIA_TYPE) -> Response:
-    """Encode an answer with its entity tag, or return 304 if the client has it."""
+    """Encode an answer with its entity tag; return 304 if the client has this answer already."""
     headers: dict[str, str] = {}
     if isinstance(answer, File):
         body = answer.data

@@ -252,13 +252,13 @@ def _check_known(asked: ApiRequest[Any], rows: Sequence[object]) -> None:
 
 
 def _check_bot(asked: ApiRequest[Any]) -> None:
-    """Raise `NotFound` if a bot without rows does not exist."""
+    """Raise `NotFound` unless the bot exists. Called if an answer about the bot has no rows."""
     if wrong := lookups.unknown_bot_message(asked.site.reader, asked.path["bot"]):
         raise NotFound(wrong)
 
 
 def _check_pool(asked: ApiRequest[Any]) -> None:
-    """Raise `UsageFault` if a pool without rows does not exist."""
+    """Raise `UsageFault` unless the pool exists. Called if an answer about the pool has no rows."""
     if asked.query.pool is not None and (wrong := lookups.unknown_pool_message(asked.site.reader, asked.query.pool)):
         raise UsageFault(wrong)
 

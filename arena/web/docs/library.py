@@ -15,7 +15,9 @@ from protocol.display import short_repr
 _ARENA = Path(__file__).parents[2]
 _PACKAGED_DOCUMENTS = _ARENA / "documents"
 ROOT = _PACKAGED_DOCUMENTS if _PACKAGED_DOCUMENTS.is_dir() else _ARENA.parent
-"""The folder with README.md and docs: inside the installed package, or around it in a checkout."""
+"""The folder that contains README.md and docs. In a checkout it contains the package `arena`; installed, it is inside
+the package.
+"""
 ROOT_DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 MEDIA_TYPES = {
     ".c": "text/plain",
@@ -30,7 +32,7 @@ MEDIA_TYPES = {
     ".svg": "image/svg+xml",
     ".toml": "text/plain",
 }
-"""Media types of files shown beside the documents, by suffix."""
+"""The media types of files that documents link to, by suffix."""
 PREFIX = "/docs"
 
 

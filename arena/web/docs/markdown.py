@@ -47,7 +47,7 @@ class Section(Struct, frozen=True, kw_only=True):
 
 
 class Document(Struct, frozen=True, kw_only=True):
-    """A document as HTML without its title, and its sections; the first one has the title."""
+    """A rendered document. Its `html` lacks the title, which is also the title of the first section."""
 
     title: str
     html: str
@@ -55,7 +55,7 @@ class Document(Struct, frozen=True, kw_only=True):
 
 
 def render(text: str, resolve: Resolve) -> Document:
-    """Render Markdown with tables."""
+    """Render Markdown, with tables as an extension. `resolve` finds the targets of links and pictures."""
     parser = MarkdownIt("commonmark", {"highlight": _render_code, "xhtmlOut": False}).enable("table")
     parser.add_render_rule("table_open", lambda *_: f"{_SCROLL_BLOCK_TAG}<table>\n")
     parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
