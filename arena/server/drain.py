@@ -21,8 +21,9 @@ DRAIN_CANCELLED_MESSAGE = "the arena no longer stops: it starts matches again"
 
 
 class Drain:
-    """The draining state, which can be undone. `on_drained` is called at the end. Bots are told, also when they
-    connect.
+    """The draining state, in which no match starts. `on_drained` is called when all matches are over, or too late.
+
+    Connected bots get a message when draining begins and when it is undone; bots that connect meanwhile get it too.
     """
 
     def __init__(self, clients: ClientRegistry, warnings: Warnings) -> None:
@@ -47,7 +48,9 @@ class Drain:
             raise ArenaFault("the server is stopping, and starts no new matches")
 
     def begin(self, timeout_s: float | None) -> None:
-        """Start draining; stop when all matches are over or after `timeout_s` seconds. Another call resets it."""
+        """Start draining. The server stops when all matches are over, or after `timeout_s` seconds; None is no limit.
+        Another call replaces the timeout.
+        """
         if self._drain_task is None:
             self._broadcast(DRAINING_MESSAGE)
         else:
@@ -66,7 +69,7 @@ class Drain:
         return True
 
     def notify(self, session: Session) -> None:
-        """Notify a bot that has just connected, after its welcome."""
+        """If the server drains, send the draining message to a bot that has just connected, after its welcome."""
         if self.is_draining:
             asyncio.get_running_loop().call_soon(session.send, Error(code=UNAVAILABLE, message=DRAINING_MESSAGE))
 

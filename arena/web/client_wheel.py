@@ -43,7 +43,7 @@ _TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 """The time of every file in the wheel, so that the bytes are always the same."""
 _FILE_ATTRIBUTES = 0o100644 << 16
 """The mode of every file in the wheel, as ZIP stores it."""
-_WHEEL = "Wheel-Version: 1.0\nGenerator: bot-arena\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+_WHEEL_METADATA = "Wheel-Version: 1.0\nGenerator: bot-arena\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
 class ClientWheel(Struct, frozen=True, kw_only=True):
@@ -84,7 +84,7 @@ def _files() -> Iterator[tuple[str, bytes]]:
         yield file.relative_to(PACKAGES_FOLDER).as_posix(), file.read_bytes()
     arena = distribution("bot-arena")
     yield f"{_DIST_INFO}/METADATA", _metadata().encode()
-    yield f"{_DIST_INFO}/WHEEL", _WHEEL.encode()
+    yield f"{_DIST_INFO}/WHEEL", _WHEEL_METADATA.encode()
     if licence := arena.read_text("licenses/LICENSE"):
         yield f"{_DIST_INFO}/licenses/LICENSE", licence.encode()
 

@@ -15,33 +15,33 @@ from protocol.display import list_choices, short_repr
 from protocol.games import NAMES, game_class
 from protocol.pools import preset_pool
 
-_NO_BOT, _NO_TOURNAMENT = "there is no bot called {}", "there is no tournament {}"
+_NO_BOT_MESSAGE, _NO_TOURNAMENT_MESSAGE = "there is no bot called {}", "there is no tournament {}"
 
 
 def require_profile(reader: Reader, bot: str) -> Profile:
     """Return the profile of a bot. Raises `NotFound`."""
     found = reader.read(find_profile, bot)
     if found is None:
-        raise NotFound(_NO_BOT.format(short_repr(bot)))
+        raise NotFound(_NO_BOT_MESSAGE.format(short_repr(bot)))
     return found
 
 
 def unknown_bot_message(reader: Reader, bot: str) -> str | None:
     """Return the message for an unknown bot; None if the bot exists."""
-    return None if reader.read(is_known_bot, bot) else _NO_BOT.format(short_repr(bot))
+    return None if reader.read(is_known_bot, bot) else _NO_BOT_MESSAGE.format(short_repr(bot))
 
 
 def find_tournament(site: Site, name: str) -> TournamentTable:
     """Return a tournament with its tables. Raises `NotFound`."""
     found = site.reader.read(tournament_table, name, site.cached_standings)
     if found is None:
-        raise NotFound(_NO_TOURNAMENT.format(short_repr(name)))
+        raise NotFound(_NO_TOURNAMENT_MESSAGE.format(short_repr(name)))
     return found
 
 
 def unknown_tournament_message(reader: Reader, name: str) -> str | None:
     """Return the message for an unknown tournament; None if the tournament exists."""
-    return None if reader.read(tournament_exists, name) else _NO_TOURNAMENT.format(short_repr(name))
+    return None if reader.read(tournament_exists, name) else _NO_TOURNAMENT_MESSAGE.format(short_repr(name))
 
 
 def no_leaderboard_message(game: str, preset: str, rated: Iterable[str]) -> str:

@@ -23,7 +23,7 @@ from protocol.names import fold_name
 PAGE_ROWS = 200
 SOURCE_NAME = "the list"
 """The words by which error messages refer to the submitted list of names."""
-_CHANGES: dict[str, tuple[Callable[[list[str]], Request], str]] = {
+_BOT_ACTIONS: dict[str, tuple[Callable[[list[str]], Request], str]] = {
     "approve": (lambda names: Approve(names=names), "approved"),
     "disapprove": (lambda names: Approve(names=names, approved=False), "no longer approved"),
     "person": (lambda names: SetPeople(names=names), "people"),
@@ -54,8 +54,8 @@ async def change(visit: AdminRequest) -> Response:
     if do in ("revoke", "rotate") and visit.form.one("sure") != "yes":
         return visit.show("admin_confirm_bots.html", do=do, names=names)
     try:
-        if do in _CHANGES:
-            made, told = _CHANGES[do]
+        if do in _BOT_ACTIONS:
+            made, told = _BOT_ACTIONS[do]
             await ask(visit, made(names), type(None))
             return visit.redirect_done(f"{told}: {', '.join(names)}")
         match do:

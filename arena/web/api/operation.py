@@ -29,8 +29,11 @@ PREFIX = "/api/v1"
 JSON_MEDIA_TYPE = "application/json"
 SCHEMA_REF = "#/components/schemas/{name}"
 """The template for a reference to a type's schema in the OpenAPI description."""
-_TAG = {"description": "names this answer; 304 answers an `If-None-Match` with it", "schema": {"type": "string"}}
-_LINK = {"description": 'the next page, as `<…>; rel="next"`', "schema": {"type": "string"}}
+_ETAG_HEADER = {
+    "description": "names this answer; 304 answers an `If-None-Match` with it",
+    "schema": {"type": "string"},
+}
+_LINK_HEADER = {"description": 'the next page, as `<…>; rel="next"`', "schema": {"type": "string"}}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -163,9 +166,9 @@ class Operation:
         names = re.findall(r"{(\w+)}", self.path)
         in_path = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
         content = {} if self.answer is File else {"schema": _schema(self.answer)}
-        headers = {"ETag": _TAG}
+        headers = {"ETag": _ETAG_HEADER}
         if hasattr(self.answer, "next"):
-            headers["Link"] = _LINK
+            headers["Link"] = _LINK_HEADER
         return {
             "operationId": self.name,
             "summary": self.summary,

@@ -12,9 +12,9 @@ from arena.web.docs.markdown import Document, Target, render
 from arena.web.errors import NotFound
 from protocol.display import short_repr
 
-_ARENA = Path(__file__).parents[2]
-_PACKAGED_DOCUMENTS = _ARENA / "documents"
-ROOT = _PACKAGED_DOCUMENTS if _PACKAGED_DOCUMENTS.is_dir() else _ARENA.parent
+_ARENA_FOLDER = Path(__file__).parents[2]
+_PACKAGED_DOCUMENTS = _ARENA_FOLDER / "documents"
+ROOT = _PACKAGED_DOCUMENTS if _PACKAGED_DOCUMENTS.is_dir() else _ARENA_FOLDER.parent
 """The folder that contains README.md and docs. In a checkout it contains the package `arena`; installed, it is inside
 the package.
 """
