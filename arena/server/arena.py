@@ -235,7 +235,7 @@ class Arena(HostHandler):
             await self._feed.close()
 
     async def authenticate(self, hello: Hello, address: str) -> Identity:
-        """Authenticate a `hello` and load its bot's ratings. The identity has the token if it was generated just now."""
+        """Authenticate a `hello` and load its bot's ratings. The identity has the token if it was just generated."""
         if hello.bot is not None and fold_name(hello.bot) in self._closed_names:
             raise TooOften(f"the operator is about to change the name {hello.bot}: come back later")
         away = self.nodes.hangs()
