@@ -95,8 +95,8 @@ class CommitLog:
         self._matches.update(entry.match for entry in entries)
 
     def _start_emptying(self) -> None:
-        """Switch to the other log file, and empty the file used until now. If emptying the other file failed before, try
-        that again instead.
+        """Switch to the other log file, and empty the file used until now. If the other file is not empty yet, try only
+        to empty that.
         """
         again = bool(self._other_matches)
         which = 1 - self._current if again else self._current

@@ -48,7 +48,7 @@ log = logging.getLogger("arena.host")
 
 
 class Health:
-    """The current problems of a host, by place. It logs when the first problem appears and when the last one is gone."""
+    """The current problems of a host, by place. It logs when the first problem appears and when the last is gone."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
