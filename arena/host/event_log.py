@@ -216,9 +216,7 @@ class EventLog:
 
 
 def _describe_config(game: str, config: Mapping[str, Any]) -> str:
-    """Return the name of a config's preset. If it is not a preset's, return the beginning of its JSON, which may be
-    long.
-    """
+    """Return the name of a config's preset. If it is not a preset's, return the beginning of its JSON."""
     return game_class(game).preset_of(config) or truncate(msgspec.json.encode(config).decode(), MAX_CONFIG_CHARS)
 
 

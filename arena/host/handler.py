@@ -55,11 +55,11 @@ class NotRunning(Unavailable):
 
 
 class TooOften(Unavailable):
-    """An address has to wait before its next attempt."""
+    """A client has to wait before its next attempt to log in or register."""
 
 
 class AuthFailed(BotFault):
-    """The token does not belong to the name."""
+    """A client has sent a token that does not belong to the bot's name."""
 
     code = error_codes.AUTH_FAILED
 
@@ -125,7 +125,7 @@ class HostHandler(ABC):
     """The interface between a host and the owner of its matches: a ladder, or a worker of a tournament."""
 
     url: str | None = None
-    """The URL of this host for clients, if other hosts share its matches."""
+    """The URL where clients connect to this host, if it is one of several hosts; else None."""
 
     @abstractmethod
     async def authenticate(self, hello: Hello, address: str) -> Identity:

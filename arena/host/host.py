@@ -122,7 +122,7 @@ class MatchHost:
         self.listener.flusher.before_flush = self.recorder.commit
         self._recovery: asyncio.Task[int] | None = None
         self._is_answering = asyncio.Event()
-        """Set while `hello` messages are answered."""
+        """The event that is set while `hello` messages are answered."""
         self._is_answering.set()
         self._waiting_since: dict[Connection, float] = {}
         """The clients that wait for an answer to their `hello`, each with its time of arrival, oldest first."""

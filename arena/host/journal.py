@@ -40,6 +40,7 @@ class _EventLine(Struct, tag_field="type", tag="ply"):
 
 
 _EVENT_LINE_PREFIX = b'{"type":"ply"'
+"""The first bytes of a journal line that has an event."""
 _encode = msgspec.json.Encoder().encode
 _decode_event = msgspec.json.Decoder(_EventLine).decode
 

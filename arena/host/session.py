@@ -1,4 +1,4 @@
-"""A client after its `hello`: converts messages to frames and back, and counts bad ones."""
+"""A client after its `hello`: converts messages to frames and back, and counts bad messages."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ from protocol.messages import (
 from protocol.names import fold_name
 
 _BAD_MOVE_CODES = frozenset({NOT_YOUR_TURN, STALE_PLY, NO_SUCH_MATCH})
+"""The codes of rejected moves that count as bad messages."""
 
 
 Action = Callable[["Session", ClientMessage], None]
 
 
 class Session:
-    """A client's connection after its `hello`. `bot` is None for a spectator; `key` is the folded name."""
+    """A client's connection after its `hello`. `bot` is its bot, None for a spectator. `key` is the folded name."""
 
     def __init__(
         self,

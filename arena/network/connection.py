@@ -29,7 +29,7 @@ from arena.network.tls import TLS_PREFIX, TlsMismatchLog
 from protocol.close_codes import READS_TOO_SLOWLY
 from protocol.codec import Frame
 
-# The following four and two constants are members of enums: looking a member up in its class costs as much as a call.
+# These opcodes and states are enum members. Looking a member up in its class would cost as much as a call.
 BINARY, TEXT, CONT, PONG = Opcode.BINARY, Opcode.TEXT, Opcode.CONT, Opcode.PONG
 CONNECTING, OPEN = State.CONNECTING, State.OPEN
 MAX_WRITE_BUFFER_BYTES, MAX_TOTAL_WRITE_BUFFER_BYTES = 4 * 1024 * 1024, 256 * 1024 * 1024

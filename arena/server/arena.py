@@ -119,7 +119,7 @@ class Arena(HostHandler):
         self.drain = Drain(self.host.clients, self.warnings)
         """The draining state, in which no match starts and the server stops after the running matches."""
         self.nodes = nodes or SingleNode()
-        """This node and the others of the arena."""
+        """This node and the other nodes of the arena."""
         self.url = self.nodes.url
         self.ladder = Ladder(
             self.host, self._start_paired_match, self._bots, rate or MatchRate(), self.drain, self.nodes
@@ -137,7 +137,7 @@ class Arena(HostHandler):
         """The number of times that tokens were revoked or may have been. A login during which it changes is repeated.
         """
         self._closed_names: set[str] = set()
-        """Folded names that cannot log in at the moment."""
+        """The folded names that can't log in at the moment, because the operator is renaming or deleting them."""
 
     def dismiss(self, bots: Iterable[str], message: str, reason: str) -> list[str]:
         """Disconnect bots that may no longer be connected. Return those that were connected.
@@ -346,8 +346,8 @@ class Arena(HostHandler):
             runner.report_to(self._feed.report)
 
     async def should_resume(self, header: Header, seed: bytes) -> bool:
-        """Return whether a journaled match should resume: it is not stored yet, and no tournament will play it again.
-        While the database is unavailable, keep asking.
+        """Return whether a match in the journal should resume: it is not stored yet, and no tournament will play it
+        again. While the database is unavailable, keep asking it.
         """
         backoff = Backoff(RESUME_RETRY_DELAY_S, MAX_RESUME_RETRY_DELAY_S)
         while True:

@@ -83,7 +83,7 @@ class BotCache:
         self._per_pair = per_pair
         self._approved_only = approved_only
         self.unknown = UnknownNames(store)
-        """The names of opponents in seeks that are not registered."""
+        """The names that seeks give for opponents and that are not registered."""
         self._now = now
         self._max_absent = max_absent
         self._bots: dict[str, _CachedBot] = {}

@@ -21,7 +21,8 @@ DRAIN_CANCELLED_MESSAGE = "the arena no longer stops: it starts matches again"
 
 
 class Drain:
-    """The draining state, in which no match starts. `on_drained` is called when all matches are over, or too late.
+    """The draining state, in which no match starts. `on_drained` is called when all matches are over, or after a
+    timeout.
 
     Connected bots get a message when draining begins and when it is undone; bots that connect meanwhile get it too.
     """

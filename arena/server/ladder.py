@@ -31,8 +31,8 @@ from protocol.messages import ClientMessage, Error, ListedSeek, Seek, Unseek, Un
 from protocol.names import fold_name
 
 OPEN_SLOT_DIVISOR = 4
-"""The number of opponents among which the slots of a bot with open seeks are divided: one opponent may use at most the
-number of slots divided by this.
+"""The number of parts into which the slots of a bot with open seeks are divided. One opponent may use only one part, so
+that this many opponents find a slot.
 """
 MAX_LISTED_SEEKS = 8
 """Maximum number of seeks that a listing has of one bot."""

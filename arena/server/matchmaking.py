@@ -113,8 +113,7 @@ have been paired.
 OPEN_PAIRING_INTERVAL_S = 0.25
 """Seconds between two rounds of pairing with open seeks and with several named opponents."""
 MAX_FAILED_FILLS = 8
-"""The number of seeks for which a round finds no full match before it gives up on a game: hardly any bot is free then.
-"""
+"""A round gives up on a game when it has found no full match for this many seeks: hardly any bot is free then."""
 PAIRING_BATCH_SIZE = 64
 """The number of seeks that are compared before the event loop continues. That takes about 1 to 2 ms."""
 

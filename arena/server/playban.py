@@ -12,14 +12,15 @@ from arena.network.rate_limits import FailureBackoff
 FIRST_PAUSE_S = 10.0
 """Seconds of the first pause, which is as long as the opponents waited. Each further pause is twice as long."""
 MAX_PAUSE_S = 600.0
+"""Maximum pause of a bot in seconds."""
 MAX_ADDRESS_PAUSE_S = 90.0
 """Maximum pause of an address in seconds. It is short because many bots may share an address: with 10 s of waiting per
 missed match, opponents lose a tenth of their time.
 """
 
 MAX_TRIED_BOTS = 1000
-"""Maximum number of trusted bots. Beyond it, offline bots are no longer trusted; those whose last match is longest ago
-come first.
+"""Maximum number of trusted bots. Beyond it, offline bots lose their trust, first those whose last match is longest
+ago.
 """
 
 

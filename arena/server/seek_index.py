@@ -72,6 +72,7 @@ def open_match_spec(game: str) -> MatchSpec:
 
 
 NO_OPPONENTS: frozenset[str] = frozenset()
+"""The named opponents of a seek that names none."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -181,9 +182,10 @@ class SeekIndex:
             self.fillable_specs.pop(seek.spec, None)
 
     def find_partner(self, seek: ActiveSeek, is_free: Callable[[str], object]) -> ActiveSeek | None:
-        """Return a seek for two seats whose bot this seek names, or which names this seek's bot; or None.
+        """Return a partner for a seek in a match of two seats, or None. The seek names the partner's bot, or the
+        partner names the seek's bot.
 
-        If several bots name this seek's bot, prefer the first for which `is_free` is true; up to all may be tested. If
+        If several bots name the seek's bot, prefer the first for which `is_free` is true; all of them may be tested. If
         that bot has several such seeks, return its oldest.
         """
         bot, spec = seek.key, seek.spec

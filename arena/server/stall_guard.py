@@ -11,6 +11,7 @@ from arena.store.node_store import LEASE_S
 MAX_STALL_S = LEASE_S - 2.0
 """Maximum seconds between two checks. It is shorter than the lease, which may start 1 s before a check."""
 CHECK_INTERVAL_S = 0.5
+"""Seconds between two periodic checks."""
 _BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 """The clock that measures stalls. It continues while the machine sleeps."""
 

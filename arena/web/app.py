@@ -71,7 +71,7 @@ def _add_security_headers(app: ASGIApp, site: Site) -> ASGIApp:
 
 
 def _allow_cross_origin_reads(app: ASGIApp) -> ASGIApp:
-    """Wrap an application to let scripts of any origin read what is below `PREFIX`, without cookies (none are needed).
+    """Wrap an application to let scripts of any origin read the API, which is below `PREFIX`, without cookies.
 
     CORS preflight requests are answered here.
     """
@@ -92,7 +92,7 @@ def _allow_cross_origin_reads(app: ASGIApp) -> ASGIApp:
 
 
 def _set_headers(headers: Mapping[str, str], send: Send, *, unless_there: bool = False) -> Send:
-    """Return a `send` that sets these headers on an answer; with `unless_there`, only those that are missing."""
+    """Return a `send` that sets these headers of an answer. With `unless_there`, it does not replace existing ones."""
 
     async def told(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -120,7 +120,9 @@ def _hint_at_websocket(app: ASGIApp, socket: str) -> ASGIApp:
 
 
 def _refuse_other_hosts(app: ASGIApp, proxies: Proxies) -> ASGIApp:
-    """Wrap an application to accept, on loopback, only host names of this machine, except from a trusted proxy."""
+    """Wrap an application so that a loopback address only answers requests for host names of this machine. Requests
+    from a trusted proxy are not checked.
+    """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         local, peer = scope.get("server"), scope.get("client")
@@ -157,7 +159,9 @@ def _refuse_bodies(app: ASGIApp, admits: Callable[[Scope], bool]) -> ASGIApp:
 
 
 def _answer_internal_errors(app: ASGIApp) -> ASGIApp:
-    """Wrap an application to answer unexpected errors and log them without a traceback. A begun answer is cut off."""
+    """Wrap an application to answer unexpected errors, and log them without a traceback. If the error interrupts an
+    answer, this is cut off.
+    """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         begun = False
@@ -183,7 +187,7 @@ IMMUTABLE_CACHE_CONTROL = "public, max-age=31536000, immutable"
 
 
 def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
-    """Return the application for an arena's pages. Forwarded addresses and host names are believed from `proxies`."""
+    """Return the application for an arena's pages. `proxies` are trusted to forward addresses and host names."""
     admin = _admin_pages(site)
     app = Starlette(
         routes=[
@@ -246,7 +250,7 @@ def _error_response(request: Request, exc: Exception) -> Response:
 
 
 class _ImmutableFiles(StaticFiles):
-    """Static files that browsers may cache forever, because a change of content changes the URL."""
+    """Static files that browsers may cache forever, because their URLs change with their content."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)

@@ -1,6 +1,6 @@
 """Builds a wheel of the client alone from the running sources: the modules behind `from bots import Bot, Turn, run`.
 
-It contains every module reachable by imports, including late ones. The same sources give the same bytes.
+It contains every module reachable by imports, including imports in functions. The same sources give the same bytes.
 """
 
 from __future__ import annotations
@@ -39,11 +39,13 @@ REQUIREMENTS = ("msgpack", "msgspec", "websockets")
 DATA_PATTERNS = ("*.toml", "py.typed")
 """Patterns for the files besides modules that the wheel includes."""
 _DIST_INFO = f"bot_arena_client-{VERSION}.dist-info"
+"""The folder in the wheel with its metadata."""
 _TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 """The time of every file in the wheel, so that the bytes are always the same."""
 _FILE_ATTRIBUTES = 0o100644 << 16
 """The mode of every file in the wheel, as ZIP stores it."""
 _WHEEL_METADATA = "Wheel-Version: 1.0\nGenerator: bot-arena\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+"""The content of the file WHEEL in the wheel."""
 
 
 class ClientWheel(Struct, frozen=True, kw_only=True):
@@ -107,7 +109,7 @@ def _metadata() -> str:
 
 
 def find_contents() -> set[Path]:
-    """Return the modules reachable by imports from `ENTRY_MODULES`, and the data files in their packages, as maps."""
+    """Return the modules reachable by imports from `ENTRY_MODULES`, and the data files of their packages."""
     modules: set[Path] = set()
     waiting = [*ENTRY_MODULES]
     while waiting:

@@ -164,7 +164,7 @@ def script_safe(json: bytes) -> str:
 
 
 def reason_words(reason: str) -> str:
-    """Describe a reason of the protocol for people; an unknown one appears as it is."""
+    """Describe a reason of the protocol in words. Return an unknown reason unchanged."""
     return REASON_WORDS.get(reason, reason.replace("_", " "))
 
 
@@ -180,7 +180,7 @@ def seat_words(rank: int, reason: str) -> str:
 
 
 def result_sentence(reason: str, plies: int, seats: Sequence[SeatResult]) -> str:
-    """Describe how a match ended: `ann won after 9 moves: bob ran out of time`."""
+    """Describe how a match ended, like `ann won after 9 moves: bob ran out of time`."""
     if reason == reasons.VOID:
         return "called off by the arena, void"
     first = [seat.bot for seat in seats if seat.rank == 1]
@@ -191,7 +191,7 @@ def result_sentence(reason: str, plies: int, seats: Sequence[SeatResult]) -> str
 
 
 def summarise_result(result: Result) -> str:
-    """Summarise a result: `greedy beat lucky`, or with more seats `greedy won against lucky, random`."""
+    """Summarise a result, like `greedy beat lucky`, or with more seats `greedy won against lucky, random`."""
     names = [seat.bot for seat in result.seats]
     if result.reason == reasons.VOID:
         return f"{' against '.join(names) if len(names) == 2 else ', '.join(names)}: called off"
@@ -205,7 +205,7 @@ def summarise_result(result: Result) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Join names in a sentence: `ann, bob and cid`."""
+    """Join names for a sentence, like `ann, bob and cid`."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
@@ -257,3 +257,4 @@ FILTERS = {
     "group": pool_or_unrated,
     "outcome": OUTCOME_WORDS.__getitem__,
 }
+"""The functions that templates can use as filters, by name."""

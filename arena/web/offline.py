@@ -17,6 +17,7 @@ from referee.record import Record
 from referee.result import SeatResult
 
 ENTRY_MODULE = "viewer/offline.js"
+"""The script that the HTML file runs."""
 STYLE_SHEETS = ("style.css", *VIEWER_STYLE_SHEETS)
 
 

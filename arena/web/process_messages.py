@@ -29,5 +29,5 @@ class WebServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Maximum seconds that a database statement may take."""
 
     def encode(self) -> bytes:
-        """Return the configuration as the line that is sent."""
+        """Return the line that sends the configuration."""
         return msgspec.json.encode(self) + b"\n"

@@ -19,6 +19,7 @@ from arena.web.node_urls import NodeUrls
 from arena.web.serving import AnswerScheduler
 
 STATIC = Path(__file__).parent / "static"
+"""The folder of the static files."""
 HOST_PATTERN = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
 """Matches a host name or address without port, as it may appear in a URL or a Content-Security-Policy."""
 _HOST_AND_PORT = re.compile(rf"(?:{HOST_PATTERN.pattern})(?::\d{{1,5}})?", re.IGNORECASE)

@@ -12,6 +12,7 @@ from starlette.requests import Request
 MAX_FORM_BYTES = 256 * 1024
 """Maximum size of a form in bytes: enough for a list of some thousand names."""
 MAX_FIELDS = 10_000
+"""Maximum number of fields in a form."""
 FORM_MEDIA_TYPE = "application/x-www-form-urlencoded"
 
 

@@ -38,7 +38,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Query(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The base of queries; without fields, an empty query."""
+    """The base class of queries. It is itself the query of an operation without parameters."""
 
 
 Q = TypeVar("Q", bound=Query)
@@ -62,9 +62,10 @@ class File(Struct, frozen=True):
 
 
 class StreamedRecord(Struct, frozen=True):
-    """The answer to a request for a match, as pieces of encoded bytes of the operation's answer type.
+    """An answer that is made from a match's record, in pieces: the encoded bytes of the operation's answer type.
 
-    `variant` distinguishes answers from the same record in their entity tags; `file` is the name of a download.
+    `variant` makes the entity tags of different answers from the same record different. `file` is the name of a
+    download, "" if the answer is not to be saved.
     """
 
     pieces: Pieces
@@ -74,7 +75,7 @@ class StreamedRecord(Struct, frozen=True):
     file: str = ""
 
     def to_answer(self, name: str, media: str) -> StreamedAnswer:
-        """Return the streamed answer of the operation `name`."""
+        """Return the streamed answer of the operation with this name."""
         checksum = self.record[-8:].hex()  # the gzip trailer: CRC and length
         source = f"{name} {self.match} {checksum} {self.variant}".encode()
         headers = _to_be_saved(self.file) if self.file else {}
@@ -82,7 +83,8 @@ class StreamedRecord(Struct, frozen=True):
 
 
 class Operation:
-    """A path of the API and the function that answers it, `handler`. Its name and docstring describe the operation.
+    """A path of the API and the function `handler` that answers requests to it. The name and docstring of `handler`
+    describe the operation.
 
     `handler` takes an `ApiRequest` of its query type. It returns a value to encode as JSON, a `File` of type `media`,
     or a `StreamedRecord`; the last is annotated with the type of the streamed answer. `example` is a path below
@@ -186,7 +188,7 @@ def _schema(answer: Any) -> Any:
 
 
 def read_query(query_type: type[Q], request: Request) -> Q:
-    """Parse the query of a request; empty values count as absent. Raises `UsageFault`, which names the field."""
+    """Parse the query of a request. Empty values count as absent. Raises a `UsageFault` that names the wrong field."""
     given: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         if name not in query_type.__struct_fields__:

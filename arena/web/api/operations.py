@@ -66,7 +66,7 @@ from referee import record_reader
 from referee.result import Result
 
 ESTIMATE_SIMULATIONS = 1000
-"""Simulations per estimated move."""
+"""The number of simulations by which each move is estimated."""
 T = TypeVar("T")
 R = TypeVar("R")
 Pool = Annotated[
@@ -239,7 +239,7 @@ def _of_bot(asked: ApiRequest[OfPool], query: Callable[..., list[R]]) -> Rows[R]
 
 
 def _page_of_bot(asked: ApiRequest[PagedOfPool], query: Callable[..., Page[R]]) -> Page[R]:
-    """Return a page of rows about a bot in a pool. Raises as `_of_bot` does."""
+    """Return a page of rows about a bot in a pool. Raises the errors of `_of_bot`."""
     page = asked.site.reader.read(query, asked.path["bot"], **msgspec.structs.asdict(asked.query))
     _check_known(asked, page.rows)
     return page
@@ -359,8 +359,8 @@ def grades(asked: ApiRequest[GradesQuery]) -> Grades:
 
 
 def grade_request(asked: ApiRequest[GradesQuery]) -> tuple[bytes, GradeRequest] | None:
-    """Return the record and the grades to make if grading may need a table to be solved, or simulations; else None.
-    Raises `UsageFault` for a seat that does not exist.
+    """Return a match's record and the request for its grades, if grading may have to solve a table or simulate games;
+    else None. Raises `UsageFault` for a seat that does not exist.
     """
     stored, seat = _result(asked), asked.query.seat
     if seat is not None and seat >= len(stored.seats):
@@ -371,7 +371,7 @@ def grade_request(asked: ApiRequest[GradesQuery]) -> tuple[bytes, GradeRequest] 
 
 
 def solve_request(asked: ApiRequest[Query]) -> tuple[bytes, GradeRequest] | None:
-    """Return the record and the request for all grades if grading may need a table to be solved; else None."""
+    """Return a match's record and the request for all its grades, if grading may have to solve a table; else None."""
     stored = result(asked)
     return (_record(asked), GradeRequest()) if may_need_solving(stored.game, stored.config) else None
 

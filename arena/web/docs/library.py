@@ -14,11 +14,13 @@ from protocol.display import short_repr
 
 _ARENA_FOLDER = Path(__file__).parents[2]
 _PACKAGED_DOCUMENTS = _ARENA_FOLDER / "documents"
+"""The folder of the documents in the installed package."""
 ROOT = _PACKAGED_DOCUMENTS if _PACKAGED_DOCUMENTS.is_dir() else _ARENA_FOLDER.parent
 """The folder that contains README.md and docs. In a checkout it contains the package `arena`; installed, it is inside
 the package.
 """
 ROOT_DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+"""The documents that are not in the folder docs."""
 MEDIA_TYPES = {
     ".c": "text/plain",
     ".go": "text/plain",
@@ -85,7 +87,7 @@ class Library:
         return render(text, lambda address: self._resolve_link(address, folder)).html
 
     def _title(self, name: str) -> str:
-        """Return the title of a document from its first line; empty text for a file."""
+        """Return the title of a document from its first line; "" for any other file."""
         path = self._files[name]
         if path.suffix != ".md":
             return ""
@@ -93,7 +95,9 @@ class Library:
             return file.readline().removeprefix("# ").strip()
 
     def _resolve_link(self, address: str, folder: str) -> Target | None:
-        """Return the target of a link in a document of a folder; None for a file that is only in the repository."""
+        """Return the target of a link in a document, or None if it is a file that is only in the repository. `folder`
+        is the folder of the document.
+        """
         parts = urlsplit(address)
         if parts.scheme:
             return Target(address=address) if parts.scheme in ("http", "https") else None

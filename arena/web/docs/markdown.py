@@ -20,6 +20,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 _INVALID_ANCHOR_CHARS = re.compile(r"[^\w\- ]")
+"""Matches the characters of a heading that are left out of its anchor."""
 _HTML_COMMENT_PATTERN = re.compile(r"<!--.*?-->", re.DOTALL)
 _ALIGNMENT_PATTERN = re.compile(r"text-align:(\w+)")
 _SCROLL_BLOCK_TAG = '<div class="scroll" role="group" aria-label="A table" tabindex="0">'

@@ -111,7 +111,7 @@ def _game_words(pool: str | None) -> str:
 
 
 def _pool(profile: Profile, asked: str | None) -> str | None:
-    """Return the pool to show; None for a bot that never played."""
+    """Return the pool whose details the page shows; None for a bot that never played."""
     standings: list[PoolStanding | UnratedStanding] = [
         *sorted(profile.standings, key=lambda row: -row.played),
         *sorted(profile.earlier, key=lambda row: -row.played),
