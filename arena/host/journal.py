@@ -155,7 +155,7 @@ class MatchJournal:
             """The size of the journal in bytes."""
             if log is not None:
                 try:
-                    if self.size_bytes:  # lines that are in no commit log
+                    if self.size_bytes:  # lines that no commit log has
                         os.fdatasync(self._file)
                     flush_to_disk(path.parent)
                 except OSError:

@@ -222,7 +222,9 @@ class MatchRunner:
         if self._stopped and not self._ended:
             return
         if self._pending_effects is not None:
-            if not (self._recording_fails and isinstance(event, (DeadlineReached, SendDelay))):  # time stands still
+            if not (
+                self._recording_fails and isinstance(event, (DeadlineReached, SendDelay))
+            ):  # the clocks stand still
                 self._get_backlog().add(event)
             return
         try:
@@ -237,7 +239,7 @@ class MatchRunner:
             effects = self._match.receive(Abort(undo_last_event=undo), self._loop.time())
             self._record_and_perform(
                 effects or [SetDeadline(None), FinishMatch()]
-            )  # nothing is left to be called off, but to be finished
+            )  # a match that can't be called off any more still has to be finished
 
     def _get_backlog(self) -> Backlog:
         """Return the backlog for events that arrive while the match waits to be recorded."""
@@ -291,7 +293,7 @@ class MatchRunner:
                 [self._match.start_message()] if view is None else [self._match.start_message(), view]
             )
             self._view_made_at = now
-            self._loop.call_later(SPECTATOR_VIEW_TTL_S, self._forget_view)  # that of a long match is large
+            self._loop.call_later(SPECTATOR_VIEW_TTL_S, self._forget_view)  # the view of a long match is large
         self._show(peer, self._spectator_view)
 
     def _forget_view(self) -> None:

@@ -100,7 +100,7 @@ class Session:
                 self.awaited.add(message.match)
             elif message.code in _BAD_MOVE_CODES and not self.was_sent_end(message.match):
                 self.last_fault = message.message
-                self._count_bad_message()  # no other rejection of a move is innocent
+                self._count_bad_message()  # the client could have avoided this rejection
 
     def send_shared(self, messages: EncodedMessages) -> None:
         """Send messages that other peers get as well."""

@@ -150,7 +150,7 @@ def _pem_file_path(pem: str) -> Iterator[str]:
             file.flush()
             yield f"/proc/self/fd/{file.fileno()}"
     else:
-        with tempfile.TemporaryDirectory() as folder:  # which nobody else may enter
+        with tempfile.TemporaryDirectory() as folder:  # no other user may enter it
             path = Path(folder) / "pem"
             path.write_text(pem, encoding="utf-8")
             yield str(path)

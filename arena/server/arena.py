@@ -239,7 +239,7 @@ class Arena(HostHandler):
         if hello.bot is not None and fold_name(hello.bot) in self._closed_names:
             raise TooOften(f"the operator is about to change the name {hello.bot}: come back later")
         away = self.nodes.hangs()
-        if away is not None and hello.bot is not None:  # another node may know it
+        if away is not None and hello.bot is not None:  # another node may admit the bot
             raise StoreUnavailable(away)
         revocations = self._revocations
         events = self.host.events
@@ -273,7 +273,7 @@ class Arena(HostHandler):
 
     def on_connected(self, session: Session) -> None:
         self._auth.last_seen.on_connected(session.key)
-        if not self._bots.came(session.key):  # so many came meanwhile that it was forgotten again
+        if not self._bots.came(session.key):  # so many bots came meanwhile that it left the cache
             self.background.start(self._look_up(session.key))
         self.ladder.on_connected(session)
         self.drain.notify(session)
@@ -365,7 +365,7 @@ class Arena(HostHandler):
             await self._bots.load(seat.bot)
         try:
             await self.nodes.register_resumed(header, seed)
-        except BotGone as fault:  # of a match that nobody was told of before the server ended
+        except BotGone as fault:  # the match was never announced before the server ended
             log.warning("match %s is not resumed: %s", header.match, fault)
             return False
         if header.rated:

@@ -178,7 +178,7 @@ class Authenticator:
             raise Revoked(known.name)
         if hello.token is None:
             raise NameTaken(_name_taken_message(hello.bot))
-        self._check_guesses(hello.bot, address)  # again: others may have come while this one was looked up
+        self._check_guesses(hello.bot, address)  # again, because others may have guessed during the lookup
         if not _is_valid_token(hello.token, known):
             self._guesses.record_failure(address, hello.bot, self._clock())
             raise AuthFailed(_name_taken_message(hello.bot, ", not by this token"))
@@ -225,7 +225,7 @@ class Authenticator:
         try:
             register = partial(register_newcomer, person=hello.person, display=display)
             await self._store.write(register, bot, hash_token(made), days)
-        except NameInUse:  # maybe a moment ago, by another connection, which may be the same bot's
+        except NameInUse:  # another connection, maybe of the same bot, was faster
             return None
         self.on_registered(bot, address)
         return Identity(bot, None if token else made, person=hello.person, display=display)

@@ -177,7 +177,7 @@ class BotCache:
         known.approved = found.approved
         known.ratings = found.ratings
         if not known.has_history:
-            if has_history:  # it was forgotten meanwhile
+            if has_history:  # it left the cache meanwhile
                 found = await self._store.read(load_ladder_bot, bot, history=True)
                 known = self._of(name)
             self._note_history(name, known, found)
@@ -212,7 +212,7 @@ class BotCache:
 
     def _reset_ratings(self, name: str, facts: LadderBot) -> None:
         known = self._bots.get(name)
-        if known is None:  # forgotten meanwhile
+        if known is None:  # it left the cache meanwhile
             return
         known.ratings = facts.ratings
         known.rated_matches.clear()

@@ -517,7 +517,7 @@ class Matchmaker:
         seekers = [
             replace(self._seeker(seek.key, (seek, *people)), seeking_since=seek.since, key=seek) for seek in seeks
         ]
-        if people:  # else frequent players would wait for bots to catch up, which seldom play with people
+        if people:  # else frequent players would wait until bots, which seldom play with people, catch up
             seekers = [replace(seeker, played=0) for seeker in seekers]
         playing = [self._seeker(bot, (seeks[0], *people)) for bot in self._pool_members.playing(seeks[0].spec)]
         groups = ladder_pairing.group_seekers(

@@ -285,7 +285,7 @@ class ClusterView(SingleNode):
         before_s, echo = self._wall_clock(), self._echo
         nodes = await self._store.write_first(record_heartbeat, self._number, self.url, echo)
         after_s = self._wall_clock()
-        if not self._store.notifies:  # so a missing echo says nothing
+        if not self._store.notifies:  # then a missing echo says nothing
             self._unheard_since = None
             if self._freeing is None or self._freeing.done():
                 self._freeing = asyncio.create_task(self._free_queue())
@@ -432,7 +432,7 @@ class ClusterView(SingleNode):
         except ArenaFault as fault:
             log.debug("a new session failed too: %s", fault)
             return
-        is_listed = any(node.name == self._name for node in nodes)  # not once the operator has given it up
+        is_listed = any(node.name == self._name for node in nodes)  # false once the operator has declared it lost
         if self._is_database_away and is_listed:
             self._see(nodes)
 
@@ -442,7 +442,7 @@ class ClusterView(SingleNode):
             try:
                 channel = await self._store.write(wake_channel)
                 await self._listen_to(channel)
-            except ArenaFault as fault:  # it is read at every sign of life all the same
+            except ArenaFault as fault:  # announcements are read at every heartbeat anyway
                 log.debug("this node gets no notifications from other nodes: %s", fault)
             except Exception:
                 log.exception("this node gets no notifications from other nodes")
@@ -478,7 +478,7 @@ class ClusterView(SingleNode):
                     self.warn_of_deafness(None)
                 elif sent:
                     self._woken.set()
-                else:  # from now on nothing is missed: what was announced before is read
+                else:  # from now on no announcement is missed; earlier ones are read now
                     self._echo = echo
                     self._woken.set()
 

@@ -33,7 +33,7 @@ class AnswerScheduler:
     """The queues for quick and long answers of a site, and the memory held for long ones."""
 
     def __init__(self) -> None:
-        self.quick = FairQueue(QUICK_THREADS, 1000, 1000)  # the server accepts no more connections
+        self.quick = FairQueue(QUICK_THREADS, 1000, 1000)  # the server accepts no more than 1000 connections
         self.long = FairQueue(LONG_THREADS, MAX_LONG_PER_ADDRESS, MAX_LONG)
         self._places: dict[str, list[HeldAnswer]] = {}
         self._held = 0
