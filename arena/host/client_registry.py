@@ -162,7 +162,6 @@ class ClientRegistry:
         return fold_name(bot) in self.sessions
 
     def session_of(self, bot: str) -> Session | None:
-        """Return the session of a bot, or None if the bot is not connected."""
         return self.sessions.get(fold_name(bot))
 
     def matches_of(self, bot: str) -> Mapping[str, tuple[MatchRunner, int]]:
@@ -199,7 +198,6 @@ class ClientRegistry:
         return None if playing is None else playing.get(match)
 
     def now(self) -> float:
-        """Return the time of the loop, in seconds."""
         return self._loop.time()
 
     def get_listing(self) -> EncodedMessages:

@@ -86,7 +86,6 @@ class EventLog:
         """Recent failures, newest last."""
 
     def log_connected(self, bot: str, version: str, client: str, address: str) -> None:
-        """Log that a bot connected."""
         text = " ".join(filter(None, (bot, version, client and f"({client})", f"came from {address}")))
         self._log_client("came", address, text, bot=bot, version=version, client=client, address=address)
 
@@ -142,7 +141,6 @@ class EventLog:
         self._recording.start(self._note(bot, Incident(at=utc_now(), code=str(code), text=text)))
 
     def log_begun(self, header: Header) -> None:
-        """Log that a match began."""
         self.begun_matches[header.game] += 1
         bots = [seat.bot for seat in header.seats]
         text = f"{header.match} began: {header.game}, {', '.join(bots)}"

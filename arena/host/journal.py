@@ -80,12 +80,10 @@ class Journal:
         return self._open_journal(match, 0)
 
     def close(self) -> None:
-        """Close the commit log."""
         if self.log is not None:
             self.log.close()
 
     def list_matches(self) -> list[str]:
-        """Return the ids of the matches that have a journal."""
         return sorted(path.stem for path in self.folder.glob("*.jsonl"))
 
     def read(self, match: str) -> list[AnyLine]:

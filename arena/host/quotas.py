@@ -41,7 +41,6 @@ class Quota:
         return self._taken
 
     def taken_by(self, address: str) -> float:
-        """Return the amount that an address holds."""
         return self._taken_by_address.get(address, 0.0)
 
     def address_limit(self) -> float:
@@ -208,7 +207,6 @@ class Quotas:
             self.memory.take(address, -weight if refund else weight)
 
     def can_start_match(self, address: str) -> bool:
-        """Return whether a client of an address may start a match now."""
         return address in self._exempt or (
             self.matches.remaining(address) >= 1
             and self.memory.remaining(address) >= MATCH_BYTES

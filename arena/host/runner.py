@@ -242,13 +242,11 @@ class MatchRunner:
             )  # a match that can't be called off any more still has to be finished
 
     def _get_backlog(self) -> Backlog:
-        """Return the backlog for events that arrive while the match waits to be recorded."""
         if self._backlog is None:
             self._backlog = Backlog()
         return self._backlog
 
     def seat_peer(self, seat: int, peer: Peer, *, follow: bool) -> None:
-        """Assign a connection to a seat."""
         self._seats[seat] = peer
         if follow:
             self._match.add_follower(seat)
@@ -334,7 +332,6 @@ class MatchRunner:
 
     @property
     def journal_bytes(self) -> int:
-        """The size of the journal in bytes."""
         return self._journal.size_bytes
 
     @property
@@ -387,7 +384,6 @@ class MatchRunner:
         return self._match.standing.stayed_to_end(seat)
 
     def result(self, finished_at: str) -> Result:
-        """Return the result of a finished match; `finished_at` is the time of its end."""
         return self._match.result(finished_at)
 
     def close_record(self, result: Result) -> ClosedMatch:

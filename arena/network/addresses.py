@@ -30,7 +30,6 @@ def address_of(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is a loopback address."""
     ip = _parse_ip(host)
     return ip is not None and ip.is_loopback
 
@@ -53,7 +52,6 @@ class Proxies:
         self._trusted = tuple(trusted)
 
     def trusts(self, host: str) -> bool:
-        """Return whether a peer is a trusted proxy."""
         ip = _parse_ip(host)
         return ip is not None and self._is_trusted(ip)
 

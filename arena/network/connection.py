@@ -398,7 +398,6 @@ class Connection(ServerConnection):
 
     @property
     def close_info(self) -> CloseInfo:
-        """The code, reason and side with which the connection ended."""
         if self._has_given_up:
             return CloseInfo(READS_TOO_SLOWLY, "does not read", by_arena=True)
         sent, received = self.protocol.close_sent, self.protocol.close_rcvd

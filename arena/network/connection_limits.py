@@ -85,7 +85,6 @@ class ConnectionSlot:
         return None
 
     def change_address(self, address: str) -> None:
-        """Change the address for which the connection counts."""
         limits = self._limits
         if self in limits.waiting:
             _decrement(limits.waiting_by_address, self.address)

@@ -79,7 +79,6 @@ class CpuBudget:
             account = account.parent
 
     def debt_s(self, now: float) -> float:
-        """Return the outstanding debt in seconds."""
         return max(self._debt_free_at - now, 0.0)
 
     def request_turn(self, turn: Callable[[], None]) -> None:

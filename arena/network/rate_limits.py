@@ -48,7 +48,6 @@ class FailureBackoff:
             self._failures[key] = count - 1, until
 
     def failure_count(self, key: Hashable) -> int:
-        """Return the number of failures of a key."""
         return self._failures.get(key, (0, 0.0))[0]
 
     def wait_s(self, key: Hashable, now: float) -> float:

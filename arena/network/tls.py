@@ -37,7 +37,6 @@ class TlsMismatchLog:
         self._warning_limit = TokenBucket(1, 1 / WARNING_INTERVAL_S)
 
     def log_unexpected_tls(self, address: str) -> None:
-        """Log that a client started TLS on a port without TLS."""
         self._warn("%s speaks TLS, and this port does not: its URL begins with ws://, not wss://", address)
 
     def log_failed_handshake(self, address: str, exc: BaseException) -> None:

@@ -89,7 +89,6 @@ class LastSeen:
         self._closing = asyncio.Event()
 
     def on_connected(self, bot: str) -> None:
-        """Note that a bot's connection began."""
         name = fold_name(bot)
         self._connections[name] += 1
         self._mark_seen([name])
@@ -97,7 +96,6 @@ class LastSeen:
             self._refresh()
 
     def on_disconnected(self, bot: str) -> None:
-        """Note that a bot's connection ended."""
         name = fold_name(bot)
         self._connections[name] -= 1
         if not self._connections[name]:
@@ -105,7 +103,6 @@ class LastSeen:
         self._mark_seen([name])
 
     def is_connected(self, bot: str) -> bool:
-        """Return whether a bot is connected."""
         return fold_name(bot) in self._connections
 
     async def close(self) -> None:

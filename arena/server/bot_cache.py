@@ -147,7 +147,6 @@ class BotCache:
         return known.at_limit[pool]
 
     def may_be_rated(self, bot: str) -> bool:
-        """Return whether matches of a bot may be rated."""
         known = self._bots.get(fold_name(bot))
         return not self._approved_only or (known is not None and known.approved)
 
@@ -307,7 +306,6 @@ class BotCache:
         self._forget_absent()
 
     def apply_ratings(self, result: Result, ratings: Ratings) -> None:
-        """Update ratings after a rated match."""
         for seat, rating in zip(result.seats, ratings.seats, strict=True):
             self._of(fold_name(seat.bot)).ratings[ratings.pool] = (rating.mu_after, rating.sigma_after)
         self.record_rated(result)

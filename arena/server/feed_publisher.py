@@ -100,7 +100,6 @@ class FeedPublisher:
         self._feed.publish_leaderboard(pool, rows)
 
     def _on_acknowledged(self, match: str) -> None:
-        """Note that the broker acknowledged the `end` message of a match."""
         self._acknowledged.add(match)
         self._reachable = True
         self._remove_from_batch(match)

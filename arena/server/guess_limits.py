@@ -42,7 +42,6 @@ class GuessLimits:
         return self._backoff_by_address.wait_s(address, now)
 
     def record_failure(self, address: str, bot: str, now: float) -> None:
-        """Count a wrong token."""
         self._backoff_by_name.add_failure((address, fold_name(bot)), now)
         self._backoff_by_address.add_failure(address, now)
 

@@ -89,15 +89,12 @@ class Ladder:
             session.send(Unseeked(id=message.id))
 
     def on_connected(self, session: Session) -> None:
-        """Note that a bot connected."""
         self._unknown.mark_known(session.key)
 
     def on_seated(self, session: Session) -> None:
-        """Note that a connected bot got a seat in a match."""
         self._playbans.on_seated(session.key, session.connection.address)
 
     def on_seat_ready(self, session: Session) -> None:
-        """Note that a bot is ready in its match."""
         if self._playbans.on_ready(session.key):
             self.seeks.reschedule()
 

@@ -79,14 +79,12 @@ class PoolMembers:
         self._by_kind: dict[MatchSpec, dict[str, None]] = {}
 
     def record(self, bot: str, spec: MatchSpec) -> None:
-        """Record the kind of match that a bot seeks."""
         if self._kind_of.get(bot) is not spec:
             self.remove(bot)
             self._kind_of[bot] = spec
             self._by_kind.setdefault(spec, {})[bot] = None
 
     def remove(self, bot: str) -> None:
-        """Remove a disconnected bot."""
         spec = self._kind_of.pop(bot, None)
         if spec is not None:
             bots = self._by_kind[spec]
@@ -121,7 +119,6 @@ Begin = Callable[[Sequence[ActiveSeek]], None]
 
 
 def named_opponents(seek: Seek) -> list[str]:
-    """Return the opponents that a `seek` message names."""
     return seek.opponents if seek.opponent is None else [seek.opponent, *seek.opponents]
 
 
@@ -228,7 +225,6 @@ class Matchmaker:
         return self._waiting.seeks_of(bot)
 
     def has_seek(self, bot: str, seek_id: str) -> bool:
-        """Return whether a bot has an active seek with this id."""
         return self._waiting.find(bot, seek_id) is not None
 
     def withdraw(self, bot: str, seek_id: str) -> None:
@@ -270,7 +266,6 @@ class Matchmaker:
             self._schedule(0.0)
 
     def close(self) -> None:
-        """Stop pairing."""
         if self._timer is not None:
             self._timer.cancel()
 

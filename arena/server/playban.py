@@ -71,7 +71,6 @@ class Playbans:
         return bot in self._trusted
 
     def on_seated(self, bot: str, address: str) -> None:
-        """Note that a bot got a seat."""
         if bot not in self._trusted and bot not in self._untrusted_in_match:
             self._untrusted_in_match[bot] = address
             self._matches_by_address[address] += 1

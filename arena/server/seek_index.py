@@ -135,22 +135,18 @@ class SeekIndex:
         return self.find(seek.key, seek.id) is seek
 
     def find(self, bot: str, seek_id: str) -> ActiveSeek | None:
-        """Return a bot's seek with this id, or None."""
         return self._by_bot.get(bot, {}).get(seek_id)
 
     def seeks_of(self, bot: str) -> Collection[ActiveSeek]:
-        """Return all seeks of a bot."""
         return self._by_bot.get(bot, {}).values()
 
     def add(self, seek: ActiveSeek) -> None:
-        """Add a seek."""
         for seeks in self._indices(seek):
             seeks.setdefault(seek.key, {})[seek.id] = seek
         self._note_ripe(seek)
         self._count(seek, False)
 
     def remove(self, seek: ActiveSeek) -> None:
-        """Remove an active seek."""
         for seeks in self._indices(seek):
             del seeks[seek.key][seek.id]
             if not seeks[seek.key]:
@@ -268,7 +264,6 @@ def agreed_spec(group: Iterable[ActiveSeek]) -> MatchSpec:
 
 
 def seeks_of_people(group: Iterable[ActiveSeek]) -> list[ActiveSeek]:
-    """Return those of the seeks that are people's."""
     return [seek for seek in group if seek.session.is_person]
 
 

@@ -23,5 +23,4 @@ class Warnings:
             log.info("%s: all is well again", kind)
 
     def current(self) -> list[str]:
-        """Return the current warnings."""
         return list(self._by_kind.values())

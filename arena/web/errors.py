@@ -37,7 +37,6 @@ class Wrong(Struct, frozen=True, kw_only=True):
 
 
 def http_status_of(exc: Exception) -> HTTPStatus:
-    """Return the HTTP status for an error."""
     match exc:
         case NotFound():
             return HTTPStatus.NOT_FOUND

@@ -70,7 +70,6 @@ def decimal(value: float, places: int = 1) -> str:
 
 
 def grouped(value: int) -> str:
-    """Format a whole number with thousands separated."""
     return decimal(value, 0)
 
 

@@ -38,7 +38,6 @@ class GradeCache:
         return found
 
     def write(self, record: bytes, wanted: GradeRequest, grades: Grades) -> None:
-        """Cache the grades of a record."""
         path = self._path(record, wanted)
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)

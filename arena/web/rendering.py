@@ -66,7 +66,6 @@ def render_page(
 
 
 def render_bytes(request: Request, template: str, **values: Any) -> bytes:
-    """Render a page of a request's site to bytes."""
     site = site_of(request)
     shown = _displays.set(site.displays)
     try:
@@ -82,7 +81,6 @@ def render_in_pieces(template: str, **values: Any) -> Iterator[str]:
 
 
 def error_page(request: Request, exc: Exception) -> Response:
-    """Render the page that describes an error."""
     status = http_status_of(exc)
     told = describe_error(request, exc)
     return render_page(request, "fault.html", status, error_headers(exc), title=status.phrase, sentence=told)

@@ -61,7 +61,6 @@ class Site:
         return self._displays
 
     def static(self, path: str) -> str:
-        """Return the URL of a static file."""
         return f"/static/{static_version()}/{path}"
 
 

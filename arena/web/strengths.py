@@ -66,7 +66,6 @@ def scale_of(bots: Sequence[RatedBot]) -> Scale:
 
 
 def strength_of(rated: RatedBot, scale: Scale = BY_RATING) -> str:
-    """Return a bot's strength in a word."""
     if rated.bot in PERFECT_BOTS:
         return PERFECT_WORD
     if rated.played < MIN_RATED_MATCHES:

@@ -90,7 +90,6 @@ async def _rotate(visit: AdminRequest, names: list[str]) -> Response:
 
 
 async def show_add_form(visit: AdminRequest) -> Response:
-    """Show the form for new bots."""
     return visit.show("admin_add.html", listed="", wrong="", proposed="")
 
 

@@ -25,7 +25,6 @@ class Session:
     """The result of the last submitted form, shown once: `done` or `failed`, and a sentence."""
 
     def take_notice(self) -> tuple[str, str] | None:
-        """Return and clear the notice."""
         notice, self.notice = self.notice, None
         return notice
 

@@ -75,7 +75,6 @@ class StreamedRecord(Struct, frozen=True):
     file: str = ""
 
     def to_answer(self, name: str, media: str) -> StreamedAnswer:
-        """Return the streamed answer of the operation with this name."""
         checksum = self.record[-8:].hex()  # the gzip trailer: CRC and length
         source = f"{name} {self.match} {checksum} {self.variant}".encode()
         headers = _to_be_saved(self.file) if self.file else {}
@@ -121,7 +120,6 @@ class Operation:
 
     @property
     def route(self) -> Route:
-        """The route that serves the operation."""
         if self._solving is None:
             return Route(PREFIX + self.path, queue_endpoint(self._answer, slow=self._in_long_line), name=self.name)
         return Route(PREFIX + self.path, self._with_grades, name=self.name)

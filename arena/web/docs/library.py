@@ -52,7 +52,6 @@ class Library:
         self._read: dict[str, Document] = {}
 
     def names(self) -> list[str]:
-        """Return the names of all documents."""
         return [name for name, path in self._files.items() if path.suffix == ".md"]
 
     def searchable_documents(self) -> Iterator[tuple[str, Document]]:

@@ -39,7 +39,6 @@ class OperationDescription(Struct, frozen=True):
 
 
 def api(request: Request) -> Response:
-    """Show every operation."""
     names = _names(site_of(request).reader)
     told = [
         OperationDescription(

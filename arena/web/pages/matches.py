@@ -110,7 +110,6 @@ def _find_unknown_names(reader: Reader, asked: Mapping[str, str]) -> dict[str, s
 
 
 def _describe_search(asked: Mapping[str, str]) -> str:
-    """Describe the search in a sentence."""
     outcome = asked["outcome"]
     of = pool_title(asked["pool"]) if asked["pool"] else asked["game"] and game_title(asked["game"])
     said = (

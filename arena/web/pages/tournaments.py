@@ -40,7 +40,6 @@ def tournaments(request: Request) -> Response:
 
 
 def tournament(request: Request) -> Response:
-    """Show a tournament."""
     site = site_of(request)
     shown = lookups.find_tournament(site, request.path_params["tournament"])
     config = shown.arguments.get("config") or {}
@@ -80,7 +79,6 @@ def _pool(game: str, config: Mapping[str, Any]) -> str | None:
 
 
 def _format_value(value: object) -> str:
-    """Format a value of a config briefly."""
     match value:
         case {"name": str(name)}:
             return name
