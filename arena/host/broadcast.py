@@ -21,8 +21,8 @@ kernel.
 MIN_BATCH_INTERVAL_S = 0.003
 """Minimum seconds between two batches of messages to spectators."""
 IDLE_RATIO = 40
-"""The pause after a batch is at least this many times as long as the batch took. The kernel needs several times as long
-as the batch, and playing bots should keep nine tenths of the time, however many spectators there are.
+"""Minimum ratio of the pause after a batch to the time of the batch. The kernel needs several times as long as the
+batch, and bots should keep nine tenths of the time to play.
 """
 MAX_QUEUED_MESSAGES, MAX_MERGED_EVENTS = 64, 256
 """These are the maximum number of messages that queue for spectators one by one, and the maximum number of events that

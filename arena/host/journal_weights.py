@@ -33,9 +33,7 @@ async def enforce_disk_quota(runners: Mapping[str, MatchRunner], quotas: Quotas)
 
 
 def _call_off_matches(sizes: dict[str, float], matches: dict[str, list[MatchRunner]], quotas: Quotas) -> None:
-    """Call matches off until the journals fit into the disk quota. `sizes` are the bytes of journals held by each
-    address, `matches` the matches of each address that may be called off.
-    """
+    """Call matches off until the journals fit into the disk quota. `sizes` are the bytes that each address holds."""
     stored = quotas.stored
     for runners in matches.values():
         runners.sort(key=lambda runner: runner.journal_bytes)

@@ -23,8 +23,8 @@ CONFIG_MEMORY_FACTOR = 64
 class Quota:
     """A limited amount of something, like matches or bytes, that addresses share.
 
-    An address may hold at most `per_address`, and at most as much as is left for all other addresses. So a single
-    address gets half of the total, and a new address finds as much free as the largest holders have.
+    An address may hold at most `per_address`, and at most as much as is left for all others. So a single address gets
+    half of the total, and a new one finds as much free as the largest holders have.
 
     Source: Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998.
     """

@@ -106,12 +106,10 @@ class CloseInfo(NamedTuple):
 
 
 class Connection(ServerConnection):
-    """A WebSocket connection. Its input is processed in fair turns, its output never waits, and it is cut off if its
-    peer does not read.
+    """A WebSocket connection whose input is processed in fair turns. It is cut off if its peer does not read.
 
-    All input, from the first byte on, is processed in pieces and charged to the connection's CPU budget (see
-    `FairScheduler`). Reading pauses while input waits. Only an answer that the arena awaits is free, and is handled
-    before other input.
+    All input is processed in pieces and charged to the connection's CPU budget (see `FairScheduler`). Reading pauses
+    while input waits. Only an answer that the arena awaits is free, and is handled before other input.
 
     The keepalive of the websockets library waits for a peer that does not read, and answers to a flood of pings bypass
     the library's flow control. So this class limits the write buffer, and a pause in writing has a timeout.

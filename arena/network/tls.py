@@ -128,9 +128,7 @@ class Encryption:
 
 
 def _read_pem(file: Path, what: str) -> str:
-    """Return the text of a PEM file, in any encoding in which an editor may have saved it. Raises `CertificateFault` if
-    it does not contain `what`.
-    """
+    """Read a PEM file, whatever its text encoding. Raises `CertificateFault` if it contains no `what`."""
     with os_errors_as(CertificateFault, f"{file} can't be read"):
         text = decode(read_bytes(file), errors="replace")
     if f"{what}-----" not in text:
@@ -140,8 +138,8 @@ def _read_pem(file: Path, what: str) -> str:
 
 @contextlib.contextmanager
 def _pem_file_path(pem: str) -> Iterator[str]:
-    """Provide the path of a temporary file with this text, because OpenSSL only reads files. The text may be a key, so
-    the file is in memory if the system supports that.
+    """Provide the path of a temporary file with this text, because OpenSSL only reads files. The file is in memory if
+    possible, because the text may be a key.
     """
     if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
         with open(os.memfd_create("pem"), "w", encoding="utf-8") as file:

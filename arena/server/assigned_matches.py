@@ -117,9 +117,9 @@ class AssignedMatches:
             assigned.over.set_exception(fault)
 
     async def _wait_for_bots(self, bots: Sequence[str], wait: float) -> list[int]:
-        """Wait until all bots are connected, but at most `wait` seconds, and until each connected bot has a free slot.
+        """Wait at most `wait` seconds until all bots are connected, then until all connected ones have a free slot.
 
-        Secure a slot of each connected bot. Return the seats of the bots that did not connect.
+        Secure these slots. Return the seats of the bots that did not connect.
         """
         since = asyncio.get_running_loop().time()
         calls = since

@@ -24,7 +24,7 @@ class Drain:
     """The draining state, in which no match starts. `on_drained` is called when all matches are over, or after a
     timeout.
 
-    Connected bots get a message when draining begins and when it is undone; bots that connect meanwhile get it too.
+    Bots get a message when draining begins, when it is undone, and when they connect meanwhile.
     """
 
     def __init__(self, clients: ClientRegistry, warnings: Warnings) -> None:

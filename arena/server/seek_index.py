@@ -178,11 +178,10 @@ class SeekIndex:
             self.fillable_specs.pop(seek.spec, None)
 
     def find_partner(self, seek: ActiveSeek, is_free: Callable[[str], object]) -> ActiveSeek | None:
-        """Return a partner for a seek in a match of two seats, or None. The seek names the partner's bot, or the
-        partner names the seek's bot.
+        """Return a partner for a seek in a match of two seats, or None. One of the two names the other's bot.
 
-        If several bots name the seek's bot, prefer the first for which `is_free` is true; all of them may be tested. If
-        that bot has several such seeks, return its oldest.
+        If several bots name the seek's bot, prefer the first for which `is_free` is true; all of them may be tested.
+        Return the oldest fitting seek of that bot.
         """
         bot, spec = seek.key, seek.spec
         for opponent in seek.opponents:

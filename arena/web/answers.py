@@ -34,7 +34,7 @@ STREAMING_THRESHOLD_BYTES = 128 * 1024
 PIECE_BYTES = 64 * 1024
 """The size of a piece of a long answer."""
 TURN_S = 0.003
-"""Maximum seconds of work for one visitor before the next visitor has a turn."""
+"""Seconds of work for one visitor after which the next visitor has a turn."""
 GZIP_LEVEL = 6
 
 
@@ -45,8 +45,8 @@ Pieces = Iterator[bytes | None]
 class StreamedAnswer(NamedTuple):
     """An answer that is produced in pieces, and takes `held_bytes` of memory meanwhile.
 
-    Its entity tag is made from `source`, which identifies the content. An answer without `source` is produced as a
-    whole before it is sent, because its tag is a hash of its bytes.
+    Its entity tag is made from `source`, which identifies the content. Without a `source`, the tag is a hash of all
+    bytes, so the answer is produced as a whole before it is sent.
     """
 
     pieces: Pieces

@@ -1,4 +1,4 @@
-"""Geometry of charts: scales with round ticks, and the points of SVG lines and polygons. Pure."""
+"""Geometry of charts: scales with round ticks, and the points of SVG lines and polygons. All functions are pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from measuring.payoffs import MeanPayoff
 ROUND_STEPS = (1.0, 2.0, 5.0, 10.0)
 """The distances of ticks that count as round, up to a power of ten."""
 MIN_LABEL_GAP = 0.24
-"""Minimum distance of two ticks, as a fraction of the scale, so that their labels don't overlap on a phone."""
+"""Minimum distance between two ticks, as a fraction of the scale, so that their labels don't overlap on a phone."""
 TICK_STEPS, INTEGER_TICK_STEPS, PAYOFF_TICK_STEPS = 5, 4, 3
 """These are the approximate numbers of steps of a rating scale, of a scale of whole numbers, and of a payoff scale,
 whose labels are wide.

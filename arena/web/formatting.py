@@ -1,4 +1,4 @@
-"""Formats numbers, times, addresses and results for pages. Pure."""
+"""Formats numbers, times, addresses and results for pages. All functions are pure."""
 
 from __future__ import annotations
 

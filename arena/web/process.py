@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def serve(config: WebServerConfig, server_pipe: BinaryIO) -> None:
-    """Serve until standard input is closed. Raises `Fault`."""
+    """Serve the pages until standard input is closed. Raises `Fault`."""
     encryption = None
     if config.certificate is not None and config.key is not None:
         encryption = Encryption(Path(config.certificate), Path(config.key))

@@ -9,9 +9,7 @@ from arena.web.turns import FairQueue
 QUICK_THREADS = 4
 """Number of quick answers that are produced at the same time."""
 LONG_THREADS = 1
-"""Number of long answers that are produced at the same time. More would gain nothing, since Python runs one thread at a
-time.
-"""
+"""Number of long answers that are produced at the same time. Python runs only one thread at a time."""
 MAX_LONG_PER_ADDRESS, MAX_LONG = 64, 512
 """These are the maximum numbers of long answers that wait for a turn, per address and in total. A class behind one
 router counts as one address.

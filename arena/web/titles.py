@@ -1,6 +1,6 @@
-"""Titles of games, presets and pools for people. Pure.
+"""Titles of games, presets and pools for people. All functions are pure.
 
-They are defined beside the rules of each game; `static/titles.js` does the same for scripts.
+The titles are defined beside the rules of each game; `static/titles.js` has them for scripts.
 """
 
 from __future__ import annotations

@@ -62,10 +62,9 @@ class File(Struct, frozen=True):
 
 
 class StreamedRecord(Struct, frozen=True):
-    """An answer that is made from a match's record, in pieces: the encoded bytes of the operation's answer type.
+    """An answer made from a match's record: pieces of the encoded bytes of the operation's answer type.
 
-    `variant` makes the entity tags of different answers from the same record different. `file` is the name of a
-    download, "" if the answer is not to be saved.
+    `variant` distinguishes answers from the same record in their entity tags. `file` is the file name of a download.
     """
 
     pieces: Pieces

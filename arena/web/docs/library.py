@@ -66,7 +66,7 @@ class Library:
         return found
 
     def document(self, name: str) -> Document:
-        """Return a document, rendered once. Raises `NotFound`."""
+        """Return a document. It is rendered only the first time. Raises `NotFound`."""
         path = self.path(name)
         if (document := self._read.get(name)) is None:
             folder = path.parent.relative_to(self._root).as_posix()

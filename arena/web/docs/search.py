@@ -56,8 +56,8 @@ def search(words: Sequence[str], documents: Iterable[tuple[str, Document]]) -> l
 
 
 def search_partially(words: Sequence[str], documents: Iterable[tuple[str, Document]]) -> PartialHits:
-    """Return the sections with some of the words, best first. Rare words weigh more; a word that a quarter of all
-    sections has weighs nothing.
+    """Return the sections with some of the words, best first. Rare words weigh more; a word in a quarter or more of all
+    sections weighs nothing.
     """
     places = [(name, document, section) for name, document in documents for section in document.sections]
     worths = [_weigh_words(words, section, document.title.lower()) for _, document, section in places]
