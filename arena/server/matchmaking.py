@@ -93,7 +93,9 @@ class PoolMembers:
                 del self._by_kind[spec]
 
     def playing(self, spec: MatchSpec) -> list[str]:
-        """Return the bots of a kind that are in a match, or a sample if there are many."""
+        """Return the bots that sought this kind of match last and are in a match, or a sample of them if there are
+        many.
+        """
         bots = [bot for bot in self._by_kind.get(spec, ()) if self._plays(bot)]
         return bots if len(bots) <= MAX_PLAYING_SAMPLE else self._chance.sample(bots, MAX_PLAYING_SAMPLE)
 

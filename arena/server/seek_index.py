@@ -45,7 +45,7 @@ class MatchSpec:
 
     @property
     def config(self) -> dict[str, Any]:
-        """The complete config."""
+        """The complete config of the match."""
         config: dict[str, Any] = _unpack(self.packed)
         return config
 

@@ -21,7 +21,7 @@ BOARD_INDEX = "board/index.js"
 
 
 def modules_to_preload(*entries: str, game: str | None = None) -> list[str]:
-    """Return the paths of the modules that these entries and the game's board, if it has one, import statically."""
+    """Return the paths of these entry modules and the game's board module, if any, and of all their static imports."""
     board = _boards().get(game or "")
     needed = [*entries, board] if board else entries
     return sorted({path for entry in needed for path in modules(entry, with_dynamic_imports=False)})

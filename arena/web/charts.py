@@ -82,7 +82,7 @@ def _step(min_step: float) -> float:
 
 
 def integer_scale(low: int, high: int, size: float) -> Scale:
-    """Return a scale between two whole numbers, whose ticks are its ends and some round numbers between."""
+    """Return a scale between two whole numbers. Its ticks are its ends and some round numbers between them."""
     high = max(high, low + 1)
     span = high - low
     step = max(1, math.ceil(_step(span / INTEGER_TICK_STEPS)))

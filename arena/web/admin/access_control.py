@@ -87,7 +87,7 @@ class AdminRequest(NamedTuple):
     form: Form
 
     async def read(self, query: Callable[..., T], /, *args: object, **kwargs: object) -> T:
-        """Query the store, as `Reader.read` does, in a thread."""
+        """Query the store in a thread. The arguments are those of `Reader.read`."""
         return await run_in_threadpool(site_of(self.request).reader.read, query, *args, **kwargs)
 
     def show(self, template: str, status: int = HTTPStatus.OK, **values: Any) -> Response:
