@@ -106,7 +106,8 @@ def _find_errors(entries: list[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
             yield f"{where}: {no_bot_name(name)}" if name else f"{where}: there is no name"
             continue
         if COMMAND_KEY in entry and (BOT_KEY in entry or SETTINGS_KEY in entry):
-            yield f"{where}: {name} has a command and a {BOT_KEY if BOT_KEY in entry else SETTINGS_KEY}: it is one of them"
+            other = BOT_KEY if BOT_KEY in entry else SETTINGS_KEY
+            yield f"{where}: {name} has a command and a {other}: it is one of them"
         elif SETTINGS_KEY in entry and BOT_KEY not in entry:
             yield f"{where}: {name} has settings and no bot whose they are"
         if fold_name(name) in first:

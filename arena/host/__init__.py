@@ -1,22 +1,23 @@
 """Hosts matches: sessions, match runners, clocks, journals and spectators. Uses no ladder, tournament or database.
 
-- host.py is the whole: how a client comes in, and how a match comes back from its journal. handler.py is the only
-  interface to its owner, a ladder or a tournament.
-- session.py is a client, client_registry.py says who is connected and plays where, actions.py handles each message.
-- runner.py runs a match and suspends it while it cannot be recorded; meters.py measures one. broadcast.py tells
-  spectators.
-- journal.py is the file of a match, recorder.py writes it, commit_log.py syncs it.
-- quotas.py counts what the host keeps for whom, journal_weights.py the journals' part of that. work_queue.py
+- host.py puts all parts together: it admits clients, and resumes matches from their journals. handler.py is the only
+  interface to the owner of the host, a ladder or a tournament.
+- session.py has the connection of one client. client_registry.py knows all clients and their seats. actions.py handles
+  their messages.
+- runner.py runs a match, and suspends it while it can't be recorded. meters.py measures moves. broadcast.py sends
+  messages to spectators.
+- journal.py has the file of a match, recorder.py writes it, commit_log.py syncs it.
+- quotas.py limits the matches, memory and disk per address. journal_weights.py measures the journals. work_queue.py
   divides bursts of work into pieces.
-- event_log.py logs what happens and notes what bots do to themselves.
+- event_log.py logs events, and notes the incidents that bots cause.
 
-Commit log: with `--durability machine`, the lines that all matches wrote in a turn also go into a commit log, and a
-thread syncs them together. What is written meanwhile waits for the next sync. When a commit log is full, a second
-one takes over, and the journals in the first are synced. After a crash, the next start repairs the journals from
-both.
+Commit log: with `--durability machine`, the lines that all matches write in a turn of the event loop also go into a
+commit log, and a thread syncs them together. Lines that are written meanwhile wait for the next sync. When a commit log
+is full, a second one takes over, and the journals in the first are synced. After a crash, the next start repairs the
+journals from both.
 
-Messages for a match wait until what came before is recorded. A client that leaves is removed from its seats and
-from what it watched in pieces, which are charged to it. Clocks that expire together are handled a millisecond at a
-time. What happens while spectators are served goes into their next batch. A timeout is declared only after every
-frame that had arrived was looked at; a move counts by when it arrived.
+Messages for a match wait until all earlier ones are recorded. A client that leaves is removed from its seats and from
+the matches that it watched in pieces of work, which are charged to it. Clocks that expire together are handled a
+millisecond at a time. Messages that arise while spectators are served go into their next batch. A timeout is declared
+only after every frame that had arrived was processed; the time of a move is that of its arrival.
 """

@@ -15,14 +15,17 @@ from protocol.messages import ClientMessage, Hello, List, Move, Ready, Rejected,
 from referee.effects import MoveReceived, Resignation, SeatReady
 
 EVERY_MATCH = "*"
+"""The match id in a `watch` that subscribes to the starts and ends of all matches."""
 LOOKUP_COST_S = 0.0005
 """Seconds charged to a client for one database lookup."""
 RESIGN_COST_S = 0.0013
-"""Seconds charged to a client that resigns: the arena's work for a match from seek to storage, without its plies."""
+"""Seconds charged to a client that resigns. They cover the arena's work for a match from seek to storage, without
+plies.
+"""
 
 
 def handle_message(clients: ClientRegistry, session: ClientSession, message: ClientMessage) -> None:
-    """Handle a message from a client; seeks go to `clients.handler`. Raise `BotFault` if the client may not do it."""
+    """Handle a message from a client. Seeks go to `clients.handler`. Raise `BotFault` if the message is not allowed."""
     action = _MESSAGE_HANDLERS.get(type(message))
     if action is None:
         clients.handler.handle_message(session, message)
@@ -97,7 +100,7 @@ def _handle_unwatch(clients: ClientRegistry, session: ClientSession, message: Un
 
 
 def _warming(clients: ClientRegistry, session: ClientSession, message: Warming) -> None:
-    """Note for which games of this arena a bot warms up, for who looks for an opponent."""
+    """Store for which games of this arena a bot warms up. Listings show them to clients that look for an opponent."""
     require_bot(session)
     games = [game for game in dict.fromkeys(message.games) if game in NAMES]
     if games and not session.warming:

@@ -15,14 +15,19 @@ from protocol.codec import Codec, Frame
 from protocol.messages import End, FromServer, Start, Turn
 
 BATCH_SIZE = 32
-"""Spectators served in one turn of the event loop. That takes half a millisecond, and as long again in the kernel."""
-MIN_BATCH_INTERVAL_S = 0.003
-"""Minimum seconds between two batches. The pause is also at least `IDLE_RATIO` times as long as the batch took: the
-kernel takes several times as long again, and playing bots should keep nine tenths of the time however many watch.
+"""Number of spectators served in one turn of the event loop. That takes half a millisecond here and another half in the
+kernel.
 """
+MIN_BATCH_INTERVAL_S = 0.003
+"""Minimum seconds between two batches of messages to spectators."""
 IDLE_RATIO = 40
+"""Minimum ratio of the pause after a batch to the time of the batch. The kernel needs several times as long as the
+batch, and bots should keep nine tenths of the time to play.
+"""
 MAX_QUEUED_MESSAGES, MAX_MERGED_EVENTS = 64, 256
-"""The number of turns that queue one by one, and how many events the last of them collects beyond that."""
+"""These are the maximum number of messages that queue for spectators one by one, and the maximum number of events that
+the last `turn` among them collects from later ones.
+"""
 
 Reporter = Callable[[FromServer], None]
 """A function that gets every message shown to spectators. It must return quickly and not wait."""
@@ -31,7 +36,7 @@ log = logging.getLogger("arena.host.broadcast")
 
 
 class EncodedMessages:
-    """Messages for many recipients, in order. They are encoded once per codec, not once per recipient."""
+    """Messages that many recipients get in this order. They are encoded once per codec, not once per recipient."""
 
     def __init__(self, messages: Sequence[FromServer]) -> None:
         self.messages = messages
@@ -46,7 +51,7 @@ class EncodedMessages:
 
 
 class Peer(Protocol):
-    """A client on a seat or a spectator: a connection to this host, or one behind a broker on another node."""
+    """A client that plays or watches: one connected to this host, or one behind a broker on another node."""
 
     def send(self, message: FromServer) -> None:
         """Send a message without waiting."""
@@ -56,18 +61,20 @@ class Peer(Protocol):
 
 
 class Broadcaster:
-    """Sends messages to the spectators of all matches: one batch at a time, the matches in turn."""
+    """Sends messages to the spectators of all matches, one batch at a time. The matches take turns."""
 
     def __init__(self) -> None:
         self.subscribers: dict[Peer, None] = {}
-        """Peers that get the start and the end of every match."""
+        """The peers that get the start and the end of every match."""
         self._queue: deque[Iterator[None]] = deque()
         self._is_busy = False
         """True from the start of a batch to the end of the pause after it."""
         self._loop = asyncio.get_running_loop()
 
     def enqueue(self, batches: Iterator[None]) -> None:
-        """Queue batches. The first is sent now, unless a pause is running; each of the others gets its own turn."""
+        """Queue batches of a match. The first batch is sent now, unless a pause is running. Each later one gets its own
+        turn.
+        """
         self._queue.append(batches)
         if not self._is_busy:
             self._send_batch()
@@ -97,20 +104,22 @@ class Audience:
         """The spectators, each with the number of the first message not yet sent to it."""
         self._reporters: list[Reporter] = []
         self._queued: list[FromServer] = []
-        """The messages that are in no round yet, and the number of those before them."""
+        """The messages that are in no round yet. `_sent_count` is the number of messages before them."""
         self._sent_count = 0
         self._has_newcomers = False
-        """True if a spectator joined after the last message in `_queued`, which must then not be replaced."""
+        """True if a spectator joined after the last queued message. Then this message must not be replaced, because the
+        spectator does not get it.
+        """
         self._is_sending = False
 
     @property
     def spectators(self) -> Collection[Peer]:
-        """The spectators, without the reporters."""
+        """The spectators of the match, without its reporters."""
         return self._next_message_numbers
 
     @property
     def wants_turns(self) -> bool:
-        """True if anyone receives every turn."""
+        """True if a spectator or a reporter gets every turn."""
         return bool(self._next_message_numbers or self._reporters)
 
     def add_reporter(self, reporter: Reporter) -> None:
@@ -126,7 +135,7 @@ class Audience:
         self._next_message_numbers.pop(peer, None)
 
     def publish(self, message: FromServer) -> None:
-        """Send a message to reporters, spectators and, if it is a start or an end, subscribers."""
+        """Send a message to reporters and spectators. If it is a start or an end, send it to subscribers too."""
         for report in self._reporters:
             try:
                 report(message)
@@ -141,7 +150,7 @@ class Audience:
                 self.broadcaster.enqueue(self._send_rounds())
 
     def _enqueue(self, message: FromServer) -> None:
-        """Queue a message. When the queue is full, a turn replaces the last queued turn and takes over its events."""
+        """Queue a message. If the queue is full, a `turn` replaces the `turn` queued last and takes over its events."""
         shown = self._queued
         if len(shown) >= MAX_QUEUED_MESSAGES and not self._has_newcomers:
             last = shown[-1]
@@ -152,7 +161,7 @@ class Audience:
         shown.append(message)
 
     def _send_rounds(self) -> Iterator[None]:
-        """Send rounds until there are no new messages. Yield after each batch but the last."""
+        """Send rounds until there are no new messages. Yield between two batches."""
         told = 0
         while self._queued:
             one = _Round(self._sent_count, self._queued)
@@ -190,7 +199,7 @@ class Audience:
 
 
 class _Round:
-    """The messages of one round. `starts_and_ends` are its starts and ends, None if it has none."""
+    """The messages of one round. `starts_and_ends` has only its starts and ends, or is None if there are none."""
 
     def __init__(self, first_number: int, messages: list[FromServer]) -> None:
         self._first = first_number
@@ -200,7 +209,7 @@ class _Round:
         self.starts_and_ends = EncodedMessages(news) if news else None
 
     def messages_since(self, number: int | None) -> EncodedMessages | None:
-        """Return the messages from a number on; None if there are none, or the number is None."""
+        """Return the messages from this number on. Return None if there are none, or if the number is None."""
         if number is None or number >= self._first + len(self._messages):
             return None
         at = max(number - self._first, 0)

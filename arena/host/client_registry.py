@@ -19,16 +19,21 @@ from protocol.names import fold_name
 from referee.effects import Forfeit, SendDelay
 
 RELEASE_BATCH_SIZE = 8
-"""Seats or watched matches to release in one piece of work after a client has gone."""
+"""Number of seats or watched matches that are released in one piece of work after a client has disconnected."""
 LISTING_CACHE_TTL_S = 1.0
-"""Seconds for which all clients get the same listing."""
+"""Seconds for which a listing is cached, so that all clients get the same one."""
 MAX_LISTED_BOTS = 200
+"""Maximum number of bots in a listing."""
 MAX_LISTED_MATCHES = 256
-"""Bounds of a listing. With at most eight seeks per bot it takes 0.92 MB, which fits into a frame."""
+"""Maximum number of matches in a listing. The largest listing, with eight seeks per bot, has 0.92 MB, which fits into a
+frame.
+"""
 
 
 class ClientRegistry:
-    """The sessions of connected bots and the running matches with their seats. Calls `handler` when either changes."""
+    """The sessions of connected bots, and the running matches with their seats. Changes of both are reported to
+    `handler`.
+    """
 
     def __init__(self, handler: HostHandler, quotas: Quotas, broadcaster: Broadcaster) -> None:
         self.handler = handler
@@ -40,20 +45,20 @@ class ClientRegistry:
         self.runners: dict[str, MatchRunner] = {}
         """The running matches, newest last."""
         self.subscribers = broadcaster.subscribers
-        """Spectators of every match."""
+        """The peers that get the start and the end of every match."""
         self._watched_by_client: dict[Peer, dict[str, MatchRunner]] = {}
         """The matches that each client watches."""
         self._seats_by_bot: dict[str, dict[str, tuple[MatchRunner, int]]] = {}
-        """The seats of bots, by bot and match."""
+        """The seats in running matches, by folded bot name and match id."""
         self._match_removed = asyncio.Event()
-        """Set when a match is removed, and then replaced by a new event."""
+        """The event that is set when a match is removed. A new event then replaces it."""
         self._listing = EncodedMessages([])
         self._listing_made_at: float | None = None
         """The time at which `_listing` was made, in seconds of the event loop."""
 
     def add_session(self, session: ClientSession) -> list[str]:
-        """Register a bot's session, closing its older one. Return its running matches, which `restore_seats` gives
-        back.
+        """Register a bot's session, and close the bot's older session if there is one. Return the ids of its running
+        matches, in which `restore_seats` gives it its seats back.
         """
         assert session.bot is not None
         older = self.sessions.get(session.key)
@@ -66,7 +71,7 @@ class ClientRegistry:
         return list(self._seats_by_bot.get(session.key, ()))
 
     def restore_seats(self, session: ClientSession) -> None:
-        """Hand a newly connected bot its seats in running matches, one in each of its scheduler turns."""
+        """Give a newly connected bot its seats in running matches back, one seat in each of its scheduler turns."""
         places = list(self._seats_by_bot.get(session.key, {}).values())
         if places:
             session.connection.run_in_turns(self._restore_seats(session, places))
@@ -83,7 +88,9 @@ class ClientRegistry:
             yield
 
     def remove_session(self, session: ClientSession) -> None:
-        """Remove a closed connection. Its matches continue; its seats are vacated step by step."""
+        """Remove the session of a closed connection. The bot's matches continue, and its seats are vacated step by
+        step.
+        """
         self.subscribers.pop(session, None)
         watched = list(self._watched_by_client.pop(session, {}).values())
         places: list[tuple[MatchRunner, int]] = []
@@ -139,15 +146,15 @@ class ClientRegistry:
         self.handler.on_seat_released(runner, seat)
 
     def _report_delay(self, session: ClientSession, sent_after: float, written_at: float) -> None:
-        """Report to a bot's matches that what it was sent after `sent_after` was only written at `written_at` (loop
-        time).
+        """Report to a bot's matches that messages sent to it after `sent_after` were only written at `written_at`. Both
+        are times of the event loop.
         """
         if self.sessions.get(session.key) is session:
             for runner, seat in list(self._seats_by_bot.get(session.key, {}).values()):
                 runner.receive(SendDelay(seat, sent_after, written_at))
 
     def close(self) -> None:
-        """Stop the running matches; their journals stay."""
+        """Stop the running matches. Their journals stay, so that they can resume."""
         for runner in self.runners.values():
             runner.stop()
 
@@ -155,11 +162,10 @@ class ClientRegistry:
         return fold_name(bot) in self.sessions
 
     def session_of(self, bot: str) -> ClientSession | None:
-        """Return the session of a connected bot, None for any other."""
         return self.sessions.get(fold_name(bot))
 
     def matches_of(self, bot: str) -> Mapping[str, tuple[MatchRunner, int]]:
-        """Return the running matches of a bot, each with its seat."""
+        """Return the running matches of a bot by id, each with the bot's seat."""
         return self._seats_by_bot.get(fold_name(bot), {})
 
     def version_of(self, bot: str) -> str:
@@ -168,7 +174,7 @@ class ClientRegistry:
         return "" if session is None else session.version
 
     def free_slots_of(self, bot: str) -> int:
-        """Return how many slots of a bot are free; 0 while it is disconnected."""
+        """Return how many slots of a bot hold no match; 0 while the bot is disconnected."""
         session = self.session_of(bot)
         return 0 if session is None else session.slots - len(self._seats_by_bot.get(session.key, ()))
 
@@ -182,17 +188,16 @@ class ClientRegistry:
         return [runner for runner in self.runners.values() if fold_name(bot) in map(fold_name, runner.bots)]
 
     async def wait_until_idle(self, bot: str | None = None) -> None:
-        """Wait until a bot, or with None the host, has no running match."""
+        """Wait until a bot has no running match. If `bot` is None, wait until no match is running."""
         while self.runners if bot is None else self.matches_with(bot):
             await self._match_removed.wait()
 
     def find_seat(self, session: ClientSession, match: str) -> tuple[MatchRunner, int] | None:
-        """Return a running match in which a client's bot plays, and its seat there."""
+        """Return a running match and the seat of a client's bot in it, or None if the bot does not play in it."""
         playing = self._seats_by_bot.get(session.key)
         return None if playing is None else playing.get(match)
 
     def now(self) -> float:
-        """Return the time of the loop, in seconds."""
         return self._loop.time()
 
     def get_listing(self) -> EncodedMessages:
@@ -238,7 +243,9 @@ class ClientRegistry:
 
 
 def _vacate(session: ClientSession, watched: list[MatchRunner], seats: list[tuple[MatchRunner, int]]) -> Iterator[None]:
-    """Remove a disconnected client from what it watched and from its seats, a few in each piece."""
+    """Remove a disconnected client from the matches that it watched and from its seats. Yield after each
+    `RELEASE_BATCH_SIZE` of them.
+    """
     for number, runner in enumerate(watched, 1):
         runner.unwatch(session)
         if number % RELEASE_BATCH_SIZE == 0:

@@ -22,16 +22,18 @@ import msgspec
 from machine.atomic_write import flush_to_disk
 
 SEGMENT_BYTES = 4 * 1024 * 1024
-"""The size at which the other log takes over and the journals named in this one are synced."""
+"""The size at which a log file is full: the other file takes over, and the journals named in the full one are synced.
+"""
 _SEGMENT_NAMES = ("commits-0", "commits-1")
+"""The names of the two log files."""
 _GROUP_HEADER = struct.Struct("<QII")
-"""The header of a group: its number, and the size and CRC-32 of its payload."""
+"""The header of a group of entries: the group's number, and the size and CRC-32 of its payload."""
 
 log = logging.getLogger("arena.host.commit_log")
 
 
 class JournalEntry(NamedTuple):
-    """Data appended to the journal of a match, with its offset."""
+    """Data that was appended to a match's journal, and its offset in the journal."""
 
     match: str
     offset: int
@@ -39,15 +41,15 @@ class JournalEntry(NamedTuple):
 
 
 _Group = tuple[int, list[JournalEntry]]
-"""The number of a group, and the entries that were synced together."""
+"""A group: its number, and its entries, which were synced together."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[JournalEntry]).decode
 
 
 class CommitLog:
-    """The two log files in a folder of journals, used alternately. Existing logs are emptied, so call
-    `restore_journals` before.
+    """The commit log in a folder of journals: two log files, which are used alternately. Existing log files are
+    emptied, so call `restore_journals` first.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -55,19 +57,21 @@ class CommitLog:
         self._next_group_number = 0
         self._size = 0
         self._matches: set[str] = set()
-        """The matches with entries in the current log."""
+        """The matches with entries in the current log file."""
         self._files = [os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600) for name in _SEGMENT_NAMES]
         self._current = 0
         self._other_matches: set[str] = set()
-        """The matches with entries in the other log, until that is empty."""
+        """The matches with entries in the other log file, until that file is empty."""
         self._check_at_bytes = SEGMENT_BYTES
-        """The size at which the other log should be empty; if it is not, emptying it is tried again."""
+        """The size of the current log file at which the other file should be empty. If it is not, emptying it is tried
+        again.
+        """
         self._emptying_thread: threading.Thread | None = None
         self._lock = threading.Lock()
         flush_to_disk(folder)
 
     def commit(self, entries: Sequence[JournalEntry]) -> None:
-        """Write entries to disk, all or none; raise `OSError` if none. Blocks; may be called in any thread."""
+        """Write all entries to disk, or none and raise `OSError`. This blocks, and may be called in any thread."""
         with self._lock:
             self._commit(entries)
             if self._size >= self._check_at_bytes and (
@@ -91,7 +95,9 @@ class CommitLog:
         self._matches.update(entry.match for entry in entries)
 
     def _start_emptying(self) -> None:
-        """Start to empty the other log if that failed before. Otherwise switch to the other log and empty this one."""
+        """Switch to the other log file, and empty the file used until now. If the other file is not empty yet, try only
+        to empty that.
+        """
         again = bool(self._other_matches)
         which = 1 - self._current if again else self._current
         thread = threading.Thread(target=self._empty, args=(which, self._other_matches or self._matches, again))
@@ -108,9 +114,10 @@ class CommitLog:
             self._current, self._size, self._check_at_bytes = 1 - self._current, 0, SEGMENT_BYTES
 
     def _empty(self, index: int, matches: Iterable[str], rewrite: bool) -> None:
-        """Sync the journals of some matches, and empty the log that they no longer need.
+        """Sync the journals of some matches, then empty the log file with this index, which they no longer need.
 
-        A disk drops data that it failed to sync. So with `rewrite` the entries are first written once more.
+        A disk drops data that it failed to sync. So with `rewrite`, the entries are first written to the journals
+        again.
         """
         try:
             if rewrite:
@@ -133,7 +140,7 @@ class CommitLog:
                 flush_to_disk(journal_path(self._folder, match))
 
     def close(self) -> None:
-        """Sync all journals and remove the logs. The host can then continue without them."""
+        """Sync all journals, then remove the log files, which are no longer needed."""
         if self._emptying_thread is not None:
             self._emptying_thread.join()
         try:
@@ -149,10 +156,10 @@ class CommitLog:
 
 
 def restore_journals(folder: Path) -> None:
-    """Restore the journals in a folder from its logs, and remove the logs. Raise `OSError`.
+    """Restore the journals in a folder from its log files, and remove these. Raise `OSError`.
 
-    Data in a journal beyond its last log entry was never synced or sent to anyone, and is cut off. A missing journal
-    belonged to a finished match.
+    Data in a journal beyond its last entry in the log was never synced, and never sent to a client. It is cut off. A
+    missing journal belonged to a finished match.
     """
     logs = {path: list(_read_groups(path)) for path in (folder / name for name in _SEGMENT_NAMES) if path.exists()}
     _write_entries(folder, _entries_by_match(chain.from_iterable(logs.values())), truncate=True)
@@ -160,14 +167,16 @@ def restore_journals(folder: Path) -> None:
 
 
 def _remove_logs(folder: Path, paths: Iterable[Path]) -> None:
-    """Remove logs, the older one first: on its own it would set the journals back to its own state."""
+    """Remove log files, the older one first. If only the older one were left, it would set the journals back to an
+    older state.
+    """
     for path in paths:
         path.unlink(missing_ok=True)
         flush_to_disk(folder)
 
 
 def _entries_by_match(groups: Iterable[_Group]) -> dict[str, list[JournalEntry]]:
-    """Return the logged entries of each match since its journal was started."""
+    """Return the logged entries by match. Entries from before the last beginning of a match's journal are left out."""
     found: dict[str, list[JournalEntry]] = {}
     for _, entries in sorted(groups):
         for entry in entries:
@@ -178,7 +187,7 @@ def _entries_by_match(groups: Iterable[_Group]) -> dict[str, list[JournalEntry]]
 
 
 def _read_groups(path: Path) -> Iterator[_Group]:
-    """Yield the complete groups of a log, with their numbers."""
+    """Yield the complete groups of a log file, with their numbers."""
     data, at = path.read_bytes(), 0
     while at + _GROUP_HEADER.size <= len(data):
         number, size, check = _GROUP_HEADER.unpack_from(data, at)
@@ -190,7 +199,9 @@ def _read_groups(path: Path) -> Iterator[_Group]:
 
 
 def _write_entries(folder: Path, entries: dict[str, list[JournalEntry]], *, truncate: bool = False) -> None:
-    """Write logged entries to their journals and sync. `truncate` cuts each after its last entry. Raise `OSError`."""
+    """Write logged entries to their journals, and sync these. With `truncate`, cut each journal off after its last
+    entry. Raise `OSError`.
+    """
     for match, of_it in entries.items():
         path = journal_path(folder, match)
         try:
@@ -211,7 +222,7 @@ def _write_entries(folder: Path, entries: dict[str, list[JournalEntry]], *, trun
 
 
 def _write_at(file: int, data: bytes, offset: int) -> None:
-    """Write all of the data. Raise `OSError`."""
+    """Write all of the data at an offset of a file. Raise `OSError`."""
     if os.pwrite(file, data, offset) != len(data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

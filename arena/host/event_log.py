@@ -31,29 +31,34 @@ from referee.record import Header
 from referee.result import Result
 
 ADDRESS_LINES_BURST, ADDRESS_LINES_PER_SECOND = 100, 0.5
-"""Burst and rate per second of an address's log lines about clients that come, leave or are refused."""
+"""These are the burst and the rate per second of log lines about clients of one address that connect, leave or are
+refused.
+"""
 END_LINES_BURST, END_LINES_PER_SECOND = 60, 1.0
-"""Burst and rate per second of log lines about finished matches; those beyond are logged at level debug."""
+"""These are the burst and the rate per second of log lines about finished matches. Lines beyond them are logged at
+level debug.
+"""
 BOT_INCIDENTS_BURST, BOT_INCIDENTS_PER_SECOND = 10, 1 / 60
+"""These are the burst and the rate per second of noted incidents of one bot. Incidents beyond them are dropped."""
 INCIDENTS_BURST, INCIDENTS_PER_SECOND = 50, 1.0
-"""Burst and rate per second of noted incidents, for one bot and for all; those beyond are dropped."""
+"""These are the burst and the rate per second of noted incidents of all bots. Incidents beyond them are dropped."""
 NORMAL_CLOSE_CODES = (1000, close_codes.GOING_AWAY, close_codes.RESTARTING)
-"""Codes with which the arena closes a connection that has done nothing wrong."""
+"""The codes with which the arena closes the connection of a client that has done nothing wrong."""
 NO_CLOSE_CODE = 1006
-"""Stands for a connection that ended without a close frame."""
+"""The code in an incident for a connection that ended without a close frame."""
 MAX_FAILURES = 50
+"""Maximum number of recent failures that are kept."""
 MAX_CONFIG_CHARS = 80
-"""Maximum characters shown of a config that is no preset."""
+"""Maximum characters of a config in a log line, if it is not a preset's."""
 BUCKET_S, HOUR_S = 10, 3600
-"""The counter of finished matches: seconds per bucket, and seconds that all buckets cover."""
+"""These are the seconds of one bucket in the counter of finished matches, and the seconds that the counter covers."""
 
 log = logging.getLogger("arena.events")
 
 
 class EventLog:
-    """Logs events, keeps recent failures, counts finished matches, and records incidents with `note_incident`.
-
-    `note_incident` may raise `ArenaFault`. `now` is a clock in seconds.
+    """Logs events, keeps recent failures, counts finished matches, and records incidents with `record_incident`, which
+    may raise `ArenaFault`. `clock` returns seconds.
     """
 
     def __init__(
@@ -68,11 +73,11 @@ class EventLog:
         self._end_lines = TokenBucket(END_LINES_BURST, END_LINES_PER_SECOND)
         self._suppressed = SuppressedLineCounter(log)
         self._ended_counts: deque[tuple[int, int]] = deque(maxlen=HOUR_S // BUCKET_S + 1)
-        """The buckets of time, each with the number of matches that ended in it."""
+        """The buckets of the counter of finished matches: the number of a bucket, and how many matches ended in it."""
         self.begun_matches: Counter[str] = Counter()
-        """The number of matches begun, by game."""
+        """The number of matches that began, by game."""
         self.ended_matches: Counter[tuple[str, str]] = Counter()
-        """The number of matches ended, by game and reason."""
+        """The number of matches that ended, by game and reason."""
         self.missed_matches = 0
         """The number of times that a bot missed its match."""
         self.rejected_clients: Counter[str] = Counter()
@@ -81,7 +86,6 @@ class EventLog:
         """Recent failures, newest last."""
 
     def log_connected(self, bot: str, version: str, client: str, address: str) -> None:
-        """Log that a bot connected."""
         text = " ".join(filter(None, (bot, version, client and f"({client})", f"connected from {address}")))
         self._log_client("came", address, text, bot=bot, version=version, client=client, address=address)
 
@@ -92,8 +96,8 @@ class EventLog:
     def log_disconnected(
         self, bot: str, address: str, close_info: CloseInfo, last_fault: str, running_matches: int
     ) -> None:
-        """Log that a bot's connection ended with `running_matches` matches running. `last_fault` is its last bad
-        message.
+        """Log that a bot's connection ended while the bot had this number of running matches. `last_fault` is the error
+        in its last bad message.
         """
         trouble = describe_trouble(close_info, last_fault, running_matches)
         if trouble is not None:
@@ -108,7 +112,7 @@ class EventLog:
         self._log_client("left", address, f"{bot} disconnected: {fields['why']}", **fields)
 
     def log_refused(self, address: str, reason: str, bot: str | None = None, code: str | None = None) -> None:
-        """Log that a client was refused, with its error code if it had already connected."""
+        """Log that a client was refused. `code` is the error code if the client had already connected."""
         if code is not None:
             self.rejected_clients[code] += 1
         self._add_failure(bot or address, f"rejected: {reason}")
@@ -121,7 +125,7 @@ class EventLog:
         self.note_incident(bot, code, f"a client used this name {what} and was rejected")
 
     def note_missed_match(self, bot: str, match: str, pause_s: float) -> None:
-        """Log and note that a bot missed its match; it may not seek for `pause_s` seconds."""
+        """Log and note that a bot missed its match, and may not seek for `pause_s` seconds."""
         self.missed_matches += 1
         text = f"missed {match} and is suspended for {pause_s:g} s"
         self._add_failure(bot, text)
@@ -130,14 +134,13 @@ class EventLog:
         self.note_incident(bot, NO_SHOW, f"it missed {match} and is suspended for {pause_s:g} s: {how}")
 
     def note_incident(self, bot: str, code: object, text: str) -> None:
-        """Note an incident that a bot caused, unless there are too many."""
+        """Record an incident that a bot caused, unless it has too many incidents, or all bots together have."""
         now = self._now()
         if self._incidents_of_bot.take(fold_name(bot), now) or self._incidents.take(None, now):
             return
         self._recording.start(self._note(bot, Incident(at=utc_now(), code=str(code), text=text)))
 
     def log_begun(self, header: Header) -> None:
-        """Log that a match began."""
         self.begun_matches[header.game] += 1
         bots = [seat.bot for seat in header.seats]
         text = f"{header.match} began: {header.game}, {', '.join(bots)}"
@@ -202,7 +205,7 @@ class EventLog:
         self.failures.append(Failure(at=utc_now(), who=escape_unprintable(source), text=escape_unprintable(text)))
 
     def _log_client(self, event: str, address: str, text: str, /, **fields: Any) -> None:
-        """Log a line about a client that comes or leaves, unless there are too many."""
+        """Log a line about a client that connects, leaves or is refused, unless its address has too many such lines."""
         if self._address_lines.take(address, self._now()):
             self._suppressed.add(event)
         else:
@@ -213,7 +216,7 @@ class EventLog:
 
 
 def _describe_config(game: str, config: Mapping[str, Any]) -> str:
-    """Return the name of a config's preset, or else the beginning of its JSON, as a map may be long."""
+    """Return the name of a config's preset. If it is not a preset's, return the beginning of its JSON."""
     return game_class(game).preset_of(config) or truncate(msgspec.json.encode(config).decode(), MAX_CONFIG_CHARS)
 
 

@@ -26,7 +26,7 @@ log = logging.getLogger("arena.host")
 
 
 class NotAllowed(BotFault):
-    """A client asked for something that it may not do."""
+    """A client asked for something that is not allowed."""
 
     code = error_codes.NOT_ALLOWED
 
@@ -55,11 +55,11 @@ class NotRunning(Unavailable):
 
 
 class TooOften(Unavailable):
-    """An address has to wait before its next attempt."""
+    """A client has to wait before its next attempt to log in or register."""
 
 
 class AuthFailed(BotFault):
-    """The token does not belong to the name."""
+    """A client has sent a token that does not belong to the bot's name."""
 
     code = error_codes.AUTH_FAILED
 
@@ -75,14 +75,14 @@ class FinishedMatch:
         self.failures = runner.failures
         """The reasons why bots' programs failed, by seat, as their clients reported."""
         self.send_end = send_end
-        """Sends the end to everyone, with ratings or without. Call it once."""
+        """Sends `end` to the seats and the spectators, with ratings or without. Call it once."""
         self.record_bytes = 0
-        """The size of its record in bytes; 0 until `record` is called."""
+        """The size of the match's record in bytes; 0 before `encode_record` is called."""
         self._runner = runner
         self._journal = journal
 
     def close_record(self) -> ClosedMatch:
-        """Return the match with its record. Raise `JournalFault`."""
+        """Return the match together with the lines of its record. Raise `JournalFault`."""
         return self._runner.close_record(self.result)
 
     def encode_record(self, ratings: Ratings | None) -> bytes:
@@ -92,7 +92,7 @@ class FinishedMatch:
         return record
 
     def announce_wait(self) -> None:
-        """Tell the seats why the end of the match is delayed."""
+        """Notify the seats that `end` is delayed, because the result can't be stored now."""
         text = "the arena can't store the result of this match at present: it sends `end` as soon as it can"
         self._runner.announce(Error(code=error_codes.UNAVAILABLE, message=text, ref=self.result.match))
 
@@ -106,9 +106,11 @@ class FinishedMatch:
 
 
 class Identity(NamedTuple):
-    """The identity of a client. `bot` is the registered name, None for a spectator. `token` was just made for a new
-    bot. `elsewhere` has the URLs of other nodes where the bot has matches. `token_hash` is that of the token it
-    brought, if others may take that away. `person` says that a person plays, under the display name `display`.
+    """The identity of an authenticated client. `bot` is the registered name, or None for a spectator.
+
+    `token` is the bot's token if it was generated just now. `elsewhere` has the URLs of other nodes where the bot has
+    matches. `token_hash` is the hash of the bot's token if it can be revoked. `person` is true if the name is a
+    person's. `display` is the display name.
     """
 
     bot: str | None
@@ -123,29 +125,33 @@ class HostHandler(ABC):
     """The interface between a host and the owner of its matches: a ladder, or a worker of a tournament."""
 
     url: str | None = None
-    """The URL of this host for clients, if other hosts share its matches."""
+    """The URL where clients connect to this host, if it is one of several hosts; else None."""
 
     @abstractmethod
     async def authenticate(self, hello: Hello, address: str) -> Identity:
-        """Identify a client. Raise `BotFault` for one that must stay out, `ArenaFault` if it can't be looked up."""
+        """Return the identity of a client. Raise `BotFault` to refuse the client, `ArenaFault` if it can't be looked
+        up.
+        """
 
     @abstractmethod
     def handle_message(self, session: ClientSession, message: ClientMessage) -> None:
-        """Handle a seek, or another message that the host does not handle itself. Raise `BotFault`."""
+        """Handle a message that the host does not handle itself, like a seek. Raise `BotFault`."""
 
     @abstractmethod
     async def finalize(self, match: FinishedMatch) -> None:
-        """Store a finished match and tell its players. If this raises, the match stays in the journal."""
+        """Store a finished match, and send its `end`. If this raises an error, the match stays in the journal."""
 
     async def record_incident(self, bot: str, incident: Incident) -> None:
         """Record an incident that a bot caused. Raise `ArenaFault`."""
 
     async def should_resume(self, header: Header, seed: bytes) -> bool:
-        """Return whether a match in the journal continues; if not, its journal is removed. Raise `ArenaFault`."""
+        """Return whether a match in the journal should resume; if not, its journal is removed. Raise `ArenaFault`."""
         return False
 
     def seeks_of(self, bot: str) -> tuple[list[ListedSeek], int]:
-        """Return the seeks of a bot (by folded name) for a listing, and the seconds until it may start one of them."""
+        """Return a bot's seeks for a listing, and the seconds for which the rate limit delays its matches. The name is
+        folded.
+        """
         return [], 0
 
     def players_of(self, header: Header) -> list[Player]:
@@ -164,19 +170,19 @@ class HostHandler(ABC):
         return []
 
     def redirect_spectator(self, session: ClientSession, match: str) -> None:
-        """Tell a client which other host runs a match, if one does. The answer may come later."""
+        """Send a client the URL of the other host that runs a match, or an error if none does. The message may be sent
+        later.
+        """
 
     def prepare_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
-        """Return a future for work that must finish before the match is announced; None if there is none."""
+        """Return a future for the work that must be done before a match begins, or None if there is none."""
         return None
 
     def begun(self, match: str) -> None:
-        """Handle the begin of a match: its seats are now sent `start`."""
+        """Handle that a match begins, just before its seats get `start`."""
 
     def not_begun(self, match: str, fault: Fault) -> None:
-        """Handle a match that does not begin, because the work before its start failed. Nothing is left of the
-        match.
-        """
+        """Handle that a match does not begin, because the work before it failed. The host has removed the match."""
 
     def on_match_added(self, runner: MatchRunner) -> None:
         """Handle a match that is about to start, or to resume after a restart."""
@@ -197,4 +203,4 @@ class HostHandler(ABC):
         """Handle that an address which had used up its quota may start a match again."""
 
     def on_seat_released(self, runner: MatchRunner, seat: int) -> None:
-        """Handle the release of a seat: its bot has the slot back. The match may continue."""
+        """Handle the release of a seat, after which its bot has the slot back. The match may continue."""

@@ -42,13 +42,13 @@ from referee.replay import JournalSummary
 from referee.result import Ratings
 
 NO_HELLO_LABEL = "no_hello"
-"""The code in metrics for clients that never said hello; there is no error code for them."""
+"""The code that metrics show for clients that sent no `hello` in time. The protocol has no error code for them."""
 
 log = logging.getLogger("arena.host")
 
 
 class Health:
-    """Current problems, by place. Logs when the first one appears and when the last one is gone."""
+    """The current problems of a host, by place. It logs when the first problem appears and when the last is gone."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -57,16 +57,16 @@ class Health:
 
     @property
     def reason(self) -> str | None:
-        """The first problem, in one line; None if there is none."""
+        """The oldest current problem in one line, or None if there is none."""
         return next(iter(self._problems.values()), None)
 
     @property
     def places(self) -> Collection[str]:
-        """The places with a problem: `store`, `seeks`, and the ids of matches that can't be recorded."""
+        """The places that have a problem: `store`, `seeks`, and the ids of matches that can't be recorded."""
         return self._problems.keys()
 
     def set_problem(self, place: str, reason: str | None) -> None:
-        """Set the problem at a place; None clears it."""
+        """Set the problem of a place. None clears it."""
         if reason is not None:
             if not self._problems:
                 self._since = self._clock()
@@ -80,7 +80,7 @@ class MatchHost:
     """Runs matches between connected clients, on behalf of its `handler`.
 
     `restore` resumes the matches in the journal, and `listener` accepts connections. `disconnect` leaves running
-    matches in the journal; `drain` waits until finished ones are stored. `serve_operator` serves connections of
+    matches in the journal. `drain` waits until finished matches are stored. `serve_operator` serves the connections of
     operators, whom `access` admits. With `meters`, moves are measured.
     """
 
@@ -122,10 +122,10 @@ class MatchHost:
         self.listener.flusher.before_flush = self.recorder.commit
         self._recovery: asyncio.Task[int] | None = None
         self._is_answering = asyncio.Event()
-        """Set while `hello` messages are answered."""
+        """The event that is set while `hello` messages are answered."""
         self._is_answering.set()
         self._waiting_since: dict[Connection, float] = {}
-        """Clients that wait for an answer to `hello`, each with its time of arrival, oldest first."""
+        """The clients that wait for an answer to their `hello`, each with its time of arrival, oldest first."""
         self._finished_plies: Counter[str] = Counter()
         """The number of plies of finished matches, by game."""
         self.spectator_count = 0
@@ -151,7 +151,9 @@ class MatchHost:
         return plies
 
     def restore(self) -> asyncio.Task[int]:
-        """Start to resume the matches in the journal; the task returns how many. Until then no `hello` is answered."""
+        """Return a task that resumes the matches in the journal, and returns how many. Until it is done, no `hello` is
+        answered.
+        """
         self._is_answering.clear()
         self._recovery = asyncio.create_task(self._restore())
         self._weighing.start(enforce_disk_quota(self.clients.runners, self.quotas))
@@ -160,9 +162,9 @@ class MatchHost:
     def start_match(
         self, header: Header, seed: bytes, seeks: Sequence[str | None] = (), absent: Sequence[int] = ()
     ) -> None:
-        """Start a match. Absent seats have lost it; if all are absent, it is void.
+        """Start a match. The `absent` seats lose at once; if all seats are absent, the match is void.
 
-        Raise `ArenaFault` if it can't start.
+        Raise `ArenaFault` if the match can't start.
         """
         journal = self._journal.create(header.match)
         players = self._handler.players_of(header)
@@ -185,14 +187,16 @@ class MatchHost:
         self._handler.begun(header.match)
 
     def _take_back(self, runner: MatchRunner, fault: Fault) -> None:
-        """Remove a match that cannot begin and that no seat knows yet; the seats may seek another one."""
+        """Remove a match that can't begin, of which no seat was notified yet. The seats get an error, so that they can
+        seek again.
+        """
         log.warning("match %s can't begin: %s", runner.id, fault, extra=log_fields(match=runner.id))
         self._remove(runner)
         self._handler.not_begun(runner.id, fault)
         runner.refuse(str(fault))
 
     def _remove(self, runner: MatchRunner) -> None:
-        """Remove everything of a match that did not begin."""
+        """Remove a match that did not begin, with its journal."""
         runner.stop()
         self.clients.remove_match(runner)
         with contextlib.suppress(JournalFault):
@@ -209,7 +213,7 @@ class MatchHost:
         await self.listener.close(code, "the arena stops")
 
     async def drain(self) -> None:
-        """Wait until all finished matches are stored."""
+        """Wait until all finished matches are stored, then close the journal."""
         await self._finalizing.wait()
         await self.events.close()
         self._journal.close()
@@ -231,7 +235,7 @@ class MatchHost:
                 )
 
     async def _admit(self, connection: Connection, codec: Codec) -> ClientSession | None:
-        """Return the session of a client that introduced itself in time. Return None if it was refused."""
+        """Return the session of a client that sent a `hello` in time. Return None if the client was refused."""
         try:
             async with asyncio.timeout(self._timeouts.network.hello_timeout_s):
                 frame = await connection.receive_first()
@@ -247,7 +251,9 @@ class MatchHost:
             del self._waiting_since[connection]
 
     async def _answer(self, connection: Connection, codec: Codec, frame: Frame) -> ClientSession | None:
-        """Answer a client's first frame with a welcome or a refusal; return its session as `_admit` does."""
+        """Answer a client's first frame with `welcome` or an error. Return the client's session, or None if it was
+        refused.
+        """
         if not self._is_answering.is_set():
             await run_until_first(self._is_answering.wait(), connection.wait_closed())
             if connection.is_gone:  # the client may have reconnected, and must keep its newer connection
@@ -305,7 +311,9 @@ class MatchHost:
         return session
 
     def unready_reason(self) -> str | None:
-        """Return why clients should not connect now: matches can't start, or bots wait too long. None if they may."""
+        """Return why clients should not connect now, or None if they may: matches can't start, or clients wait too long
+        for admission.
+        """
         reason = self.health.reason or self._handler.unready_reason()
         if reason is None and not self._is_answering.is_set():
             reason = "the matches of the journal are read"
@@ -384,9 +392,9 @@ def _refuse(connection: Connection, codec: Codec, fault: BotFault, close_code: i
 async def recover_matches(
     journal: Journal, handler: HostHandler, timeouts: MatchTimeouts | None = None
 ) -> list[tuple[Match, JournalSummary, MatchJournal]]:
-    """Return the matches in the journal that the handler wants to continue, in the state in which they stopped.
+    """Return the matches in the journal that the handler wants to resume, in the state in which they stopped.
 
-    Each is replayed in a thread while the event loop continues. Journals that can't be read stay untouched.
+    Each match is replayed in a thread while the event loop continues. Journals that can't be read stay unchanged.
     """
     found: list[tuple[Match, JournalSummary, MatchJournal]] = []
     try:

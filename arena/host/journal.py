@@ -1,4 +1,4 @@
-"""Records of running matches: one append-only file per match, written before anything is sent.
+"""The journals of running matches: one append-only file per match, which is written before anything is sent.
 
 With writing alone, `kill -9` loses nothing, but a crash of the machine may lose the last moves. Syncing is optional.
 """
@@ -26,19 +26,21 @@ from referee.record_reader import complete_lines, read_lines
 READ_BLOCK_BYTES = 64 * 1024
 """The block size for reading a journal from its end."""
 WRITE_TEST_BYTES = 16 * 1024
-"""The size of the file that is written to test whether journals can be made: that of a typical journal."""
+"""The number of bytes that `Journal.probe` writes to test the disk: the size of a typical journal."""
 MAX_SHOWN_BYTES = 80
+"""Maximum number of bytes of an incomplete line that the log shows."""
 
 log = logging.getLogger("arena.host.journal")
 
 
 class _EventLine(Struct, tag_field="type", tag="ply"):
-    """The event in a line of a journal."""
+    """A line of a journal that has an event. Its other fields are ignored."""
 
     event: Event
 
 
-_EVENT_LINE = b'{"type":"ply"'
+_EVENT_LINE_PREFIX = b'{"type":"ply"'
+"""The first bytes of a journal line that has an event."""
 _encode = msgspec.json.Encoder().encode
 _decode_event = msgspec.json.Decoder(_EventLine).decode
 
@@ -48,9 +50,10 @@ class JournalFault(ArenaFault):
 
 
 class Journal:
-    """The folder of journals, created if needed. With `synced`, a commit log syncs each line before it counts.
+    """The folder of journals, which is created if needed. With `synced`, lines count only after a commit log has synced
+    them.
 
-    At most `max_open` journals are open at once. Raises `JournalFault`.
+    At most `max_open` journals may be open when another match starts. Raises `JournalFault`.
     """
 
     def __init__(self, folder: Path, *, synced: bool = False, max_open: int | None = None) -> None:
@@ -64,7 +67,8 @@ class Journal:
             self.log = CommitLog(folder) if synced else None
 
     def create(self, match: str) -> MatchJournal:
-        """Return a new journal for a match, replacing an existing one: that match is played again from the start.
+        """Return a new journal for a match. If the match has a journal, it is replaced, because the match is played
+        again from the start.
 
         Raise `JournalFault`.
         """
@@ -76,12 +80,10 @@ class Journal:
         return self._open_journal(match, 0)
 
     def close(self) -> None:
-        """Close the commit log."""
         if self.log is not None:
             self.log.close()
 
     def list_matches(self) -> list[str]:
-        """Return the ids of the matches that have a journal."""
         return sorted(path.stem for path in self.folder.glob("*.jsonl"))
 
     def read(self, match: str) -> list[AnyLine]:
@@ -103,13 +105,13 @@ class Journal:
         return lines
 
     def remove(self, match: str) -> None:
-        """Remove the journal of a match that is stored or shall not resume. Raise `JournalFault`."""
+        """Remove the journal of a match that is stored or is not to resume. Raise `JournalFault`."""
         path = self._path(match)
         with os_errors_as(JournalFault, f"the journal {path} can't be removed"):
             path.unlink(missing_ok=True)
 
     def probe(self) -> None:
-        """Check that a journal of typical size can be written, and remove it. Raise `JournalFault` if not."""
+        """Raise `JournalFault` unless a journal of typical size can be written. The file is removed again."""
         self._check_limit()
         path = self.folder / "probe"
         with os_errors_as(JournalFault, f"no journal can be made in {self.folder}"):
@@ -148,10 +150,10 @@ class MatchJournal:
         with os_errors_as(JournalFault, f"the journal {path} can't be opened"):
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | flags, 0o600)
             self.size_bytes = os.fstat(self._file).st_size
-            """The size in bytes."""
+            """The size of the journal in bytes."""
             if log is not None:
                 try:
-                    if self.size_bytes:  # lines that are in no commit log
+                    if self.size_bytes:  # lines that no commit log has
                         os.fdatasync(self._file)
                     flush_to_disk(path.parent)
                 except OSError:
@@ -181,7 +183,7 @@ class MatchJournal:
         return at
 
     def roll_back(self, offset: int, exc: BaseException) -> JournalFault:
-        """Cut off the data from offset `offset` on, which could not be synced. Return the fault that says so."""
+        """Cut off the data from `offset` on, which could not be synced. Return the fault that says so."""
         self.size_bytes = offset
         self._truncate()
         return JournalFault(f"the journal {self._path} can't be synced: {getattr(exc, 'strerror', None) or exc}")
@@ -193,7 +195,7 @@ class MatchJournal:
     def read_record_lines(self) -> list[bytes]:
         """Return the lines that belong in the record, without those that only a journal has. Raise `JournalFault`.
 
-        They are read from the open file, so it may have been removed from its folder.
+        The lines are read from the open file, which may have been removed from its folder.
         """
         with os_errors_as(JournalFault, f"the journal {self._path} can't be read"):
             data = os.pread(self._file, self.size_bytes, 0)
@@ -202,10 +204,10 @@ class MatchJournal:
         return [line for line in data.splitlines(keepends=True) if is_public(line)]
 
     def read_events_before(self, event: Event, max_events: int) -> list[Event]:
-        """Return up to `max_events` events that were recorded before this one, as many of the latest as fit into a
-        message.
+        """Return the latest events that were recorded before this event: at most `max_events`, and only as many as fit
+        into a message.
 
-        If the journal can't be read, log that and return none: these events only help a client.
+        If the journal can't be read, log that and return no events. The match continues without them.
         """
         found: list[Event] = []
         if self._file < 0:
@@ -213,7 +215,7 @@ class MatchJournal:
         left, passed = MAX_EVENT_BYTES, False
         try:
             for line in self._read_lines_backwards():
-                if not line.startswith(_EVENT_LINE):
+                if not line.startswith(_EVENT_LINE_PREFIX):
                     continue
                 earlier = _decode_event(line).event
                 if passed:
@@ -230,7 +232,7 @@ class MatchJournal:
         return found[::-1]
 
     def _read_lines_backwards(self) -> Iterator[bytes]:
-        """Yield the lines, last first. Raise `OSError`."""
+        """Yield the lines of the journal, last first. Raise `OSError`."""
         rest, at = b"", self.size_bytes
         while at > 0:
             block = min(READ_BLOCK_BYTES, at)
@@ -241,7 +243,7 @@ class MatchJournal:
         yield rest
 
     def close(self) -> None:
-        """Close the file; it stays in the folder until `Journal.remove`."""
+        """Close the file. It stays in the folder until `Journal.remove` is called."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1

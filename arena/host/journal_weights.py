@@ -1,4 +1,4 @@
-"""Measures the journals of running matches, and calls matches off when they exceed the disk quota."""
+"""Measures the journals of running matches, and calls matches off when the journals exceed the disk quota."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from arena.host.quotas import Quotas
 from arena.host.runner import MatchRunner
 
 MEASURE_INTERVAL_S = 2.0
-"""Seconds between two measurements."""
+"""Seconds between two measurements of all journals."""
 MATCHES_PER_TURN = 256
+"""Number of journals measured in one turn of the event loop."""
 
 
 async def enforce_disk_quota(runners: Mapping[str, MatchRunner], quotas: Quotas) -> None:
-    """Measure the journals periodically, forever, and call matches off as needed."""
+    """Measure the journals periodically without end, and call matches off when the disk quota is exceeded."""
     while True:
         await asyncio.sleep(MEASURE_INTERVAL_S)
         sizes: defaultdict[str, float] = defaultdict(float)
@@ -32,7 +33,7 @@ async def enforce_disk_quota(runners: Mapping[str, MatchRunner], quotas: Quotas)
 
 
 def _call_off_matches(sizes: dict[str, float], matches: dict[str, list[MatchRunner]], quotas: Quotas) -> None:
-    """Call matches off until what is held fits into the quota; `sizes` are the bytes held by each address."""
+    """Call matches off until the journals fit into the disk quota. `sizes` are the bytes that each address holds."""
     stored = quotas.stored
     for runners in matches.values():
         runners.sort(key=lambda runner: runner.journal_bytes)

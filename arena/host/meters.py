@@ -1,4 +1,4 @@
-"""Measurements of moves and of the event loop. They cost nothing while they are off."""
+"""Measurements of moves and of the event loop. They cost no time while they are off."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from machine.histogram import Histogram
 from referee.effects import MatchEvent, MoveReceived
 
 SAMPLE_ONE_IN = 13
-"""One in this many moves is measured, as measuring costs a tenth of what it measures. A prime number, so that the seats
-take turns in being measured.
+"""About one in this many moves is measured, because measuring a move costs a tenth of the time for it. The number is a
+prime, so that the seats are measured in turn.
 """
 FAST_BOUNDS_S = (10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1.0)
 """Histogram bounds in seconds for work that takes microseconds."""
@@ -24,15 +24,15 @@ class Meters:
 
     def __init__(self) -> None:
         self.referee: dict[str, Histogram] = {}
-        """The referee's time for a move, from reading it to its journal line, by game."""
+        """The seconds that the referee takes for a move, from reading it to its journal line, by game."""
         self.journal = Histogram(FAST_BOUNDS_S)
-        """Time to write the journal line of a move."""
+        """The seconds that writing a move's journal line takes."""
         self.delivery = Histogram(FAST_BOUNDS_S)
-        """Time from reading a move until it is recorded and sent to the players."""
+        """The seconds from reading a move until it is recorded and sent to the players."""
         self.lag = Histogram(SLOW_BOUNDS_S)
-        """The delay with which the event loop runs a timer."""
+        """The seconds by which the event loop runs a timer too late."""
         self.until_next_sample = SAMPLE_ONE_IN
-        """Events left before the next measured move."""
+        """The number of events until the next move is measured."""
 
 
 class MeasuredRunner(MatchRunner):
@@ -43,9 +43,9 @@ class MeasuredRunner(MatchRunner):
         self._meters = meters
         self._referee = meters.referee.setdefault(self.game, Histogram(FAST_BOUNDS_S))
         self._sampled_since: float | None = None
-        """The time at which the measured move was read."""
+        """The time at which the move being measured was read; None if no move is being measured."""
 
-    # Methods that are called with every ply name `Runner` directly: super() would double their cost.
+        # Methods that are called with every ply call `MatchRunner` directly, because super() would double their cost.
 
     def receive(self, event: MatchEvent) -> None:
         meters = self._meters

@@ -1,4 +1,4 @@
-"""Quotas per address, so that no client takes what others need."""
+"""Quotas of matches, memory and disk per address, so that no client takes what others need."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from msgspec import Struct
 MIB_BYTES = 1024 * 1024
 DAY_S = 24 * 3600.0
 MATCH_BYTES = 224 * 1024
-"""Bytes of memory that a running match takes with its latest events, without a custom config."""
+"""Bytes of memory that a running match takes, with its latest events but without a custom config."""
 ROW_BYTES = 700
-"""Bytes of disk that a match takes apart from its record."""
+"""Bytes of disk that a stored match takes in addition to its record."""
 SEEK_BYTES = 1024
+"""Bytes of memory that a seek takes, without a custom config."""
 CONFIG_MEMORY_FACTOR = 64
-"""Rules with their tables take up to this many times the bytes of their config."""
+"""The rules of a match, with their tables, take up to this many times the bytes of a custom config."""
 
 
 class Quota:
-    """An amount that addresses share.
+    """A limited amount of something, like matches or bytes, that addresses share.
 
     An address may hold at most `per_address`, and at most as much as is left for all others. So a single address gets
-    half of the total, and a newcomer finds as much free as the largest holders have.
+    half of the total, and a new one finds as much free as the largest holders have.
 
     Source: Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998.
     """
@@ -40,7 +41,6 @@ class Quota:
         return self._taken
 
     def taken_by(self, address: str) -> float:
-        """Return the amount that an address holds."""
         return self._taken_by_address.get(address, 0.0)
 
     def address_limit(self) -> float:
@@ -52,7 +52,7 @@ class Quota:
         return self.address_limit() - self.taken_by(address)
 
     def take(self, address: str, amount: float) -> None:
-        """Add to the amount of an address; a negative amount gives back."""
+        """Add to the amount that an address holds. A negative amount is given back."""
         self._taken += amount
         self._taken_by_address[address] = self._taken_by_address.get(address, 0.0) + amount
         if self._taken_by_address[address] <= 0:
@@ -60,9 +60,9 @@ class Quota:
 
 
 class DailyQuota(Quota):
-    """An amount per day: half is available at once, and the other half returns steadily over the day.
+    """A quota per day: half of it is available at once, and the other half becomes available steadily over the day.
 
-    An address is never charged more than it may take at once, so no wait exceeds a day. Amounts in `set_held` also
+    An address is never charged more than it may take at once, so no wait exceeds a day. Amounts set by `set_held` also
     count.
     """
 
@@ -86,21 +86,25 @@ class DailyQuota(Quota):
         super().take(address, min(amount, max(self.per_address - self._taken_by_address.get(address, 0.0), 0.0)))
 
     def set_held(self, amounts: Mapping[str, float]) -> None:
-        """Count amounts that addresses hold now, besides what they took, until the next call."""
+        """Set the amounts that addresses hold now. They count in addition to the amounts taken, until the next call."""
         self._held = amounts
 
     def seconds_until_free(self, address: str) -> int:
-        """Return the whole seconds, at least 1, until an address may take something again if no other does."""
+        """Return the whole seconds, at least 1, until an address may take something again, if no other address takes
+        anything meanwhile.
+        """
         by, taken, rate = self.taken_by(address), self.taken, self._decay_per_second()
         rates = rate * max(len(self._taken_by_address), 1)
         return math.ceil(max(1.0, (by - self.per_address) / rate, (taken + by - self.total) / (rates + rate)))
 
     def _decay_per_second(self) -> float:
-        """Return the amount forgotten per second for each address, so that all addresses stay within the total rate."""
+        """Return the amount that each address gets back per second. All addresses together stay within the total per
+        day.
+        """
         return min(self.per_address, self.total / max(len(self._taken_by_address), 1)) / DAY_S
 
     def _decay(self) -> None:
-        """Forget what is due since the last call, at most once a second."""
+        """Give back the amounts that are due since the last call, at most once a second."""
         now = self._clock()
         passed = now - self._last_decay
         if passed < 1.0:
@@ -113,10 +117,10 @@ class DailyQuota(Quota):
 
 
 class QuotaLimits(Struct, frozen=True, kw_only=True):
-    """Limits in total and per address.
+    """The limits of the quotas, in total and per address.
 
-    `matches` counts running matches, `memory` is bytes for matches and seeks, `stored` is bytes of records and journals
-    in a day. `match_bytes` limits the record of a match whose config is no preset.
+    `matches` limits running matches, `memory` the bytes of matches and seeks, and `stored` the bytes of records and
+    journals in a day. `match_bytes` limits the record of a match whose config is not a preset's.
     """
 
     matches: float = math.inf
@@ -129,29 +133,29 @@ class QuotaLimits(Struct, frozen=True, kw_only=True):
 
 
 class _Charge(Struct):
-    """The memory that a match is charged, and the paying address of each seat."""
+    """The memory that is charged for a match, and the address of each seat to which it is charged."""
 
     memory_bytes: int
     payers: dict[int, str]
 
 
 class Quotas:
-    """The amounts that each address has taken. Addresses in `exempt` are never refused."""
+    """The quotas of matches, memory and disk. Addresses in `exempt` are never refused."""
 
     def __init__(
         self, limits: QuotaLimits, exempt: Set[str] = frozenset(), clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.limits = limits
         self.matches = Quota(limits.matches, limits.matches_per_address)
-        """Running matches; each counts for every address that has a seat in it."""
+        """The quota of running matches. A match counts for every address that has a seat in it."""
         self.memory = Quota(limits.memory, limits.memory_per_address)
         self.stored = DailyQuota(limits.stored, limits.stored_per_address, clock)
-        """Bytes of records per day. The journals of running matches count as held."""
+        """The quota of bytes of records per day. The journals of running matches count as held."""
         self._exempt = exempt
         self._charges: dict[str, _Charge] = {}
 
     def add_match(self, match: str, config_bytes: int) -> None:
-        """Register a new match; `config_bytes` is the size of its config, 0 for a preset."""
+        """Register a new match. `config_bytes` is the size of its config, or 0 for a preset."""
         self._charges[match] = _Charge(MATCH_BYTES + CONFIG_MEMORY_FACTOR * config_bytes, {})
 
     def charge_seat(self, match: str, seat: int, address: str) -> None:
@@ -177,9 +181,9 @@ class Quotas:
         return refused
 
     def split_bytes(self, match: str, size: int, info_bytes: Mapping[int, int]) -> dict[str, float]:
-        """Split the `size` bytes of a match among its addresses.
+        """Split the `size` bytes of a match among the addresses of its seats.
 
-        Each seat pays for what it has `info_bytes` (bytes by seat); all seats share the rest.
+        Each seat pays for its own search info, whose bytes `info_bytes` has by seat. All seats share the rest equally.
         """
         charge = self._charges.get(match)
         if charge is None or not charge.payers:
@@ -197,13 +201,12 @@ class Quotas:
             self.stored.take(address, (size + ROW_BYTES) * part / whole if whole else 0)
 
     def charge_seek(self, address: str, config_bytes: int, *, refund: bool = False) -> None:
-        """Charge an address for a new seek or, with `refund`, refund a withdrawn one."""
+        """Charge an address for a new seek. With `refund`, refund the charge for a seek that has ended."""
         if address not in self._exempt:
             weight = SEEK_BYTES + config_bytes
             self.memory.take(address, -weight if refund else weight)
 
     def can_start_match(self, address: str) -> bool:
-        """Return whether a client of an address may start a match now."""
         return address in self._exempt or (
             self.matches.remaining(address) >= 1
             and self.memory.remaining(address) >= MATCH_BYTES

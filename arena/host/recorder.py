@@ -1,4 +1,4 @@
-"""Writes what matches record in one turn of the event loop, all together and before any of it is sent."""
+"""Writes the lines that matches record in one turn of the event loop, all together, before any message is sent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from machine.histogram import Histogram
 from machine.log_output import log_fields
 
 SYNC_BOUNDS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
-"""Histogram bounds for the duration of a sync."""
+"""Histogram bounds in seconds for the duration of a sync."""
 
 log = logging.getLogger("arena.host.recorder")
 
@@ -29,29 +29,31 @@ class Recordable(Protocol):
 
     @property
     def lines(self) -> bytes:
-        """The lines to write."""
+        """The lines to write to the match's journal."""
 
     def write_lines(self) -> int | None:
-        """Write the lines and return their offset in the journal; None if they can't be written now, or need not."""
+        """Write the lines, and return their offset in the journal. Return None if they can't be written now, or no
+        longer need to be.
+        """
 
     def on_recorded(self, waited_s: float = 0.0) -> None:
-        """Continue after the lines were recorded, which held the match up for `waited_s` seconds."""
+        """Continue the match after its lines were recorded. It has waited `waited_s` seconds for that."""
 
     def on_record_failed(self, offset: int, exc: BaseException) -> None:
-        """Handle a failure to commit the lines at offset `offset`."""
+        """Handle a failure to commit the lines at `offset`."""
 
 
 class _Written(NamedTuple):
     match: Recordable
     entry: JournalEntry
     since: float
-    """The time of writing, in seconds of the event loop."""
+    """The time at which the lines were written, in seconds of the event loop."""
 
 
 class Recorder:
-    """Records matches at the end of a turn of the event loop, when `end_soon` has `commit` called.
+    """Records matches at the end of a turn of the event loop. `end_soon` makes sure that `commit` is called then.
 
-    With a log, everything written in a turn, and while the disk was busy, is committed together.
+    With a commit log, all lines that were written in a turn, or while the disk was busy, are committed together.
     """
 
     def __init__(self, end_soon: Callable[[], None], commit_log: CommitLog | None = None) -> None:
@@ -63,15 +65,15 @@ class Recorder:
         self._written: list[_Written] = []
         self._is_syncing = self._is_closed = False
         self.sync_times = Histogram(SYNC_BOUNDS_S)
-        """Seconds that each sync of the log took."""
+        """The histogram of the seconds that a sync of the commit log takes."""
 
     def enqueue(self, match: Recordable) -> None:
-        """Queue a match to be recorded; `on_recorded` or `on_record_failed` is called afterwards."""
+        """Queue a match to be recorded. Afterwards, its `on_recorded` or `on_record_failed` is called."""
         self._waiting.append(match)
         self._end_soon()
 
     def commit(self) -> None:
-        """Record all queued matches, including those that this queues."""
+        """Record all queued matches, including matches that are queued meanwhile."""
         while self._waiting:
             waiting, self._waiting = self._waiting, []
             for match in waiting:
@@ -91,7 +93,7 @@ class Recorder:
             self._start_sync()
 
     def close(self) -> None:
-        """Finish the current sync, and start no other."""
+        """Wait for the current sync, and start no further one."""
         self._is_closed = True
         if self._executor is not None:
             self._executor.shutdown(cancel_futures=True)
@@ -119,7 +121,7 @@ class Recorder:
             self._start_sync()
 
     def _report_outcome(self, written: list[_Written], exc: BaseException | None) -> None:
-        """Report the outcome of a commit to its matches."""
+        """Report the outcome of a commit to the matches whose lines it has."""
         now = self._loop.time()
         for match, entry, since in written:
             try:

@@ -1,4 +1,6 @@
-"""Runs one match: performs the referee's effects in order and owns its timer. A seat may change its connection."""
+"""Runs one match: performs the referee's effects in order, and has the timer of the match. A seat may change its
+connection.
+"""
 
 from __future__ import annotations
 
@@ -48,34 +50,38 @@ from referee.replay import JournalSummary
 from referee.result import Ratings, Result
 
 SPECTATOR_VIEW_TTL_S = 1.0
-"""A spectator gets at most one full view in this many seconds; newcomers share one, clock times included."""
+"""Seconds for which new spectators of a match get the same full view, with the same clock times. A spectator that asks
+again gets no second view within this time.
+"""
 ALREADY_WATCHING_MESSAGE = (
     "watch: you already watch this match. Send nothing in reply to a start without a seat; its turns arrive without a "
     "request"
 )
 
 MAX_QUEUED_PER_SEAT = 8
-"""Messages of one seat that are kept while its match waits; an honest bot sends one or two."""
+"""Maximum number of messages of one seat that are kept while its match waits to be recorded. An honest bot sends one or
+two.
+"""
 
 log = logging.getLogger("arena.host.runner")
 
 
 class Backlog:
-    """Events that arrived while a match waited to be recorded."""
+    """The events that arrive while a match waits to be recorded."""
 
     def __init__(self) -> None:
         self.events: list[MatchEvent] = []
         """The events in order of arrival."""
         self.lost_seats: set[int] = set()
-        """Seats whose connection has gone."""
+        """The seats whose connection has gone."""
         self.returned_seats: dict[int, tuple[Peer, bool]] = {}
-        """The seats with a new connection, and whether it follows every turn."""
+        """The new connection of each seat that has one, and whether it gets every turn."""
         self.watchers: dict[Peer, None] = {}
-        """Peers that asked to watch."""
+        """The peers that asked to watch the match."""
         self._message_counts: Counter[int] = Counter()
 
     def add(self, event: MatchEvent) -> None:
-        """Keep an event for later, unless its seat has sent too many."""
+        """Keep an event for later, unless its seat has sent too many messages."""
         if isinstance(event, (SeatReady, MoveReceived, Resignation)):
             self._message_counts[event.seat] += 1
             if self._message_counts[event.seat] > MAX_QUEUED_PER_SEAT:
@@ -83,7 +89,7 @@ class Backlog:
         self.events.append(event)
 
     def note_lost(self, seat: int, peer: Peer, current_peer: Peer | None) -> bool:
-        """Note that a connection has gone. Return whether it was the one that is `current_peer`."""
+        """Note that the connection `peer` has gone. Return whether it was the seat's `current_peer`."""
         if seat in self.returned_seats and self.returned_seats[seat][0] is peer:
             del self.returned_seats[seat]
         if current_peer is not peer:
@@ -95,12 +101,13 @@ class Backlog:
 class MatchRunner:
     """A match with its journal, its seats and its spectators.
 
-    `on_finished` is called once, when the match is over; `on_released` for each seat that leaves before. The `recorder`
-    writes what an event has to record at the end of the turn of the event loop. Until then nothing of it is sent, and
-    what arrives waits in a backlog. While recording fails, the clocks stand still, and it is tried again every
-    `retry_delay_s`; `held(id, reason)` is called with the reason, and with None when the match continues. A match whose
-    config is no preset is called off when its journal exceeds `max_journal_bytes`. Expired clocks go through the queue
-    `due`.
+    `on_finished` is called once, when the match is over. `on_released` is called for each seat that leaves before the
+    end. The `recorder` writes the lines of an event at the end of the turn of the event loop. Until then, none of the
+    event's messages are sent, and new events wait in a backlog.
+
+    If recording fails, it is tried again every `retry_delay_s`, and the clocks stand still meanwhile. `on_held` is
+    called with the match id and the reason, and with None when the match continues. A match whose config is not a
+    preset's is called off when its journal exceeds `max_journal_bytes`. Expired clocks go through `due_queue`.
     """
 
     def __init__(
@@ -118,9 +125,9 @@ class MatchRunner:
     ) -> None:
         self.id = match.id
         self.game = match.header.game
-        """The game's name."""
+        """The name of the game."""
         self.bots = [player.bot for player in match.players]
-        """The bots in seat order."""
+        """The names of the bots in seat order."""
         self.failures: dict[int, str] = {}
         """The reasons why bots' programs failed, by seat, as their clients reported."""
         self._match = match
@@ -129,9 +136,9 @@ class MatchRunner:
         self._seats: list[Peer | None] = [None] * len(self.bots)
         self._absent_seats: set[int] = set()
         self.audience = Audience(broadcaster or Broadcaster(), self.id)
-        """Spectators and reporters. Add them with the runner's `watch` and `report_to`, which also ask for turns."""
+        """The spectators and reporters of the match. Add them with `watch` and `report_to`, so that they get turns."""
         self._spectator_messages: EncodedMessages | None = None
-        """The view for new spectators, made for the first of them, and the time of its making."""
+        """The full view for new spectators. It is made for the first of them, at `_view_made_at`."""
         self._view_made_at = 0.0
         self._view_sent_at: dict[Peer, float] = {}
         self._told_already_watching: set[Peer] = set()
@@ -142,25 +149,26 @@ class MatchRunner:
         self._release = on_released
         self._held = on_held
         self._pending_effects: list[Effect] | None = None
-        """Effects that wait until their lines are recorded."""
+        """The effects that wait until their lines are recorded; None if there are none."""
         self.lines = b""
-        """The lines to record."""
+        """The lines of the pending effects, which are to be recorded."""
         self._backlog: Backlog | None = None
-        """The events that have arrived while effects waited; None if there are none."""
+        """The events that have arrived while effects are pending; None if there are none."""
         self._waiting_since = 0.0
         self._recording_fails = self._seats_know_failure = False
-        """True once recording has failed, and once the seats were notified of that."""
+        """These say whether recording the pending effects has failed, and whether the seats were notified of that."""
         self._loop = asyncio.get_running_loop()
         self._deadline: float | None = None
         self._timer: asyncio.Handle | None = None
         self._timer_due = 0.0
-        """The time at which the timer fires. uvloop's handle does not know this for a timer that is due at once."""
+        """The time at which the timer fires. For a timer that is due at once, uvloop's handle does not have this time.
+        """
         self._resumed_at_ply = 0
-        """Plies that were played before a restart."""
+        """The number of plies that were played before the match resumed here."""
         self._stopped = False
         self._ended = False
         self._ratings: Ratings | None = None
-        """The ratings that were sent with the end of the match."""
+        """The ratings that were sent with `end`."""
 
     def start(
         self,
@@ -168,10 +176,11 @@ class MatchRunner:
         on_refused: Callable[[Fault], None] = lambda fault: None,
         on_begun: Callable[[], None] = lambda: None,
     ) -> None:
-        """Begin the match: write the journal, await `before_start`, then call `on_begun` and send each seat `start`.
+        """Start the match: write the journal, wait for the future of `before_start`, then call `on_begun` and send each
+        seat `start`.
 
-        If `before_start` fails with a `Fault`, the match does not begin and `on_refused` is called instead. Raises
-        `JournalFault`; then no seat has been sent anything.
+        If that future fails with a `Fault`, the match does not begin, and `on_refused` is called instead. Raises
+        `JournalFault` before anything is sent.
         """
         effects = self._match.start_match(self._loop.time())
         self._journal.write(_encode_lines(effects))
@@ -186,7 +195,9 @@ class MatchRunner:
     def _on_prepared(
         self, on_refused: Callable[[Fault], None], on_begun: Callable[[], None], first: asyncio.Future[None]
     ) -> None:
-        """Start the match after its preparation. If that was cancelled, the match stays in its journal."""
+        """Begin the match when its preparation is done. If the preparation was cancelled, the match stays in its
+        journal.
+        """
         if first.cancelled():
             return
         fault = first.exception()
@@ -211,7 +222,9 @@ class MatchRunner:
         if self._stopped and not self._ended:
             return
         if self._pending_effects is not None:
-            if not (self._recording_fails and isinstance(event, (DeadlineReached, SendDelay))):  # time stands still
+            if not (
+                self._recording_fails and isinstance(event, (DeadlineReached, SendDelay))
+            ):  # the clocks stand still
                 self._get_backlog().add(event)
             return
         try:
@@ -220,7 +233,7 @@ class MatchRunner:
             self._void(type(event).__name__, undo=True)
 
     def _void(self, failed_step: str, *, undo: bool) -> None:
-        """Void the match because of an internal error. The end is recorded before it is sent, as recording may fail."""
+        """Void the match because of an internal error. Like any end, this is recorded before it is sent."""
         log.exception(
             "match %s is void: internal error while handling %s", self.id, failed_step, extra=log_fields(match=self.id)
         )
@@ -228,16 +241,14 @@ class MatchRunner:
             effects = self._match.receive(Abort(undo_last_event=undo), self._loop.time())
             self._record_and_perform(
                 effects or [SetDeadline(None), FinishMatch()]
-            )  # nothing is left to be called off, but to be finished
+            )  # a match that can't be called off any more still has to be finished
 
     def _get_backlog(self) -> Backlog:
-        """Return the backlog for events that arrive while the match waits to be recorded."""
         if self._backlog is None:
             self._backlog = Backlog()
         return self._backlog
 
     def seat_peer(self, seat: int, peer: Peer, *, follow: bool) -> None:
-        """Assign a connection to a seat."""
         self._seats[seat] = peer
         if follow:
             self._match.add_follower(seat)
@@ -251,7 +262,7 @@ class MatchRunner:
         self.receive(Reconnect(seat))
 
     def send_missed_end(self, seat: int, peer: Peer) -> None:
-        """Send the start and the end to a seat that reconnected just as its match ended."""
+        """Send `start` and `end` to a seat that reconnected just as its match ended."""
         self._send(peer, self._match.start_message(seat, resumed=True))
         self._send(peer, self._match.end_message(seat, self._ratings))
 
@@ -282,7 +293,7 @@ class MatchRunner:
                 [self._match.start_message()] if view is None else [self._match.start_message(), view]
             )
             self._view_made_at = now
-            self._loop.call_later(SPECTATOR_VIEW_TTL_S, self._forget_view)  # that of a long match is large
+            self._loop.call_later(SPECTATOR_VIEW_TTL_S, self._forget_view)  # the view of a long match is large
         self._show(peer, self._spectator_messages)
 
     def _forget_view(self) -> None:
@@ -290,18 +301,20 @@ class MatchRunner:
             self._spectator_messages = None
 
     def _explain_already_watching(self, peer: Peer) -> None:
-        """Explain to a spectator, once, why a second `watch` has no answer: many take the `start` for a question."""
+        """Explain once to a spectator why its second `watch` has no other answer. Many clients mistake the `start` that
+        answers `watch` for a request.
+        """
         if peer not in self._told_already_watching:
             self._told_already_watching.add(peer)
             peer.send(Error(code=UNAVAILABLE, message=ALREADY_WATCHING_MESSAGE, ref=self.id))
 
     def report_to(self, report: Reporter) -> None:
-        """Pass every message from now on to a reporter, without delay. It does not get earlier ones."""
+        """Pass every message from now on to a reporter, without delay. The reporter does not get earlier messages."""
         self.audience.add_reporter(report)
         self._match.set_watched(is_watched=True)
 
     def unwatch(self, peer: Peer) -> None:
-        """Send a spectator no more turns."""
+        """Stop sending turns to a spectator."""
         self.audience.remove_spectator(peer)
         self._view_sent_at.pop(peer, None)
         self._told_already_watching.discard(peer)
@@ -311,22 +324,21 @@ class MatchRunner:
 
     @property
     def plies_played(self) -> int:
-        """Plies played since the match started or resumed on this host."""
+        """The number of plies played since the match started or resumed on this host."""
         return self._match.ply - self._resumed_at_ply
 
     @property
     def is_over(self) -> bool:
-        """True once the match has ended, even if that is not sent yet."""
+        """True once the match has ended, even if `end` is not sent yet."""
         return self._ended
 
     @property
     def journal_bytes(self) -> int:
-        """The size of the journal in bytes."""
         return self._journal.size_bytes
 
     @property
     def info_bytes(self) -> Mapping[int, int]:
-        """The bytes of the journal that each seat's own search info takes, by seat."""
+        """The bytes that the search info sent by a seat takes in the journal, by seat."""
         return self._match.standing.info_bytes
 
     @property
@@ -337,23 +349,25 @@ class MatchRunner:
 
     @property
     def config_bytes(self) -> int:
-        """The size of the config in bytes; 0 for a preset."""
+        """The size of the match's config in bytes; 0 for a preset."""
         game = self._match.game
         return 0 if game.preset is not None else len(msgspec.msgpack.encode(game.config))
 
     def make_listing(self) -> ListedMatch:
-        """Return the state of the match and its spectator count for a listing, without moves not yet recorded."""
+        """Return the entry of the match in a listing: its state, without moves that are not recorded yet, and the
+        number of its spectators.
+        """
         listed = self._match.listed_match(len(self.audience.spectators))
         waiting = [effect.line for effect in self._pending_effects or () if type(effect) is WriteLine]
         moves = sum(type(line) is Ply and line.event.out is None for line in waiting)
         return replace(listed, ply=listed.ply - moves) if moves else listed
 
     def get_clocks(self) -> tuple[list[int], int | None]:
-        """Return the milliseconds that each seat has left, and the seat whose clock runs, or None."""
+        """Return the milliseconds that each seat has left, and the seat whose clock runs; None if none runs."""
         return self._match.public_clocks(self._loop.time())
 
     def send_end(self, ratings: Ratings | None) -> None:
-        """Send the end of the match to every seat that still needs it and to the spectators."""
+        """Send `end` to all seats that are still connected to the match, and to the spectators."""
         self._ratings = ratings
         for seat, peer in enumerate(self._seats):
             if peer is not None:
@@ -361,18 +375,17 @@ class MatchRunner:
         self.audience.publish(self._match.end_message(None, ratings))
 
     def is_absent(self, seat: int) -> bool:
-        """Return whether a seat dropped out without a word and before its first move.
+        """Return whether a seat missed the match: it dropped out before its first move, and did not resign.
 
-        A seat that the host declared `NoShow` does not count: its bot was invited and had not asked for the match.
+        A seat that the host declared absent with `NoShow` does not count, because its bot had not sought the match.
         """
         return seat not in self._absent_seats and self._match.standing.was_absent(seat)
 
     def has_stayed(self, seat: int) -> bool:
-        """Return whether the match is over and a seat stayed to the end."""
+        """Return whether the match is over, and a seat stayed in it to the end."""
         return self._match.standing.stayed_to_end(seat)
 
     def result(self, finished_at: str) -> Result:
-        """Return the result of a finished match; `finished_at` is the time of its end."""
         return self._match.result(finished_at)
 
     def close_record(self, result: Result) -> ClosedMatch:
@@ -381,7 +394,7 @@ class MatchRunner:
         return ClosedMatch(result, lines, self._match.footer(result, None), self.failures)
 
     def stop(self) -> None:
-        """Stop the timer. A match that is not over receives nothing more, and can resume from its journal later."""
+        """Stop the timer. A match that is not over handles no further events, and can resume from its journal later."""
         self._stopped = True
         self._set_deadline(None)
         if not self._ended:
@@ -392,7 +405,7 @@ class MatchRunner:
         self._journal.close()
 
     def _record_and_perform(self, effects: list[Effect]) -> None:
-        """Perform the referee's effects. If some must be recorded, all wait until that is done."""
+        """Perform the referee's effects. If one of them must be recorded, all of them wait for that."""
         lines = _encode_lines(effects)
         if lines:
             self.lines = lines
@@ -403,7 +416,9 @@ class MatchRunner:
             self._perform_effects(effects)
 
     def write_lines(self) -> int | None:
-        """Write the waiting lines, all or none, and return their offset; None if they can't or need not be written."""
+        """Write the lines of the pending effects, all or none, and return their offset. Return None if they can't be
+        written now, or no longer need to be.
+        """
         if self._pending_effects is None or self._stopped:
             return None
         try:
@@ -413,12 +428,12 @@ class MatchRunner:
             return None
 
     def on_record_failed(self, at: int, exc: BaseException) -> None:
-        """Handle that the written lines could not be committed."""
+        """Handle a failure to commit the lines that were written."""
         if not self._stopped:
             self._retry_recording(self._journal.roll_back(at, exc))
 
     def _retry_recording(self, fault: JournalFault) -> None:
-        """Hold the match, and try again to record it after the delay."""
+        """Hold the match, and try again after `retry_delay_s` to record it."""
         self._held(self.id, str(fault))
         if self._recording_fails and not self._seats_know_failure:
             self._seats_know_failure = True
@@ -428,7 +443,9 @@ class MatchRunner:
         self._loop.call_later(self._retry_delay_s, self._recorder.enqueue, self)
 
     def on_recorded(self, held: float = 0.0) -> None:
-        """Perform the recorded effects, for which the match waited `held` seconds, and then handle the backlog."""
+        """Perform the pending effects, which are recorded now, then handle the backlog. The match has waited `held`
+        seconds.
+        """
         if self._pending_effects is None or self._stopped:
             return
         effects, self._pending_effects = self._pending_effects, None
@@ -452,7 +469,7 @@ class MatchRunner:
             )
 
     def refuse(self, why: str) -> None:
-        """Notify the seats that the match does not begin. Each message refers to the seat's seek."""
+        """Send each seat of a match that does not begin an error, which refers to the seek that led to the match."""
         for seat, peer in enumerate(self._seats):
             if peer is not None:
                 seek = self._match.seek_of(seat)
@@ -466,7 +483,9 @@ class MatchRunner:
         self.receive(Abort())
 
     def _process_backlog(self, backlog: Backlog, *, with_timers: bool) -> None:
-        """Handle the backlog. After a failure timer events are left out, as the clocks stood still."""
+        """Handle the events of a backlog. Without `with_timers`, timer events are ignored, because the clocks stood
+        still.
+        """
         for event in backlog.events:
             if with_timers or not isinstance(event, (DeadlineReached, SendDelay)):
                 self.receive(event)
@@ -525,12 +544,12 @@ class MatchRunner:
             self._log_send_error(message)
 
     def _log_send_error(self, message: FromServer) -> None:
-        """Log that a message could not be sent. The error affects only this peer."""
+        """Log that a message could not be sent to a peer. Other peers are not affected."""
         what = type(message).__name__.lower()
         log.exception("match %s: a %s could not be sent", self.id, what, extra=log_fields(match=self.id))
 
     def _set_deadline(self, deadline: float | None) -> None:
-        """Set the deadline. A timer that fires earlier stays: it checks the deadline when it fires."""
+        """Set the deadline. A timer that fires before the deadline is kept: it checks the deadline when it fires."""
         self._deadline = deadline
         if self._timer is not None:
             if deadline is not None and deadline >= self._timer_due:
@@ -555,7 +574,9 @@ class MatchRunner:
             self._loop.call_soon(self._expire_after_turns, 2)
 
     def _expire_after_turns(self, turns: int) -> None:
-        """Let the event loop read every frame that has arrived before the time expires."""
+        """Wait for this many turns of the event loop, in which it reads all frames that have arrived. Then let the time
+        expire.
+        """
         if turns:
             self._loop.call_soon(self._expire_after_turns, turns - 1)
         else:

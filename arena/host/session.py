@@ -1,4 +1,4 @@
-"""A client after its `hello`: converts messages to frames and back, and counts bad ones."""
+"""A client after its `hello`: converts messages to frames and back, and counts bad messages."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ from protocol.messages import (
 )
 from protocol.names import fold_name
 
-_BAD_REJECTIONS = frozenset({NOT_YOUR_TURN, STALE_PLY, NO_SUCH_MATCH})
+_BAD_MOVE_CODES = frozenset({NOT_YOUR_TURN, STALE_PLY, NO_SUCH_MATCH})
+"""The codes of rejected moves that count as bad messages."""
 
 
 Action = Callable[["ClientSession", ClientMessage], None]
 
 
 class ClientSession:
-    """A client's connection after its `hello`. `bot` is None for a spectator; `key` is the folded name."""
+    """A client's connection after its `hello`. `bot` is its bot, None for a spectator. `key` is the folded name."""
 
     def __init__(
         self,
@@ -54,9 +55,9 @@ class ClientSession:
         self.bot = bot
         self.key = "" if bot is None else fold_name(bot)
         self.token_hash = token_hash
-        """The hash of the token that authenticated it; None if that can't be revoked."""
+        """The hash of the token that authenticated the client; None if the token can't be revoked."""
         self.is_person = is_person
-        """True if the name belongs to a person."""
+        """True if the bot's name belongs to a person."""
         self.display = display
         """The display name of the player, shown beside the bot's name."""
         self.version = hello.version
@@ -64,21 +65,23 @@ class ClientSession:
         self.slots = hello.slots
         self.follow = hello.follow
         self.warming: list[str] = []
-        """The games for which it says that it warms up; `warming_since` is in seconds of the loop's clock."""
+        """The games for which the bot announced that it warms up. `warming_since` is in seconds of the event loop."""
         self.warming_since = 0.0
         self.connected_at = utc_now()
         self.round_trip_s = connection.round_trip_s
-        """Minimum round trip of a frame in seconds, measured when the session began; 0 if unknown."""
+        """The minimum round trip of a frame in seconds, measured when the session began; 0 if unknown."""
         self.connection = connection
         self._codec = codec
         self._handle_message = handle_message
         self._bad_count = 0
         self.last_fault = ""
-        """The error in its last bad message."""
+        """The error in the client's last bad message."""
         self._closed = False
         self._recent_ends: deque[str] = deque(maxlen=2 * MAX_SLOTS)
         self.awaited: set[str | tuple[str]] = set()
-        """The answers that the arena awaits: a match id for a `move`, a tuple of the match id for a `ready`."""
+        """The messages that the arena awaits from the client: a match id stands for a `move`, a tuple with a match id
+        for a `ready`.
+        """
 
     def send(self, message: FromServer) -> None:
         """Send a message. A rejection that the client should have avoided counts as a bad message."""
@@ -95,9 +98,9 @@ class ClientSession:
         elif type(message) is Rejected:
             if message.strikes_left:
                 self.awaited.add(message.match)
-            elif message.code in _BAD_REJECTIONS and not self.was_sent_end(message.match):
+            elif message.code in _BAD_MOVE_CODES and not self.was_sent_end(message.match):
                 self.last_fault = message.message
-                self._count_bad_message()  # no other rejection of a move is innocent
+                self._count_bad_message()  # the client could have avoided this rejection
 
     def send_shared(self, messages: EncodedMessages) -> None:
         """Send messages that other peers get as well."""
@@ -106,7 +109,8 @@ class ClientSession:
             self._recent_ends.append(messages.messages[-1].match)
 
     def receive(self, frame: Frame) -> bool:
-        """Act on one frame, and return whether it was awaited. Errors are answered, and malformed messages counted.
+        """Handle one frame, and return whether the arena awaited it. Errors are answered, and malformed messages are
+        counted.
 
         Frames after `close` are ignored.
         """
@@ -137,7 +141,9 @@ class ClientSession:
         self.send(Error(code=fault.code, message=str(fault), ref=ref, url=getattr(fault, "url", None)))
 
     def was_sent_end(self, match: str) -> bool:
-        """Return whether this client was just sent the end of a match, which its own messages may have crossed."""
+        """Return whether this client was sent the `end` of a match recently. A message from the client may have crossed
+        it.
+        """
         return match in self._recent_ends
 
     def close(self, code: int, reason: str) -> None:

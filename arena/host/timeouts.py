@@ -15,8 +15,8 @@ class HostTimeouts:
     network: NetworkTimeouts = field(default_factory=NetworkTimeouts)
     match: MatchTimeouts = field(default_factory=MatchTimeouts)
     slow_answer_delay_s: float = 5.0
-    """The host is no longer ready when a client has waited this long for the answer to its `hello`."""
+    """The host reports itself as not ready when a client has waited this long for the answer to its `hello`."""
     record_retry_delay_s: float = 1.0
     """A failed write of a record, or a failed start of a match, is tried again after this time."""
     unstored_notice_delay_s: float = 2.0
-    """After this time seats are notified that their match is not stored yet."""
+    """The seats of a finished match are notified when it is not stored after this time."""

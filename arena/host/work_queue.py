@@ -9,13 +9,15 @@ from collections import deque
 from collections.abc import Callable
 
 TIME_SLICE_S = 0.001
-"""Seconds of queued work in one turn of the event loop."""
+"""Seconds after which queued work is interrupted until the next turn of the event loop."""
 
 log = logging.getLogger("arena.host")
 
 
 class WorkQueue:
-    """Does work in order, for a limited time in each turn of the event loop, so that other work is not delayed."""
+    """A queue of work that is done in order. It takes a limited time in each turn of the event loop, so that other work
+    is not delayed.
+    """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()

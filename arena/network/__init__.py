@@ -1,9 +1,10 @@
-"""Connections: admission, limits, fair scheduling, TLS and the WebSocket. Nothing here knows bots or matches.
+"""Connections: admission, limits, fair scheduling, TLS and WebSockets. Nothing here knows bots or matches.
 
-- binding.py opens ports, or takes inherited sockets. acceptor.py and listener.py accept connections, http_server.py
-  those of HTTP.
-- admission.py decides who may connect, by connection_limits.py, rate_limits.py and addresses.py. tls.py encrypts.
-- connection.py is the WebSocket, with what the kernel knows of it. frames.py is a fast path for small frames,
-  flusher.py writes what a turn of the loop sent.
+- binding.py opens ports, or takes inherited sockets. acceptor.py accepts connections. listener.py serves WebSockets,
+  http_server.py web pages.
+- admission.py decides who may connect. For that, it uses connection_limits.py, rate_limits.py and addresses.py. tls.py
+  encrypts.
+- connection.py has a WebSocket connection. frames.py is a fast path for small frames. flusher.py writes all frames of a
+  turn of the event loop together.
 - fair_scheduler.py limits how much time of the event loop a client may use.
 """

@@ -1,6 +1,7 @@
-"""Accepts connections and counts them from then on, before any TLS handshake.
+"""Accepts connections, and counts them even before the TLS handshake.
 
-The event loop's own server would accept any number, and reports a TLS connection only after its handshake.
+The event loop's own server would accept any number of connections, and report a TLS connection only after its
+handshake.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from arena.network.tls import Encryption, TlsMismatchLog
 from machine.event_loop import BackgroundTasks
 
 ACCEPT_BATCH_SIZE = 8
-"""Connections accepted in one turn of the event loop."""
+"""Maximum number of connections that a socket accepts in one turn of the event loop."""
 PEEK_BYTES = 8192
-"""Bytes of a new connection that `inspect_start` gets before the handshake."""
+"""Maximum number of a connection's first bytes that `inspect_start` gets before the handshake."""
 EXHAUSTION_ERRNOS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+"""The error numbers that mean that the system has no more file descriptors or memory."""
 
 log = logging.getLogger("arena.network.acceptor")
 
@@ -30,9 +32,9 @@ log = logging.getLogger("arena.network.acceptor")
 class Acceptor:
     """Accepts connections on some sockets until `close`. It replaces the event loop's own server.
 
-    `take_slot(peer)` returns a slot for a connection, or None to refuse it. `make_protocol(slot)` returns its asyncio
-    protocol, which has a `transport` after the handshake. If `inspect_start(start, slot)` is given, it gets the first
-    bytes before the handshake.
+    `take_slot(peer)` returns a slot for a connection, or None to refuse the connection. `make_protocol(slot)` returns
+    the connection's asyncio protocol, which has a `transport` after the handshake. If `inspect_start(start, slot)` is
+    given, it gets the first bytes before the handshake.
     """
 
     def __init__(
@@ -85,7 +87,9 @@ class Acceptor:
         await self._handshakes.wait()
 
     async def _accept(self, listening: socket.socket) -> None:
-        """Accept a few connections per turn of the event loop, so that a flood of them delays nothing else."""
+        """Accept connections of a socket, a few in each turn of the event loop. So a flood of connections delays no
+        other work.
+        """
         while True:
             try:
                 accepted, peer = await self._loop.sock_accept(listening)
@@ -127,7 +131,7 @@ class Acceptor:
             accepted.close()
 
     async def _wait_readable(self, accepted: socket.socket) -> None:
-        """Wait for the first bytes. Raise `TimeoutError`."""
+        """Wait for the first bytes of a connection. Raise `TimeoutError`."""
         came = asyncio.Event()
         self._loop.add_reader(accepted, came.set)
         try:

@@ -14,25 +14,28 @@ from protocol.display import short_repr
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 _IPAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 IPV6_PREFIX_BITS = 64
-"""The length of an IPv6 network prefix. Within its network a client may use any number of addresses."""
+"""The length of an IPv6 network prefix. All addresses of such a network count as one, because a client may use any of
+them.
+"""
 ANY_ORIGIN = "*"
-"""Allows web pages of any origin."""
+"""The entry in a list of allowed origins that allows any origin."""
 
 
 def address_of(host: str) -> str:
-    """Return the address that counts for a host: an IPv4 address, an IPv6 address's /64 network, or else the text."""
+    """Return the address under which limits count a host: its IPv4 address or /64 network. If `host` is no address,
+    return it unchanged.
+    """
     ip = _parse_ip(host)
     return host if ip is None else _counted_address(ip)
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether an address is a loopback address."""
     ip = _parse_ip(host)
     return ip is not None and ip.is_loopback
 
 
 def parse_networks(text: str) -> tuple[Network, ...]:
-    """Parse addresses and networks like `10.0.0.1,192.168.0.0/16`. Raise `ValueError` naming a part that is neither."""
+    """Parse addresses and networks like `10.0.0.1,192.168.0.0/16`. Raise a `ValueError` that names the invalid part."""
     found = []
     for part in filter(None, map(str.strip, text.split(","))):
         try:
@@ -49,15 +52,14 @@ class Proxies:
         self._trusted = tuple(trusted)
 
     def trusts(self, host: str) -> bool:
-        """Return whether a peer is a trusted proxy."""
         ip = _parse_ip(host)
         return ip is not None and self._is_trusted(ip)
 
     def client_address(self, peer: str, forwarded: Sequence[str]) -> str:
-        """Return the address that counts for a peer with these `X-Forwarded-For` headers.
+        """Return the address under which limits count a client, from its peer address and `X-Forwarded-For` headers.
 
-        Each proxy appends the address that it received from. So only the last entry that is no trusted proxy is known
-        to be true; a client may have forged those before it.
+        Each proxy appends the address from which it received the request. So only the last entry that is not a trusted
+        proxy is known to be true. A client may have forged the entries before it.
         """
         ip = _parse_ip(peer)
         if ip is None:
@@ -91,12 +93,14 @@ def _counted_address(ip: _IPAddress) -> str:
 
 
 def _strip_port(entry: str) -> str:
-    """Return the address in an entry as some proxies write it: `192.0.2.1:5000` and `[2001:db8::1]:5000`."""
+    """Return the address in an `X-Forwarded-For` entry. Some proxies add a port: `192.0.2.1:5000` or
+    `[2001:db8::1]:5000`.
+    """
     return read_host(entry) or entry
 
 
 def parse_origins(text: str) -> tuple[str, ...]:
-    """Parse origins like `https://example.org,http://localhost:8000`, or `*` for any. Raise `ValueError`."""
+    """Parse origins like `https://example.org,http://localhost:8000`; `*` is any origin. Raise `ValueError`."""
     found = [part.lower().removesuffix("/") for part in filter(None, map(str.strip, text.split(",")))]
     for origin in found:
         if origin not in (ANY_ORIGIN, "null") and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/?#@\s]+", origin):
@@ -105,23 +109,25 @@ def parse_origins(text: str) -> tuple[str, ...]:
 
 
 class OwnPage(NamedTuple):
-    """The arena's own web page: its scheme and port, on the host name by which a client reached the arena."""
+    """The scheme and port of the arena's own web pages. Their host name is that by which a client reached the arena."""
 
     scheme: str
     port: int
 
     def origin_on(self, host: str) -> str:
-        """Return the page's origin, as a browser writes it, for an arena reached as `host` (which may have a port)."""
+        """Return the origin of the arena's pages, as browsers write it, if a client reached the arena as `host`. The
+        port in `host` is ignored.
+        """
         name = read_host(host)
         usual = {"http": 80, "https": 443}.get(self.scheme) == self.port
         return f"{self.scheme}://{f'[{name}]' if ':' in name else name}{'' if usual else f':{self.port}'}"
 
 
 def can_page_connect(origin: str, host: str, origins: Collection[str] = (), page: OwnPage | None = None) -> bool:
-    """Return whether a page of `origin` may connect to an arena that it reached as `host`.
+    """Return whether a web page with this origin may connect to an arena that it reached as `host`.
 
-    It may if its origin is one of `origins`, the arena's own `page`, or has the same host and port. Browsers name the
-    origin of the connecting page in the header `Origin`; programs send none.
+    It may if its origin is one of `origins` or that of the arena's own `page`, or if it has the same host and port as
+    `host`. Browsers send the origin of a page in the header `Origin`; programs don't send this header.
     """
     if ANY_ORIGIN in origins or origin.lower() in origins:
         return True
@@ -134,9 +140,9 @@ def can_page_connect(origin: str, host: str, origins: Collection[str] = (), page
 
 
 def misdirection_reason(host: str, local: str) -> str | None:
-    """Return why a request for `host`, received at the address `local`, is refused; None if it is not.
+    """Return why a request for `host` that arrived at the address `local` is refused, or None if it is allowed.
 
-    At a loopback address, without a proxy, only the machine's own names are answered.
+    A loopback address without a proxy only answers requests for the machine's own names.
     """
     if not host or not is_loopback(local) or is_own_name(host):
         return None
@@ -144,9 +150,9 @@ def misdirection_reason(host: str, local: str) -> str | None:
 
 
 def is_own_name(host: str) -> bool:
-    """Return whether a `Host` header names this machine: a loopback address, `localhost` or the machine's name.
+    """Return whether a `Host` header names this machine: by a loopback address, `localhost` or the machine's name.
 
-    Any other name that resolves to loopback may belong to a web page (DNS rebinding).
+    Any other name that resolves to a loopback address may belong to a web page (DNS rebinding).
     """
     name = read_host(host)
     if not name:
@@ -159,7 +165,9 @@ def is_own_name(host: str) -> bool:
 
 
 def parse_host_names(text: str) -> tuple[str, ...]:
-    """Parse host names like `arena.example.org,arena.lan` into lower case. Raise `ValueError` naming an invalid one."""
+    """Parse host names like `arena.example.org,arena.lan` into lower case. Raise a `ValueError` that names an invalid
+    one.
+    """
     found = [part.lower() for part in filter(None, map(str.strip, text.split(",")))]
     for name in found:
         if not re.fullmatch(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", name):
@@ -170,7 +178,7 @@ def parse_host_names(text: str) -> tuple[str, ...]:
 def is_allowed_host(host: str, names: Collection[str]) -> bool:
     """Return whether a `Host` header is an address, a name of this machine, or one of `names` (in lower case).
 
-    A web page can own none of these, so DNS rebinding fails.
+    No foreign web page can have such a host, so DNS rebinding fails.
     """
     name = read_host(host)
     return _parse_ip(name) is not None or is_own_name(host) or name in names

@@ -29,17 +29,21 @@ from protocol.codec import CODECS
 from protocol.display import short_repr
 
 OPERATOR_SUBPROTOCOL = "arena.operator"
-"""The subprotocol of the arena's operator."""
+"""The WebSocket subprotocol of the operator's connections."""
 FORWARDED_FOR_HEADER = "X-Forwarded-For"
 RETRY_AFTER_S = 5
-"""The `Retry-After` of a refusal for lack of capacity, in seconds."""
+"""The seconds in the `Retry-After` header when a connection is refused because of connection limits."""
 ARRIVALS_BURST, ARRIVALS_PER_SECOND = 20, 10.0
-"""Burst and rate per second of new connections from an address. The burst grows with the connections it may have."""
+"""These are the burst and the rate per second of new connections from one address. Twice the number of connections that
+an address may have is added to the burst.
+"""
 
 _SAFE_HOST_PATTERN = re.compile(r"[A-Za-z0-9.\[\]:-]+")
-"""A `Host` header that is safe to display."""
+"""Matches a `Host` header that is safe to display."""
 _BEARER_PATTERN = re.compile(rb"\r\nauthorization: *bearer ([^\r\n]*)\r\n", re.IGNORECASE)
+"""Matches the header of a request that has the operator's token."""
 _REQUEST_END = b"\r\n\r\n"
+"""The last bytes of a complete request."""
 
 log = logging.getLogger("arena.network.admission")
 
@@ -48,7 +52,7 @@ class Access(Struct, frozen=True, kw_only=True):
     """The rules for who may connect.
 
     `proxies` are trusted to report their clients' addresses. Web pages of `origins` and the arena's own `page` may
-    connect. `operator_token` is the operator's token, None if no operator may connect.
+    connect. `operator_token` is None if no operator may connect.
     """
 
     bounds: ConnectionBounds = ConnectionBounds()
@@ -59,19 +63,21 @@ class Access(Struct, frozen=True, kw_only=True):
 
 
 class ConnectionRequest(Struct, frozen=True, kw_only=True):
-    """A connection's HTTP request and its two hosts. `get_headers(name)` returns the values of a header."""
+    """The HTTP request of a connection, between the addresses `peer` and `local`. `get_headers(name)` returns all
+    values of a header.
+    """
 
     method: str
     get_headers: Callable[[str], list[str]]
     peer: str
     local: str
     address: str | None = None
-    """The address that counts, if it is known without the request."""
+    """The address under which limits count the connection, if it does not depend on the request's headers."""
     is_operators_only: bool = False
     """True if the connection came through a socket for operators only."""
 
     def header_value(self, name: str) -> str:
-        """Return a header as one text; "" if it is missing."""
+        """Return all values of a header, joined with commas; "" if the header is missing."""
         return ", ".join(self.get_headers(name))
 
     @property
@@ -93,7 +99,7 @@ class Admission:
     def __init__(self, access: Access, on_refused: Callable[[str, str], None] = lambda address, why: None) -> None:
         self._on_refused = on_refused
         self.refusals: Counter[str] = Counter()
-        """The number of refused requests by HTTP status; `unanswered` are connections dropped without an answer."""
+        """The number of refused requests, by HTTP status. `unanswered` counts connections dropped without an answer."""
         self.connection_limits = ConnectionLimits(access.bounds)
         self._arrivals = TokenBucket(ARRIVALS_BURST + 2 * access.bounds.per_address, ARRIVALS_PER_SECOND)
         self._proxies = Proxies(access.proxies)
@@ -104,11 +110,11 @@ class Admission:
     def take_slot(
         self, peer: str, address: str | None = None, *, operators_only: bool = False
     ) -> ConnectionSlot | None:
-        """Return a slot for a connection just accepted, or None to drop it without an answer, which costs least.
+        """Return a slot for a new connection, or None to drop the connection without an answer, which costs least.
 
-        `address` is given if it is known without the request. A socket for `operators_only` has no rate limit:
-        otherwise any user of the machine could keep the operator out. Until `recognize_operator` sees the token, it is
-        a stranger's.
+        `address` is given if it does not depend on the request. Connections of a socket for `operators_only` have no
+        rate limit, because otherwise any user of the machine could keep the operator out. Until `recognize_operator`
+        sees the token, such a connection counts as a stranger's.
         """
         address = address or address_of(peer)
         if operators_only:
@@ -120,9 +126,9 @@ class Admission:
         return self.connection_limits.take(address, shared=shared)
 
     def recognize_operator(self, request: bytes, slot: ConnectionSlot, address: str) -> None:
-        """Move a connection to the operator's `address` if its request is complete and has the operator's token.
+        """Count a connection for the operator's `address` if its request is complete and has the operator's token.
 
-        This comes before anything else, so that strangers never use up the operator's limits.
+        This is done before all other checks, so that strangers never use up the operator's limits.
         """
         found = _BEARER_PATTERN.search(request) if request.endswith(_REQUEST_END) else None
         if found is not None and self._is_operator_token(found[1]):
@@ -134,7 +140,9 @@ class Admission:
         return bool(known) and hmac.compare_digest(token, known)
 
     def check_request(self, request: ConnectionRequest, slot: ConnectionSlot) -> HttpRefusal | None:
-        """Return why a request may not become a connection; None if it may, and its slot then has the right address."""
+        """Return the refusal of a request, or None if the request may become a connection. In that case, the slot now
+        counts for the client's address.
+        """
         if request.method != "GET":
             return HttpRefusal(
                 HTTPStatus.METHOD_NOT_ALLOWED, "GET is what there is, to open a WebSocket", {"Allow": "GET"}
@@ -154,7 +162,9 @@ class Admission:
         return refusal
 
     def _refuse_browser(self, request: ConnectionRequest) -> HttpRefusal:
-        """Explain what this port is and where the web page is: in words for people, as a link for programs."""
+        """Return a refusal that explains what this port is. It names the web pages, in words for people and as a link
+        for programs.
+        """
         text = "this is the WebSocket port of a Bot Arena, for programs: there is no page here"
         headers = {"Upgrade": "websocket"}
         host = request.header_value("Host")
@@ -165,7 +175,9 @@ class Admission:
         return HttpRefusal(HTTPStatus.UPGRADE_REQUIRED, text, headers)
 
     def _check_origin(self, request: ConnectionRequest, shared: bool) -> HttpRefusal | None:
-        """Refuse a foreign web page, an unknown host name or an unknown subprotocol; None if all are fine."""
+        """Return a refusal of a foreign web page, an unknown host name or an unknown subprotocol. Return None if there
+        is no such problem.
+        """
         host, origin = request.header_value("Host"), request.header_value("Origin")
         wrong = None if shared else misdirection_reason(host, request.local)
         if wrong is not None:
@@ -184,7 +196,9 @@ class Admission:
         return None
 
     def _check_operator(self, request: ConnectionRequest, address: str) -> HttpRefusal | None:
-        """Refuse an operator without the right token; None if the token is right, or the client is no operator."""
+        """Return a refusal of an operator without the right token. Return None if the token is right, or the client is
+        not an operator.
+        """
         if OPERATOR_SUBPROTOCOL not in request.offered_subprotocols:
             text = f"this port is for operators only: offer the subprotocol {OPERATOR_SUBPROTOCOL}"
             return HttpRefusal(HTTPStatus.FORBIDDEN, text) if request.is_operators_only else None
@@ -203,7 +217,7 @@ class Admission:
     def _check_limits(
         self, request: ConnectionRequest, address: str, slot: ConnectionSlot, shared: bool
     ) -> HttpRefusal | None:
-        """Refuse a connection beyond the limits; None if it was counted and may stay."""
+        """Count a connection, and return None. If that would exceed a limit, return a refusal."""
         forwarded = request.get_headers(FORWARDED_FOR_HEADER)
         if forwarded and not shared and is_loopback(request.peer) and not self._has_warned_of_proxy:
             self._has_warned_of_proxy = True

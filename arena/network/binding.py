@@ -12,21 +12,22 @@ from machine.service_manager import InheritedSocket, take_sockets
 from protocol.errors import ArenaFault
 
 ARENA_SOCKET, PAGE_SOCKET = "arena", "page"
+"""These are the names that a service manager gives to the sockets of the arena and of its web pages."""
 SOCKET_NAMES = (ARENA_SOCKET, PAGE_SOCKET)
-"""The names of inherited sockets, by purpose."""
+"""All names of inherited sockets that the arena knows."""
 BACKLOG = 1024
-"""Connections that the kernel queues until they are accepted."""
+"""Maximum number of connections that the kernel queues until they are accepted."""
 
 
 log = logging.getLogger("arena.network.binding")
 
 
 class PortFault(ArenaFault):
-    """The process can't listen on this address."""
+    """The process can't listen on an address and port."""
 
 
 class InheritedSockets:
-    """The listening sockets that this process inherited, until each is taken."""
+    """The listening sockets that this process inherited from a service manager and that no part of it has taken yet."""
 
     def __init__(self, environment: MutableMapping[str, str]) -> None:
         """Raise `PortFault` if an inherited socket can't be used."""
@@ -36,7 +37,9 @@ class InheritedSockets:
             raise PortFault(f"the inherited sockets (LISTEN_FDS) can't be used: {exc}") from exc
 
     def take(self, name: str, port: int) -> list[socket.socket]:
-        """Take the sockets with a name, or else those on a port that have no known name."""
+        """Return and remove the sockets with a name. If there are none, take the sockets on a port that have none of
+        the `SOCKET_NAMES`.
+        """
         taken = [one for one in self._untaken if one.name == name] or [
             one for one in self._untaken if one.name not in SOCKET_NAMES and port_of([one.socket]) == port
         ]
@@ -50,7 +53,7 @@ class InheritedSockets:
         return [one.socket for one in taken]
 
     def close(self) -> None:
-        """Close the sockets that were not taken, and log a warning."""
+        """Close the sockets that were not taken, and log a warning for each."""
         for one in self._untaken:
             told = "closed the inherited socket %s on port %d, which no setting names"
             log.warning(told, one.name, port_of([one.socket]))
@@ -65,10 +68,10 @@ def bind_sockets(
     *,
     shared: bool = False,
 ) -> list[socket.socket]:
-    """Return a listening socket for each address of the host; port 0 means any free port.
+    """Return a listening socket for each address of the host. Port 0 means any free port.
 
     With `shared`, other processes of this user may listen on the same port, and the kernel distributes the connections.
-    Raise `PortFault`; if the port is in use, the message suggests `advice`.
+    Raise `PortFault`. If the port is in use, its message gives the `advice`.
     """
     try:
         return _bind_sockets(host, port, shared)
@@ -79,7 +82,7 @@ def bind_sockets(
 
 
 def reserve_port(host: str, port: int) -> list[socket.socket]:
-    """Reserve a port for processes that will share it, with sockets that do not listen. Raise `PortFault`."""
+    """Return sockets that do not listen, but reserve a port for processes that will share it. Raise `PortFault`."""
     with contextlib.ExitStack() as stack:
         kept: list[socket.socket] = []
         for one in bind_sockets(host, port):  # unlike a shared one, this fails if another process listens there
@@ -103,19 +106,21 @@ def port_of(sockets: list[socket.socket]) -> int:
 
 
 def url_of(scheme: str, host: str, port: int) -> str:
-    """Return the URL for a host and port; if the host means all addresses, the URL has this machine's own address."""
+    """Return the URL of a listening host and port. If the host means all addresses, the URL has an address of this
+    machine.
+    """
     if host in ("", "0.0.0.0", "::"):  # noqa: S104 - compared, not bound
         host = _outbound_address()
     return url_at(scheme, host, port)
 
 
 def url_at(scheme: str, host: str, port: int) -> str:
-    """Return the URL of a host name or address and a port; an IPv6 address stands in brackets."""
+    """Return the URL of a host name or address and a port. An IPv6 address is put in brackets."""
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def _outbound_address() -> str:
-    """Return the address from which this machine would reach other networks. Nothing is sent."""
+    """Return the address that this machine has in connections to other networks. Nothing is sent to find it."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))

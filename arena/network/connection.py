@@ -1,4 +1,5 @@
-"""A WebSocket connection: sends without waiting, limits buffers, and asks the kernel how long a frame waited unread.
+"""A WebSocket connection that sends without waiting, limits its buffers, and asks the kernel how long input waited
+unread.
 
 It overrides internals of the websockets library, so pyproject.toml pins the library's version.
 """
@@ -28,32 +29,42 @@ from arena.network.tls import TLS_PREFIX, TlsMismatchLog
 from protocol.close_codes import READS_TOO_SLOWLY
 from protocol.codec import Frame
 
-# Looking an enum member up in its class costs as much as a call.
+# These opcodes and states are enum members. Looking a member up in its class would cost as much as a call.
 BINARY, TEXT, CONT, PONG = Opcode.BINARY, Opcode.TEXT, Opcode.CONT, Opcode.PONG
 CONNECTING_STATE, OPEN_STATE = State.CONNECTING, State.OPEN
 MAX_WRITE_BUFFER_BYTES, MAX_TOTAL_WRITE_BUFFER_BYTES = 4 * 1024 * 1024, 256 * 1024 * 1024
-"""Bytes that one client and all may leave unread. Beyond the total, clients above `SOFT_WRITE_BUFFER_BYTES` are cut
-off.
+"""These are the maximum bytes that one client may leave unread, and that all clients together may. Beyond the latter,
+clients above `SOFT_WRITE_BUFFER_BYTES` are cut off.
 """
 SOFT_WRITE_BUFFER_BYTES = 256 * 1024
+"""The bytes that a client may leave unread even if all clients together leave too much unread."""
 STALL_THRESHOLD_S = 0.01
-"""Pauses of the event loop below this many seconds are not checked for late frames."""
+"""The event loop counts as delayed after a pause of this many seconds. Shorter pauses are not checked for late frames.
+"""
 READ_CHUNK_BYTES = 512
-"""Bytes to process before checking the clock: some 80 of the smallest frames, half a millisecond."""
+"""The bytes of input that are processed before the clock is checked: some 80 of the smallest frames, which take half a
+millisecond.
+"""
 TIME_SLICE_S = 0.0005
-"""Seconds after which a turn ends, even if more is waiting."""
+"""Seconds after which a connection's turn ends, even if more input waits."""
 RECV_BUFFER_BYTES = 64 * 1024
-"""The kernel's receive buffer in bytes, and so the maximum waiting here as well; a frame has up to 16 KiB."""
+"""The size of the kernel's receive buffer. So no more input waits in this process either; a frame has up to 16 KiB."""
 MAX_EARLY_MESSAGES = 4
-"""Messages kept until their receiver is known. While there are more, pings behind them are not answered."""
+"""Maximum number of messages that are kept until their receiver is known. Input behind them is not read meanwhile, so
+pings in it are not answered.
+"""
 SEND_BUFFER_BYTES = 128 * 1024
-"""The kernel's send buffer in bytes. The rest waits in this process, where it is counted."""
+"""The size of the kernel's send buffer. Further output waits in this process, where it is counted."""
 OPEN_COST_S, HELLO_COST_S, TURN_COST_S = 0.0005, 0.001, 0.00005
-"""Seconds of work charged for a connection, a `hello` and a turn, in addition to the measured work."""
+"""These are the seconds of work charged for a connection, for a `hello`, and for a turn, in addition to the measured
+work.
+"""
 SEND_COST_S_PER_BYTE = 1e-7
-"""Seconds charged per byte sent in reply to input that the arena did not await: replies use others' bandwidth."""
+"""Seconds charged per byte that is sent in reply to input that the arena did not await, since replies take bandwidth
+from other clients.
+"""
 
-# Fields of `struct tcp_info` (linux/tcp.h), which only grows at its end.
+# These two are fields of `struct tcp_info` (linux/tcp.h). New versions of Linux only add fields at its end.
 _LAST_DATA_RECEIVED_FIELD = struct.Struct("=52xI")
 _MIN_ROUND_TRIP_FIELD = struct.Struct("=148xI")
 
@@ -61,13 +72,15 @@ log = logging.getLogger("arena.network.connection")
 
 
 def seconds_unread(transport: asyncio.BaseTransport) -> float | None:
-    """Return the seconds since data last arrived at the socket; None if the kernel doesn't say."""
+    """Return the seconds since data last arrived at a connection's socket; None if the kernel doesn't say."""
     milliseconds = _tcp_info(transport, _LAST_DATA_RECEIVED_FIELD)
     return None if milliseconds is None else milliseconds / 1e3
 
 
 def min_round_trip_s(transport: asyncio.BaseTransport) -> float:
-    """Return the kernel's shortest measured round trip in seconds, including the TCP handshake; 0 if unknown."""
+    """Return the shortest round trip of a connection in seconds that the kernel has measured; 0 if unknown. The TCP
+    handshake counts too.
+    """
     return (_tcp_info(transport, _MIN_ROUND_TRIP_FIELD) or 0) / 1e6
 
 
@@ -83,7 +96,9 @@ def _tcp_info(transport: asyncio.BaseTransport, field: struct.Struct) -> int | N
 
 
 class CloseInfo(NamedTuple):
-    """The end of a connection: its close code (None without one), the reason, and whether this side closed it."""
+    """The end of a connection: the close code (None if there was no close frame), the reason, and whether the arena
+    closed the connection.
+    """
 
     code: int | None
     reason: str
@@ -91,13 +106,13 @@ class CloseInfo(NamedTuple):
 
 
 class Connection(ServerConnection):
-    """A WebSocket that is read fairly, written without waiting, and cut off if its peer does not read.
+    """A WebSocket connection whose input is processed in fair turns. It is cut off if its peer does not read.
 
-    All input, from the first byte on, is processed in pieces and charged to the connection's CPU budget (see
-    `FairScheduler`). Reading pauses while input waits. Only an answer that the arena awaits is free, and handled first.
+    All input is processed in pieces and charged to the connection's CPU budget (see `FairScheduler`). Reading pauses
+    while input waits. Only an answer that the arena awaits is free, and is handled before other input.
 
-    websockets' own keepalive waits for a stalled reader, and answers to a flood of pings bypass its flow control. So
-    the write buffer is bounded here, and a pause in writing has a timeout.
+    The keepalive of the websockets library waits for a peer that does not read, and answers to a flood of pings bypass
+    the library's flow control. So this class limits the write buffer, and a pause in writing has a timeout.
     """
 
     protocol: FastProtocol
@@ -131,32 +146,42 @@ class Connection(ServerConnection):
         self._is_flush_queued = False
         self._flushed_at = 0.0
         self.on_late_write: Callable[[float, float], None] | None = None
-        """Called with two times, of the previous write and of this one, when the loop delayed a write for too long."""
+        """Called with the times of the previous write and of this write, if the event loop delayed this write for too
+        long.
+        """
         self._tls_mismatch = tls_mismatch
         self._scheduler = scheduler
         self._clock = scheduler.clock
         self._address = ""
         self._unread = bytearray()
         self._is_queued = self._is_queued_ahead = False
-        """Two flags: unread input waits for its turn, or for a turn ahead of the others."""
+        """These say whether unread input waits for its fair turn, and whether it waits for a turn ahead of other
+        clients' input.
+        """
         self._is_reading = True
         self._cpu_budget: CpuBudget
         self._ahead_budget = scheduler.make_priority_budget()
-        """The budget for work ahead of its turn that the arena did not await."""
+        """The budget for input that is processed ahead of other clients' input, but turns out not to be awaited."""
         self._partial_message = bytearray()
-        """The parts received so far of a fragmented message."""
+        """The parts of a fragmented message that have arrived so far."""
         self._is_partial_text = False
         self._early_messages: deque[Frame] = deque()
-        """Messages that arrived before `deliver_messages`. At `MAX_EARLY_MESSAGES` of them reading stops until then."""
+        """The messages that arrived before `deliver_messages` is called. After `MAX_EARLY_MESSAGES`, reading stops
+        until then.
+        """
         self._first_arrived: asyncio.Future[None] = self.loop.create_future()
         self._receive: Callable[[Frame], bool] | None = None
         self._awaited: Collection[object] = ()
         self._awaited_count = self._unawaited_count = self._pushed_bytes = 0
-        """Counts for the current piece: awaited messages, other messages, and bytes sent."""
+        """These are counts for the piece of input being processed: awaited messages, messages that are not awaited, and
+        bytes sent.
+        """
 
     @property
     def address(self) -> str:
-        """The address that counts for this connection; "" behind a trusted proxy until the request is read."""
+        """The address under which limits count this connection. Behind a trusted proxy it is "" until the request is
+        read.
+        """
         return self._address
 
     @address.setter
@@ -166,7 +191,7 @@ class Connection(ServerConnection):
             self._address = address
 
     async def receive_first(self) -> Frame:
-        """Return the first message. Raise `ConnectionClosed` if none arrives."""
+        """Return the first message of the connection. Raise `ConnectionClosed` if none arrives."""
         await asyncio.wait([self._first_arrived, self.connection_lost_waiter], return_when=asyncio.FIRST_COMPLETED)
         if not self._early_messages:
             raise self.close_exc
@@ -178,7 +203,8 @@ class Connection(ServerConnection):
     async def deliver_messages(self, receive: Callable[[Frame], bool], awaited: Collection[object]) -> None:
         """Pass each further message to `receive` until the connection is closed.
 
-        `receive` returns whether the arena awaited the message. `awaited` is non-empty while the arena awaits any.
+        `receive` returns whether the arena awaited the message. `awaited` is not empty while the arena awaits a
+        message.
         """
         self._receive, self._awaited = receive, awaited
         now = self._clock()
@@ -189,11 +215,11 @@ class Connection(ServerConnection):
         await self.wait_closed()
 
     def charge(self, seconds: float) -> None:
-        """Charge the client for work that it causes elsewhere or later."""
+        """Charge the client for seconds of work that it causes elsewhere or later."""
         self._cpu_budget.charge(seconds, self._clock())
 
     def run_in_turns(self, pieces: Iterator[None]) -> None:
-        """Run work that this client causes, each piece in a fair turn; the first may run now."""
+        """Run work that this client causes, each piece in a fair turn. The first piece may run now."""
 
         def work() -> None:
             began = self._clock()
@@ -275,7 +301,7 @@ class Connection(ServerConnection):
         super().eof_received()
 
     def _is_awaited(self, now: float) -> bool:
-        """Return whether the arena awaits a message of this client, and the client has not used up its budget."""
+        """Return whether the arena awaits a message of this client, and the client has not used up its budgets."""
         return (
             bool(self._awaited)
             and self._cpu_budget.throttled_until <= now
@@ -284,7 +310,7 @@ class Connection(ServerConnection):
 
     @property
     def _must_hold_input(self) -> bool:
-        """True if input must wait because enough messages wait for their receiver already."""
+        """True if input must wait because `MAX_EARLY_MESSAGES` messages wait for their receiver already."""
         return (
             len(self._early_messages) >= MAX_EARLY_MESSAGES
             and self._receive is None
@@ -293,7 +319,7 @@ class Connection(ServerConnection):
 
     def _schedule_reading(self) -> None:
         """Schedule the processing of unread input. If the arena awaits a message of this client, it comes before the
-        input of other clients. Reading pauses until then.
+        input of other clients. Reading from the socket pauses while there is unread input.
         """
         if self._unread and not self._must_hold_input:
             if not self._is_queued_ahead and self._is_awaited(self._clock()):
@@ -309,7 +335,7 @@ class Connection(ServerConnection):
             (self.transport.resume_reading if self._is_reading else self.transport.pause_reading)()
 
     def _process_unread(self, ahead: bool = False) -> None:
-        """Process unread pieces for the length of one turn, and leave the rest for the next."""
+        """Process pieces of unread input for one turn, and leave the rest for the next turn."""
         if ahead:
             self._is_queued_ahead = False
         else:
@@ -327,7 +353,9 @@ class Connection(ServerConnection):
         self._schedule_reading()
 
     def _process_piece(self, piece: bytes, began: float, *, ahead: bool) -> float:
-        """Process some bytes and return the time. They are charged unless they hold only awaited answers."""
+        """Process a piece of input, and return the time afterwards. The work is charged unless the piece has only
+        awaited messages.
+        """
         self._awaited_count = self._unawaited_count = self._pushed_bytes = 0
         try:
             super().data_received(piece)
@@ -339,7 +367,9 @@ class Connection(ServerConnection):
         return now
 
     def _add_fragment(self, part: WebSocketFrame) -> None:
-        """Collect the parts of a message. A text message comes this way even in a single frame."""
+        """Add a part to a fragmented message, and handle the message if it is complete. Any text message is handled
+        here, even in a single frame.
+        """
         if part.opcode is not CONT:
             self._is_partial_text = part.opcode is TEXT
         self._partial_message += part.data
@@ -370,7 +400,6 @@ class Connection(ServerConnection):
 
     @property
     def close_info(self) -> CloseInfo:
-        """The way in which the connection ended."""
         if self._has_given_up:
             return CloseInfo(READS_TOO_SLOWLY, "does not read", by_arena=True)
         sent, received = self.protocol.close_sent, self.protocol.close_rcvd
@@ -381,11 +410,11 @@ class Connection(ServerConnection):
         return CloseInfo(received.code, received.reason, by_arena=False)
 
     def send_frame(self, frame: Frame) -> None:
-        """Send a frame. On a closed connection this does nothing: its end is reported elsewhere."""
+        """Send a message as one frame. On a closed connection, this does nothing: the end is reported elsewhere."""
         self.send_framed(make_frame(frame))
 
     def send_framed(self, data: bytes) -> None:
-        """Send bytes made by `make_frame`."""
+        """Send frames made by `make_frame`. On a closed connection, this does nothing."""
         protocol = self.protocol
         if protocol._state is OPEN_STATE:
             size = len(data)
@@ -397,7 +426,9 @@ class Connection(ServerConnection):
                 self._flusher.register(self)
 
     def flush(self, queued: float, now: float) -> None:
-        """Write what was sent in this turn of the event loop, all together, so that a sleeping peer wakes up once."""
+        """Write all frames that were sent in this turn of the event loop together, so that a sleeping peer wakes up
+        once.
+        """
         self._is_flush_queued = False
         if self.transport.is_closing():  # it closed in the meantime: uvloop raises if a closed transport is written to
             return
@@ -422,7 +453,7 @@ class Connection(ServerConnection):
                 raise
 
     def _limit_write_buffer(self, size: int) -> None:
-        """Count what the peer has left unread, and drop the connection if it is too much."""
+        """Count the bytes that the peer has left unread, and close the connection if they are too many."""
         self._scheduler.unread_bytes += size - self._unread_by_peer
         self._unread_by_peer = size
         if size > MAX_WRITE_BUFFER_BYTES or (
@@ -432,14 +463,14 @@ class Connection(ServerConnection):
 
     @property
     def round_trip_s(self) -> float:
-        """Minimum round trip of a frame in seconds; 0 if unknown."""
+        """The minimum round trip of the connection in seconds; 0 if unknown."""
         return min_round_trip_s(self.transport)
 
     @property
     def unread_s(self) -> float | None:
-        """Seconds that the last input had waited unread; None if unknown.
+        """The seconds that the last input had waited unread; None if unknown.
 
-        It is 0, without asking the kernel, for an answer that came at once or while the event loop was not delayed.
+        It is 0, without asking the kernel, if the input was an immediate answer or the event loop was not delayed.
         """
         now = self.loop.time()
         if now - self._flushed_at < STALL_THRESHOLD_S or (
@@ -449,7 +480,7 @@ class Connection(ServerConnection):
         return seconds_unread(self.transport)
 
     def start_close(self, code: int, reason: str) -> None:
-        """Start the closing handshake; a peer that does not finish it in time is cut off."""
+        """Start the closing handshake. A peer that does not finish it in time is cut off."""
         if self.protocol.state is not OPEN_STATE:
             return
         self.protocol.send_close(code, reason)

@@ -1,4 +1,4 @@
-"""Limits on connections, in total and per address, with separate limits for those that have not said hello."""
+"""Limits on connections, in total and per address. Connections that have not sent `hello` have separate limits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class ConnectionBounds(Struct, frozen=True, kw_only=True):
-    """The maximum number of connections, in total and per address; `waiting` counts those that have not said hello."""
+    """The maximum numbers of connections, in total and per address. `waiting` connections have not sent `hello` yet."""
 
     connections: int = 1000
     per_address: int = 100
@@ -18,9 +18,9 @@ class ConnectionBounds(Struct, frozen=True, kw_only=True):
 
 
 class ConnectionLimits:
-    """Counts connections. To make room, it cuts off the oldest waiting one of the address that has the most.
+    """Counts connections. If too many wait, it cuts off the oldest waiting connection of the address that has the most.
 
-    So a client that opens connections and sends nothing harms only itself. Connections that have said hello stay.
+    So a client that opens connections and sends nothing harms only itself. Connections that have sent `hello` stay.
     """
 
     def __init__(self, bounds: ConnectionBounds) -> None:
@@ -28,13 +28,13 @@ class ConnectionLimits:
         self.seated_by_address: Counter[str] = Counter()
         """The number of admitted connections, by address."""
         self.waiting: dict[ConnectionSlot, None] = {}
-        """The connections that have not said hello, oldest first."""
+        """The connections that have not sent `hello`, oldest first."""
         self.waiting_by_address: Counter[str] = Counter()
 
     def take(self, address: str, *, shared: bool = False) -> ConnectionSlot:
         """Return a slot for a connection that was just accepted.
 
-        `shared` says that the address is a trusted proxy's, behind which any number may wait.
+        If `shared` is true, the address is a trusted proxy's, from which any number of connections may wait.
         """
         place = ConnectionSlot(self, address, is_proxy=shared)
         self.waiting[place] = None
@@ -46,7 +46,7 @@ class ConnectionLimits:
         return place
 
     def cut_unseated(self) -> None:
-        """Cut off all connections that have not been admitted yet."""
+        """Cut off all connections whose request was not admitted yet."""
         for place in [place for place in self.waiting if not place.is_seated]:
             self._cut(place)
 
@@ -59,21 +59,21 @@ class ConnectionLimits:
 
 
 class ConnectionSlot:
-    """The slot of one connection. It is waiting until `end_waiting`; `try_seat` counts it as one of its address's
-    connections.
+    """The slot of one connection in the limits. The connection waits until `end_waiting` is called. `try_seat` admits
+    it: then it counts for its address.
     """
 
     def __init__(self, limits: ConnectionLimits, address: str, *, is_proxy: bool) -> None:
         self.address = address
         self.is_proxy = is_proxy
-        """True while the address is a trusted proxy's, before the client's own address is known."""
+        """True if the connection comes from a trusted proxy, so that the client's own address is not known at first."""
         self.is_seated = False
         self.cut_off: Callable[[], object] = lambda: None
-        """Ends the connection when another needs the slot."""
+        """Ends the connection when another connection needs the slot."""
         self._limits = limits
 
     def try_seat(self, address: str) -> str | None:
-        """Count the connection for an address. Return None if that succeeds, else the reason in words."""
+        """Count the connection for an address, and so admit it. Return None, or the reason if a limit forbids that."""
         limits = self._limits
         if limits.seated_by_address[address] >= limits.bounds.per_address:
             return f"{address} has {limits.bounds.per_address} connections, which is the maximum"
@@ -85,7 +85,6 @@ class ConnectionSlot:
         return None
 
     def change_address(self, address: str) -> None:
-        """Change the address that the connection counts for."""
         limits = self._limits
         if self in limits.waiting:
             _decrement(limits.waiting_by_address, self.address)
@@ -93,13 +92,13 @@ class ConnectionSlot:
         self.address = address
 
     def end_waiting(self) -> None:
-        """Mark the connection as no longer waiting: it has said hello."""
+        """Mark the connection as no longer waiting, because it has sent `hello`."""
         if self in self._limits.waiting:
             del self._limits.waiting[self]
             _decrement(self._limits.waiting_by_address, self.address)
 
     def release(self) -> None:
-        """Free the slot; a second call does nothing."""
+        """Free the slot. A second call does nothing."""
         self.end_waiting()
         if self.is_seated:
             self.is_seated = False

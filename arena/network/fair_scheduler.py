@@ -1,4 +1,4 @@
-"""Shares the event loop's time fairly among clients, for work that the arena did not ask for."""
+"""Shares the event loop's time fairly among clients: the time for work that they cause and the arena did not await."""
 
 from __future__ import annotations
 
@@ -8,17 +8,24 @@ from collections import deque
 from collections.abc import Callable
 
 IDLE_PER_BUSY_CLIENT = 9.0
-"""Idle seconds owed per second of work, for an address or a connection: each gets a tenth of the time."""
+"""Idle seconds that an address or a connection owes per second of its work. So each gets at most a tenth of the time.
+"""
 IDLE_PER_BUSY_TOTAL = 1.0
-"""Idle seconds owed per second of work, for all clients together: at least half of the time is left to the matches."""
+"""Idle seconds that all clients together owe per second of their work. So at least half of the time is left to matches.
+"""
 DEBT_TOLERANCE_S, TOTAL_DEBT_TOLERANCE_S = 0.01, 0.001
-"""Seconds of debt that cause no delay, so that a `hello` and a seek together need not wait."""
+"""These are the seconds of debt that cause no delay, for a connection or an address and for all clients together. So a
+`hello` and a seek right after it are not delayed.
+"""
 PRIORITY_IDLE_RATIO, PRIORITY_DEBT_TOLERANCE_S = 1000.0, 0.3
-"""Idle seconds per second of work ahead of its turn, and the debt tolerated. A large answer arrives in pieces."""
+"""These are the idle seconds that a connection owes per second of work ahead of its turn, and the debt that it may
+have. The tolerance is large because a large awaited answer arrives in pieces.
+"""
 MAX_DEBT_S = 1.0
-"""Maximum debt in seconds, as other clients may share the address."""
+"""Maximum debt in seconds. It is limited because other clients may share the address."""
 _TIMER_RESOLUTION_S = 0.001
-"""The resolution of the event loop's timers. A shorter timer would fire at once, again and again."""
+"""The resolution of the event loop's timers in seconds. A timer for a shorter time would fire at once, again and again.
+"""
 
 
 class ThrottleStats:
@@ -30,10 +37,11 @@ class ThrottleStats:
 
 
 class CpuBudget:
-    """The CPU budget of a connection, an address or all clients. Each second of work costs `rest` idle seconds.
+    """The CPU budget of a connection, of an address or of all clients. For each second of work, it owes `idle_ratio`
+    idle seconds.
 
-    Budgets form a hierarchy, and work counts in all of them. A turn is granted when the budget and all above it have no
-    debt beyond their tolerance; waiting turns run one at a time, in order.
+    Budgets form a hierarchy, and work is charged to a budget and to all budgets above it. A turn is granted when none
+    of these has a debt beyond its tolerance. Waiting turns run one at a time, in order.
     """
 
     def __init__(
@@ -52,14 +60,16 @@ class CpuBudget:
         self._clock = clock
         self._throttle_stats = throttle_stats or ThrottleStats()
         self._debt_free_at = 0.0
-        """The clock time at which all debt will be paid off."""
+        """The clock time at which the whole debt will be paid off."""
         self.throttled_until = 0.0
-        """The clock time at which the debt is back within the tolerance."""
+        """The clock time at which the debt will be within the tolerance again."""
         self._waiting_turns: deque[Callable[[], None]] = deque()
         self._is_scheduled = False
 
     def charge(self, work_s: float, now: float, fine_s: float = 0.0) -> None:
-        """Charge `work_s` seconds that ended at `now`. The root is not charged the `fine_s` seconds."""
+        """Charge `work_s` seconds of work that ended at `now`. Charge idle time for `fine_s` more seconds, except to
+        the budget of all clients.
+        """
         budget: CpuBudget | None = self
         while budget is not None:
             seconds = work_s if budget.parent is None else work_s + fine_s
@@ -69,11 +79,10 @@ class CpuBudget:
             budget = budget.parent
 
     def debt_s(self, now: float) -> float:
-        """Return the outstanding debt in seconds."""
         return max(self._debt_free_at - now, 0.0)
 
     def request_turn(self, turn: Callable[[], None]) -> None:
-        """Call `turn` when it is due, possibly now. It must be short, and charge for its work."""
+        """Call `turn` when the budget grants it, possibly now. It must be short, and call `charge` for its work."""
         self._waiting_turns.append(turn)
         if not self._is_scheduled:
             self._is_scheduled = True
@@ -92,7 +101,7 @@ class CpuBudget:
             self.parent.request_turn(self._run_next_turn)
 
     def _run_next_turn(self) -> None:
-        """Run the first waiting turn and schedule the next. Other work of the event loop runs in between."""
+        """Run the first waiting turn, and schedule the next one. Other work of the event loop runs in between."""
         try:
             self._waiting_turns.popleft()()
         finally:
@@ -110,25 +119,27 @@ class _AddressBudget(CpuBudget):
 
 
 class FairScheduler:
-    """The CPU budgets of all addresses. An address is forgotten when it has neither connections nor debt."""
+    """The CPU budgets of all addresses. The budget of an address is deleted when the address has neither connections
+    nor debt.
+    """
 
     def __init__(self, loop: AbstractEventLoop, clock: Callable[[], float] = time.perf_counter) -> None:
         self.clock = clock
         self._loop = loop
         self.throttle_stats = {whose: ThrottleStats() for whose in ("connection", "address", "all")}
-        """Delays, by the budget that was used up."""
+        """The delays of turns, by the kind of budget that was used up."""
         self._total_budget = CpuBudget(
             loop, IDLE_PER_BUSY_TOTAL, TOTAL_DEBT_TOLERANCE_S, None, clock, self.throttle_stats["all"]
         )
         self._address_budgets: dict[str, _AddressBudget] = {}
         self.unread_bytes = 0
-        """Bytes that all clients have left unread."""
+        """The bytes that all clients together have left unread."""
         self.received_bytes = self.sent_bytes = 0
-        """Bytes received from clients, and bytes of messages sent to them."""
+        """These are the bytes received from clients, and the bytes of messages sent to them."""
 
     def open_budget(self, address: str) -> CpuBudget:
-        """Return the budget of a new connection from an address, "" while that is unknown. Call `remove_connection` at
-        its end.
+        """Return the budget of a new connection. `address` is "" while it is unknown. Call `remove_connection` when the
+        connection ends.
         """
         above = self._add_connection(address) if address else self._total_budget
         return CpuBudget(
@@ -136,16 +147,16 @@ class FairScheduler:
         )
 
     def make_priority_budget(self) -> CpuBudget:
-        """Return the budget for what a new connection does ahead of its turn."""
+        """Return the budget for work that a new connection causes ahead of its turn."""
         return CpuBudget(self._loop, PRIORITY_IDLE_RATIO, PRIORITY_DEBT_TOLERANCE_S, None, self.clock)
 
     def change_address(self, budget: CpuBudget, old: str, new: str) -> None:
-        """Move a connection to another address. Its work so far stays charged to the old one."""
+        """Move a connection's budget to another address. Its work until now stays charged to the old address."""
         budget.parent = self._add_connection(new)
         self.remove_connection(old)
 
     def remove_connection(self, address: str) -> None:
-        """Remove a connection of an address; the address keeps its debt."""
+        """Remove a connection of an address. The address keeps its debt."""
         if not address:
             return
         account = self._address_budgets[address]
@@ -169,7 +180,7 @@ class FairScheduler:
         return account
 
     def _expire_address(self, address: str) -> None:
-        """Forget an address once it has no debt, unless it has new connections."""
+        """Delete the budget of an address as soon as it has no debt, unless the address has new connections by then."""
         account = self._address_budgets[address]
         rest = account.debt_s(self.clock())
         account.is_expiring = not account.connections and rest > 0

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 MAX_FLUSH_BATCH = 64
-"""Calls of `schedule_flush` after which a flush comes at once: in a long turn, the first need not wait for the last."""
+"""Number of `schedule_flush` calls in one turn after which everything is flushed at once. So in a long turn, the first
+output does not wait for the last.
+"""
 
 log = logging.getLogger("arena.network.flusher")
 
@@ -17,14 +19,16 @@ class Flushable(Protocol):
     """A connection with buffered output."""
 
     def flush(self, queued_at: float, now: float) -> None:
-        """Write the output. The first of this turn was buffered at `queued_at`, in seconds of the event loop."""
+        """Write the buffered output. The first output of this turn, of any connection, was buffered at `queued_at`, in
+        seconds of the event loop.
+        """
 
 
 class Flusher:
-    """Flushes registered connections when the event loop's turn ends, or after `MAX_FLUSH_BATCH` calls of
+    """Flushes registered connections at the end of a turn of the event loop, or after `MAX_FLUSH_BATCH` calls of
     `schedule_flush`.
 
-    `before_flush` is called first, and what it sends is flushed as well.
+    `before_flush` is called first. Messages that it sends are flushed too.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -32,24 +36,28 @@ class Flusher:
         self._loop = loop
         self._waiting: list[Flushable] = []
         self._queued_at: float | None = None
-        """The loop time of the first registration; None if there is none."""
+        """The time of the event loop at which the next flush was first scheduled; None if none is scheduled."""
         self._put_off_count = 0
         self._is_ending = self._is_scheduled = False
         self._turn_end_times = (loop.time(),) * 3
 
     @property
     def polled_at(self) -> float:
-        """A time since which the loop has certainly polled all sockets. Some loops end a turn after the next poll."""
+        """A time since which the event loop has certainly polled all sockets. Some event loops end a turn only after
+        the next poll.
+        """
         return self._turn_end_times[0]
 
     def register(self, flushable: Flushable) -> None:
-        """Register a connection to be flushed. Call it once until the connection is flushed."""
+        """Register a connection for the next flush. Call this only once before the connection is flushed."""
         self._waiting.append(flushable)
         if self._queued_at is None:
             self.schedule_flush()
 
     def schedule_flush(self) -> None:
-        """Have `before_flush` called and everything flushed at the end of the turn."""
+        """Call `before_flush` and flush all registered connections at the end of the turn, or at once if many calls
+        were made.
+        """
         self._put_off_count += 1
         if self._queued_at is None:
             self._queued_at = self._loop.time()

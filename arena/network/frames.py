@@ -1,6 +1,6 @@
-"""A fast path for small WebSocket frames, which avoids the library's parser and serializer.
+"""A fast path for small WebSocket frames, which avoids the parser and serializer of the websockets library.
 
-Anything but exactly one small binary frame goes through the library. The result is the same, only slower.
+Any input but exactly one small binary frame goes through the library, which gives the same result more slowly.
 """
 
 from __future__ import annotations
@@ -21,15 +21,18 @@ except ImportError:  # websockets was installed without its compiled part
 
 _OPEN_STATE, _CLOSE_OPCODE = State.OPEN, Opcode.CLOSE
 _FINAL_TEXT_BYTE, _FINAL_BINARY_BYTE = 0x81, 0x82
+"""These are the first bytes of frames with a whole text message and with a whole binary message."""
 _MASK_BIT = 0x80
+"""The bit in a frame's second byte that says that the payload is masked. Frames from clients always are."""
 _MIN_MEDIUM_BYTES, _MIN_LARGE_BYTES = 126, 65536
-"""Payload sizes from which the length takes two, or eight, additional bytes (RFC 6455, 5.2)."""
+"""These are the payload sizes from which a frame has two, or eight, additional bytes for the length (RFC 6455, 5.2)."""
 _medium_header, _large_header = struct.Struct("!BBH").pack, struct.Struct("!BBQ").pack
 _SMALL_HEADERS = [bytes((_FINAL_BINARY_BYTE, size)) for size in range(_MIN_MEDIUM_BYTES)]
+"""The headers of small frames with a whole binary message, by payload size."""
 
 
 def make_frame(message: Frame) -> bytes:
-    """Return a message as a WebSocket frame: final, unmasked and uncompressed, as all frames of the arena are."""
+    """Return a message as one WebSocket frame: final, unmasked and uncompressed, like all frames from the arena."""
     first, data = (_FINAL_BINARY_BYTE, message) if isinstance(message, bytes) else (_FINAL_TEXT_BYTE, message.encode())
     size = len(data)
     if size >= _MIN_LARGE_BYTES:
@@ -40,15 +43,15 @@ def make_frame(message: Frame) -> bytes:
 
 
 class FastProtocol(ServerProtocol):
-    """The library's protocol, with a fast path: call `try_decode` before `receive_data`."""
+    """The protocol class of the websockets library, with a fast path: call `try_decode` before `receive_data`."""
 
     _is_between_messages = False
-    """True between two messages, when nothing of the next one has arrived."""
+    """True between two messages, when no byte of the next message has arrived."""
 
     def try_decode(self, data: bytes) -> bytes | None:
-        """Return the message if `data` is exactly one final small binary frame between two messages.
+        """Return the message if `data` is exactly one final small binary frame and no other message is incomplete.
 
-        Return None if it must go to `receive_data`. `data` must not exceed the maximum size of a message.
+        Return None if `data` must go to `receive_data`. It must not be longer than the maximum size of a message.
         """
         size = len(data)
         if not self._is_between_messages or size < 6 or data[0] != _FINAL_BINARY_BYTE or self._state is not _OPEN_STATE:

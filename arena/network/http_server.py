@@ -18,12 +18,14 @@ from arena.network.connection_limits import ConnectionBounds, ConnectionLimits, 
 from arena.network.tls import Encryption, TlsMismatchLog
 
 REQUEST_TIMEOUT_S = 60.0
-"""Seconds for a request and its response, from the start of the connection or the previous response."""
+"""Maximum seconds for a request and its response, from the start of the connection or the end of the previous response.
+"""
 KEEP_ALIVE_TIMEOUT_S = 5
-"""Seconds that a connection stays open for another request."""
+"""Seconds for which an idle connection stays open for another request."""
 SHUTDOWN_TIMEOUT_S = 1
+"""Seconds for which a stopping server waits for the responses in progress."""
 MAX_HEADER_BYTES = 16 * 1024
-"""Maximum bytes of a request without its body."""
+"""Maximum size of a request's first line and headers."""
 
 
 class BoundedHttpProtocol(H11Protocol):
@@ -84,12 +86,12 @@ class HttpServer(uvicorn.Server):
         self._connection_limits = ConnectionLimits(bounds)
 
     def stop(self) -> None:
-        """Accept no more visitors, and stop soon."""
+        """Accept no more connections, and stop when the responses in progress are sent or time out."""
         self.should_exit = True
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals to the caller."""
+        """Install no signal handlers: the caller handles signals."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

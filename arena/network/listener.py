@@ -38,10 +38,10 @@ log = logging.getLogger("arena.network.listener")
 
 
 class Listener:
-    """Accepts connections until `close`. Each runs `serve_client(connection, codec)`; an operator's
-    `serve_operator(connection)`.
+    """Accepts connections until `close`. A client's connection runs `serve_client(connection, codec)`; an operator's
+    runs `serve_operator(connection)`.
 
-    `GET /healthz` returns 200 while the event loop runs; `GET /readyz` returns 503 if `unready_reason` gives a reason.
+    `GET /healthz` returns 200 while the event loop runs. `GET /readyz` returns 503 if `unready_reason` gives a reason.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Listener:
         self._servers: list[Server] = []
         self._acceptors: list[Acceptor] = []
         self._handshaking: set[Any] = set()
-        """Connections whose handshake is in progress."""
+        """The connections whose WebSocket handshake is in progress."""
         self._handshake_ended = asyncio.Event()
         self._tls_mismatch = TlsMismatchLog()
         self._scheduler = FairScheduler(asyncio.get_running_loop(), work_clock)
@@ -78,7 +78,7 @@ class Listener:
         return self._scheduler
 
     async def listen(self, host: str, port: int) -> int:
-        """Accept connections on a host and port; 0 means a free port. Return the port. Raise `PortFault`."""
+        """Accept connections on a host and port, and return the port. Port 0 means a free port. Raise `PortFault`."""
         sockets = bind_sockets(host, port)
         await self.listen_on(sockets)
         return port_of(sockets)
@@ -91,8 +91,8 @@ class Listener:
     ) -> Callable[[], None]:
         """Accept connections from one more listening socket, until the returned function is called.
 
-        They count as coming from `address` and are not encrypted. With `operators_only`, only operators may connect
-        there.
+        These connections are not encrypted, and limits count them for `address`. With `operators_only`, only operators
+        may connect to this socket.
         """
         listening.setblocking(False)
         server = await self._start_server([listening], address, operators_only=operators_only)
@@ -122,7 +122,9 @@ class Listener:
         return await server
 
     async def close(self, code: int, reason: str) -> None:
-        """Stop accepting, let handshakes in progress finish, and close all connections with `code` and `reason`."""
+        """Stop accepting connections, let handshakes in progress finish, and close all connections with `code` and
+        `reason`.
+        """
         for acceptor in self._acceptors:
             acceptor.stop()
         with contextlib.suppress(TimeoutError):
@@ -160,7 +162,9 @@ class Listener:
     async def _serve_connection(
         self, check_request: Callable[[Any, Request], Response | None], connection: Any
     ) -> None:
-        """Serve one connection from its request to its end, like `serve` of websockets."""
+        """Serve one connection from its HTTP request to its end. This replaces what `serve` of the websockets library
+        does.
+        """
         self._handshaking.add(connection)
         try:
             async with asyncio.timeout(self._timeouts.request_timeout_s):
@@ -196,7 +200,7 @@ class Listener:
     def _check_request(
         self, address: str | None, operators: bool, connection: Any, request: Request
     ) -> Response | None:
-        """Return the response to a request that does not become a connection, else None."""
+        """Return the response to a request that does not become a connection; None if it may become one."""
         response: Response
         if request.path in (ALIVE_PATH, READY_PATH):
             reason = self._unready_reason() if request.path == READY_PATH else None

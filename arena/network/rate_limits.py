@@ -1,4 +1,6 @@
-"""Backoff after failures, per key such as an address: each failure makes the wait longer."""
+"""Waits after failures, like wrong tokens. They are counted by key, such as an address, and each failure makes the wait
+longer.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +9,18 @@ from collections.abc import Hashable
 from machine.token_bucket import MAX_KEYS
 
 FREE_FAILURES = 20
-"""Wrong tokens for a name that an address may send without waiting, because people make mistakes."""
+"""Number of wrong tokens for a name that an address may send before it has to wait, because people make mistakes."""
 MAX_WAIT_S = 300.0
+"""Maximum seconds of the wait after a wrong token."""
 FAILURE_TTL_S = 3600.0
+"""Seconds after the end of a wait until the failures of a key no longer count."""
 
 
 class FailureBackoff:
-    """Failures by key. The first `free_failures` cost nothing; then each doubles the wait, from `first_wait_s` to
-    `max_wait_s` seconds.
+    """Counts failures by key. The first `free_failures` cause no wait. The next one causes a wait of `first_wait_s`,
+    and each further one doubles the wait, up to `max_wait_s`.
 
-    A key without failures for an hour after its wait is forgotten.
+    Without a failure for `FAILURE_TTL_S` after the wait, the count of a key starts again at 0.
     """
 
     def __init__(self, max_wait_s: float, first_wait_s: float = 1.0, free_failures: int = 0) -> None:
@@ -24,10 +28,10 @@ class FailureBackoff:
         self._first = first_wait_s
         self._free = free_failures
         self._failures: dict[Hashable, tuple[int, float]] = {}
-        """The number of failures and the end of the wait, by key."""
+        """The number of failures and the time at which the wait ends, by key."""
 
     def add_failure(self, key: Hashable, now: float) -> float:
-        """Count a failure, and return the seconds to wait from now."""
+        """Count a failure of a key, and return the seconds that it has to wait from now."""
         count, until = self._failures.pop(key, (0, now))
         if now >= until + FAILURE_TTL_S:
             count = 0
@@ -38,16 +42,15 @@ class FailureBackoff:
         return seconds
 
     def remove_failure(self, key: Hashable) -> None:
-        """Take one failure back. A wait in progress does not become shorter."""
+        """Count one failure of a key less. A wait in progress does not become shorter."""
         count, until = self._failures.pop(key, (0, 0.0))
         if count > 1:
             self._failures[key] = count - 1, until
 
     def failure_count(self, key: Hashable) -> int:
-        """Return the number of failures of a key."""
         return self._failures.get(key, (0, 0.0))[0]
 
     def wait_s(self, key: Hashable, now: float) -> float:
-        """Return the seconds until the next attempt is allowed; 0 if it is allowed now."""
+        """Return the seconds until a key's next attempt is allowed; 0 if it is allowed now."""
         _, until = self._failures.get(key, (0, now))
         return max(until - now, 0.0)

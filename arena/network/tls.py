@@ -1,4 +1,5 @@
-"""TLS: loads the certificate and key, reloads them on request, and reports clients that use TLS on the wrong port."""
+"""TLS: loads the certificate and key, reloads them on request, and logs clients that use TLS on a port without it, or
+plain HTTP on a port with TLS."""
 
 from __future__ import annotations
 
@@ -20,22 +21,22 @@ from machine.token_bucket import TokenBucket
 from protocol.errors import ArenaFault, os_errors_as
 
 TLS_PREFIX = b"\x16\x03"
-"""The first bytes of a TLS connection: a handshake record of any version."""
+"""The first bytes of any TLS connection, which mark a handshake record."""
 WARNING_INTERVAL_S = 60.0
+"""Minimum seconds between two warnings of the same kind."""
 
 log = logging.getLogger("arena.network.tls")
 
 
 class TlsMismatchLog:
-    """Logs clients that use TLS where they should not, or the reverse, each at most once in `WARNING_INTERVAL_S`
-    seconds.
+    """Logs clients that use TLS on a port without TLS, and clients that use plain HTTP on a port with TLS. It logs each
+    of the two at most once in `WARNING_INTERVAL_S`.
     """
 
     def __init__(self) -> None:
         self._warning_limit = TokenBucket(1, 1 / WARNING_INTERVAL_S)
 
     def log_unexpected_tls(self, address: str) -> None:
-        """Log that a client started TLS on a port without TLS."""
         self._warn("%s uses TLS, but this port does not: the URL begins with ws://, not wss://", address)
 
     def log_failed_handshake(self, address: str, exc: BaseException) -> None:
@@ -49,12 +50,12 @@ class TlsMismatchLog:
 
 
 _HANDSHAKE_ROUNDS = 4
-"""Rounds of messages in which any handshake ends."""
+"""The number of rounds of messages after which any TLS handshake has ended."""
 _NO_CHECK_TIME_FLAG = 0x200000
-"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME."""
+"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME: certificates are accepted at any time."""
 DAY_S = 24 * 3600.0
 EXPIRY_WARNING_S = 14 * DAY_S
-"""Seconds before its expiry from which a certificate is reported."""
+"""The operator is warned of a certificate that expires in less than this many seconds."""
 
 
 class CertificateFault(ArenaFault):
@@ -62,7 +63,9 @@ class CertificateFault(ArenaFault):
 
 
 class Encryption:
-    """Encrypts connections with a certificate (and its chain) and a key from PEM files. Raises `CertificateFault`."""
+    """The certificate (with its chain) and the key with which connections are encrypted, from PEM files. Raises
+    `CertificateFault`.
+    """
 
     def __init__(self, certificate: Path, key: Path) -> None:
         self._certificate = certificate
@@ -70,13 +73,17 @@ class Encryption:
         self.reload()
 
     def reload(self) -> None:
-        """Read the files again for new connections. Raise `CertificateFault`; the old certificate stays in use then."""
+        """Read the files again, for new connections. If that raises `CertificateFault`, the old certificate stays in
+        use.
+        """
         self._context = self._load_context()
         shown = _read_certificate(self._context, self._chain, at_any_time=True)
         self._expires_at = ssl.cert_time_to_seconds(str(shown["notAfter"]))
 
     def validity_problem(self) -> str | None:
-        """Return why clients will reject the certificate: it has expired or is not valid yet. None if it is valid."""
+        """Return why clients will reject the certificate, because it has expired or is not valid yet; None if it is
+        valid.
+        """
         try:
             _read_certificate(self._context, self._chain)
         except ssl.SSLCertVerificationError as exc:
@@ -84,7 +91,7 @@ class Encryption:
         return None
 
     def expiry_warning(self, now: float) -> str | None:
-        """Describe when the certificate expires; None if that is far ahead. `now` is in seconds since 1970."""
+        """Return a warning if the certificate expires soon or has expired, or None. `now` is in seconds since 1970."""
         left = self._expires_at - now
         if left > EXPIRY_WARNING_S:
             return None
@@ -105,11 +112,11 @@ class Encryption:
 
     def _load_context(self) -> ssl.SSLContext:
         self._chain, key = (
-            _pem(file, what) for file, what in ((self._certificate, "CERTIFICATE"), (self._key, "PRIVATE KEY"))
+            _read_pem(file, what) for file, what in ((self._certificate, "CERTIFICATE"), (self._key, "PRIVATE KEY"))
         )
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         try:
-            with _file_of(self._chain) as certificate_file, _file_of(key) as key_file:
+            with _pem_file_path(self._chain) as certificate_file, _pem_file_path(key) as key_file:
                 context.load_cert_chain(certificate_file, key_file, password=self._refuse_password)
         except ssl.SSLError as exc:
             text = f"{self._certificate} and {self._key} can't be used together: is it the key of that certificate?"
@@ -120,8 +127,8 @@ class Encryption:
         raise CertificateFault(f"{self._key} is encrypted: encrypted keys are not supported")
 
 
-def _pem(file: Path, what: str) -> str:
-    """Return what is in a file in PEM, in whatever encoding an editor saved it. Raises `CertificateFault`."""
+def _read_pem(file: Path, what: str) -> str:
+    """Read a PEM file, whatever its text encoding. Raises `CertificateFault` if it contains no `what`."""
     with os_errors_as(CertificateFault, f"{file} can't be read"):
         text = decode(read_bytes(file), errors="replace")
     if f"{what}-----" not in text:
@@ -130,9 +137,9 @@ def _pem(file: Path, what: str) -> str:
 
 
 @contextlib.contextmanager
-def _file_of(pem: str) -> Iterator[str]:
-    """Yield the path of a file with a text, because OpenSSL reads only files. The file is in memory if possible, as it
-    may hold a key.
+def _pem_file_path(pem: str) -> Iterator[str]:
+    """Provide the path of a temporary file with this text, because OpenSSL only reads files. The file is in memory if
+    possible, because the text may be a key.
     """
     if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
         with open(os.memfd_create("pem"), "w", encoding="utf-8") as file:
@@ -140,20 +147,21 @@ def _file_of(pem: str) -> Iterator[str]:
             file.flush()
             yield f"/proc/self/fd/{file.fileno()}"
     else:
-        with tempfile.TemporaryDirectory() as folder:  # only this user may enter it
+        with tempfile.TemporaryDirectory() as folder:  # no other user may enter it
             path = Path(folder) / "pem"
             path.write_text(pem, encoding="utf-8")
             yield str(path)
 
 
 def _read_certificate(context: ssl.SSLContext, chain: str, *, at_any_time: bool = False) -> dict[str, Any]:
-    """Return the certificate as a client sees it that trusts any issuer; `at_any_time` also accepts an expired one.
+    """Return the certificate that a client gets which trusts any issuer. With `at_any_time`, an expired certificate is
+    accepted too.
 
     Raise `ssl.SSLCertVerificationError`.
     """
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False
-    with _file_of(chain) as file:
+    with _pem_file_path(chain) as file:
         client.load_verify_locations(file)
     client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if at_any_time:

@@ -64,18 +64,18 @@ if TYPE_CHECKING:
 REVOKED_MESSAGE = "the operator revoked {bot}: it may no longer connect"
 CREDENTIAL_REPLACED_MESSAGE = "the operator gave {bot} a new token: use that one"
 RESUME_RETRY_DELAY_S, MAX_RESUME_RETRY_DELAY_S = 0.2, 2.0
-"""The first and the longest delay before the database is asked again whether a match resumes."""
+"""These are the first and the maximum delay before the database is asked again whether a match should resume."""
 
 log = logging.getLogger("arena")
 
 
 class Arena(HostHandler):
-    """An arena server. Its `host` resumes the matches of the journal and listens; `close` leaves running ones in it.
+    """An arena server. Its `host` resumes the matches in the journal and listens for connections. `close` leaves
+    running matches in the journal.
 
-    Matches that do not count for the ladder of bots use `slow_clock` if a seat asks for it. A disconnected seat drops
-    out after `away_s` seconds; with 0, when its clock runs out. `make_operations` are the handlers of operator
-    requests, and `access` says who may send them. `meters` measure moves, and `work_clock` measures the work that
-    clients cause.
+    A match that is not rated among bots uses `slow_clock` if a seek asks for it. A disconnected seat drops out after
+    `away_s` seconds, or with 0 when its clock runs out. `make_operations` returns the handlers of operator requests,
+    and `access` says who may send these. `meters` measure moves. `work_clock` measures the work that clients cause.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Arena(HostHandler):
     ) -> None:
         self._timeouts = timeouts or HostTimeouts()
         self.store = store
-        """The store, for queries."""
+        """The store of bots, matches and ratings."""
         self._auth = auth
         self._journal = journal
         self._clock = clock
@@ -109,7 +109,7 @@ class Arena(HostHandler):
         self._away_ms = round(away_s * 1000)
         self._bots = bots or BotCache(store)
         self.operator_channel = Channel(make_operations(self), StoredActionLog(store))
-        """The connected operators."""
+        """The channel that answers the requests of connected operators."""
         self.host = MatchHost(
             self, journal, access, encryption, self.operator_channel.serve, quotas, meters, self._timeouts, work_clock
         )
@@ -117,32 +117,33 @@ class Arena(HostHandler):
         auth.on_registered = self.host.events.log_registered
         self.warnings = Warnings()
         self.drain = Drain(self.host.clients, self.warnings)
-        """The state of an orderly shutdown after the current matches."""
+        """The draining state, in which no match starts and the server stops after the running matches."""
         self.nodes = nodes or SingleNode()
-        """This node and the others of the arena."""
+        """This node and the other nodes of the arena."""
         self.url = self.nodes.url
         self.ladder = Ladder(
             self.host, self._start_paired_match, self._bots, rate or MatchRate(), self.drain, self.nodes
         )
         self._beginning: dict[str, Sequence[ActiveSeek]] = {}
-        """The seeks of matches that may not begin after all, by match."""
+        """The seeks of matches that were started but are not sure to begin yet, by match id."""
         self.assigned = AssignedMatches(self.host, self.ladder, self.drain.check, self._call_bots)
-        """Matches that the operator assigns."""
+        """The matches that the operator assigns."""
         self.background = BackgroundTasks()
-        """Background tasks, cancelled when the arena closes."""
+        """The background tasks. They are cancelled when the arena closes."""
         self._feed = None if feed is None else FeedPublisher(feed, store)
         self.stopping = False
         """True when the server is about to stop."""
         self._revocations = 0
-        """The number of times that tokens were revoked, or may have been."""
+        """The number of times that tokens were revoked or may have been. A login during which it changes is repeated.
+        """
         self._closed_names: set[str] = set()
-        """Folded names that cannot log in at the moment."""
+        """The folded names that can't log in at the moment, because the operator is renaming or deleting them."""
 
     def dismiss(self, bots: Iterable[str], message: str, reason: str) -> list[str]:
-        """Disconnect bots that lost their right to be connected, and return those that were connected.
+        """Disconnect bots that may no longer be connected. Return those that were connected.
 
-        Logins in progress are checked again. `message` is the message to the bot, in which `{bot}` stands for its name;
-        `reason` is the close reason.
+        Logins in progress are checked again. The bots get the `message`, in which `{bot}` stands for the bot's name.
+        `reason` is the reason in the close frame.
         """
         self._revocations += 1
         return [bot for bot in bots if self.host.clients.disconnect_bot(bot, message, reason)]
@@ -186,7 +187,7 @@ class Arena(HostHandler):
                 self._feed.schedule_leaderboard(pool)
 
     async def start_feed(self) -> None:
-        """Publish what the broker may lack: `end` messages from before a restart, and the leaderboards."""
+        """Publish the leaderboards, and the `end` messages from before a restart that the broker lacks."""
         if self._feed is not None:
             await self._feed.start()
 
@@ -202,8 +203,8 @@ class Arena(HostHandler):
         tournament: str | None = None,
         place: int | None = None,
     ) -> Header:
-        """Build the header of a match between `bots` in seat order, with their versions. The match is rated if `pool`
-        is given. The clock is the usual one unless `clock` is given.
+        """Return the header of a match between `bots` in seat order, with the versions that they announced. The match
+        is rated if `pool` is given. Its clock is the arena's usual clock unless `clock` is given.
         """
         return make_header(
             match=match,
@@ -219,7 +220,9 @@ class Arena(HostHandler):
         )
 
     async def close(self, code: int = RESTARTING) -> None:
-        """Stop: close connections with `code`, leave matches in progress in the journal, and write pending results."""
+        """Stop the arena: close connections with `code`, leave running matches in the journal, and store the results of
+        finished matches.
+        """
         await self.background.cancel()
         self.drain.close()
         self.ladder.seeks.close()
@@ -232,11 +235,11 @@ class Arena(HostHandler):
             await self._feed.close()
 
     async def authenticate(self, hello: Hello, address: str) -> Identity:
-        """Authenticate a `hello` and load its bot's ratings. The identity has the token if that was just generated."""
+        """Authenticate a `hello` and load its bot's ratings. The identity has the token if it was just generated."""
         if hello.bot is not None and fold_name(hello.bot) in self._closed_names:
             raise TooOften(f"the operator is about to change the name {hello.bot}: come back later")
         away = self.nodes.hangs()
-        if away is not None and hello.bot is not None:  # another node may know it
+        if away is not None and hello.bot is not None:  # another node may admit the bot
             raise StoreUnavailable(away)
         revocations = self._revocations
         events = self.host.events
@@ -270,7 +273,7 @@ class Arena(HostHandler):
 
     def on_connected(self, session: ClientSession) -> None:
         self._auth.last_seen.on_connected(session.key)
-        if not self._bots.came(session.key):  # many other bots came, and it was dropped from the cache
+        if not self._bots.came(session.key):  # so many bots came meanwhile that it left the cache
             self.background.start(self._look_up(session.key))
         self.ladder.on_connected(session)
         self.drain.notify(session)
@@ -343,8 +346,8 @@ class Arena(HostHandler):
             runner.report_to(self._feed.report)
 
     async def should_resume(self, header: Header, seed: bytes) -> bool:
-        """Return whether a journaled match should resume: it is not stored yet, and no tournament will play it again.
-        While the database is unavailable, keep asking.
+        """Return whether a match in the journal should resume: it is not stored yet, and no tournament will play it
+        again. While the database is unavailable, keep asking it.
         """
         backoff = Backoff(RESUME_RETRY_DELAY_S, MAX_RESUME_RETRY_DELAY_S)
         while True:
@@ -362,7 +365,7 @@ class Arena(HostHandler):
             await self._bots.load(seat.bot)
         try:
             await self.nodes.register_resumed(header, seed)
-        except BotGone as fault:  # of a match that nobody was told of before the server ended
+        except BotGone as fault:  # the match was never announced before the server ended
             log.warning("match %s can't be resumed: %s", header.match, fault)
             return False
         if header.rated:
@@ -390,7 +393,9 @@ class Arena(HostHandler):
                     sessions[name].send_error(OnAnotherNode(why, announcement.url))
 
     async def _recheck_tokens(self, bots: Collection[str]) -> None:
-        """Disconnect bots whose token is no longer valid, reload others' approvals, and recheck logins in progress."""
+        """Disconnect those of the bots whose token is no longer valid, and reload the approvals of the other bots.
+        Logins in progress are checked again.
+        """
         self._revocations += 1
         online = []
         found = await self.store.read(find_registered_bots, bots)
@@ -408,7 +413,9 @@ class Arena(HostHandler):
         await self.reload_approvals(online)
 
     def on_nodes_changed(self) -> None:
-        """Handle a change of which node pairs a game: redirect seeks, and reload ratings that other nodes changed."""
+        """Handle a change of the nodes, after which another node may pair a game: redirect seeks to that node, and
+        reload ratings that other nodes changed.
+        """
         self.ladder.redirect_seeks()
         self.background.start(self._reload_cache())
 
@@ -438,7 +445,7 @@ class Arena(HostHandler):
         await self.store.write(log_incident, bot, incident)
 
     async def finalize(self, match: FinishedMatch) -> None:
-        """Store a finished match, then send everyone its end with the ratings. Tell the seats if storing takes long."""
+        """Store a finished match, then send its `end` with the ratings. If storing takes long, notify the seats."""
         if self.assigned.hand_over(match):
             self.background.start(self._unregister_match(match.result.match))
             return

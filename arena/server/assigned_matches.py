@@ -1,4 +1,6 @@
-"""Matches that the operator assigns to connected bots. They run beside the ladder; the requester gets the result."""
+"""Matches that the operator assigns to connected bots, for example for a tournament. They are unrated, and only the
+requester gets their results.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,11 @@ from referee.footer import ClosedMatch
 from referee.record import Header
 
 CALL_INTERVAL_S = 5.0
-"""Seconds between calls to bots that are not connected here."""
+"""Seconds between two calls to bots that are not connected here."""
 RESERVE_DELAY_S = 5.0
-"""Seconds for which an assignment waits for free slots; after that, slots that become free are reserved for it."""
+"""Seconds for which an assigned match waits until its bots have free slots. After that, slots that become free are
+reserved for the match.
+"""
 
 
 class _AssignedMatch(NamedTuple):
@@ -49,7 +53,7 @@ class AssignedMatches:
         self._changed = asyncio.Event()
 
     def on_bots_changed(self) -> None:
-        """Check again which bots are ready, since one connected or has a free slot."""
+        """Check again which bots can play, because a bot connected or a slot became free."""
         self._changed.set()
 
     async def play(
@@ -60,11 +64,11 @@ class AssignedMatches:
         make_header: Callable[[], tuple[Header, bytes]],
         wait_s: float,
     ) -> ClosedMatch:
-        """Play a match and return it when it is over. `make_header` returns its header and seed when it starts.
+        """Play a match and return it when it is over. If the match is in progress already, wait for its end.
 
-        A bot that does not connect within `wait_s` seconds loses. A repeated request joins the match in progress.
-        Raises `JournalFault`, whatever `check` raises, and `UsageFault` if the id belongs to another tournament or the
-        ladder.
+        `make_header` returns the header and seed when the match starts. A bot that does not connect within `wait_s`
+        seconds loses. Raises the errors of `check`, `JournalFault`, and `UsageFault` if the id belongs to a match of
+        another tournament or of the ladder.
         """
         if not self._is_in_progress(match, tournament):
             self._check()
@@ -92,7 +96,9 @@ class AssignedMatches:
         return known is not None
 
     def hand_over(self, match: FinishedMatch) -> bool:
-        """End an assigned match, unrated, and hand it to the requester. Return False for any other match."""
+        """End an assigned match without ratings, and hand it to the requester. Return False if the match was not
+        assigned.
+        """
         assigned = self._under_way.pop(match.result.match, None)
         if assigned is None:
             return False
@@ -105,13 +111,16 @@ class AssignedMatches:
         return True
 
     def fail(self, match: str, fault: Fault) -> None:
-        """Notify the requester of an assigned match why it does not begin."""
+        """Report to the requester of an assigned match why it does not begin. Any other match is ignored."""
         assigned = self._under_way.pop(match, None)
         if assigned is not None:
             assigned.over.set_exception(fault)
 
     async def _wait_for_bots(self, bots: Sequence[str], wait: float) -> list[int]:
-        """Wait until connected bots have a free slot, and secure it. Return the seats of bots that did not connect."""
+        """Wait at most `wait` seconds until all bots are connected, then until all connected ones have a free slot.
+
+        Secure these slots. Return the seats of the bots that did not connect.
+        """
         since = asyncio.get_running_loop().time()
         calls = since
         keeps = False

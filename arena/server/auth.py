@@ -1,4 +1,6 @@
-"""Authentication: the store knows bots by their tokens, and a name that was not used for long is free again."""
+"""Authentication of bots by their tokens, and registration of names. A name that was not used for long can be
+registered again.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +38,12 @@ from protocol.names import fold_name
 from protocol.secret_text import strip_invisible
 
 WRITE_DELAY_S = 5.0
-"""Maximum seconds for which a `seen` time waits to be written together with others."""
+"""Seconds for which the times when bots were last seen are collected before they are stored together."""
 
 LAST_SEEN_REFRESH_S = 3600.0
-"""Seconds after which the `seen` times of connected bots are refreshed, so that a killed server leaves recent ones."""
+"""Seconds after which the stored times of all connected bots are refreshed, so that they are recent even if the server
+is killed.
+"""
 
 log = logging.getLogger("arena.server.auth")
 
@@ -66,24 +70,25 @@ class Registration(Struct, frozen=True, kw_only=True):
     open: bool = True
     per_hour: int = 100
     free_after_days: int = 30
-    """Days since the name was last seen; 0 means never."""
+    """Days without use after which a name can be registered again; 0 means never."""
 
 
 class LastSeen:
-    """Writes the times when bots were last seen, many per transaction, so that frequent reconnects cost little."""
+    """Stores the times when bots were last seen, many in one transaction, so that frequent reconnects cost little."""
 
     def __init__(self, store: AsyncStore) -> None:
         self._store = store
         self._seen: dict[str, str] = {}
-        """Times that are not written yet, by folded name."""
+        """The times that are not stored yet, by folded name."""
         self._connections: Counter[str] = Counter()
-        """Numbers of connections by folded name. There are two for a moment when a new connection replaces one."""
+        """The number of connections of each bot, by folded name. It is 2 for a moment when a new connection replaces
+        the old one.
+        """
         self._refresh_timer: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
 
     def on_connected(self, bot: str) -> None:
-        """Note that a connection of a bot began."""
         name = fold_name(bot)
         self._connections[name] += 1
         self._mark_seen([name])
@@ -91,7 +96,6 @@ class LastSeen:
             self._refresh()
 
     def on_disconnected(self, bot: str) -> None:
-        """Note that a connection of a bot ended."""
         name = fold_name(bot)
         self._connections[name] -= 1
         if not self._connections[name]:
@@ -99,11 +103,10 @@ class LastSeen:
         self._mark_seen([name])
 
     def is_connected(self, bot: str) -> bool:
-        """Return whether a bot is connected."""
         return fold_name(bot) in self._connections
 
     async def close(self) -> None:
-        """Write all pending times."""
+        """Store all pending times."""
         if self._refresh_timer is not None:
             self._refresh_timer.cancel()
         self._closing.set()
@@ -148,9 +151,9 @@ class Authenticator:
         self._registrations = TokenBucket(registration.per_hour, registration.per_hour / 3600)
         self._guesses = GuessLimits()
         self.last_seen = LastSeen(store)
-        """The tracker of when authenticated bots were last seen."""
+        """The times when bots were last seen."""
         self.on_registered: Callable[[str, str], None] = lambda bot, address: None
-        """Called with each newly registered name and its address."""
+        """Called with each newly registered name and the address of its client."""
 
     async def identify(self, hello: Hello, address: str) -> Identity:
         """Return the identity of a client. Raises a `BotFault` to refuse it, and `StoreError`."""
@@ -172,7 +175,7 @@ class Authenticator:
             raise Revoked(known.name)
         if hello.token is None:
             raise NameTaken(_name_taken_message(hello.bot))
-        self._check_guesses(hello.bot, address)  # again: others may have come while this one was looked up
+        self._check_guesses(hello.bot, address)  # again, because others may have guessed during the lookup
         if not _is_valid_token(hello.token, known):
             self._guesses.record_failure(address, hello.bot, self._clock())
             raise AuthFailed(_name_taken_message(hello.bot, ", not by this token"))
@@ -187,14 +190,16 @@ class Authenticator:
         return identity._replace(token_hash=hash_token(identity.token or hello.token or ""))
 
     def _check_guesses(self, bot: str, address: str) -> None:
-        """Raise `TooOften` if guesses from this address are too frequent to compare another token for the bot."""
+        """Raise `TooOften` if this address has sent too many wrong tokens to compare another token for the bot."""
         wait = self._guesses.wait_s(address, bot, self._clock())
         if wait:
             seconds = math.ceil(wait)
             raise TooOften(f"too many wrong tokens for {bot} came from {address}: try again in {seconds} s")
 
     def _is_unused(self, bot: RegisteredBot) -> bool:
-        """Return whether a name may have expired. Only the store can see whether it has played."""
+        """Return whether a name was unused for long enough to expire. The store still has to check whether the bot has
+        played.
+        """
         days = self._registration.free_after_days
         if not self._registration.open or not days or self.last_seen.is_connected(bot.name):
             return False
@@ -217,14 +222,14 @@ class Authenticator:
         try:
             register = partial(register_newcomer, person=hello.person, display=display)
             await self._store.write(register, bot, hash_token(made), days)
-        except NameInUse:  # maybe a moment ago, by another connection, which may be the same bot's
+        except NameInUse:  # another connection, maybe of the same bot, was faster
             return None
         self.on_registered(bot, address)
         return Identity(bot, None if token else made, person=hello.person, display=display)
 
 
 def _display(hello: Hello) -> str | None:
-    """Return the display name that a newcomer brings, as it is kept. Raises `MalformedMessage`."""
+    """Return the normalized display name in a `hello`, or None if it has none. Raises `MalformedMessage`."""
     if not hello.display:
         return None
     try:
@@ -234,7 +239,7 @@ def _display(hello: Hello) -> str | None:
 
 
 def _name_taken_message(bot: str, by: str = "") -> str:
-    """Return the message for a missing or wrong token; its receiver has usually chosen a name that is taken."""
+    """Return the message for a missing or wrong token. Its receiver has usually chosen a name that is taken."""
     return f"{bot} is taken here{by}; choose another name, or give its token"
 
 

@@ -1,6 +1,6 @@
 """A cache of the store's data on connected and recent bots: ratings, encounters and rated matches.
 
-It also remembers which of the opponents that seeks name have never connected.
+It also remembers which of the opponents that seeks name are not registered.
 """
 
 from __future__ import annotations
@@ -30,40 +30,41 @@ from referee.result import Ratings, Result, SeatResult
 
 DAY_S = 24 * 3600.0
 MAX_UNKNOWN_NAMES = 1000
-"""Maximum unknown names in the cache."""
+"""Maximum number of unregistered names that the cache remembers."""
 MAX_ABSENT_BOTS = 256
-"""Maximum disconnected bots in the cache. Most bots that lose their connection return in a moment; what is known of
-others is loaded again when they return.
+"""Maximum number of disconnected bots in the cache. Most bots that lose their connection come back in a moment. A bot
+that is no longer in the cache is read from the store again when it connects.
 """
 MAX_LOOKUPS = 16
-"""Maximum concurrent lookups of names. Names beyond it count as known."""
+"""Maximum number of names that are looked up at the same time. Names beyond it count as registered."""
 
 log = logging.getLogger("arena.server.bot_cache")
 
 
 class _CachedBot:
-    """The cached data of a bot, by pool. Opponents have folded names."""
+    """The cached data of a bot. Opponents are named by their folded names."""
 
     def __init__(self) -> None:
         self.ratings: dict[str, tuple[float, float]] = {}
-        """(mu, sigma) by pool."""
+        """The bot's rating (mu, sigma), by pool."""
         self.encounter_counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        """The number of matches, running ones included, against each bot of the cache, by pool."""
+        """The number of matches, by pool and by opponent in the cache. It includes running matches."""
         self.encounters: Counter[str] = Counter()
-        """The number of encounters with all opponents together, by pool."""
+        """The number of encounters by pool. A match counts once for each opponent."""
         self.rated_matches: defaultdict[str, defaultdict[str, dict[str, float]]] = defaultdict(
             lambda: defaultdict(dict)
         )
-        """End times of rated matches by pool, opponent and match id; infinite while a match is in progress."""
+        """The end times of rated matches, by pool, opponent and match id. The time is infinite while a match runs."""
         self.at_limit: defaultdict[str, set[str]] = defaultdict(set)
-        """Opponents with whom the daily limit of rated matches may be reached."""
+        """The opponents with whom the daily limit of rated matches may be reached, by pool."""
         self.approved = False
         self.has_history = False
-        """True when past matches have been loaded."""
+        """True when the bot's past matches have been loaded."""
 
 
 class BotCache:
-    """Bots that were looked up, updated with each match. `now()` returns seconds since 1970.
+    """A cache of the bots that are connected or were recently. Each match updates it. `now()` returns seconds since
+    1970.
 
     At most `per_pair` matches of a pair count for ratings per day and pool (0: no limit). With `approved_only`, only
     matches between approved bots count.
@@ -82,32 +83,34 @@ class BotCache:
         self._per_pair = per_pair
         self._approved_only = approved_only
         self.unknown = UnknownNames(store)
-        """The unknown names among those that seeks name."""
+        """The names that seeks give for opponents and that are not registered."""
         self._now = now
         self._max_absent = max_absent
         self._bots: dict[str, _CachedBot] = {}
-        """The bots of the cache, by folded name. Of two cached bots, either both count their encounters or neither
-        does.
+        """The cached bots, by folded name. If two bots are cached, the number of their encounters is the same in the
+        data of both.
         """
         self._here: set[str] = set()
         self._absent: dict[str, None] = {}
-        """Cached bots that are disconnected, in the order of their leaving."""
+        """Cached bots that are disconnected; the one that left first comes first."""
         self._playing: Counter[str] = Counter()
         """The number of running rated matches of each bot."""
         self._under_way: dict[str, Header] = {}
         """Rated matches in progress, by id."""
         self._renewing = asyncio.Lock()
         self._requested_renewal = self._done_renewal = 0
-        """The number of requested renewals, and the latest that is done."""
+        """These are the number of reloads requested so far, and the number of the last request that is done."""
 
     def came(self, bot: str) -> bool:
-        """Note that a bot (in lower case) is here; whether it is in memory."""
+        """Note that a bot (folded name) has connected. Return whether it is in the cache."""
         self._here.add(bot)
         self._absent.pop(bot, None)
         return bot in self._bots
 
     def left(self, bot: str) -> None:
-        """Note that a bot (in lower case) is gone: sooner or later it is forgotten until it comes again."""
+        """Note that a bot (folded name) has disconnected. It leaves the cache when too many bots have disconnected
+        after it.
+        """
         self._here.discard(bot)
         if bot in self._bots:
             self._absent.pop(bot, None)
@@ -115,17 +118,17 @@ class BotCache:
         self._forget_absent()
 
     def rating(self, bot: str, pool: str | None) -> tuple[float, float]:
-        """Return a bot's (mu, sigma) in a pool; a new bot's values if none are known."""
+        """Return a bot's rating (mu, sigma) in a pool, or the rating of a new bot if none is cached."""
         known = self._bots.get(fold_name(bot))
         return (known and known.ratings.get(pool or "")) or (INITIAL_RATING.mu, INITIAL_RATING.sigma)
 
     def encounter_counts(self, bot: str, pool: str) -> Mapping[str, int]:
-        """Return how often a bot (folded name) met each opponent in a pool."""
+        """Return the number of matches of a bot (folded name) in a pool, by cached opponent."""
         known = self._bots.get(bot)
         return {} if known is None else known.encounter_counts.get(pool, {})
 
     def total_encounters(self, bot: str, pool: str) -> int:
-        """Return how often a bot (folded name) met any opponent in a pool; each opponent of a match counts."""
+        """Return the number of encounters of a bot (folded name) in a pool. A match counts once for each opponent."""
         known = self._bots.get(bot)
         return 0 if known is None else known.encounters[pool]
 
@@ -144,12 +147,13 @@ class BotCache:
         return known.at_limit[pool]
 
     def may_be_rated(self, bot: str) -> bool:
-        """Return whether matches of a bot may be rated."""
         known = self._bots.get(fold_name(bot))
         return not self._approved_only or (known is not None and known.approved)
 
     def is_rated(self, pool: str, bots: Iterable[str]) -> bool:
-        """Return whether a match between these bots is rated: all may be, and no pair has reached its daily limit."""
+        """Return whether a match between these bots is rated: the matches of each bot may be, and no pair of the bots
+        has reached its daily limit.
+        """
         names = list(map(fold_name, bots))
         spent = any(other in self.opponents_at_limit(name, pool) for name in names for other in names)
         return all(map(self.may_be_rated, names)) and not spent
@@ -164,7 +168,7 @@ class BotCache:
         return players
 
     async def load(self, bot: str) -> None:
-        """Load a bot's data, its past matches only the first time. Raises `StoreError`."""
+        """Load a bot's ratings and approval, and the first time also its past matches. Raises `StoreError`."""
         name = fold_name(bot)
         has_history = name in self._bots and self._bots[name].has_history
         found = await self._store.read(load_ladder_bot, bot, history=not has_history)
@@ -172,7 +176,7 @@ class BotCache:
         known.approved = found.approved
         known.ratings = found.ratings
         if not known.has_history:
-            if has_history:  # dropped from the cache in the meantime
+            if has_history:  # it left the cache meanwhile
                 found = await self._store.read(load_ladder_bot, bot, history=True)
                 known = self._of(name)
             self._note_history(name, known, found)
@@ -190,8 +194,10 @@ class BotCache:
         self._note_meetings(name, ladder_bot)
 
     async def reload(self) -> None:
-        """Reload ratings and rated matches of all cached bots after the operator changed them; matches in progress
-        still count. One renewal runs at a time, and serves all requests made before it began. Raises `StoreError`.
+        """Reload the ratings and rated matches of all cached bots after a change in the store. Matches in progress
+        still count.
+
+        Only one reload runs at a time. It serves all calls made before it began. Raises `StoreError`.
         """
         self._requested_renewal += 1
         asked = self._requested_renewal
@@ -205,7 +211,7 @@ class BotCache:
 
     def _reset_ratings(self, name: str, ladder_bot: LadderBot) -> None:
         known = self._bots.get(name)
-        if known is None:  # dropped from the cache in the meantime
+        if known is None:  # it left the cache meanwhile
             return
         known.ratings = ladder_bot.ratings
         known.rated_matches.clear()
@@ -217,7 +223,9 @@ class BotCache:
                     self._note_rated(bot, other, header.pool or "", header.match, math.inf)
 
     def forget(self, bot: str) -> None:
-        """Forget a bot, and its part in what is known of others; it is read again if it comes."""
+        """Remove a bot from the cache, and its encounters from the data of other bots. If the bot connects again, its
+        data is read from the store.
+        """
         known = self._bots.pop(bot, None)
         self._absent.pop(bot, None)
         if known is None:
@@ -233,7 +241,7 @@ class BotCache:
                     self._bots[other].at_limit[pool].discard(bot)
 
     def _of(self, bot: str) -> _CachedBot:
-        """Return the cache entry of a bot; create it if it is missing."""
+        """Return the cached data of a bot. If there is none, create an empty entry."""
         known = self._bots.get(bot)
         if known is None:
             known = self._bots[bot] = _CachedBot()
@@ -242,7 +250,9 @@ class BotCache:
         return known
 
     def _forget_absent(self) -> None:
-        """Drop the bots that left first, beyond `max_absent`. Bots with a running rated match stay."""
+        """If more than `max_absent` cached bots are disconnected, remove those that left first. Bots with a running
+        rated match stay.
+        """
         excess = len(self._absent) - self._max_absent
         if excess > 0:
             idle = (bot for bot in self._absent if bot not in self._playing)
@@ -271,7 +281,7 @@ class BotCache:
             known.encounters[pool] += 1
 
     def take_back(self, pool: str, bots: Iterable[str]) -> None:
-        """Count a match less that does not begin between these bots (folded names)."""
+        """Undo `count_encounter` for a match between these bots that does not begin after all."""
         for bot, other in itertools.permutations(bots, 2):
             known = self._bots.get(bot)
             if known is not None and known.encounter_counts[pool][other]:
@@ -288,7 +298,7 @@ class BotCache:
             self._note_rated(bot, other, header.pool, header.match, math.inf)
 
     def end_unrated(self, match: str) -> None:
-        """Stop counting a match that ended without ratings towards the daily limit."""
+        """Stop counting a rated match towards the daily limit, because it ended without ratings."""
         header = self._end(match)
         if header is not None and header.pool is not None:
             for bot, other in _pairs(header.seats):
@@ -296,7 +306,6 @@ class BotCache:
         self._forget_absent()
 
     def apply_ratings(self, result: Result, ratings: Ratings) -> None:
-        """Update ratings after a rated match."""
         for seat, rating in zip(result.seats, ratings.seats, strict=True):
             self._of(fold_name(seat.bot)).ratings[ratings.pool] = (rating.mu_after, rating.sigma_after)
         self.record_rated(result)
@@ -310,7 +319,7 @@ class BotCache:
         self._forget_absent()
 
     def _end(self, match: str) -> Header | None:
-        """Note that a match is over. Return its header if the match was rated."""
+        """Remove a match from the rated matches in progress. Return its header, or None if it was not among them."""
         header = self._under_way.pop(match, None)
         for seat in () if header is None else header.seats:
             bot = fold_name(seat.bot)
@@ -340,7 +349,7 @@ def _pairs(seats: Iterable[RecordedSeat | SeatResult]) -> Iterable[tuple[str, st
 
 
 class UnknownNames:
-    """Names that were looked up and are not in the store."""
+    """The names that were looked up in the store and are not registered there."""
 
     def __init__(self, store: AsyncStore) -> None:
         self._store = store
@@ -354,11 +363,11 @@ class UnknownNames:
                 self._asking.start(self._ask(name))
 
     def mark_known(self, name: str) -> None:
-        """Mark a name as known: its bot has connected."""
+        """Remove a name from the unknown ones, because its bot has connected."""
         self._unknown.pop(name, None)
 
     def filter_unknown(self, names: Iterable[str]) -> list[str]:
-        """Return the names that are known to be unregistered."""
+        """Return those of the names that were looked up and are not registered."""
         return sorted(name for name in names if name in self._unknown)
 
     async def _ask(self, name: str) -> None:

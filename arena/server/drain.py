@@ -19,8 +19,10 @@ DRAIN_CANCELLED_MESSAGE = "the arena goes on after all: matches begin again"
 
 
 class Drain:
-    """The draining state, which can be undone. `on_drained` is called at the end. Connected bots are notified, as are
-    those that connect later.
+    """The draining state, in which no match starts. `on_drained` is called when all matches are over, or after a
+    timeout.
+
+    Bots get a message when draining begins, when it is undone, and when they connect meanwhile.
     """
 
     def __init__(self, clients: ClientRegistry, warnings: Warnings) -> None:
@@ -45,7 +47,9 @@ class Drain:
             raise ArenaFault("the server is stopping, and starts no new matches")
 
     def begin(self, timeout_s: float | None) -> None:
-        """Start draining; stop when all matches are over or after `timeout_s` seconds. Another call resets it."""
+        """Start draining. The server stops when all matches are over, or after `timeout_s` seconds; None is no limit.
+        Another call replaces the timeout.
+        """
         if self._drain_task is None:
             self._broadcast(DRAINING_MESSAGE)
         else:
@@ -64,7 +68,7 @@ class Drain:
         return True
 
     def notify(self, session: ClientSession) -> None:
-        """Notify a bot that has just connected, after its welcome."""
+        """If the server drains, send the draining message to a bot that has just connected, after its welcome."""
         if self.is_draining:
             asyncio.get_running_loop().call_soon(session.send, Error(code=UNAVAILABLE, message=DRAINING_MESSAGE))
 

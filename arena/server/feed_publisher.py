@@ -23,32 +23,36 @@ if TYPE_CHECKING:
     from arena.feed import Feed
 
 LEADERBOARD_INTERVAL_S = 0.5
-"""A pool's leaderboard is published at most once in this many seconds."""
+"""Seconds from a change of a pool's leaderboard until it is published, together with all changes meanwhile."""
 SAVE_DELAY_S = 2.0
-"""Seconds until the feed's position is stored. After a crash, `end` messages of this period are published twice."""
+"""Seconds from an acknowledged `end` message until this is stored. After a crash, the `end` messages that were
+acknowledged in this period are published again.
+"""
 REPUBLISH_BATCH_SIZE = 32
-"""The number of `end` messages republished at a time; the next batch follows when the broker has acknowledged these."""
+"""The number of `end` messages that are republished at a time. The next batch follows when the broker has acknowledged
+all of them.
+"""
 
 log = logging.getLogger("arena.server.feed_publisher")
 
 
 class FeedPublisher:
-    """Reports matches to the feed, and reads from the store the leaderboards and `end` messages that it publishes."""
+    """Publishes matches, leaderboards and missing `end` messages to the feed. It reads the last two from the store."""
 
     def __init__(self, feed: Feed, store: AsyncStore) -> None:
         self._feed = feed
         feed.on_acknowledged, feed.on_dropped = self._on_acknowledged, self._on_dropped
         self.report: Reporter = feed.report
-        """Publishes the public view of a match."""
+        """The reporter that publishes each message for a match's spectators."""
         self._store = store
         self._leaderboard_timers: dict[str, asyncio.TimerHandle] = {}
         self._tasks = BackgroundTasks()
         self._loop = asyncio.get_running_loop()
         self._acknowledged: set[str] = set()
-        """Matches whose `end` message the broker has acknowledged, which is not stored yet."""
+        """Matches whose `end` message the broker has acknowledged, as long as the store does not know that."""
         self._saving: asyncio.TimerHandle | None = None
         self._unacknowledged_batch: set[str] = set()
-        """Matches of the batch being republished whose `end` message the broker has not acknowledged."""
+        """Matches of the batch being republished whose `end` message the broker has not acknowledged yet."""
         self._page_done = asyncio.Event()
         self._needs_catch_up = False
         """True if the broker lacks `end` messages that are not queued in the feed."""
@@ -58,12 +62,12 @@ class FeedPublisher:
         self._closing = False
 
     def schedule_leaderboard(self, pool: str) -> None:
-        """Schedule a pool's changed leaderboard for publication."""
+        """Publish a pool's changed leaderboard soon."""
         if pool not in self._leaderboard_timers:
             self._leaderboard_timers[pool] = self._loop.call_later(LEADERBOARD_INTERVAL_S, self._publish_soon, pool)
 
     async def start(self) -> None:
-        """Publish what the broker may lack: `end` messages, and the leaderboard of every pool with rated matches."""
+        """Publish the `end` messages that the broker lacks, and the leaderboard of every pool with rated matches."""
         self._needs_catch_up = True
         self._catch_up_soon()
         for pool in await self._store.read(rated_pools):
@@ -96,7 +100,6 @@ class FeedPublisher:
         self._feed.publish_leaderboard(pool, rows)
 
     def _on_acknowledged(self, match: str) -> None:
-        """Note that the broker acknowledged the `end` message of a match."""
         self._acknowledged.add(match)
         self._reachable = True
         self._remove_from_batch(match)
@@ -104,7 +107,7 @@ class FeedPublisher:
         self._catch_up_soon()
 
     def _on_dropped(self, match: str) -> None:
-        """Note that the feed was full and dropped an `end` message, which must be republished."""
+        """Note that the feed was full and dropped the `end` message of a match, which must be republished."""
         self._needs_catch_up = True
         self._remove_from_batch(match)
 
@@ -118,7 +121,7 @@ class FeedPublisher:
             self._saving = self._loop.call_later(SAVE_DELAY_S, lambda: self._tasks.start(self._save()))
 
     async def _save(self) -> None:
-        """Store which `end` messages the broker has acknowledged."""
+        """Store for which matches the broker has acknowledged the `end` message."""
         if self._saving is not None:
             self._saving.cancel()
             self._saving = None
@@ -136,7 +139,9 @@ class FeedPublisher:
             self._catching_up = self._tasks.start(self._catch_up())
 
     async def _catch_up(self) -> None:
-        """Publish all `end` messages that the broker lacks. Those queued in the feed may be published twice."""
+        """Publish all `end` messages that the broker lacks. A message that is also queued in the feed may be published
+        twice.
+        """
         try:
             at, last = await self._store.read(feed_range, self._store.node)
             while page := await self._store.read(match_ends_between, at, last, REPUBLISH_BATCH_SIZE, self._store.node):
@@ -164,6 +169,6 @@ class FeedPublisher:
             await self._page_done.wait()
 
     async def _end_of(self, match: str) -> End:
-        """Return the end message of a match from its record. Raises `Fault`."""
+        """Return the `end` message of a match, made from its record. Raises `Fault`."""
         data = await self._store.read(record_of, match)
         return await asyncio.to_thread(lambda: make_end_from_record(record_reader.read_record(data or b"", match)))

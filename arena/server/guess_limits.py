@@ -6,11 +6,15 @@ from arena.network.rate_limits import FREE_FAILURES, MAX_WAIT_S, FailureBackoff
 from protocol.names import fold_name
 
 FREE_FAILURES_PER_ADDRESS = 200
-"""Wrong tokens that an address may send for all names together before the limit per address applies."""
+"""Number of wrong tokens that an address may send, for all names together, before it has to wait."""
 MAX_KNOWN_ADDRESSES = 4
-"""Addresses remembered per name, since bots move. Only holders of the token can add one."""
+"""Maximum number of known addresses per name; bots move, so one is not enough. Only a holder of the token can add an
+address.
+"""
 MAX_NAMES = 2000
-"""Addresses are remembered for this many names, the last to log in. Pushing one out takes as many registrations."""
+"""Maximum number of names with known addresses: the last ones that logged in. To push a name out, a client would have
+to register this many names.
+"""
 
 
 class GuessLimits:
@@ -25,10 +29,10 @@ class GuessLimits:
         self._backoff_by_name = FailureBackoff(MAX_WAIT_S, free_failures=FREE_FAILURES)
         self._backoff_by_address = FailureBackoff(MAX_WAIT_S, free_failures=FREE_FAILURES_PER_ADDRESS)
         self._known_addresses: dict[str, dict[str, None]] = {}
-        """Addresses from which each folded name logged in, latest last."""
+        """The addresses from which each name logged in, latest last, by folded name."""
 
     def wait_s(self, address: str, bot: str, now: float) -> float:
-        """Return the seconds until an address may try a token for a name, 0 for now."""
+        """Return the seconds until an address may try a token for a name; 0 if it may now."""
         name = fold_name(bot)
         if address in self._known_addresses.get(name, ()):
             return 0.0
@@ -38,7 +42,6 @@ class GuessLimits:
         return self._backoff_by_address.wait_s(address, now)
 
     def record_failure(self, address: str, bot: str, now: float) -> None:
-        """Count a wrong token."""
         self._backoff_by_name.add_failure((address, fold_name(bot)), now)
         self._backoff_by_address.add_failure(address, now)
 

@@ -31,11 +31,13 @@ from protocol.messages import ClientMessage, Error, ListedSeek, Seek, Unseek, Un
 from protocol.names import fold_name
 
 OPEN_SLOT_DIVISOR = 4
-"""A bot may use one in this many of an open bot's slots, so that this many opponents find a slot."""
+"""The number of parts into which the slots of a bot with open seeks are divided. One opponent may use only one part, so
+that this many opponents find a slot.
+"""
 MAX_LISTED_SEEKS = 8
-"""Maximum seeks of a bot in a listing."""
+"""Maximum number of seeks that a listing has of one bot."""
 WAIT_BUCKETS_S = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0)
-"""Bucket bounds of the histogram of seek waits, in seconds."""
+"""The bucket bounds of the histogram of waits from seek to match."""
 
 
 class NoSlots(BotFault):
@@ -58,11 +60,13 @@ class Ladder:
         self._unknown = bots.unknown
         self._playbans = Playbans(self._loop.time, self._clients.is_online)
         self._reserved: Counter[str] = Counter()
-        """The number of slots of each bot that are reserved for assigned matches."""
+        """The number of slots that are reserved for assigned matches, by folded bot name."""
         self.seeking: Counter[tuple[str, bool]] = Counter()
-        """The number of active seeks by game and whether they are open: two open seeks never pair."""
+        """The number of active seeks, by game and by whether they are open. Open seeks count separately, because two
+        open seeks never pair.
+        """
         self.waits = Histogram(WAIT_BUCKETS_S)
-        """A histogram of the seconds from seek to match."""
+        """The histogram of the seconds from seek to match."""
         self.seeks = Matchmaker(
             begin,
             bots,
@@ -85,15 +89,12 @@ class Ladder:
             session.send(Unseeked(id=message.id))
 
     def on_connected(self, session: ClientSession) -> None:
-        """Note that a bot connected."""
         self._unknown.mark_known(session.key)
 
     def on_seated(self, session: ClientSession) -> None:
-        """Note that a connected bot got a seat in a match."""
         self._playbans.on_seated(session.key, session.connection.address)
 
     def on_seat_ready(self, session: ClientSession) -> None:
-        """Note that a bot is ready in its match."""
         if self._playbans.on_ready(session.key):
             self.seeks.reschedule()
 
@@ -119,7 +120,7 @@ class Ladder:
                     session.send(Error(code=fault.code, message=str(fault), ref=seek.id, url=url))
 
     def list_seeks(self, bot: str) -> tuple[list[ListedSeek], int]:
-        """Return a bot's seeks, equal ones once, and the seconds for which the rate limit delays its matches."""
+        """Return a bot's seeks without duplicates, and the seconds for which the rate limit delays its matches."""
         alike = dict.fromkeys(
             (
                 seek.spec.game,
@@ -154,12 +155,14 @@ class Ladder:
             self.waits.observe(now - seek.since)
 
     def free_slots(self, bot: str) -> int:
-        """Return the number of further matches a bot can take now; 0 while it is disconnected."""
+        """Return the number of a bot's slots that hold neither a match nor a seek; not positive while it is
+        disconnected.
+        """
         return self._clients.free_slots_of(bot) - len(self.seeks.seeks_of(fold_name(bot)))
 
     @contextmanager
     def reserving(self, bots: Sequence[str]) -> Iterator[None]:
-        """Reserve a slot of each bot inside the context: it goes to no match that the bot seeks."""
+        """Reserve a slot of each bot inside the context, so that no match that the bot seeks takes it."""
         names = list(map(fold_name, bots))
         self._reserved.update(names)
         try:
@@ -213,7 +216,7 @@ class Ladder:
         self._loop.call_later(seconds, self.seeks.reschedule)
 
     def _capacity(self, bot: str) -> int:
-        """Return how many matches may start now for a bot that seeks."""
+        """Return the maximum number of matches that may start now from a bot's seeks."""
         session = self._clients.session_of(bot)  # it may have disconnected during the pairing round
         if session is None or not self._playbans.may_start(bot, session.connection.address):
             return 0
@@ -224,20 +227,22 @@ class Ladder:
         return session.slots if self._playbans.is_trusted(bot) else 1
 
     def _on_seek_changed(self, seek: ActiveSeek, back: bool) -> None:
-        """Update the counts of seeks and of their memory when a seek becomes active, or with `back` ends."""
+        """Update the counts of seeks and of their memory: a seek became active or, if `back` is true, ended."""
         self.seeking[seek.spec.game, seek.spec.open] += -1 if back else 1
         own = 0 if seek.spec.pool is not None else len(seek.spec.packed)
         self._quotas.charge_seek(seek.session.connection.address, own, refund=back)
 
     def _is_at_open_limit(self, bot: str, other: str) -> bool:
-        """Return whether `bot` already plays as many matches with `other` as one bot may take of its open seeks."""
+        """Return whether `bot` plays as many matches with `other` as one opponent may play with a bot that seeks
+        openly.
+        """
         session = self._clients.session_of(other)
         together = self._clients.matches_of(bot).keys() & self._clients.matches_of(other).keys()
         return session is not None and len(together) >= max(1, session.slots // OPEN_SLOT_DIVISOR)
 
 
 def _check_open(message: Seek) -> None:
-    """Raise a fault if an open seek asks for more than a game and presets."""
+    """Raise a `BotFault` if an open seek asks for anything but a game and presets."""
     known = game_class(message.game).presets
     for preset in message.presets:
         if preset not in known:
@@ -251,7 +256,7 @@ def _check_open(message: Seek) -> None:
 
 
 def _rules(bot: str, message: Seek) -> Game[Any, Any]:
-    """Load the rules that a seek asks for, and check its opponents."""
+    """Load the rules of the game that a seek asks for, and check the opponents that it names."""
     if message.opponent is not None and message.opponents:
         raise MalformedMessage("seek: opponent and opponents exclude each other: name all of them in opponents")
     game = load_game(message.game, message.config)

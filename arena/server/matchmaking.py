@@ -34,7 +34,9 @@ from protocol.messages import MAX_SLOTS, Seek
 from protocol.names import fold_name
 
 RATE_BURST_MATCHES = 100
-"""The burst allowance of the rate limit per bot, so that short experiments are never delayed."""
+"""The number of matches that a bot may start after a pause before the rate limit delays it, so that short experiments
+are never delayed.
+"""
 
 
 class MatchRate:
@@ -47,7 +49,7 @@ class MatchRate:
         self._clock = clock
 
     def wait(self, bot: str) -> float:
-        """Return the seconds until a bot may start its next match."""
+        """Return the seconds until a bot may start its next match; 0 if it may now."""
         return 0.0 if self._rate is None else self._rate.seconds_until_token(bot, self._clock())
 
     def begin(self, bot: str) -> None:
@@ -56,17 +58,19 @@ class MatchRate:
             self._rate.take(bot, self._clock())
 
     def take_back(self, bot: str) -> None:
-        """Count a match less: one that a bot was to start does not begin."""
+        """Undo `begin` for a match that does not begin after all."""
         if self._rate is not None:
             self._rate.give_back(bot)
 
 
 MAX_PLAYING_SAMPLE = 128
-"""A sample of this many playing bots is enough to estimate which opponents will become free."""
+"""Maximum number of playing bots that pairing looks at. Such a sample is enough to estimate which opponents will become
+free.
+"""
 
 
 class PoolMembers:
-    """Bots by the kind of ladder match that each sought last. `is_playing` says whether a bot is in a match."""
+    """Groups bots by the kind of ladder match that each sought last. `is_playing` says whether a bot is in a match."""
 
     def __init__(self, is_playing: Callable[[str], bool], rng: Random) -> None:
         self._plays = is_playing
@@ -75,14 +79,12 @@ class PoolMembers:
         self._by_kind: dict[MatchSpec, dict[str, None]] = {}
 
     def record(self, bot: str, spec: MatchSpec) -> None:
-        """Record the kind of match that a bot seeks."""
         if self._kind_of.get(bot) is not spec:
             self.remove(bot)
             self._kind_of[bot] = spec
             self._by_kind.setdefault(spec, {})[bot] = None
 
     def remove(self, bot: str) -> None:
-        """Remove a disconnected bot."""
         spec = self._kind_of.pop(bot, None)
         if spec is not None:
             bots = self._by_kind[spec]
@@ -91,43 +93,47 @@ class PoolMembers:
                 del self._by_kind[spec]
 
     def playing(self, spec: MatchSpec) -> list[str]:
-        """Return the bots of a kind that are in a match, or a sample if there are many."""
+        """Return the bots that sought this kind of match last and are in a match, or a sample of them if there are
+        many.
+        """
         bots = [bot for bot in self._by_kind.get(spec, ()) if self._plays(bot)]
         return bots if len(bots) <= MAX_PLAYING_SAMPLE else self._chance.sample(bots, MAX_PLAYING_SAMPLE)
 
 
 NEW_SEEK_DELAY_S = 0.02
-"""The first new seek waits this long for others, in seconds. Later pairing rounds run every second."""
+"""Seconds from a new seek to the next pairing round, in which other seeks may arrive."""
 PAIRING_INTERVAL_S = 1.0
+"""Seconds between two pairing rounds if no new seeks arrive."""
 OPEN_FALLBACK_DELAY_S = 1.0
 """Seconds for which a seek without named opponents waits for similar seeks before it may pair with open ones."""
 OPEN_FALLBACK_DELAY_POPULATED_S = ladder_pairing.MEAN_MAX_WAIT_S + PAIRING_INTERVAL_S
-"""The delay if enough similar seeks are active. Those that may meet have been paired by then."""
+"""The value of `OPEN_FALLBACK_DELAY_S` if enough similar seeks are active for a match. By then, those that may meet
+have been paired.
+"""
 OPEN_PAIRING_INTERVAL_S = 0.25
 """Seconds between two rounds of pairing with open seeks and with several named opponents."""
 MAX_FAILED_FILLS = 8
-"""A round gives up on a game after this many seeks without a full match, since hardly any bot is free then."""
+"""A round gives up on a game when it has found no full match for this many seeks: hardly any bot is free then."""
 PAIRING_BATCH_SIZE = 64
-"""Seeks compared before the event loop continues, about 1 to 2 ms."""
+"""The number of seeks that are compared before the event loop continues. That takes about 1 to 2 ms."""
 
 Begin = Callable[[Sequence[ActiveSeek]], None]
 
 
 def named_opponents(seek: Seek) -> list[str]:
-    """Return the opponents that a seek names."""
     return seek.opponents if seek.opponent is None else [seek.opponent, *seek.opponents]
 
 
 class Matchmaker:
     """Pairs active seeks in periodic rounds until `close`.
 
-    `start_match` starts a match of seeks that fit. `bots` has ratings, past encounters and rating permissions.
-    `is_playing(bot)` says whether a bot is in a match. `rate` limits the ladder matches of each bot. While
-    `is_paused()` is true, pairing pauses.
+    `start_match` starts a match of seeks that fit together. `bots` has ratings, past encounters, and whether a bot's
+    matches may be rated. `is_playing(bot)` says whether a bot is in a match. `rate` limits the ladder matches of each
+    bot. While `is_paused()` is true, pairing pauses.
 
     `capacity(bot)` is the number of matches that may start for a bot; call `reschedule` when it rises from 0. `rng`
-    draws among open seeks. `is_at_open_limit(bot, other)` says whether a bot may take no more open seeks of another.
-    `on_seek_changed(sought, back)` is called for each seek that becomes active, or with `back` ends.
+    draws among open seeks. `is_at_open_limit(bot, other)` says whether `bot` may take no more open seeks of `other`.
+    `on_seek_changed` is called with each seek that becomes active and False, and with each seek that ends and True.
     """
 
     def __init__(
@@ -152,26 +158,26 @@ class Matchmaker:
         self._waiting = SeekIndex(on_seek_changed)
         self._pool_members = PoolMembers(is_playing, self._chance)
         self._new = FairSeekQueue()
-        """Seeks that were not examined yet. All pairs of examined seeks that name each other have started a match or
-        could not.
+        """Seeks that no round has examined yet. Among the examined seeks, no two that name each other could start a
+        match.
         """
         self._postponed: dict[ActiveSeek, None] = {}
-        """Seeks whose match could not start yet, although one names the other's bot."""
+        """Examined seeks whose match could not start yet, although one of its two seeks names the other's bot."""
         self._waiting_for_similar: OrderedDict[ActiveSeek, None] = OrderedDict()
-        """Examined seeks without named opponents, oldest first, that may not pair with open seeks yet."""
+        """Examined seeks without named opponents that may not pair with open seeks yet, oldest first."""
         self._open_queues: defaultdict[str, FairSeekQueue] = defaultdict(FairSeekQueue)
-        """Seeks that may pair with open ones, by game; under "", those that name some of several opponents."""
+        """Seeks that wait for open seeks or for several opponents: by game, and under "" those that name opponents."""
         self._last_fill = 0.0
-        """The time of the last round that paired the seeks of `_open_queues`."""
+        """The time of the last round that looked at the open queues."""
         self._round: Iterator[None] | None = None
-        """The rest of the current round."""
+        """The remaining steps of the current round, or None between two rounds."""
         self._began = False
         self._timer: asyncio.Handle | None = None
         self._due = 0.0
         self._loop = asyncio.get_running_loop()
 
     def add(self, session: ClientSession, message: Seek, game: Game[Any, Any] | None) -> None:
-        """Add a bot's seek. `game` has the rules, or is None for an open seek."""
+        """Make a bot's seek active. `game` has the rules that it asks for, or is None for an open seek."""
         assert session.bot is not None
         opponents = frozenset(map(fold_name, named_opponents(message)))
         named_or_private = bool(opponents) or message.private
@@ -202,7 +208,7 @@ class Matchmaker:
         )
 
     def reconsider(self, bot: str) -> None:
-        """Update whether a bot's seeks are rated after its approval changed."""
+        """Decide again whether a bot's seeks are for rated matches, because its approval changed."""
         for seek in list(self._waiting.seeks_of(fold_name(bot))):
             rated = seek.ratable and self._bots.may_be_rated(bot)
             if rated != seek.spec.rated:
@@ -221,23 +227,22 @@ class Matchmaker:
         return self._waiting.seeks_of(bot)
 
     def has_seek(self, bot: str, seek_id: str) -> bool:
-        """Return whether a bot has an active seek with this id."""
         return self._waiting.find(bot, seek_id) is not None
 
     def withdraw(self, bot: str, seek_id: str) -> None:
-        """Withdraw a seek, if it is active."""
+        """Withdraw a seek. A seek that is not active is ignored."""
         seek = self._waiting.find(bot, seek_id)
         if seek is not None:
             self._remove(seek)
 
     def take_back(self, group: Sequence[ActiveSeek]) -> None:
-        """Count a match of these seeks no more: it does not begin."""
+        """Stop counting a match of these seeks, because it does not begin after all."""
         self._bots.take_back(_met_in(group), [sought.key for sought in group])
         for bot in self._paced_in(group):
             self._rate.take_back(bot)
 
     def restore(self, group: Sequence[ActiveSeek]) -> None:
-        """Reactivate seeks whose match could not start."""
+        """Make seeks active again, because their match could not start."""
         for seek in group:
             self._waiting.add(seek)
             self._new.add(seek)
@@ -251,11 +256,11 @@ class Matchmaker:
         return left
 
     def rate_delay_s(self, bot: str) -> float:
-        """Return the seconds for which the rate limit delays a bot's ladder seeks."""
+        """Return the seconds for which the rate limit delays a bot's ladder seeks; 0 if it has none."""
         return self._rate.wait(bot) if any(seek.is_ladder_seek for seek in self.seeks_of(bot)) else 0.0
 
     def reschedule(self) -> None:
-        """Schedule another round: matches may be possible now that were not before."""
+        """Schedule another round, because matches may have become possible."""
         for seek in self._postponed:
             self._new.add(seek)
         self._postponed.clear()
@@ -263,7 +268,6 @@ class Matchmaker:
             self._schedule(0.0)
 
     def close(self) -> None:
-        """Stop pairing."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -278,7 +282,7 @@ class Matchmaker:
         return self._open_queues["" if seek.opponents else seek.spec.game]
 
     def _schedule(self, seconds: float) -> None:
-        """Schedule a round after some seconds, unless one is running or due earlier."""
+        """Schedule a round after some seconds, unless a round is running or due earlier."""
         at = self._loop.time() + seconds
         if self._round is not None:
             return
@@ -290,7 +294,7 @@ class Matchmaker:
         self._timer = self._loop.call_at(at, self._run_round)
 
     def _run_round(self) -> None:
-        """Run one step of a round and schedule the next, so that no step blocks the event loop for long."""
+        """Run one step of a round, and schedule the next step. So no round blocks the event loop for long."""
         if self._held():
             self._due = self._loop.time() + PAIRING_INTERVAL_S
             self._timer = self._loop.call_at(self._due, self._run_round)
@@ -308,7 +312,7 @@ class Matchmaker:
                 self._schedule(wait)
 
     def _next_look(self) -> float | None:
-        """Return the seconds until the next round is useful; None until something changes."""
+        """Return the seconds until the next round is useful, or None if no round is before something changes."""
         if self._new or (self._began and self._waiting.fillable_specs):
             return NEW_SEEK_DELAY_S
         now = self._loop.time()
@@ -320,11 +324,13 @@ class Matchmaker:
         return max(NEW_SEEK_DELAY_S, min(due) - now) if due else None
 
     def _open_queues_with_candidates(self) -> Iterator[FairSeekQueue]:
-        """Yield the queues that want open seeks or named opponents, and might find some."""
+        """Yield the open queues that have seeks and might find open seeks or named opponents for them."""
         return (turn for game, turn in self._open_queues.items() if turn and (not game or self._waiting.open(game)))
 
     def _pair(self) -> Iterator[None]:
-        """Start all matches that active seeks allow now, step by step, those with named opponents first."""
+        """Start all matches that active seeks allow now, and yield after each step. Seeks with named opponents come
+        first.
+        """
         for number in range(len(self._new)):  # a fixed count, since new seeks may arrive all the time
             seek = self._new.take()
             if seek is None:
@@ -340,7 +346,9 @@ class Matchmaker:
         yield from self._fill()
 
     def _fill(self) -> Iterator[None]:
-        """Start matches that take open seeks for missing seats, and matches of several bots that name each other."""
+        """Start matches in which open seeks fill the missing seats, and matches of several bots that name each other.
+        Yield after each step.
+        """
         now = self._loop.time()
         while (
             self._waiting_for_similar
@@ -365,7 +373,7 @@ class Matchmaker:
                 yield
 
     def _has_waited(self, seek: ActiveSeek) -> bool:
-        """Return whether a match may start for a seek that has waited long enough for similar ones."""
+        """Return whether a match may start for a seek's bot, and the seek has waited long enough for similar seeks."""
         still = (
             seek.spec in self._waiting.fillable_specs
             and self._loop.time() - seek.since < OPEN_FALLBACK_DELAY_POPULATED_S
@@ -377,7 +385,9 @@ class Matchmaker:
         return bool(self._most(bot)) and not self._rate.wait(bot)
 
     def _pair_new(self, seek: ActiveSeek) -> bool:
-        """Start the match of a new seek with one that it names or that names it. Return whether one was found."""
+        """Try to start the match of a new seek with a seek whose bot it names, or which names its bot. Return whether
+        there is such a seek.
+        """
         if seek.opponents and seek.spec.seats > 2:
             self._wanted_with(seek).add(seek)
             return False
@@ -393,15 +403,19 @@ class Matchmaker:
         return other is not None
 
     def _may_meet(self, seek: ActiveSeek, other: str) -> bool:
-        """Return whether a match may start for a bot, and with this seek if that is open."""
+        """Return whether a match may start for the bot `other`, and that bot may take the seek if the seek is open."""
         return bool(self._most(other)) and not (seek.spec.open and self._sated(other, seek.key))
 
     def _may_take(self, seek: ActiveSeek, *others: ActiveSeek) -> bool:
-        """Return whether a seek may take the open ones among others: no opponent gets all slots of an open bot."""
+        """Return whether a seek's bot may take the open seeks among `others`. No opponent gets all slots of a bot with
+        open seeks.
+        """
         return seek.spec.open or not any(other.spec.open and self._sated(seek.key, other.key) for other in others)
 
     def _try_start(self, group: Sequence[ActiveSeek]) -> bool:
-        """Start a match, unless a seek was withdrawn or its bot may start none now. Return whether it started."""
+        """Start a match of seeks, unless one was withdrawn or its bot may start no match now. Return whether the match
+        started.
+        """
         if not all(one in self._waiting and self._most(one.key) and self._may_take(one, *group) for one in group):
             return False
         paced = self._paced_in(group)
@@ -418,11 +432,15 @@ class Matchmaker:
 
     @staticmethod
     def _paced_in(group: Sequence[ActiveSeek]) -> list[str]:
-        """Return the bots for whose rate limit a match between these seeks counts; none if an opponent is named."""
+        """Return the bots whose rate limit counts a match between these seeks. If a seek names an opponent, there are
+        none.
+        """
         return [] if any(one.opponents for one in group) else [one.key for one in group if one.is_ladder_seek]
 
     def _find_group(self, seek: ActiveSeek) -> list[ActiveSeek] | None:
-        """Return a seek with the ones it names, similar ones and open ones; None if they do not fill the seats."""
+        """Return seeks that fill the seats of a match: this seek, those of the bots that it names, similar seeks and
+        open seeks. Return None if there are too few.
+        """
         spec, group = seek.spec, [seek]
         for opponent in seek.opponents:
             answer = self._waiting.find_answer(spec, opponent, frozenset((seek.key, *seek.opponents)))
@@ -436,7 +454,9 @@ class Matchmaker:
     def _sample_seeks(
         self, group: Sequence[ActiveSeek], spec: MatchSpec, seeks: Mapping[str, Mapping[str, ActiveSeek]]
     ) -> list[ActiveSeek]:
-        """Draw seeks for the free seats of a group from seeks by bot, among those that may be taken now."""
+        """Draw seeks for the free seats of a group. `seeks` has the candidates by bot; only those that the group may
+        take now are drawn.
+        """
         seats = spec.seats - len(group)
         if not seats:
             return []
@@ -453,7 +473,7 @@ class Matchmaker:
         return [first[seeker.bot] for seeker in draw_opponents]
 
     def _seeker(self, bot: str, group: Sequence[ActiveSeek]) -> ladder_pairing.Seeker:
-        """Return a bot's rating and history in the pool that a match between these seeks counts for."""
+        """Return a bot's rating and its encounters in the pool to which a match between these seeks would belong."""
         mu, sigma = self._bots.rating(bot, standing_pool(group))
         pool = _met_in(group)
         met, played = self._bots.encounter_counts(bot, pool), self._bots.total_encounters(bot, pool)
@@ -461,7 +481,9 @@ class Matchmaker:
         return ladder_pairing.Seeker(bot, mu, sigma, meetings=met, played=played, avoided=spent)
 
     def _rating_buckets(self, spec: MatchSpec) -> Iterator[list[str]]:
-        """Return the bots with ladder seeks of a kind, sorted by rating and split into batches for comparison."""
+        """Return the bots with ladder seeks of one kind, sorted by rating and split into batches that are compared with
+        each other.
+        """
         waiting = self._waiting.unnamed(spec)
         free = {bot: next(iter(seeks.values())) for bot, seeks in waiting.items() if self._may_begin(bot)}
         bots = sorted(free, key=lambda bot: self._bots.rating(bot, standing_pool((free[bot],))))
@@ -469,7 +491,9 @@ class Matchmaker:
         return (bots[len(bots) * part // parts : len(bots) * (part + 1) // parts] for part in range(parts))
 
     def _ladder_groups(self, spec: MatchSpec, bots: Sequence[str]) -> list[tuple[ActiveSeek, ...]]:
-        """Return groups for matches: first those with people, by their ratings among people, then those of bots."""
+        """Return groups of seeks that make up matches: first groups with people, by the ratings among people, then
+        groups of bots.
+        """
         waiting = self._waiting.unnamed(spec)
         seeks = [
             seek
@@ -484,13 +508,13 @@ class Matchmaker:
         return with_people + self._grouped([one for one in seeks if one not in taken and one not in people], [])
 
     def _grouped(self, seeks: Sequence[ActiveSeek], people: Sequence[ActiveSeek]) -> list[tuple[ActiveSeek, ...]]:
-        """Group seeks of one kind; if some are `people`, return only groups that include one of them."""
+        """Group seeks of one kind into matches. If there are seeks of `people`, every group contains one of these."""
         if not seeks:
             return []
         seekers = [
             replace(self._seeker(seek.key, (seek, *people)), seeking_since=seek.since, key=seek) for seek in seeks
         ]
-        if people:  # else frequent players would wait for bots to catch up, which seldom play with people
+        if people:  # else frequent players would wait until bots, which seldom play with people, catch up
             seekers = [replace(seeker, played=0) for seeker in seekers]
         playing = [self._seeker(bot, (seeks[0], *people)) for bot in self._pool_members.playing(seeks[0].spec)]
         groups = ladder_pairing.group_seekers(
@@ -504,5 +528,5 @@ class Matchmaker:
 
 
 def _met_in(group: Sequence[ActiveSeek]) -> str:
-    """Return the pool, or GAME/unrated, under which the store counts meetings in such a match."""
+    """Return the pool, or GAME/unrated, in which the store counts encounters in a match of these seeks."""
     return pool_of(group) or f"{agreed_spec(group).game}/unrated"

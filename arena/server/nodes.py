@@ -49,21 +49,23 @@ from referee.record import Header
 HEARTBEAT_INTERVAL_S = 1.0
 """Seconds between two heartbeats."""
 NODE_LOST_WARNING_S = 15.0
-"""Seconds until the operator is warned of a missing node's waiting matches: it may just be restarting."""
+"""Seconds for which a node with running matches is missing before the operator is warned; it may just be restarting."""
 MAX_CLOCK_DIFFERENCE_S = 60.0
-"""Maximum difference of a node's clock from the database's. If it is days off, the node's matches look old."""
-MIN_READ_INTERVAL_S = 0.1
-"""Minimum seconds between two readings of announcements, however often the node is woken."""
-RELISTEN_DELAY_S = 1.0
-"""Seconds until a failed listener connects to the database again."""
-MAX_HELLO_SILENCE_S = 2.0 * NODE_TIMEOUT_S
-"""A connecting bot waits while the database is slow. Once the database has not answered for this many seconds, the bot
-is refused.
+"""Maximum difference between a node's clock and the database's. With a clock that is days behind, the node's new
+matches would look old.
 """
+MIN_READ_INTERVAL_S = 0.1
+"""Minimum seconds between two times at which a node reads announcements, however often it is woken."""
+RELISTEN_DELAY_S = 1.0
+"""Seconds until a node listens for announcements again after its connection failed."""
+MAX_HELLO_SILENCE_S = 2.0 * NODE_TIMEOUT_S
+"""Seconds without an answer from the database after which a bot that connects is refused. Until then, it waits."""
 PROBE_INTERVAL_S = 5.0
-"""A node whose session does not answer asks over a new one which others are alive, with this time in between."""
+"""Seconds between two probes: a node whose database session does not answer asks over a new session which nodes are
+alive.
+"""
 
-_STATE_TEXTS: dict[State, str] = {
+_NODE_STATE_TEXTS: dict[State, str] = {
     "alive": "accepts matches",
     "draining": "is draining: it accepts no new matches",
     "stopped": "has stopped",
@@ -78,19 +80,18 @@ class NodeTimeouts:
     """Limits on how long a node waits for the database, in seconds."""
 
     beat_timeout_s: float = NODE_TIMEOUT_S
-    """After this time without an answer to a heartbeat the database counts as unreachable: by then, other nodes count
-    this one as gone.
+    """The database counts as unreachable when it has not answered a heartbeat for this long. By then, other nodes count
+    this node as gone.
     """
     echo_timeout_s: float = 5.0
-    """A listening session that has received no notification of this node's own heartbeats for this long is replaced.
-    """
+    """A listening connection counts as deaf, and is replaced, when no echo of a heartbeat has arrived for this long."""
 
 
 class SingleNode:
     """An arena with a single server. `ClusterView` overrides this for several nodes."""
 
     url: str | None = None
-    """The URL where clients connect to this node, if there are several."""
+    """The URL where clients connect to this node; None if there is a single server."""
 
     @property
     def is_draining(self) -> bool:
@@ -98,17 +99,15 @@ class SingleNode:
         return False
 
     def unready_reason(self) -> str | None:
-        """Return a line that says why no client should be sent here now, or None."""
+        """Return in one line why clients should not connect to this node now; None if they may."""
         return self.database_problem()
 
     def database_problem(self) -> str | None:
-        """Return a line that says why the database is unreachable; None if it is reachable or a file."""
+        """Return in one line why the database is unreachable; None if it is reachable or is a file."""
         return None
 
     def hangs(self) -> str | None:
-        """Return the line of `database_problem` if connecting bots should not wait for the database any longer; else
-        None.
-        """
+        """Return the `database_problem` if it lasts so long that connecting bots should not wait; else None."""
         return None
 
     def url_of_other_owner(self, game: str) -> str | None:
@@ -116,7 +115,7 @@ class SingleNode:
         return None
 
     def all_nodes(self) -> list[NodeStatus]:
-        """Return all nodes by name; none if there is a single server."""
+        """Return all nodes, sorted by name; an empty list if there is a single server."""
         return []
 
     def other_urls(self) -> list[str]:
@@ -132,17 +131,21 @@ class SingleNode:
         return []
 
     def register_match(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
-        """Register a match with all nodes before it begins here. Return None if there is a single server."""
+        """Register a match in the database before it begins here. Return a future for that, or None if there is a
+        single server.
+        """
         return None
 
     async def register_resumed(self, header: Header, seed: bytes) -> None:
-        """Register a match that resumes from its journal. Raises `StoreError`, and `BotGone` if it never began."""
+        """Register a match that resumes from its journal. Raises `StoreError`, and `BotGone` if the match never began
+        and one of its bots is gone.
+        """
 
     async def unregister_match(self, match: str) -> None:
         """Unregister a match that is over and whose result is not stored here. Raises `StoreError`."""
 
     async def find_lost_matches(self, journaled: Collection[str]) -> str | None:
-        """Return a line about matches registered here that are not in `journaled`, or None. Raises `StoreError`."""
+        """Return a warning about matches registered here that are not in `journaled`, or None. Raises `StoreError`."""
         return None
 
     async def call_bots(self, bots: list[str]) -> None:
@@ -150,12 +153,12 @@ class SingleNode:
 
 
 class ClusterView(SingleNode):
-    """The nodes of an arena as seen by the one with this `number` and `url`. `run`, `listen` and `read_when_woken`
-    never end.
+    """The nodes of an arena, as the node with this `number` and `url` sees them. `run`, `listen` and `read_when_woken`
+    never return.
 
-    Callbacks: `on_changed` when another node may pair a game; `on_announcement` with each announcement, or None if some
-    were missed; `on_name_taken` when another process has this node's name; `on_warning` and `on_clock_warning` with a
-    warning for the operator, or None.
+    `on_changed` is called when another node may pair a game, and `on_name_taken` when another process has this node's
+    name. `on_announcement` is called with each announcement, or with None if some were missed. `on_warning` and
+    `on_clock_warning` are called with a warning for the operator, or with None if there is none.
     """
 
     def __init__(
@@ -179,7 +182,9 @@ class ClusterView(SingleNode):
         self.on_clock_warning: Callable[[str | None], None] = lambda text: None
         self.warn_of_deafness: Callable[[str | None], None] = lambda text: None
         self.clock_difference_s = 0.0
-        """The least possible difference of this machine's clock from the database's, positive if ahead."""
+        """The least possible difference of this machine's clock from the database's clock; positive if this machine's
+        clock is ahead.
+        """
         self.url: str = url
         self._store = store
         self._database = database
@@ -190,23 +195,27 @@ class ClusterView(SingleNode):
         self._last_heartbeat = self._clock()
         """The time of the last successful heartbeat."""
         self._probed = float("-inf")
-        """The time of the last question over a new session."""
+        """The time of the last probe."""
         self._woken = asyncio.Event()
         self._deaf = asyncio.Event()
         self._echo: str | None = None
-        """The channel over which this node hears the echo of its heartbeats, while it listens. Its name is a secret."""
+        """The secret name of the channel over which this node hears the echo of its heartbeats; None if it does not
+        listen.
+        """
         self._unheard_since: float | None = None
-        """The time of the first heartbeat whose echo has not arrived; None if all have."""
+        """The time of the first heartbeat whose echo has not arrived; None if all echoes have arrived."""
         self._freeing: asyncio.Task[None] | None = None
-        """The task that frees the queue of notifications, since one could not be sent."""
+        """The task that frees the database's queue of notifications, because a notification could not be sent."""
         self._position: int | None = None
-        """The position of the last announcement read; None initially, and if some may be deleted already."""
+        """The position of the last announcement that was read. None before the first reading, and if later
+        announcements may be deleted already.
+        """
         self._is_database_away = False
         """True if the last heartbeat failed."""
         self._registered_matches: set[str] | None = None
-        """Matches registered here when the first of them resumed."""
+        """The matches that were registered here when the first match resumed; None before."""
         self._missing_since: dict[str, float] = {}
-        """The times since which nodes with matches in progress have been missing, by name."""
+        """The time since when each missing node with running matches has been missing, by name."""
 
     @property
     def is_draining(self) -> bool:
@@ -276,7 +285,7 @@ class ClusterView(SingleNode):
         before_s, echo = self._wall_clock(), self._echo
         nodes = await self._store.write_first(record_heartbeat, self._number, self.url, echo)
         after_s = self._wall_clock()
-        if not self._store.notifies:  # so a missing echo says nothing
+        if not self._store.notifies:  # then a missing echo says nothing
             self._unheard_since = None
             if self._freeing is None or self._freeing.done():
                 self._freeing = asyncio.create_task(self._free_queue())
@@ -293,7 +302,7 @@ class ClusterView(SingleNode):
         self.on_clock_warning(self._clock_warning())
 
     def _see(self, nodes: list[NodeStatus]) -> NodeStatus:
-        """Update the list of nodes, report changes and return this node."""
+        """Update the list of nodes, and report what changed. Return this node's entry."""
         before, self._nodes = self._nodes, nodes
         self._own = own = next(node for node in nodes if node.name == self._name)
         if list(map(_identity, nodes)) != list(map(_identity, before)):
@@ -303,8 +312,8 @@ class ClusterView(SingleNode):
         return own
 
     def _expect_echo(self) -> None:
-        """Note that a heartbeat was announced over this node's channel. If it has received none for too long, mark its
-        session as deaf.
+        """Note that a heartbeat's echo is on its way here. If none has arrived for too long, report that the listening
+        connection is deaf.
         """
         now = self._clock()
         if self._unheard_since is None:
@@ -313,7 +322,7 @@ class ClusterView(SingleNode):
             self._deaf.set()
 
     async def _free_queue(self) -> None:
-        """Free the queue of notifications, which may be full, without delaying what this node writes."""
+        """Free the database's queue of notifications, which may be full, without a delay for this node's writes."""
         try:
             await self._store.read_slowly(free_queue)
         except ArenaFault as fault:
@@ -334,7 +343,7 @@ class ClusterView(SingleNode):
         return f"the clock of this machine is {abs(self.clock_difference_s):.0f} s {direction} the database's"
 
     def _lost_nodes_warning(self) -> str | None:
-        """Return a line about nodes that stay missing with matches in progress, or None."""
+        """Return a warning about nodes with running matches that have been missing for too long, or None."""
         now = self._clock()
         away = {
             node.name: node.matches for node in self._nodes if node.matches and not node.alive and node != self._own
@@ -350,17 +359,18 @@ class ClusterView(SingleNode):
         )
 
     def _log_changes(self, before: Sequence[NodeStatus]) -> None:
-        """Log which nodes changed; initially, which others are alive."""
+        """Log which nodes changed since `before`. The first time, log which other nodes are alive."""
         known = {node.name: node for node in before}
         for node in self._nodes:
             was = known.pop(node.name, None)
             if node.name == self._name:
                 if was is not None and was.draining != node.draining:
                     log.info(
-                        "this node %s", _STATE_TEXTS["draining"] if node.draining else f"{_STATE_TEXTS['alive']} again"
+                        "this node %s",
+                        _NODE_STATE_TEXTS["draining"] if node.draining else f"{_NODE_STATE_TEXTS['alive']} again",
                     )
             elif node.alive if was is None else _identity(was) != _identity(node):
-                log.info("node %s at %s %s", node.name, node.url, _STATE_TEXTS[node.state])
+                log.info("node %s at %s %s", node.name, node.url, _NODE_STATE_TEXTS[node.state])
         for name in known:
             log.info("node %s was declared lost: its matches are void", name)
 
@@ -380,8 +390,8 @@ class ClusterView(SingleNode):
                 await self._probe()
 
     async def _beat_or_probe(self) -> None:
-        """Send a heartbeat. While the session with the database does not answer, look at the nodes over a new one.
-        Raises `StoreError`.
+        """Send a heartbeat. While the database session does not answer, probe which nodes are alive. Raises
+        `StoreError`.
         """
         beating, told = asyncio.ensure_future(self.send_heartbeat()), False
         try:
@@ -409,8 +419,8 @@ class ClusterView(SingleNode):
             beating.cancel()
 
     async def _probe(self) -> None:
-        """Ask over a new session which nodes are alive. Bots are then sent to other nodes, because this one can store
-        nothing.
+        """Ask over a new database session which nodes are alive. Bots are redirected to them, because this node can
+        store nothing.
         """
         now = self._clock()
         if now - self._last_heartbeat < self._timeouts.beat_timeout_s or now - self._probed < PROBE_INTERVAL_S:
@@ -421,24 +431,24 @@ class ClusterView(SingleNode):
         except ArenaFault as fault:
             log.debug("a new session failed too: %s", fault)
             return
-        is_listed = any(node.name == self._name for node in nodes)  # not once the operator has given it up
+        is_listed = any(node.name == self._name for node in nodes)  # false once the operator has declared it lost
         if self._is_database_away and is_listed:
             self._see(nodes)
 
     async def listen(self) -> None:
-        """Wait for notifications of announcements."""
+        """Listen for notifications of announcements, which wake this node."""
         while True:
             try:
                 channel = await self._store.write(wake_channel)
                 await self._listen_to(channel)
-            except ArenaFault as fault:  # it is read at every sign of life all the same
+            except ArenaFault as fault:  # announcements are read at every heartbeat anyway
                 log.debug("this node gets no notifications from other nodes: %s", fault)
             except Exception:
                 log.exception("this node gets no notifications from other nodes")
             await asyncio.sleep(RELISTEN_DELAY_S)
 
     async def _listen_to(self, channel: str) -> None:
-        """Listen to a channel that wakes this node, until the connection ends or is deaf. Raises `StoreUnavailable`."""
+        """Listen to a channel until the connection ends or is deaf. Raises `StoreUnavailable`."""
         self._deaf.clear()
         self._unheard_since = None
         echo = f"arena_{secrets.token_hex(16)}"
@@ -467,7 +477,7 @@ class ClusterView(SingleNode):
                     self.warn_of_deafness(None)
                 elif sent:
                     self._woken.set()
-                else:  # from now on nothing is missed: what was announced before is read
+                else:  # from now on no announcement is missed; earlier ones are read now
                     self._echo = echo
                     self._woken.set()
 
@@ -485,8 +495,8 @@ class ClusterView(SingleNode):
             await asyncio.sleep(MIN_READ_INTERVAL_S)
 
     async def read_announcements(self) -> None:
-        """Read new announcements and call `on_announcement` for each; the first call reports that anything may have
-        changed. Raises `StoreError`.
+        """Read new announcements, and call `on_announcement` with each. The first time, call it with None, since
+        anything may have changed. Raises `StoreError`.
         """
         if self._position is None:
             self._position = await self._store.read(last_announcement)
@@ -508,8 +518,8 @@ class ClusterView(SingleNode):
 
 
 def rendezvous_weight(node: str, game: str) -> bytes:
-    """Return the weight of a node for a game; the node with the greatest pairs it (rendezvous hashing). So when a node
-    goes, only its own games move.
+    """Return the weight of a node for a game. The node with the greatest weight pairs the game (rendezvous hashing). So
+    when a node goes, only its own games move to other nodes.
     """
     return hashlib.sha256(f"{node}\n{game}".encode()).digest()
 

@@ -10,16 +10,17 @@ from math import ceil
 from arena.network.rate_limits import FailureBackoff
 
 FIRST_PAUSE_S = 10.0
-"""Seconds of the first pause, as long as the opponents waited. Each further pause is twice as long."""
+"""Seconds of the first pause, which is as long as the opponents waited. Each further pause is twice as long."""
 MAX_PAUSE_S = 600.0
+"""Maximum pause of a bot in seconds."""
 MAX_ADDRESS_PAUSE_S = 90.0
-"""Maximum pause of an address, which many bots may share. At 10 s per missed match, opponents lose a tenth of their
-time.
+"""Maximum pause of an address in seconds. It is short because many bots may share an address: with 10 s of waiting per
+missed match, opponents lose a tenth of their time.
 """
 
 MAX_TRUSTED_BOTS = 1000
-"""Maximum number of bots that are known to come to their matches. Beyond it, those that are offline and whose last
-match is longest ago have to prove it again.
+"""Maximum number of trusted bots. Beyond it, offline bots lose their trust, first those whose last match is longest
+ago.
 """
 
 
@@ -42,14 +43,14 @@ class Playbans:
         max_tried: int = MAX_TRUSTED_BOTS,
     ) -> None:
         self._trusted: dict[str, None] = {}
-        """The trusted bots, in the order of their latest matches."""
+        """The trusted bots; the bot that was ready for a match last comes last."""
         self._is_online = is_online
         self._max_tried = max_tried
         self._now = now
         self._bots = FailureBackoff(MAX_PAUSE_S, FIRST_PAUSE_S)
         self._addresses = FailureBackoff(MAX_ADDRESS_PAUSE_S, FIRST_PAUSE_S)
         self._untrusted_in_match: dict[str, str] = {}
-        """Untrusted bots in a match, with their addresses."""
+        """The addresses of untrusted bots in a match, by bot."""
         self._matches_by_address: Counter[str] = Counter()
 
     def pause_s(self, bot: str, address: str) -> float:
@@ -70,13 +71,12 @@ class Playbans:
         return bot in self._trusted
 
     def on_seated(self, bot: str, address: str) -> None:
-        """Note that a bot got a seat."""
         if bot not in self._trusted and bot not in self._untrusted_in_match:
             self._untrusted_in_match[bot] = address
             self._matches_by_address[address] += 1
 
     def on_ready(self, bot: str) -> bool:
-        """Note that a bot is ready. Return whether that made it trusted."""
+        """Note that a bot is ready for its match. Return whether that made it trusted."""
         known = bot in self._trusted
         self._trusted.pop(bot, None)
         self._trusted[bot] = None
@@ -90,7 +90,7 @@ class Playbans:
         return True
 
     def on_released(self, bot: str) -> bool:
-        """Note that a bot's seat is released. Return whether other bots of its address may start a match now."""
+        """Note that a bot's seat is released. Return whether this lets other bots of its address start a match."""
         address = self._untrusted_in_match.pop(bot, None)
         if address is None:
             return False

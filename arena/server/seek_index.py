@@ -19,21 +19,23 @@ _unpack = msgspec.msgpack.Decoder(dict[str, Any]).decode
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class MatchSpec:
-    """The properties of a match that all its seeks must share. Equal specs are the same object. `match_spec_of` and
-    `open_match_spec` create them. The spec of open seeks has no config and fits every match of the game.
+    """The properties of a match that all its seeks must share. The spec of open seeks has no config, and fits every
+    match of the game.
+
+    `match_spec_of` and `open_match_spec` create specs. Equal specs are the same object.
     """
 
     game: str
     packed: bytes
-    """The config in msgpack. The rules object would take up to sixty times as much memory."""
+    """The config in msgpack; empty for open seeks. The rules object would take up to sixty times as much memory."""
     rated: bool
     seats: int
     pool: str | None
-    """The pool for rated matches with this config, or None."""
+    """The pool in which matches with this config can be rated, or None."""
 
     @property
     def preset(self) -> str | None:
-        """The preset that the config equals, or None."""
+        """The preset whose config this is, or None."""
         return None if self.pool is None else self.pool.partition("/")[2]
 
     @property
@@ -43,7 +45,7 @@ class MatchSpec:
 
     @property
     def config(self) -> dict[str, Any]:
-        """The complete config."""
+        """The complete config of the match."""
         config: dict[str, Any] = _unpack(self.packed)
         return config
 
@@ -58,7 +60,7 @@ def match_spec_of(game: Game[Any, Any], *, rated: bool) -> MatchSpec:
 
 
 def with_rating(spec: MatchSpec, *, rated: bool) -> MatchSpec:
-    """Return the spec of the same matches, rated or not."""
+    """Return the spec with the same game and config, but rated or unrated as given."""
     key = (spec.game, spec.packed, rated)
     return _specs.setdefault(key, MatchSpec(*key, spec.seats, spec.pool))
 
@@ -70,14 +72,16 @@ def open_match_spec(game: str) -> MatchSpec:
 
 
 NO_OPPONENTS: frozenset[str] = frozenset()
+"""The named opponents of a seek that names none."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ActiveSeek:
     """An active seek. `opponents` are folded names, and `since` is in seconds of the event loop's clock.
 
-    An open one accepts only its `presets`, if it has any. `ratable`: its match is rated if its bot's matches may be.
-    `private`: it only pairs with a seek that names its bot. `people_rated`: a person's match is rated among people.
+    An open seek with `presets` accepts only matches of these. A `ratable` seek is for a rated match if its bot's
+    matches may be rated. A `private` seek only pairs with a seek that names its bot. If `people_rated` is true and the
+    seek is a person's, the match can be rated among people.
     """
 
     session: ClientSession
@@ -93,12 +97,12 @@ class ActiveSeek:
     presets: frozenset[str] = frozenset()
 
     def accepts(self, spec: MatchSpec) -> bool:
-        """Return whether an open seek accepts a match of this kind."""
+        """Return whether this open seek accepts a match with this spec."""
         return not self.presets or spec.preset in self.presets
 
     @property
     def key(self) -> str:
-        """The folded name of its bot."""
+        """The folded name of the seek's bot."""
         return self.session.key
 
     @property
@@ -108,44 +112,41 @@ class ActiveSeek:
 
 
 SeeksByBot = dict[str, dict[str, ActiveSeek]]
-"""Seeks by folded bot name and id, each bot's oldest first."""
+"""Seeks by folded bot name, and then by id. Each bot's oldest seek comes first."""
 
 
 class SeekIndex:
-    """The active seeks. Queries take constant time, except `find_partner`. `on_seek_changed(sought, back)` is called
-    for each seek that becomes active, or with `back` ends.
+    """An index of the active seeks. Queries take constant time, except `find_partner`.
+
+    `on_seek_changed` is called with each seek that becomes active and False, and with each seek that ends and True.
     """
 
     def __init__(self, on_seek_changed: Callable[[ActiveSeek, bool], None]) -> None:
         self._count = on_seek_changed
         self._by_bot: SeeksByBot = {}
         self._by_spec_and_opponents: dict[tuple[MatchSpec, frozenset[str]], SeeksByBot] = {}
-        """Seeks that are not private, by spec and named opponents."""
+        """The seeks that are not private, by spec and named opponents."""
         self._by_game_and_opponent: dict[tuple[str, str], SeeksByBot] = {}
-        """Two-seat seeks that name an opponent, by game and opponent."""
+        """The seeks for two seats that name an opponent, by game and opponent."""
         self.fillable_specs: dict[MatchSpec, None] = {}
-        """The specs with ladder seeks of at least as many bots as seats."""
+        """The specs for which at least as many bots have ladder seeks as the match has seats."""
 
     def __contains__(self, seek: ActiveSeek) -> bool:
         return self.find(seek.key, seek.id) is seek
 
     def find(self, bot: str, seek_id: str) -> ActiveSeek | None:
-        """Return a bot's seek with this id, or None."""
         return self._by_bot.get(bot, {}).get(seek_id)
 
     def seeks_of(self, bot: str) -> Collection[ActiveSeek]:
-        """Return all seeks of a bot."""
         return self._by_bot.get(bot, {}).values()
 
     def add(self, seek: ActiveSeek) -> None:
-        """Add a seek."""
         for seeks in self._indices(seek):
             seeks.setdefault(seek.key, {})[seek.id] = seek
         self._note_ripe(seek)
         self._count(seek, False)
 
     def remove(self, seek: ActiveSeek) -> None:
-        """Remove an active seek."""
         for seeks in self._indices(seek):
             del seeks[seek.key][seek.id]
             if not seeks[seek.key]:
@@ -168,7 +169,7 @@ class SeekIndex:
         ]
 
     def _note_ripe(self, seek: ActiveSeek) -> None:
-        """Update whether the seek's spec has enough seeks for a match."""
+        """Update whether the seek's spec has enough ladder seeks for a match."""
         if not seek.is_ladder_seek:
             return
         if len(self.unnamed(seek.spec)) >= seek.spec.seats:
@@ -177,8 +178,10 @@ class SeekIndex:
             self.fillable_specs.pop(seek.spec, None)
 
     def find_partner(self, seek: ActiveSeek, is_free: Callable[[str], object]) -> ActiveSeek | None:
-        """Return a two-seat seek that this one names or that names its bot, the oldest of its bot; or None. If several
-        bots name it, prefer the first that `is_free` accepts; each may be tested.
+        """Return a partner for a seek in a match of two seats, or None. One of the two names the other's bot.
+
+        If several bots name the seek's bot, prefer the first for which `is_free` is true; all of them may be tested.
+        Return the oldest fitting seek of that bot.
         """
         bot, spec = seek.key, seek.spec
         for opponent in seek.opponents:
@@ -196,7 +199,9 @@ class SeekIndex:
         return None if found is None else _first(named_by[found])
 
     def find_answer(self, spec: MatchSpec, bot: str, group: frozenset[str]) -> ActiveSeek | None:
-        """Return a bot's seek that fits a match of this kind within a group, preferably one that names opponents."""
+        """Return a bot's seek that fits a match with this spec among the bots in `group`; None if there is none. A seek
+        that names opponents goes first, and an open seek last.
+        """
         found = None
         for seek in self.seeks_of(bot):
             if seek.spec is spec and seek.opponents <= group:
@@ -206,7 +211,7 @@ class SeekIndex:
         return found or _first_that_takes(spec, self.open(spec.game).get(bot, {}))
 
     def unnamed(self, spec: MatchSpec) -> Mapping[str, Mapping[str, ActiveSeek]]:
-        """Return the seeks of a kind without named opponents, by bot and id."""
+        """Return the seeks with this spec that name no opponents, by bot and id."""
         return self._by_spec_and_opponents.get((spec, NO_OPPONENTS), {})
 
     def open(self, game: str) -> Mapping[str, Mapping[str, ActiveSeek]]:
@@ -231,18 +236,18 @@ class FairSeekQueue:
         return bool(self._by_bot)
 
     def add(self, seek: ActiveSeek) -> None:
-        """Add a seek behind the others of its bot; a new bot comes last."""
+        """Add a seek behind the other seeks of its bot. A bot that has no other seek here comes last."""
         self._by_bot.setdefault(seek.key, {})[seek] = None
 
     def discard(self, seek: ActiveSeek) -> None:
-        """Remove a seek, if it is queued."""
+        """Remove a seek. A seek that is not queued is ignored."""
         seeks = self._by_bot.get(seek.key, {})
         seeks.pop(seek, None)
         if not seeks:
             self._by_bot.pop(seek.key, None)
 
     def take(self) -> ActiveSeek | None:
-        """Remove and return the next seek, and move its bot to the end; None if the queue is empty."""
+        """Remove and return the next seek, and move its bot to the end. Return None if the queue is empty."""
         for bot, seeks in self._by_bot.items():
             seek = next(iter(seeks))
             del seeks[seek], self._by_bot[bot]
@@ -253,24 +258,27 @@ class FairSeekQueue:
 
 
 def agreed_spec(group: Iterable[ActiveSeek]) -> MatchSpec:
-    """Return the spec of a match between seeks that fit: that of one that is not open."""
+    """Return the spec of a match between seeks that fit together: the spec of those that are not open."""
     return next(seek.spec for seek in group if not seek.spec.open)
 
 
 def seeks_of_people(group: Iterable[ActiveSeek]) -> list[ActiveSeek]:
-    """Return the seeks of people."""
     return [seek for seek in group if seek.session.is_person]
 
 
 def standing_pool(group: Sequence[ActiveSeek]) -> str | None:
-    """Return the pool whose ratings apply to a match between these seeks, rated or not: with a person, people's."""
+    """Return the pool whose ratings apply to a match between these seeks, even if it is unrated. If a person takes
+    part, it is a pool of people.
+    """
     pool = agreed_spec(group).pool
     return people_pool(pool) if pool is not None and seeks_of_people(group) else pool
 
 
 def pool_of(group: Sequence[ActiveSeek]) -> str | None:
-    """Return the pool in which a match between these seeks is rated if its bots may be, or None. With a person it is
-    the pool of people, regardless of who chose whom, unless the person asked for an unrated match or invited a friend.
+    """Return the pool in which a match between these seeks is rated, if its bots' matches may be rated; or None.
+
+    If a person takes part, it is the pool of people, even if a seek names the opponent. It is None if the person asked
+    for an unrated match or invited a friend.
     """
     people = seeks_of_people(group)
     rated = all(seek.people_rated for seek in people) if people else agreed_spec(group).rated
@@ -278,12 +286,16 @@ def pool_of(group: Sequence[ActiveSeek]) -> str | None:
 
 
 def _spec_and_opponents_keys(seek: ActiveSeek) -> list[tuple[MatchSpec, frozenset[str]]]:
-    """Return the key in the index by spec and opponents; none for private seeks, which are found by their bot alone."""
+    """Return the key of a seek in the index by spec and opponents. A private seek has none: it is only found by its
+    bot.
+    """
     return [] if seek.private else [(seek.spec, seek.opponents)]
 
 
 def _game_and_opponent_keys(seek: ActiveSeek) -> list[tuple[str, str]]:
-    """Return the game and the only opponent, for a two-seat seek that names one."""
+    """Return the key of a seek in the index by game and opponent. Only a seek for two seats that names an opponent has
+    one.
+    """
     if seek.spec.seats != 2:
         return []
     return [(seek.spec.game, opponent) for opponent in seek.opponents]

@@ -9,24 +9,27 @@ from collections.abc import Callable
 from arena.store.node_store import NODE_LEASE_S
 
 MAX_STALL_S = NODE_LEASE_S - 2.0
-"""Maximum seconds between two turns of the event loop, below the lease, which may start 1 s before a turn."""
+"""Maximum seconds between two checks. It is shorter than the lease, which may start 1 s before a check."""
 CHECK_INTERVAL_S = 0.5
-_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""A clock that continues while the machine sleeps."""
+"""Seconds between two periodic checks."""
+_BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""The clock that measures stalls. It continues while the machine sleeps."""
 
 
 class StallGuard:
-    """Detects stalls of the process: `check` runs before anything is sent, and periodically in `run`. If more than
-    `MAX_STALL_S` seconds have passed since the last look, `on_stall` is called with them. It must not return.
+    """Detects stalls of the process. `check` is called before anything is sent, and periodically by `run`.
+
+    If more than `MAX_STALL_S` have passed since the last check, `on_stall` is called with these seconds. It must not
+    return.
     """
 
     def __init__(self, on_stall: Callable[[float], None]) -> None:
         self._stalled = on_stall
-        self._last_check = time.clock_gettime(_CLOCK)
+        self._last_check = time.clock_gettime(_BOOT_CLOCK)
 
     def check(self) -> None:
         """Call `on_stall` if the process was suspended for too long."""
-        now = time.clock_gettime(_CLOCK)
+        now = time.clock_gettime(_BOOT_CLOCK)
         if now - self._last_check > MAX_STALL_S:
             self._stalled(now - self._last_check)
         self._last_check = now

@@ -8,13 +8,13 @@ log = logging.getLogger("arena")
 
 
 class Warnings:
-    """The current warnings, one of each kind."""
+    """The current warnings, at most one of each kind."""
 
     def __init__(self) -> None:
         self._by_kind: dict[str, str] = {}
 
     def update(self, kind: str, text: str | None) -> None:
-        """Set the warning of a kind, or clear it with None. Changes of its text alone are not logged."""
+        """Set the warning of a kind, or remove it if `text` is None. If only the text changes, nothing is logged."""
         if text is not None:
             if kind not in self._by_kind:
                 log.warning("%s", text)
@@ -23,5 +23,4 @@ class Warnings:
             log.info("%s: the warning no longer applies", kind)
 
     def current(self) -> list[str]:
-        """Return the current warnings."""
         return list(self._by_kind.values())

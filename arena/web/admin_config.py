@@ -8,8 +8,10 @@ PREFIX = "/admin"
 
 
 class AdminConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The access data of the admin pages: the server's URL, the hash (SHA-256) of the operator's token, and the host
-    names allowed in requests besides addresses and this machine's own names. It contains no secret.
+    """The configuration of the admin pages. It contains no secret.
+
+    It has the server's URL, the SHA-256 hash of the operator's token, and host names that requests may have, in
+    addition to addresses and this machine's own names.
     """
 
     url: str

@@ -1,4 +1,6 @@
-"""Answers requests in turn. A long answer is produced in pieces, as fast as the visitor reads it."""
+"""Answers requests while the visitors' addresses take turns. A long answer is produced in pieces, as fast as the
+visitor reads it.
+"""
 
 from __future__ import annotations
 
@@ -28,20 +30,23 @@ from arena.web.serving import AnswerScheduler
 from arena.web.turns import refuse
 
 STREAMING_THRESHOLD_BYTES = 128 * 1024
-"""Answers of more bytes are sent in pieces."""
+"""Answers with more bytes than this are sent in pieces."""
 PIECE_BYTES = 64 * 1024
+"""The size of a piece of a long answer."""
 TURN_S = 0.003
-"""Seconds of work per turn, before the next visitor's."""
+"""Seconds of work for one visitor after which the next visitor has a turn."""
 GZIP_LEVEL = 6
 
 
 Pieces = Iterator[bytes | None]
-"""The pieces of an answer; None is a place to pause."""
+"""The pieces of an answer. None marks a place where the work may pause."""
 
 
 class StreamedAnswer(NamedTuple):
-    """An answer produced in pieces. `source` identifies its content for the entity tag, if it may be long. It needs
-    `held_bytes` bytes of memory while it is produced.
+    """An answer that is produced in pieces, and takes `held_bytes` of memory meanwhile.
+
+    Its entity tag is made from `source`, which identifies the content. Without a `source`, the tag is a hash of all
+    bytes, so the answer is produced as a whole before it is sent.
     """
 
     pieces: Pieces
@@ -52,7 +57,7 @@ class StreamedAnswer(NamedTuple):
 
 
 def visitor_of(request: Request) -> str:
-    """Return the address under which a request is counted."""
+    """Return the visitor's address, for which the request takes its turn."""
     return address_of(request.client.host if request.client else "")
 
 
@@ -64,9 +69,9 @@ def split(body: bytes) -> Pieces:
 def queue_endpoint(
     endpoint: Callable[[Request], Response | StreamedAnswer], *, slow: bool = False
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Wrap an endpoint so that it runs in a thread when it is the turn of the visitor's address.
+    """Wrap an endpoint so that it runs in a thread, when it is the turn of the visitor's address.
 
-    A `slow` endpoint waits in the queue of the long answers.
+    A `slow` endpoint waits in the queue for long answers, any other in the queue for quick ones.
     """
 
     async def answer(request: Request) -> Response:
@@ -75,7 +80,7 @@ def queue_endpoint(
         turns = serving.long if slow else serving.quick
 
         def begin() -> Response:
-            """Call the endpoint and, in the same turn, produce the start of a long answer, or all of a short one."""
+            """Call the endpoint and, in the same turn, produce a short answer or the start of a long one."""
             answered = endpoint(request)
             if isinstance(answered, Response):
                 if len(answered.body) <= STREAMING_THRESHOLD_BYTES:
@@ -100,7 +105,7 @@ def queue_endpoint(
 
 
 def _produce_step(pieces: Pieces) -> tuple[bytes, bool]:
-    """Return the bytes produced in one turn, and whether more follow."""
+    """Produce pieces for one turn. Return their bytes, and whether more may follow."""
     found = bytearray()
     until = time.perf_counter() + TURN_S
     for piece in pieces:
@@ -118,10 +123,11 @@ def _gzip_pieces(pieces: Pieces) -> Pieces:
 
 
 class _StreamingResponse(Response):
-    """An answer sent in pieces, of which `made` is the start. It ends if the visitor disconnects or if it is cut off.
+    """Sends a long answer in pieces, until the visitor disconnects or the scheduler cuts the answer off.
 
-    `tag` is its entity tag, or `head` has the headers of an answer that was produced whole. An answer that turns out
-    short is sent like any other.
+    `made` is the start of the answer, which was produced already. `tag` is the entity tag, "" if it is not known yet.
+    `head` has the headers if the whole answer was produced already. An answer that turns out to be short, or has no
+    `tag`, is sent in one piece.
     """
 
     def __init__(
@@ -180,7 +186,7 @@ class _StreamingResponse(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _next(self, request: Request, pieces: Pieces) -> bytes:
-        """Return the bytes produced in the next turn. Raises `ClientDisconnect`."""
+        """Wait for the next turn, and return the bytes produced in it. Raises `ClientDisconnect`."""
         turn = partial(_produce_step, pieces)
         piece, self._more = await self._scheduler.long.run(
             self._address, turn, request.is_disconnected, is_continuation=True

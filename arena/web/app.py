@@ -31,7 +31,7 @@ from protocol.errors import Fault
 
 
 def content_security_policy(host: str, socket: str, nodes: Sequence[str] = ()) -> str:
-    """Return the Content-Security-Policy of a page requested under `host`. `socket` is that of `Site`; `nodes` are the
+    """Return the Content-Security-Policy of a page requested under `host`. `socket` is `Site.socket`; `nodes` are the
     URLs of an arena's nodes.
     """
     sockets = [arena_url(socket, host, encrypted=encrypted) for encrypted in (False, True)]
@@ -71,7 +71,7 @@ def _add_security_headers(app: ASGIApp, site: Site) -> ASGIApp:
 
 
 def _allow_cross_origin_reads(app: ASGIApp) -> ASGIApp:
-    """Wrap an application to let scripts of any origin read what is below `PREFIX`, without cookies (none are needed).
+    """Wrap an application to let scripts of any origin read the API, which is below `PREFIX`, without cookies.
 
     CORS preflight requests are answered here.
     """
@@ -92,7 +92,7 @@ def _allow_cross_origin_reads(app: ASGIApp) -> ASGIApp:
 
 
 def _set_headers(headers: Mapping[str, str], send: Send, *, unless_there: bool = False) -> Send:
-    """Return a `send` that sets these headers on an answer; with `unless_there`, only those that are missing."""
+    """Return a `send` that sets these headers of an answer. With `unless_there`, it does not replace existing ones."""
 
     async def told(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -104,7 +104,7 @@ def _set_headers(headers: Mapping[str, str], send: Send, *, unless_there: bool =
 
 
 def _hint_at_websocket(app: ASGIApp, socket: str) -> ASGIApp:
-    """Wrap an application to tell WebSocket requests where bots connect; `socket` is that of `Site`."""
+    """Wrap an application to answer WebSocket requests with the URL where bots connect; `socket` is `Site.socket`."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope) if scope["type"] == "http" else {}
@@ -120,7 +120,9 @@ def _hint_at_websocket(app: ASGIApp, socket: str) -> ASGIApp:
 
 
 def _refuse_other_hosts(app: ASGIApp, proxies: Proxies) -> ASGIApp:
-    """Wrap an application to accept, on loopback, only host names of this machine, except from a trusted proxy."""
+    """Wrap an application so that a loopback address only answers requests for host names of this machine. Requests
+    from a trusted proxy are not checked.
+    """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         local, peer = scope.get("server"), scope.get("client")
@@ -136,8 +138,10 @@ def _refuse_other_hosts(app: ASGIApp, proxies: Proxies) -> ASGIApp:
 
 
 def _refuse_bodies(app: ASGIApp, admits: Callable[[Scope], bool]) -> ASGIApp:
-    """Wrap an application to refuse requests with a body, which is not read, and to close their connections. Only what
-    `admits` allows may have a body; all other requests are defined by their URL.
+    """Wrap an application to refuse requests with a body, unless `admits` allows it. All other requests are defined by
+    their URL.
+
+    The body of a refused request is not read, and its connection is closed.
     """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -155,7 +159,9 @@ def _refuse_bodies(app: ASGIApp, admits: Callable[[Scope], bool]) -> ASGIApp:
 
 
 def _answer_internal_errors(app: ASGIApp) -> ASGIApp:
-    """Wrap an application to answer unexpected errors and log them without a traceback. A begun answer is cut off."""
+    """Wrap an application to answer unexpected errors, and log them without a traceback. If the error interrupts an
+    answer, this is cut off.
+    """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         begun = False
@@ -181,7 +187,7 @@ IMMUTABLE_CACHE_CONTROL = "public, max-age=31536000, immutable"
 
 
 def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
-    """Return the application for an arena's pages. Forwarded addresses and host names are believed from `proxies`."""
+    """Return the application for an arena's pages. `proxies` are trusted to forward addresses and host names."""
     admin = _admin_pages(site)
     app = Starlette(
         routes=[
@@ -211,7 +217,9 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
 
 
 class _AdminPages(NamedTuple):
-    """The routes and middleware of the admin pages, and a test which requests may have a form; empty without them."""
+    """The routes and middleware of the admin pages, and a test whether a request may have a form. The defaults are for
+    a site without admin pages.
+    """
 
     routes: Sequence[Route] = ()
     guards: Sequence[Middleware] = ()
@@ -242,7 +250,7 @@ def _error_response(request: Request, exc: Exception) -> Response:
 
 
 class _ImmutableFiles(StaticFiles):
-    """Static files that browsers may cache forever, because a change of content changes the URL."""
+    """Static files that browsers may cache forever, because their URLs change with their content."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
@@ -256,6 +264,6 @@ def _alive(request: Request) -> Response:
 
 
 def _ready(request: Request) -> Response:
-    """Answer whether the store works, too."""
+    """Answer that the process is alive and the store works; a failing store is an error."""
     site_of(request).reader.read(result_of, "")
     return _alive(request)

@@ -14,14 +14,14 @@ import re
 from arena.web.site import STATIC
 
 IMPORT_PATTERN = re.compile(r"""(\b(?:from|import)\s*\(?\s*)"(\.{1,2}/[^"\n]+)\"""")
-"""An import of a neighbouring file, like `from "../dom.js"`."""
+"""Matches an import by relative path, like `from "../dom.js"`."""
 
 BOARD_INDEX = "board/index.js"
-"""The module that loads the board of a game, with one line per game."""
+"""The path of the module that loads the boards. It has one line per game."""
 
 
 def modules_to_preload(*entries: str, game: str | None = None) -> list[str]:
-    """Return the paths of the modules that these entries and the game's board, if it has one, import statically."""
+    """Return the paths of these entry modules and the game's board module, if any, and of all their static imports."""
     board = _boards().get(game or "")
     needed = [*entries, board] if board else entries
     return sorted({path for entry in needed for path in modules(entry, with_dynamic_imports=False)})
@@ -37,10 +37,9 @@ def _boards() -> dict[str, str]:
 
 @functools.cache
 def modules(entry: str, *, with_dynamic_imports: bool = True) -> dict[str, str]:
-    """Return the URLs of a static module and of all its imports, by path; without `with_dynamic_imports`, of its static
-    imports only.
+    """Return, by path, the `data:` URLs of a module in the static files and of all modules that it imports.
 
-    Raises `OSError` for a missing module.
+    Without `with_dynamic_imports`, only static imports count. Raises `OSError` for a missing module.
     """
     urls: dict[str, str] = {}
     waiting = [entry]
@@ -56,7 +55,9 @@ def modules(entry: str, *, with_dynamic_imports: bool = True) -> dict[str, str]:
 
 
 def _rewrite_imports(path: str, later: bool, source: str) -> tuple[str, list[str]]:
-    """Rewrite a module's imports to paths, and return both; without `later`, only the paths of static imports."""
+    """Return a module's source with imports rewritten to paths, and these paths. Without `later`, the returned paths
+    are those of static imports only.
+    """
     imported = []
 
     def name(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Geometry of charts: scales with round ticks, and the points of SVG lines and polygons. Pure."""
+"""Geometry of charts: scales with round ticks, and the points of SVG lines and polygons. All functions are pure."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from typing import NamedTuple
 from measuring.payoffs import MeanPayoff
 
 ROUND_STEPS = (1.0, 2.0, 5.0, 10.0)
+"""The distances of ticks that count as round, up to a power of ten."""
 MIN_LABEL_GAP = 0.24
-"""Minimum distance of two ticks, as a fraction of the scale, so that their labels don't overlap on a phone."""
+"""Minimum distance between two ticks, as a fraction of the scale, so that their labels don't overlap on a phone."""
 TICK_STEPS, INTEGER_TICK_STEPS, PAYOFF_TICK_STEPS = 5, 4, 3
-"""Approximate number of steps on a scale, on one of whole numbers, and on one of payoffs, which has wide labels."""
+"""These are the approximate numbers of steps of a rating scale, of a scale of whole numbers, and of a payoff scale,
+whose labels are wide.
+"""
 _ROUNDING_TOLERANCE = 1e-9
-"""Tolerance for rounding errors, as a fraction of a step."""
+"""Rounding errors up to this fraction of a step are ignored."""
 MIN_RATING_SPAN = 4.0
 """Minimum span of a rating scale, in rating points, so that a nearly constant curve looks flat."""
 
 MIN_PAYOFF_SPAN = 0.1
-"""Minimum span of a scale of payoffs per round."""
+"""Minimum span of a payoff scale, in units of payoff per round."""
 
 
 class AxisScale(NamedTuple):
@@ -32,22 +35,24 @@ class AxisScale(NamedTuple):
 
     @property
     def places(self) -> int:
-        """The decimals needed to distinguish ticks."""
+        """The number of decimals that the labels of the ticks need."""
         return max(0, -math.floor(math.log10(self.ticks[1] - self.ticks[0]) + _ROUNDING_TOLERANCE))
 
     def at(self, value: float) -> float:
-        """Return the position of a value, in units from the low end."""
+        """Return the position of a value, in units from the low end of the scale."""
         return round((value - self.low) / (self.high - self.low) * self.size, 1) + 0.0  # no -0
 
     def down(self, value: float) -> float:
-        """Return the position of a value on a vertical scale, in units from its top."""
+        """Return the position of a value on a vertical scale, in units from the top."""
         return round(self.size - self.at(value), 1) + 0.0
 
 
 def make_scale(
     values: Iterable[float], size: float, min_span: float = MIN_RATING_SPAN, steps: int = TICK_STEPS
 ) -> AxisScale:
-    """Return a scale from tick to tick that contains all values (0 if there are none) and spans at least `min_span`."""
+    """Return a scale that begins and ends with a tick, contains all values and spans at least `min_span`. Without
+    values, it contains 0.
+    """
     low, high = _widen_range(list(values) or [0.0, min_span], min_span)
     step = _step((high - low) / steps)
     # Without the tolerance, 0.3 / 0.1 < 3 and 1.1 / 0.1 > 11 would add a tick beyond the ends.
@@ -57,7 +62,7 @@ def make_scale(
 
 
 def payoff_scale(found: Iterable[MeanPayoff | None], size: float) -> AxisScale:
-    """Return a scale that contains these means and their intervals."""
+    """Return a scale that contains these mean payoffs and their confidence intervals."""
     known = [each for each in found if each is not None]
     ends = [end for each in known for end in (each.low, each.mean, each.high) if end is not None]
     return make_scale(ends, size, MIN_PAYOFF_SPAN, PAYOFF_TICK_STEPS)
@@ -77,7 +82,7 @@ def _step(min_step: float) -> float:
 
 
 def integer_scale(low: int, high: int, size: float) -> AxisScale:
-    """Return a scale between two whole numbers, whose ticks are its ends and some round numbers between."""
+    """Return a scale between two whole numbers. Its ticks are its ends and some round numbers between them."""
     high = max(high, low + 1)
     span = high - low
     step = max(1, math.ceil(_step(span / INTEGER_TICK_STEPS)))
@@ -100,7 +105,9 @@ def sparkline_points(values: Sequence[float], width: float, height: float) -> st
 
 
 class RatingCurve(NamedTuple):
-    """A rating over the number of matches, in a box of `x_scale.size` by `y_scale.size`: its mean and its band."""
+    """The curve of a rating over the number of matches, in a box of `x_scale.size` by `y_scale.size`. `mean` and `band`
+    are SVG points.
+    """
 
     x_scale: AxisScale
     y_scale: AxisScale
@@ -109,7 +116,7 @@ class RatingCurve(NamedTuple):
 
 
 def rating_curve(points: Sequence[tuple[int, float, float]], width: float, height: float) -> RatingCurve:
-    """Return the curve of points `(played, mu, sigma)`, in ascending order; the band is mu ± 3 sigma."""
+    """Return the curve through points `(played, mu, sigma)` in ascending order. Its band is mu ± 3 sigma."""
     across = integer_scale(points[0][0], points[-1][0], width)
     upright = make_scale([end for _, mu, sigma in points for end in (mu - 3 * sigma, mu + 3 * sigma)], height)
     upper = [(across.at(played), upright.down(mu + 3 * sigma)) for played, mu, sigma in points]

@@ -1,6 +1,6 @@
 """Builds a wheel of the client alone from the running sources: the modules behind `from bots import Bot, Turn, run`.
 
-It contains every module reachable by imports, including late ones. The same sources give the same bytes.
+It contains every module reachable by imports, including imports in functions. The same sources give the same bytes.
 """
 
 from __future__ import annotations
@@ -24,26 +24,31 @@ from protocol import VERSION
 from protocol.games import NAMES, game_class
 
 PACKAGES_FOLDER = Path(__file__).resolve().parents[2]
-"""The folder that contains the packages."""
+"""The folder that contains the packages `arena`, `bots`, `protocol` and the others."""
 ENTRY_MODULES = (
     "bots",
     "bots.client.run",
     "bots.playing.versions",
     *sorted({game_class(name).__module__ for name in NAMES}),
 )
-"""Modules that are imported by name at run time, which the sources don't show; all others follow from their imports."""
+"""The modules from which all others of the wheel are found by their imports. Some of these are only imported by name at
+run time, so no import statement leads to them.
+"""
 REQUIREMENTS = ("msgpack", "msgspec", "websockets")
-"""Required distributions, in the versions that the arena requires."""
+"""The distributions that the wheel requires, in the versions that the arena requires."""
 DATA_PATTERNS = ("*.toml", "py.typed")
-"""Other files of the packages that are included."""
+"""Patterns for the files besides modules that the wheel includes."""
 _DIST_INFO = f"bot_arena_client-{VERSION}.dist-info"
+"""The folder in the wheel with its metadata."""
 _TIMESTAMP = (1980, 1, 1, 0, 0, 0)
+"""The time of every file in the wheel, so that the bytes are always the same."""
 _FILE_ATTRIBUTES = 0o100644 << 16
 _WHEEL_METADATA = "Wheel-Version: 1.0\nGenerator: bot-arena\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+"""The content of the file WHEEL in the wheel."""
 
 
 class ClientWheel(Struct, frozen=True, kw_only=True):
-    """The wheel's file name, content, and SHA-256 in hexadecimal."""
+    """A wheel of the client: its file name, its content, and the SHA-256 of the content in hexadecimal."""
 
     name: str
     content: bytes
@@ -86,7 +91,7 @@ def _files() -> Iterator[tuple[str, bytes]]:
 
 
 def _metadata() -> str:
-    """Return METADATA, with requirements and licence taken from the arena's distribution."""
+    """Return the text of the wheel's METADATA, with requirements and licence from the arena's distribution."""
     arena = distribution("bot-arena")
     named = {re.split(r"[^\w.-]", each, maxsplit=1)[0].lower(): each for each in arena.requires or []}
     fields = [
@@ -103,7 +108,7 @@ def _metadata() -> str:
 
 
 def find_contents() -> set[Path]:
-    """Return the modules reachable by imports from `ENTRY_MODULES`, and the data files in their packages, as maps."""
+    """Return the modules reachable by imports from `ENTRY_MODULES`, and the data files of their packages."""
     modules: set[Path] = set()
     waiting = [*ENTRY_MODULES]
     while waiting:
@@ -116,7 +121,9 @@ def find_contents() -> set[Path]:
 
 
 def _find_sources(module: str) -> Iterator[Path]:
-    """Yield the source files of a module and of the packages that contain it; none for a module from elsewhere."""
+    """Yield the source files of a module and of the packages that contain it. Yield none for a module of another
+    distribution.
+    """
     parts = module.split(".")
     if parts[0] not in PACKAGES:
         return

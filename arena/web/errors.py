@@ -37,7 +37,6 @@ class Wrong(Struct, frozen=True, kw_only=True):
 
 
 def http_status_of(exc: Exception) -> HTTPStatus:
-    """Return the HTTP status for an error."""
     match exc:
         case NotFound():
             return HTTPStatus.NOT_FOUND
@@ -85,6 +84,6 @@ def json_error_response(request: Request, exc: Exception) -> Response:
 
 
 def error_headers(exc: Exception) -> dict[str, str]:
-    """Return the headers that belong to the status: the allowed methods, or when to retry."""
+    """Return the headers that the status of an error needs: the allowed methods, or when to retry."""
     told = dict(getattr(exc, "headers", None) or {})
     return {name: value for name, value in told.items() if name.lower() in ("allow", "retry-after")}

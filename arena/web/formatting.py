@@ -1,4 +1,4 @@
-"""Formats numbers, times, addresses and results for pages. Pure."""
+"""Formats numbers, times, addresses and results for pages. All functions are pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from referee.result import Result, SeatResult
 
 MINUS_SIGN = "\u2212"
 THIN_SPACE = "\u202f"
-"""The separator of thousands, a space that does not break."""
+"""A thin space without a line break, which separates thousands and units."""
 REASON_WORDS = {
     reasons.WIN: "played to the end",
     reasons.DRAW: "draw",
@@ -36,7 +36,7 @@ REASON_WORDS = {
     reasons.FAILED: "program failed",
     reasons.VOID: "called off",
 }
-"""Words for the reasons for which matches and seats end."""
+"""The words that pages show for the reasons why matches and seats end."""
 _LEAVING_WORDS = {
     reasons.RESIGNED: "resigned",
     reasons.TIMEOUT: "ran out of time",
@@ -45,9 +45,11 @@ _LEAVING_WORDS = {
     reasons.NO_SHOW: "did not show up",
     reasons.FAILED: "stopped because its program failed",
 }
-"""Words for how a seat left a match early."""
+"""The words that pages show for the reasons why a seat left a match early."""
 _FORMAT_WORDS = {"round-robin": "round robin", "swiss": "Swiss system", TEST_FORMAT: "test of two bots"}
+"""The words that pages show for tournament formats."""
 OUTCOME_WORDS = {WON: "won", DRAWN: "drawn", LOST: "lost", VOID_OUTCOME: "called off"}
+"""The words that pages show for a seat's outcome of a match."""
 
 
 def segment(text: object) -> str:
@@ -56,19 +58,18 @@ def segment(text: object) -> str:
 
 
 def query(values: Mapping[str, object], **changes: object) -> str:
-    """Return a URL's query, `?` included: the values with these changes, without those that are None or empty."""
+    """Return a URL's query with its `?`: the values, updated with the changes. It omits values that are None or ""."""
     said = {name: value for name, value in {**values, **changes}.items() if value not in (None, "")}
     return f"?{urlencode(said)}" if said else ""
 
 
 def decimal(value: float, places: int = 1) -> str:
-    """Format a number with a true minus sign, with thousands separated."""
+    """Format a number with these decimal places, separated thousands, and U+2212 as minus sign."""
     text = f"{abs(value):,.{places}f}".replace(",", THIN_SPACE)
     return MINUS_SIGN + text if value < 0 and float(f"{value:.{places}f}") != 0 else text
 
 
 def grouped(value: int) -> str:
-    """Format a whole number with thousands separated."""
     return decimal(value, 0)
 
 
@@ -77,12 +78,12 @@ def percent(share: float) -> str:
 
 
 def payoff(value: float) -> str:
-    """Format a payoff per round with three decimals, or one from a thousand on."""
+    """Format a payoff per round: with three decimals below 1000, and with one from there on."""
     return decimal(value, 3 if abs(value) < 1000 else 1)
 
 
 def payoff_interval(mean_payoff: MeanPayoff) -> str:
-    """Format the 95 % interval of a mean payoff; empty text if there is none."""
+    """Format the 95 % interval of a mean payoff; return "" if there is none."""
     if mean_payoff.low is None or mean_payoff.high is None:
         return ""
     low, high = payoff(mean_payoff.low), payoff(mean_payoff.high)
@@ -90,12 +91,14 @@ def payoff_interval(mean_payoff: MeanPayoff) -> str:
 
 
 def share_interval(interval: ShareInterval) -> str:
-    """Format a share of points with its interval, in percent: `75.0 % (46.8–91.1)`."""
+    """Format a share of points with its confidence interval in percent, like `75.0 % (46.8–91.1)`."""
     return f"{percent(interval.score)} ({decimal(100 * interval.low)}–{decimal(100 * interval.high)})"
 
 
 def gain_interval(interval: ShareInterval) -> str:
-    """Format a difference of two shares of points with its interval, in percent: `+58.3 % (+13.1 to +82.7)`."""
+    """Format a difference of two shares of points with its confidence interval in percent, like
+    `+58.3 % (+13.1 to +82.7)`.
+    """
     return f"{_signed(interval.score)}{THIN_SPACE}% ({_signed(interval.low)} to {_signed(interval.high)})"
 
 
@@ -109,17 +112,17 @@ def rating(mu: float, sigma: float) -> str:
 
 
 def moment(time: str) -> str:
-    """Format a time of the store to the minute, in UTC."""
+    """Format a time from the store as date, hour and minute in UTC."""
     return datetime.fromisoformat(time).strftime("%Y-%m-%d %H:%M")
 
 
 def day(time: str) -> str:
-    """Format the day of a time of the store, in UTC."""
+    """Format a time from the store as date in UTC."""
     return datetime.fromisoformat(time).strftime("%Y-%m-%d")
 
 
 def thinking(ms: float | None) -> str:
-    """Format a thinking time with its unit."""
+    """Format a thinking time in ms or s; return a dash for None."""
     if ms is None:
         return "–"
     if ms < 999.5:
@@ -128,7 +131,7 @@ def thinking(ms: float | None) -> str:
 
 
 def clock(text: str) -> str:
-    """Describe the clock of a tournament, given like `60+0.5`."""
+    """Describe a tournament's clock, whose text looks like `60+0.5`, in words."""
     asked = read_clock(text)
     added = f" + {asked.increment_ms / 1000:g}{THIN_SPACE}s a move" if asked.increment_ms else ""
     return f"{asked.bank_ms / 1000:g}{THIN_SPACE}s{added}"
@@ -145,12 +148,12 @@ def ordinal(number: int) -> str:
 
 
 def capital(sentence: str) -> str:
-    """Return a sentence with a capital letter and a full stop."""
+    """Return a sentence with a capital first letter and a full stop at the end."""
     return f"{sentence[:1].upper()}{sentence[1:]}" + ("" if sentence.endswith((".", "?")) else ".")
 
 
 def data(value: object) -> str:
-    """Encode a value as the content of a script of type application/json."""
+    """Encode a value as JSON for a script element of type application/json."""
     return script_safe(msgspec.json.encode(value))
 
 
@@ -160,7 +163,7 @@ def script_safe(json: bytes) -> str:
 
 
 def reason_words(reason: str) -> str:
-    """Describe a reason of the protocol for people; an unknown one appears as it is."""
+    """Describe a reason of the protocol in words. Return an unknown reason unchanged."""
     return REASON_WORDS.get(reason, reason.replace("_", " "))
 
 
@@ -176,7 +179,7 @@ def seat_words(rank: int, reason: str) -> str:
 
 
 def result_sentence(reason: str, plies: int, seats: Sequence[SeatResult]) -> str:
-    """Describe how a match ended: `ann won after 9 moves: bob ran out of time`."""
+    """Describe how a match ended, like `ann won after 9 moves: bob ran out of time`."""
     if reason == reasons.VOID:
         return "called off by the arena (void)"
     first = [seat.bot for seat in seats if seat.rank == 1]
@@ -187,7 +190,7 @@ def result_sentence(reason: str, plies: int, seats: Sequence[SeatResult]) -> str
 
 
 def summarise_result(result: Result) -> str:
-    """Summarise a result: `greedy beat lucky`, or with more seats `greedy won against lucky, random`."""
+    """Summarise a result, like `greedy beat lucky`, or with more seats `greedy won against lucky, random`."""
     names = [seat.bot for seat in result.seats]
     if result.reason == reasons.VOID:
         return f"{' against '.join(names) if len(names) == 2 else ', '.join(names)}: called off"
@@ -201,7 +204,7 @@ def summarise_result(result: Result) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Join names in a sentence: `ann, bob and cid`."""
+    """Join names for a sentence, like `ann, bob and cid`."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
@@ -214,7 +217,7 @@ def group_by_place(result: Result) -> list[list[SeatResult]]:
 
 
 def seat_of(result: Result, bot: str) -> SeatResult | None:
-    """Return the seat of a bot, whose name may be in any case."""
+    """Return the seat of a bot in a match, regardless of the case of its name; None if it has none."""
     return next((seat for seat in result.seats if fold_name(seat.bot) == fold_name(bot)), None)
 
 
@@ -253,3 +256,4 @@ FILTERS = {
     "group": pool_or_unrated,
     "outcome": OUTCOME_WORDS.__getitem__,
 }
+"""The functions that templates can use as filters, by name."""

@@ -1,7 +1,7 @@
-"""Grades a match in a process of its own, because solving its map or estimating its moves takes long: `python -m
-arena.web.grader NAME WANTED`, the latter as JSON.
+"""Grades a match in a separate process, because solving its map or estimating its moves takes long.
 
-It reads the record from standard input and writes a `GradedMatch`, or a `Refused` if the match can't be graded.
+The command is `python -m arena.web.grader NAME REQUEST`, with a `GradeRequest` as JSON. It reads the record from
+standard input and writes a `Graded`, or a `Refused` if the match can't be graded.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ from protocol.errors import BadRecord, Fault
 from referee import record_reader
 
 NICENESS = 10
-"""The niceness of a grader, higher than that of the pages' process, so that other visitors go first."""
+"""The niceness of the grading process. It is greater than that of the pages' process, so that pages go first."""
 CACHE_FOLDER = "page"
-"""The folder within the cache for grades, and for tables solved for visitors."""
+"""The name of the cache's subfolder for grades and for the tables that grading has solved."""
 MAX_TABLE_BYTES = 512 * 1024 * 1024
+"""Maximum size of the tables that grading has solved, on disk."""
 
 
 class GradeRequest(msgspec.Struct, frozen=True):
-    """A request for grades of one seat's moves or of all; with `sims` simulations per move in an unsolved game."""
+    """A request for the grades of one seat's moves, or of all seats' if `seat` is None. `sims` is the number of
+    simulations per move in a game that is not solved.
+    """
 
     seat: int | None = None
     sims: int | None = None

@@ -26,12 +26,15 @@ from protocol.games import load_game
 from referee import record_reader
 
 VISITOR_CHECK_INTERVAL_S = 0.25
-"""Seconds between two checks whether the visitor still waits."""
+"""Seconds between two checks whether the visitor still waits for the grades."""
 MAX_WAITING_PER_ADDRESS, MAX_WAITING = 40, 256
+"""These are the maximum numbers of matches that wait to be graded, per address and in total."""
 MAX_CACHE_BYTES = 64 * 1024 * 1024
-"""Maximum size of the grade cache."""
+"""Maximum size of the grade cache on disk."""
 EXACT_METHOD, ESTIMATE_METHOD, NO_METHOD = "exact", "estimated", ""
-"""The ways in which moves can be graded."""
+"""These are the methods of grading: by a solved game, by simulations, or not at all. The pages' scripts use these
+texts.
+"""
 _decode = msgspec.json.Decoder(GradedMatch | Refused).decode
 
 
@@ -40,13 +43,13 @@ class GradingTimeouts:
     """The time limits for grading one match, in seconds."""
 
     solve_timeout_s: float = 20.0
-    """The time for solving a map. Maps of a preset are quick."""
+    """The timeout for solving a map. The maps of presets are solved quickly."""
     estimate_timeout_s: float = 50.0
-    """The time for estimating moves, shorter than the timeout of a request."""
+    """The timeout for estimating moves. It is shorter than the timeout of a request."""
 
 
 def grading_method(game: str, config: Mapping[str, Any]) -> str:
-    """Return how the moves of a match under a config can be graded, without solving anything."""
+    """Return the method by which moves under this config can be graded. Nothing is solved to find out."""
     try:
         if has_grader(load_game(game, config)):
             return EXACT_METHOD
@@ -66,9 +69,10 @@ class Grading:
     async def grade(
         self, address: str, record: bytes, name: str, request: GradeRequest, is_gone: Callable[[], Awaitable[bool]]
     ) -> Grades:
-        """Return the grades of a match, from the cache or from the grading process. Raises the errors of `grade`,
-        `ArenaFault` after the timeout, and `ClientDisconnect` once `is_gone()` is true. The process is killed in
-        both cases.
+        """Return the grades of a match, from the cache or from the grading process.
+
+        Raises `BadRecord` or `UsageFault` if the match can't be graded, `ArenaFault` after the timeout, and
+        `ClientDisconnect` once `is_gone()` is true. After the last two, the grading process is killed.
         """
         kept = await asyncio.to_thread(self._kept.read, record, request)
         if kept is not None:
@@ -84,7 +88,10 @@ class Grading:
         return said.grades
 
     def grade_here(self, record: bytes, name: str, seat: int | None = None) -> Grades:
-        """Return the grades of a match, or of one seat, without solving, in this thread. Raises as `grade`."""
+        """Return the grades of all seats or of one, from the cache or made in this thread.
+
+        Call it only if grading needs no solving. Raises the errors of `grade_match`.
+        """
         wanted = GradeRequest(seat=seat)
         found = self._kept.read(record, wanted)
         if found is None:

@@ -12,11 +12,13 @@ from arena.web.app import application
 from arena.web.site import Site
 
 CONNECTION_LIMITS = ConnectionBounds(waiting=1000, waiting_per_address=200)
-"""Limits on connections. A browser opens six; a class behind one router counts as one address."""
+"""The limits on connections to the pages. A browser opens six connections, and a class behind one router counts as one
+address.
+"""
 
 
 class PageServer(HttpServer):
-    """An HTTP server for a site on sockets that already listen; it runs until `stop` is called."""
+    """An HTTP server for the pages of a site. Its sockets listen already. It runs until `stop` is called."""
 
     def __init__(self, site: Site, encryption: Encryption | None = None, proxies: Sequence[Network] = ()) -> None:
         super().__init__(application(site, proxies), CONNECTION_LIMITS, encryption, proxies)

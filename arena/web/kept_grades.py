@@ -19,7 +19,7 @@ _decode = msgspec.json.Decoder(Grades).decode
 
 
 class GradeCache:
-    """The cache of grades, up to `max_bytes`; the least recently used are dropped.
+    """The cache of grades in a folder. Beyond `max_bytes`, the least recently used grades are removed.
 
     Files that can't be read are ignored, and without write access nothing is cached.
     """
@@ -38,7 +38,6 @@ class GradeCache:
         return found
 
     def write(self, record: bytes, request: GradeRequest, grades: Grades) -> None:
-        """Cache the grades of a record."""
         path = self._path(record, request)
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)

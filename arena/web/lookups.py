@@ -15,37 +15,37 @@ from protocol.display import list_choices, short_repr
 from protocol.games import NAMES, game_class
 from protocol.pools import preset_pool
 
-_NO_BOT, _NO_TOURNAMENT = "there is no bot called {}", "there is no tournament {}"
+_NO_BOT_MESSAGE, _NO_TOURNAMENT_MESSAGE = "there is no bot called {}", "there is no tournament {}"
 
 
 def require_profile(reader: Reader, bot: str) -> Profile:
     """Return the profile of a bot. Raises `NotFound`."""
     found = reader.read(find_profile, bot)
     if found is None:
-        raise NotFound(_NO_BOT.format(short_repr(bot)))
+        raise NotFound(_NO_BOT_MESSAGE.format(short_repr(bot)))
     return found
 
 
 def unknown_bot_message(reader: Reader, bot: str) -> str | None:
     """Return the message for an unknown bot; None if the bot exists."""
-    return None if reader.read(is_known_bot, bot) else _NO_BOT.format(short_repr(bot))
+    return None if reader.read(is_known_bot, bot) else _NO_BOT_MESSAGE.format(short_repr(bot))
 
 
 def find_tournament(site: Site, name: str) -> TournamentTable:
     """Return a tournament with its tables. Raises `NotFound`."""
     found = site.reader.read(tournament_table, name, site.cached_standings)
     if found is None:
-        raise NotFound(_NO_TOURNAMENT.format(short_repr(name)))
+        raise NotFound(_NO_TOURNAMENT_MESSAGE.format(short_repr(name)))
     return found
 
 
 def unknown_tournament_message(reader: Reader, name: str) -> str | None:
     """Return the message for an unknown tournament; None if the tournament exists."""
-    return None if reader.read(tournament_exists, name) else _NO_TOURNAMENT.format(short_repr(name))
+    return None if reader.read(tournament_exists, name) else _NO_TOURNAMENT_MESSAGE.format(short_repr(name))
 
 
 def no_leaderboard_message(game: str, preset: str, rated: Iterable[str]) -> str:
-    """Return the message for a leaderboard that does not exist; it names the pools that have one, `rated`."""
+    """Return the message for a leaderboard that does not exist. `rated` are the pools that have leaderboards."""
     if wrong := unknown_game_message(game):
         return wrong
     presets = game_class(game).presets
@@ -60,7 +60,7 @@ def unknown_game_message(game: str) -> str | None:
 
 
 def list_pools(reader: Reader) -> list[str]:
-    """Return pools with results first, then those of presets, then the unrated matches of each game."""
+    """Return all pools: first those with results, then those of presets, then those of unrated matches by game."""
     presets = [f"{game}/{preset}" for game in NAMES for preset in game_class(game).presets]
     return list(
         dict.fromkeys([*reader.read(pools_with_results), *presets, *(f"{game}/{UNRATED_SUFFIX}" for game in NAMES)])
@@ -74,5 +74,5 @@ def unknown_pool_message(reader: Reader, pool: str) -> str | None:
 
 
 def game_order(game: str) -> int:
-    """Return the sort key of a game: its index in the registry, with unknown games last."""
+    """Return the sort key of a game: its index in the registry. Unknown games come last."""
     return NAMES.index(game) if game in NAMES else len(NAMES)

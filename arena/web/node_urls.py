@@ -13,11 +13,11 @@ from arena.store.store import Reader
 from protocol.errors import ArenaFault
 
 CACHE_TTL_S = 2.0
-"""Seconds for which the URLs are cached."""
+"""Seconds for which the URLs of the nodes are cached."""
 
 
 class NodeUrls:
-    """The URLs of all nodes that an arena ever had; none if the database is a file."""
+    """The URLs of all nodes that an arena ever had. There are none if the database is a file."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader

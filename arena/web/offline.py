@@ -17,19 +17,19 @@ from referee.record import Record
 from referee.result import SeatResult
 
 ENTRY_MODULE = "viewer/offline.js"
+"""The script that the HTML file runs."""
 STYLE_SHEETS = ("style.css", *VIEWER_STYLE_SHEETS)
 
 
 def offline_page(record: Record) -> bytes:
-    """Return the file. A forged record is accepted too: the viewer shows where it goes wrong."""
+    """Return the HTML file of a match. A forged record is accepted: the viewer shows its first error."""
     return b"".join(offline_page_in_pieces(record, grades_of))
 
 
 def offline_page_in_pieces(record: Record, grade: Callable[[Record], Grades | None]) -> Iterator[bytes]:
-    """Yield the file in pieces, keeping only one ply of the match in memory.
+    """Yield the HTML file of a match in pieces, with only one ply of the match in memory. `grade` computes the grades.
 
-    `grade` computes the grades.
-    The nonce for its scripts and styles is a hash of the match, so the same match gives the same bytes.
+    The nonce for scripts and styles is a hash of the match, so the same match always gives the same bytes.
     """
     match = ReplayedMatch(record)
     seats = _seats(record)
@@ -59,7 +59,7 @@ def offline_page_in_pieces(record: Record, grade: Callable[[Record], Grades | No
 
 
 def _format_finished(time: str) -> str:
-    """Format the end of the match as pages do; an invalid time in a forged record is returned unchanged."""
+    """Format the time at which a match ended, as pages do. Return an invalid time, from a forged record, unchanged."""
     try:
         return f"{moment(time)} UTC"
     except ValueError:

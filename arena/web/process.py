@@ -29,7 +29,7 @@ from machine.subprocesses import die_with_parent, renice, trim_malloc
 from protocol.errors import Fault
 
 NICENESS = 5
-"""The niceness of the pages' process, so that the referee has priority."""
+"""The niceness of the pages' process, so that the server's referee has priority."""
 
 log = logging.getLogger("arena.web")
 
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def serve(config: WebServerConfig, server_pipe: BinaryIO) -> None:
-    """Serve until standard input is closed. Raises `Fault`."""
+    """Serve the pages until standard input is closed. Raises `Fault`."""
     encryption = None
     if config.certificate is not None and config.key is not None:
         encryption = Encryption(Path(config.certificate), Path(config.key))

@@ -8,7 +8,7 @@ from arena.store.answer_limit import SERVER_STATEMENT_TIMEOUT_S
 from arena.web.admin_config import AdminConfig
 
 RELOAD_LINE = b"reload\n"
-"""Tells the process to reload the certificate and its key."""
+"""The line that tells the pages' process to reload the certificate and its key."""
 
 
 class WebServerConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,8 +26,8 @@ class WebServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     log: str = "text"
     node: str | None = None
     statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S
-    """Time limit of a database statement, in seconds."""
+    """Maximum seconds that a database statement may take."""
 
     def encode(self) -> bytes:
-        """Return the configuration as the line that is sent."""
+        """Return the line that sends the configuration."""
         return msgspec.json.encode(self) + b"\n"

@@ -21,7 +21,7 @@ from protocol import VERSION
 from protocol.names import fold_name
 
 VIEWER_STYLE_SHEETS = ("board/board.css", "board/risk.css", "board/rounds.css", "board/match.css", "viewer/viewer.css")
-"""Style sheets of the viewer, besides that of every page."""
+"""Style sheets of the match viewer, in addition to the one that every page has."""
 
 
 _templates = Environment(
@@ -38,11 +38,13 @@ _templates.filters.update(titles.FILTERS)
 
 
 _displays: ContextVar[Callable[[], Mapping[str, str]]] = ContextVar("_displays", default=dict)
-"""Returns the display names of the site whose page is being rendered, because macros do not know the site."""
+"""The function that returns the display names of the site whose page is rendered now. Template macros use it, since
+they have no access to `site`.
+"""
 
 
 def _display_name(bot: str) -> str:
-    """Return the display name of a bot; empty if it has none."""
+    """Return the display name of a bot's player, or "" if the bot has none."""
     return _displays.get()().get(fold_name(bot), "")
 
 
@@ -57,12 +59,13 @@ def site_of(request: Request) -> Site:
 def render_page(
     request: Request, template: str, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any
 ) -> Response:
-    """Render a page as an answer, or 304 if the browser has it. Templates know `site`, the `path` and `values`."""
+    """Answer with a rendered page, or with 304 if the browser has it already. The template can use `values`, `site`,
+    and the request's `path`.
+    """
     return respond_with_etag(request, render_bytes(request, template, **values), "text/html", headers or {}, status)
 
 
 def render_bytes(request: Request, template: str, **values: Any) -> bytes:
-    """Render a page to bytes."""
     site = site_of(request)
     shown = _displays.set(site.displays)
     try:
@@ -78,7 +81,6 @@ def render_in_pieces(template: str, **values: Any) -> Iterator[str]:
 
 
 def error_page(request: Request, exc: Exception) -> Response:
-    """Render the page that describes an error."""
     status = http_status_of(exc)
     told = describe_error(request, exc)
     return render_page(request, "fault.html", status, error_headers(exc), title=status.phrase, sentence=told)
@@ -87,7 +89,9 @@ def error_page(request: Request, exc: Exception) -> Response:
 def respond_with_etag(
     request: Request, body: bytes, media: str, headers: Mapping[str, str], status: int = HTTPStatus.OK
 ) -> Response:
-    """Answer with a weak entity tag (of the bytes before compression), or 304 if `If-None-Match` has it."""
+    """Answer with a body and its weak entity tag, or with 304 if `If-None-Match` contains the tag. The tag is a hash of
+    the body before compression.
+    """
     tag = _tag(body)
     if status == HTTPStatus.OK and matches_etag(request, tag):
         return not_modified(tag, headers)
@@ -95,7 +99,7 @@ def respond_with_etag(
 
 
 def etag_of_source(source: bytes) -> str:
-    """Return the entity tag of an answer that this version computes from `source`."""
+    """Return the entity tag of an answer that is computed from `source`. It also depends on the arena's version."""
     return _tag(VERSION.encode() + b" " + source)
 
 
@@ -104,13 +108,13 @@ def _tag(body: bytes) -> str:
 
 
 def matches_etag(request: Request, tag: str) -> bool:
-    """Return whether `If-None-Match` contains the tag."""
+    """Return whether the header `If-None-Match` of a request contains the tag."""
     known = request.headers.get("if-none-match", "").strip()
     return known == "*" or tag in [each.strip().removeprefix("W/") for each in known.split(",")]
 
 
 def headers_with_etag(tag: str, headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers of an answer, with its tag."""
+    """Return the headers of an answer together with its entity tag and cache control."""
     return {"etag": f"W/{tag}", "cache-control": "no-cache", **headers}
 
 

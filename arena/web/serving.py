@@ -7,14 +7,17 @@ from collections.abc import Callable
 from arena.web.turns import FairTaskQueue
 
 QUICK_THREADS = 4
+"""Number of quick answers that are produced at the same time."""
 LONG_THREADS = 1
-"""Threads for long answers. One, because Python runs one thread at a time."""
+"""Number of long answers that are produced at the same time. Python runs only one thread at a time."""
 MAX_LONG_PER_ADDRESS, MAX_LONG = 64, 512
-"""Maximum long answers that wait for a turn, per address (such as a class behind one router) and in all."""
+"""These are the maximum numbers of long answers that wait for a turn, per address and in total. A class behind one
+router counts as one address.
+"""
 MAX_HELD_BYTES = 64 * 1024 * 1024
-"""Maximum memory held for long answers; beyond it, an older one is cut off in favour of the newest."""
+"""Maximum memory held for long answers. Beyond it, an older answer is cut off in favour of the newest."""
 MIN_HELD_BYTES = 1024 * 1024
-"""The minimum that an answer counts, for its state and buffers."""
+"""The memory that any long answer counts at least, for its state and buffers."""
 
 
 class HeldAnswer:
@@ -28,13 +31,15 @@ class AnswerScheduler:
     """The queues for quick and long answers of a site, and the memory held for long ones."""
 
     def __init__(self) -> None:
-        self.quick = FairTaskQueue(QUICK_THREADS, 1000, 1000)  # the server accepts no more connections
+        self.quick = FairTaskQueue(QUICK_THREADS, 1000, 1000)  # the server accepts no more than 1000 connections
         self.long = FairTaskQueue(LONG_THREADS, MAX_LONG_PER_ADDRESS, MAX_LONG)
         self._places: dict[str, list[HeldAnswer]] = {}
         self._held = 0
 
     def enter(self, address: str, held: int, cut: Callable[[], object]) -> HeldAnswer:
-        """Count the memory held for an answer. Over the limit, cut off the oldest of the address that holds most."""
+        """Count the memory held for an answer. Above `MAX_HELD_BYTES`, cut off answers: always the oldest answer of the
+        address that holds most. `cut` cuts off this answer.
+        """
         place = HeldAnswer(max(held, MIN_HELD_BYTES), cut)
         self._places.setdefault(address, []).append(place)
         self._held += place.held
@@ -49,7 +54,7 @@ class AnswerScheduler:
         return place
 
     def leave(self, address: str, answer: HeldAnswer) -> None:
-        """Release the memory of an answer. May be called twice."""
+        """Stop counting the memory of an answer. A second call has no effect."""
         places = self._places.get(address, [])
         if answer in places:
             places.remove(answer)

@@ -19,20 +19,22 @@ from arena.web.node_urls import NodeUrls
 from arena.web.serving import AnswerScheduler
 
 STATIC = Path(__file__).parent / "static"
+"""The folder of the static files."""
 HOST_PATTERN = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
-"""A host name or address as it may appear in a URL or policy, without port."""
+"""Matches a host name or address without port, as it may appear in a URL or a Content-Security-Policy."""
 _HOST_AND_PORT = re.compile(rf"(?:{HOST_PATTERN.pattern})(?::\d{{1,5}})?", re.IGNORECASE)
 
 MAX_DISPLAYS = 10_000
+"""Maximum number of display names that pages show."""
 DISPLAYS_TTL_S = 5.0
-"""Pages cache display names for this many seconds: a page of a hundred bots asks the store once."""
+"""Seconds for which display names are cached, so that a page with a hundred bots queries the store once."""
 
 
 class Site:
-    """An arena as its pages know it.
+    """The state that all pages of an arena share.
 
-    `socket` is where browsers reach the arena: a port on the page's host, or a complete `ws://` or `wss://` URL; empty
-    if there is only a store. `admin` turns on the admin pages.
+    `socket` is where browsers reach the arena: a port on the page's host, or a complete `ws://` or `wss://` URL. It is
+    empty if no arena runs and pages only show a store. `admin` turns on the admin pages.
     """
 
     def __init__(
@@ -48,10 +50,10 @@ class Site:
         self._displays: dict[str, str] = {}
         self._displays_read = -math.inf
         self.cached_standings: StandingsCache = {}
-        """The cached tables of tournaments."""
+        """The cached standings of tournaments."""
 
     def displays(self) -> Mapping[str, str]:
-        """Return display names by folded names, as they were a few seconds ago at most."""
+        """Return display names by folded bot name, at most `DISPLAYS_TTL_S` old."""
         now = time.monotonic()
         if now - self._displays_read > DISPLAYS_TTL_S:
             self._displays = self.reader.read(display_names, MAX_DISPLAYS)
@@ -59,7 +61,6 @@ class Site:
         return self._displays
 
     def static(self, path: str) -> str:
-        """Return the URL of a static file."""
         return f"/static/{static_version()}/{path}"
 
 
@@ -73,7 +74,7 @@ def static_version() -> str:
 
 
 def arena_url(socket: str, host: str, *, encrypted: bool) -> str:
-    """Return the arena's URL for a visitor who reached the page under `host`; `socket` is that of `Site`."""
+    """Return the arena's URL for a visitor who reached the page under `host`. `socket` is `Site.socket`."""
     if not socket.isdecimal():
         return socket
     name = HOST_PATTERN.match(host) if _HOST_AND_PORT.fullmatch(host) else None

@@ -1,4 +1,4 @@
-"""Describes the strength of bots in a word, by their ratings, for people who look for an opponent."""
+"""Describes the strength of bots in one word, for people who look for an opponent. The word depends on the rating."""
 
 from __future__ import annotations
 
@@ -13,26 +13,33 @@ from arena.store.store import Reader
 from protocol.pools import is_people_pool
 
 RATING_STEP = 5.0
-"""The rating difference at which the better bot scores 80 %, by the rating model."""
+"""The maximum rating difference between two neighbouring words. At this difference, the better bot scores 80 % by the
+rating model.
+"""
 MIN_STEP = 1.0
-"""The minimum difference between two words: ratings after some dozens of matches differ by as much by chance."""
+"""The minimum rating difference between two neighbouring words. After some dozens of matches, ratings differ by as much
+by chance.
+"""
 STRENGTH_WORDS = ("beginner", "easy", "medium", "strong", "expert")
-"""Words for strengths, weakest first. If no bot of a pool moves at random, the middle one stands for the rating with
-which a bot begins.
+"""The words for strengths, weakest first. In a pool without a bot that moves at random, the middle word stands for the
+rating with which a bot begins.
 """
 UNSURE_WORD, PERFECT_WORD = "little known", "perfect"
+"""These are the words for a bot with too few matches, and for a bot that plays perfectly."""
 MIN_RATED_MATCHES = 3
-"""Rated matches below which a bot is little known; low, so that even a new arena shows strengths within minutes."""
+"""The number of rated matches from which a bot gets a word for its strength. It is low, so that a new arena shows
+strengths within minutes.
+"""
 PERFECT_BOTS = ("perfect", "oracle")
 """The built-in bots that play perfectly."""
 RANDOM_BOTS = ("random", "level-1")
-"""The bots that move at random. No bot that tries to win is weaker."""
+"""The built-in bots that move at random. Every bot that tries to win is stronger."""
 MAX_STRENGTH_BOTS = 100
-"""Maximum bots of a pool that get a word, best first."""
+"""Maximum number of bots per pool that get a word; they are the best ones."""
 
 
 class StrengthScale(NamedTuple):
-    """The rating in the middle of the weakest word, and how far the words are apart."""
+    """A scale from ratings to words: the rating at the middle of the weakest word, and the step to the next word."""
 
     weakest: float
     step: float
@@ -43,10 +50,11 @@ BY_RATING = StrengthScale(MU - RATING_STEP * (len(STRENGTH_WORDS) // 2), RATING_
 
 
 def scale_of(bots: Sequence[RatedBot]) -> StrengthScale:
-    """Return the scale of a pool. Bots that move at random are the weakest, whatever their rating.
+    """Return the scale of a pool. A bot that moves at random gets the weakest word, whatever its rating.
 
-    Where luck decides much, all ratings are near each other, and words by rating alone would call everybody medium. So
-    words are as far apart as there is room up to the strongest, within `MIN_STEP` and `RATING_STEP`.
+    If luck decides much, all ratings are near each other, and a fixed step would call every bot medium. So the words
+    are spread evenly from the bot that moves at random to the strongest bot, with a step between `MIN_STEP` and
+    `RATING_STEP`.
     """
     known = [bot for bot in bots if bot.played >= MIN_RATED_MATCHES]
     random_mus = [bot.mu for bot in known if bot.bot in RANDOM_BOTS]
@@ -58,7 +66,6 @@ def scale_of(bots: Sequence[RatedBot]) -> StrengthScale:
 
 
 def strength_of(rated: RatedBot, scale: StrengthScale = BY_RATING) -> str:
-    """Return a bot's strength in a word."""
     if rated.bot in PERFECT_BOTS:
         return PERFECT_WORD
     if rated.played < MIN_RATED_MATCHES:
@@ -68,9 +75,9 @@ def strength_of(rated: RatedBot, scale: StrengthScale = BY_RATING) -> str:
 
 
 def strengths(reader: Reader) -> dict[str, list[tuple[str, str]]]:
-    """Return by pool the bots that are rated there, each with its strength, the weakest first.
+    """Return, by pool of bots, the rated bots, each with its strength. The weakest come first.
 
-    The page calls bots new that are in no pool of a game.
+    For bots that are in no pool of a game, the page shows the word "new".
     """
     found: dict[str, list[tuple[str, str]]] = {}
     for pool, rated in groupby(reader.read(strongest_bots, MAX_STRENGTH_BOTS), key=lambda bot: bot.pool):

@@ -1,6 +1,6 @@
-"""Titles of games, presets and pools for people. Pure.
+"""Titles of games, presets and pools for people. All functions are pure.
 
-They are defined beside the rules of each game; `static/titles.js` does the same for scripts.
+The titles are defined beside the rules of each game; `static/titles.js` has them for scripts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from protocol.pools import is_people_pool, preset_pool
 
 
 def game_title(game: str) -> str:
-    """Return the title of a game, like `Risk: the duel`; an unknown game gets its name in words."""
+    """Return the title of a game, like `Risk: the duel`. The title of an unknown game is its name in words."""
     return game_class(game).title if game in NAMES else _capital(_in_words(game))
 
 
@@ -24,18 +24,18 @@ def game_about(game: str) -> str:
 
 
 def preset_title(game: str, preset: str) -> str:
-    """Return the title of a preset alone, like `World, three players`; it also accepts `unrated`."""
+    """Return the title of a preset without its game, like `World, three players`. The preset may be `unrated`."""
     return _capital(_preset(game, preset))
 
 
 def pool_title(pool: str) -> str:
-    """Return the title of a pool, or of a name like `nim/unrated`: `Nim, classic`."""
+    """Return the title of a pool, like `Nim, classic`. It also accepts `nim/unrated`, for a game's unrated matches."""
     game, _, preset = pool.partition("/")
     return f"{game_title(game)}, {_preset(game, preset)}" if preset else game_title(game)
 
 
 def match_title(game: str, config: Mapping[str, Any]) -> str:
-    """Return the title of a match: that of its preset's pool, or of its game if the config is no preset."""
+    """Return the title of a match: the title of its preset's pool, or of its game if its config is not a preset's."""
     try:
         preset = load_game(game, config).preset
     except Fault:  # a game or config of another version
@@ -59,3 +59,4 @@ def _capital(text: str) -> str:
 
 
 FILTERS = {function.__name__: function for function in (game_title, game_about, preset_title, pool_title)}
+"""The functions that templates can use as filters, by name."""

@@ -14,19 +14,19 @@ from starlette.requests import ClientDisconnect
 
 T = TypeVar("T")
 RETRY_AFTER_S = 5
-"""Seconds after which a refused visitor should retry."""
+"""The number of seconds after which a refused visitor should retry."""
 
 
 class FairTaskQueue:
-    """A fair queue with `threads` running tasks, and at most `max_waiting_per_address` and `waiting` (in all) waiting
-    ones.
+    """A queue of tasks in which addresses take turns. At most `threads` tasks run at the same time. At most
+    `max_waiting_per_address` tasks of an address wait, and at most `max_waiting` in total.
     """
 
     def __init__(self, threads: int, max_waiting_per_address: int, max_waiting: int) -> None:
         self._free = threads
         self._per_address, self._most = max_waiting_per_address, max_waiting
         self._queues: dict[str, deque[asyncio.Future[None]]] = {}
-        """The waiting tasks by address; the address whose turn is next comes first."""
+        """The waiting tasks, by address. The address whose turn is next comes first."""
 
     async def run(
         self,
@@ -36,7 +36,9 @@ class FairTaskQueue:
         *,
         is_continuation: bool = False,
     ) -> T:
-        """Wait for a turn of this address, and return the result of `work`, run in a thread. Raises as `enter`."""
+        """Wait for a turn of this address, run `work` in a thread, and return its result. Raises the errors of `enter`
+        and of `work`.
+        """
         await self.enter(address, is_gone, begun=is_continuation)
         try:
             return await run_in_threadpool(work)
@@ -44,11 +46,11 @@ class FairTaskQueue:
             self.leave()
 
     async def enter(self, address: str, gone: Callable[[], Awaitable[bool]], *, begun: bool = False) -> None:
-        """Wait for a turn of this address, which lasts until `leave`. Raises `ClientDisconnect` if the visitor is
-        `gone` by then.
+        """Wait for a turn of this address, which lasts until `leave`.
 
-        Raises 429 if too many tasks of the address wait, and 503 if too many wait in all; never with `begun`, which
-        marks the continuation of an answer.
+        Raises `ClientDisconnect` if `gone()` is true when the turn begins. Raises an `HTTPException`: 429 if too many
+        tasks of the address wait, 503 if too many wait in total. A task that continues an answer, with `begun`, may
+        always wait.
         """
         if self._free:
             self._free -= 1
@@ -83,7 +85,7 @@ class FairTaskQueue:
             raise
 
     def leave(self) -> None:
-        """End a turn and start the next task, of the address that has waited longest for a turn."""
+        """End a turn, and start the next task. It belongs to the address that has waited longest for a turn."""
         while self._queues:
             address = next(iter(self._queues))
             line = self._queues.pop(address)

@@ -41,7 +41,7 @@ def is_admin(path: str) -> bool:
 
 
 def can_have_form(scope: Scope) -> bool:
-    """Return whether a request may have a body: a form for an admin page, with a declared and acceptable size."""
+    """Return whether a request may have a body: it sends a form to an admin page, and declares an allowed size."""
     headers = Headers(scope=scope)
     size = headers.get("content-length", "")
     is_form = scope["method"] == "POST" and is_admin(scope["path"])
@@ -49,10 +49,10 @@ def can_have_form(scope: Scope) -> bool:
 
 
 def guard_admin_pages(app: ASGIApp, config: AdminConfig) -> ASGIApp:
-    """Wrap an application so that admin pages are served only under trusted host names, and never cached.
+    """Wrap an application so that admin pages are served only under trusted host names, and are never cached.
 
-    The check prevents DNS rebinding: any web page can make its own host name resolve to this machine, and would then
-    read these pages as its own origin.
+    The check of host names prevents DNS rebinding: any web page can make its own host name resolve to this machine, and
+    could then read the admin pages as pages of its own origin.
     """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -87,22 +87,22 @@ class AdminRequest(NamedTuple):
     form: Form
 
     async def read(self, query: Callable[..., T], /, *args: object, **kwargs: object) -> T:
-        """Query the store, as `Reader.read` does, in a thread."""
+        """Query the store in a thread. The arguments are those of `Reader.read`."""
         return await run_in_threadpool(site_of(self.request).reader.read, query, *args, **kwargs)
 
     def show(self, template: str, status: int = HTTPStatus.OK, **values: Any) -> Response:
-        """Render a page with the `session` and the result of its last form."""
+        """Render a page with these values, the `session`, and the result of the session's last form."""
         notice = values.pop("notice", None) or self.session.take_notice()
         body = render_bytes(self.request, template, session=self.session, notice=notice, **values)
         return Response(body, status, media_type="text/html")
 
     def redirect_done(self, said: str, at: str = PREFIX) -> Response:
-        """Redirect to the page `at`, which will show that a change was made."""
+        """Redirect to the page `at`, which then shows the success of a change as `said`."""
         self.session.notice = "done", said
         return RedirectResponse(at, HTTPStatus.SEE_OTHER)
 
     def redirect_failed(self, said: str, at: str = PREFIX) -> Response:
-        """Redirect to the page `at`, which will show that a change failed."""
+        """Redirect to the page `at`, which then shows the failure of a change as `said`."""
         self.session.notice = "failed", said
         return RedirectResponse(at, HTTPStatus.SEE_OTHER)
 
@@ -120,7 +120,7 @@ class AccessControl:
         self._guesses = FailureBackoff(MAX_WAIT_S, free_failures=FREE_FAILURES)
 
     def wrap_page(self, answer: Answer) -> Endpoint:
-        """Wrap a page for signed-in operators; others get the sign-in page."""
+        """Wrap a page so that only signed-in operators get it. All other visitors get the sign-in page."""
 
         async def endpoint(request: Request) -> Response:
             session = self._session(request)
@@ -133,7 +133,9 @@ class AccessControl:
         return endpoint
 
     def wrap_form(self, answer: Answer) -> Endpoint:
-        """Wrap the handler of a form for signed-in operators. Forms of other sites are refused."""
+        """Wrap the handler of a form so that it only gets forms of signed-in operators. Forms from other sites are
+        refused.
+        """
 
         async def endpoint(request: Request) -> Response:
             _check_page(request)
@@ -149,7 +151,7 @@ class AccessControl:
         return endpoint
 
     async def sign_in(self, request: Request) -> Response:
-        """Start a session for a visitor who gives the operator's token."""
+        """Start a session for a visitor whose form has the operator's token."""
         _check_page(request)
         address, now = visitor_of(request), time.monotonic()
         form = await read_form(request, MAX_SIGN_IN_BYTES)

@@ -15,8 +15,8 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def connect_server(request: AdminRequest) -> AsyncIterator[OperatorConnection]:
-    """Connect to the server with the session's token. A refused token ends the session. Raises as `connect_to_url`
-    does.
+    """Connect to the server with the session's token. If the server refuses the token, the session ends. Raises the
+    errors of `connect_to_url`.
     """
     client = request.request.client
     by = f"admin page, from {client.host if client else 'nowhere'}"
@@ -29,6 +29,8 @@ async def connect_server(request: AdminRequest) -> AsyncIterator[OperatorConnect
 
 
 async def ask(admin_request: AdminRequest, request: Request, answer: type[T]) -> T:
-    """Send one request and return the server's answer. Raises the errors of `Operator.ask` and `connect_server`."""
+    """Send one request and return the server's answer. Raises the errors of `connect_server` and
+    `OperatorConnection.ask`.
+    """
     async with connect_server(admin_request) as operator:
         return await operator.ask(request, answer)

@@ -12,6 +12,7 @@ from starlette.requests import Request
 MAX_FORM_BYTES = 256 * 1024
 """Maximum size of a form in bytes: enough for a list of some thousand names."""
 MAX_FIELDS = 10_000
+"""Maximum number of fields in a form."""
 FORM_MEDIA_TYPE = "application/x-www-form-urlencoded"
 
 
@@ -21,11 +22,11 @@ class Form(NamedTuple):
     fields: dict[str, list[str]]
 
     def one(self, name: str) -> str:
-        """Return the first value of a field, stripped; empty text without one."""
+        """Return the first value of a field without outer spaces, or "" if the field is missing."""
         return self.text(name).strip()
 
     def text(self, name: str) -> str:
-        """Return the first value of a field, unchanged; empty text without one."""
+        """Return the first value of a field unchanged, or "" if the field is missing."""
         return (self.fields.get(name) or [""])[0]
 
     def many(self, name: str) -> list[str]:
@@ -33,12 +34,12 @@ class Form(NamedTuple):
 
 
 def fits(size: str, most: int = MAX_FORM_BYTES) -> bool:
-    """Return whether the declared size of a form is a number, and at most `most`."""
+    """Return whether the declared size of a form is a whole number of at most `most` bytes."""
     return size.isdecimal() and len(size) <= len(str(most)) and int(size) <= most
 
 
 async def read_form(request: Request, max_bytes: int = MAX_FORM_BYTES) -> Form:
-    """Read the form of a request, of at most `max_bytes` bytes. Raises `HTTPException`."""
+    """Return the form in a request's body. Raises `HTTPException` if it is no form or has more than `max_bytes`."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM_MEDIA_TYPE:
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the form must be sent as {FORM_MEDIA_TYPE}")
     said = request.headers.get("content-length", "")

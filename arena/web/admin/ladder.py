@@ -18,11 +18,13 @@ from protocol.errors import Fault, UsageFault
 
 PAGE_ROWS = 50
 MATCHES = f"{PREFIX}/matches"
+"""The path of the admin page of matches."""
 SEASONS = f"{PREFIX}/seasons"
+"""The path of the admin page of seasons."""
 
 
 async def matches(request: AdminRequest) -> Response:
-    """Show the latest matches, of all bots or of one, to choose from."""
+    """Show the latest matches of all bots or of one, with boxes to choose matches."""
     asked = {name: request.request.query_params.get(name) or None for name in ("bot", "after")}
     bot, wrong = asked["bot"], ""
     if bot is not None and not await request.read(is_known_bot, bot):
@@ -32,7 +34,7 @@ async def matches(request: AdminRequest) -> Response:
 
 
 async def annul(request: AdminRequest) -> Response:
-    """Annul the chosen matches or count them again, after a confirmation."""
+    """Annul the chosen matches, or restore them, after a confirmation."""
     form = request.form
     undo, bot, since = form.one("do") == "undo", form.one("of") or None, form.one("since") or None
     ids = [*form.many("match"), *form.one("ids").split()]

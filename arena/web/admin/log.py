@@ -32,7 +32,7 @@ ACTION_WORDS = {
     "thin": "removed old records",
     "move_records": "moved old records to files",
 }
-"""Verbs for actions of the audit log, followed by their objects."""
+"""The words that the page shows for each action; the names of the bots or matches follow them."""
 
 
 async def log(request: AdminRequest) -> Response:

@@ -22,14 +22,14 @@ from protocol.names import fold_name
 
 PAGE_ROWS = 200
 SOURCE_NAME = "the list"
-"""The name of the submitted list in error messages."""
-_CHANGES: dict[str, tuple[Callable[[list[str]], Request], str]] = {
+"""The words by which error messages refer to the submitted list of names."""
+_BOT_ACTIONS: dict[str, tuple[Callable[[list[str]], Request], str]] = {
     "approve": (lambda names: Approve(names=names), "approved"),
     "disapprove": (lambda names: Approve(names=names, approved=False), "approval withdrawn"),
     "person": (lambda names: SetPeople(names=names), "marked as people"),
     "no_person": (lambda names: SetPeople(names=names, person=False), "marked as bots"),
 }
-"""Actions on several bots: the request to the server, and the words for the confirmation."""
+"""The actions on several bots, each with the request to the server and the word that reports its success."""
 
 
 async def roster(request: AdminRequest) -> Response:
@@ -54,8 +54,8 @@ async def change(request: AdminRequest) -> Response:
     if do in ("revoke", "rotate") and request.form.one("sure") != "yes":
         return request.show("admin_confirm_bots.html", do=do, names=names)
     try:
-        if do in _CHANGES:
-            made, told = _CHANGES[do]
+        if do in _BOT_ACTIONS:
+            made, told = _BOT_ACTIONS[do]
             await ask(request, made(names), type(None))
             return request.redirect_done(f"{told}: {', '.join(names)}")
         match do:
@@ -71,7 +71,9 @@ async def change(request: AdminRequest) -> Response:
 
 
 async def _rotate(request: AdminRequest, names: list[str]) -> Response:
-    """Give bots new tokens, and show them once. If one fails, show those before it: the old ones are void already."""
+    """Give bots new tokens, and show these once. If a bot's request fails, show the tokens of the bots before it, since
+    their old tokens are void already.
+    """
     tokens: dict[str, str] = {}
     notice = None
     try:
@@ -88,12 +90,11 @@ async def _rotate(request: AdminRequest, names: list[str]) -> Response:
 
 
 async def show_add_form(request: AdminRequest) -> Response:
-    """Show the form for new bots."""
     return request.show("admin_add.html", listed="", wrong="", proposed="")
 
 
 async def add(request: AdminRequest) -> Response:
-    """Register new bots, all or none, and show their tokens once."""
+    """Register all bots of a list, or none if one can't be registered. Show their tokens once."""
     text = request.form.text("names")
     try:
         new = NewBots.make(_parse_names(text), SOURCE_NAME, await request.read(all_bots))
@@ -107,7 +108,9 @@ async def add(request: AdminRequest) -> Response:
 
 
 async def _proposed(request: AdminRequest, text: str) -> str:
-    """A list with the nearest names for bots, and people's own as display names; empty where all names are for bots."""
+    """Return the list with each invalid name replaced by the nearest valid bot name, and the original as display name.
+    Return "" if no name needs to be replaced, or the text is no list.
+    """
     try:
         listed = _parse_names(text)
     except UsageFault:

@@ -16,6 +16,7 @@ PAGE_ROUTES = {
     "/tournaments": tournaments.tournaments,
     "/log": log.log,
 }
+"""The handlers of the admin pages, by the path below `PREFIX`."""
 FORM_ROUTES = {
     "/bots": roster.change,
     "/add": roster.add,

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 SESSION_LIFETIME_S = 8 * 3600.0
 MAX_SESSIONS = 32
-"""Maximum sessions; a new one, which needs the token, replaces the oldest."""
+"""Maximum number of sessions. Beyond it, a new session replaces the oldest; only the operator's token can start one."""
 
 
 @dataclass
 class AdminSession:
-    """A signed-in browser. `token` is the operator's; `csrf` is in each of its forms.
+    """The session of a signed-in browser. `token` is the operator's token. Each form of the session contains `csrf`.
 
-    Its `repr` omits the secrets, so they never reach a log.
+    The `repr` of a session omits these secrets, so they never reach a log.
     """
 
     token: str = field(repr=False)
@@ -22,16 +22,15 @@ class AdminSession:
     id: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     notice: tuple[str, str] | None = None
-    """The result of its last form, shown once: `done` or `failed`, and a sentence."""
+    """The result of the last submitted form, shown once: `done` or `failed`, and a sentence."""
 
     def take_notice(self) -> tuple[str, str] | None:
-        """Return and clear the notice."""
         notice, self.notice = self.notice, None
         return notice
 
 
 class Sessions:
-    """The sessions by id."""
+    """The sessions of all signed-in browsers, by id."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, AdminSession] = {}
@@ -53,5 +52,5 @@ class Sessions:
         return None
 
     def end(self, session: AdminSession) -> None:
-        """End a session, if it has not ended."""
+        """End a session. A session that has ended already is ignored."""
         self._sessions.pop(session.id, None)

@@ -30,10 +30,13 @@ from protocol.errors import ArenaFault, Fault, UsageFault
 from protocol.games import NAMES, game_class
 
 MAX_LATEST = 20
+"""Maximum number of latest tournaments on the page."""
 MAX_STANDING_ROWS = 10
 """Maximum rows shown of a tournament's table."""
 FORMATS = {"round-robin": "round robin", "gauntlet": "gauntlet: the first against all others", "swiss": "Swiss"}
+"""The words for each tournament format in the form."""
 TOURNAMENTS = f"{PREFIX}/tournaments"
+"""The path of the admin page of tournaments."""
 EMPTY_FORM = Form({})
 
 
@@ -72,7 +75,7 @@ async def change(request: AdminRequest) -> Response:
 
 
 async def _page(request: AdminRequest, form: Form, wrong: str = "", status: int = HTTPStatus.OK) -> Response:
-    """Show the page, with the form filled in as submitted."""
+    """Show the page of tournaments, with the fields of the submitted form filled in."""
     online, running, unknown = [], {}, ""
     try:
         async with connect_server(request) as operator:

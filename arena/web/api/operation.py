@@ -28,12 +28,12 @@ from protocol.field_errors import describe_type
 PREFIX = "/api/v1"
 JSON_MEDIA_TYPE = "application/json"
 SCHEMA_REF = "#/components/schemas/{name}"
-"""The reference to a type's schema in the OpenAPI description."""
-_TAG = {
+"""The template for a reference to a type's schema in the OpenAPI description."""
+_ETAG_HEADER = {
     "description": "the answer's tag; send it as `If-None-Match`, and the status is 304 while nothing changes",
     "schema": {"type": "string"},
 }
-_LINK = {"description": 'the address of the next page, as `<…>; rel="next"`', "schema": {"type": "string"}}
+_LINK_HEADER = {"description": 'the address of the next page, as `<…>; rel="next"`', "schema": {"type": "string"}}
 _PATH_PARAMETERS = {
     "game": "the name of a game, as in `/games`",
     "preset": "the name of a preset of the game; `PRESET:people` for matches with people",
@@ -46,7 +46,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Query(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The base of queries; without fields, an empty query."""
+    """The base class of queries. It is itself the query of an operation without parameters."""
 
 
 Q = TypeVar("Q", bound=Query)
@@ -59,7 +59,7 @@ class ApiRequest(Struct, Generic[Q], frozen=True):
     path: Mapping[str, str]
     query: Q
     grades: Grades | UnsetType | None = UNSET
-    """The grades that the grading process made, or None if it failed; if unset, the operation may grade by itself."""
+    """The grades from the grading process, or None if it failed. If unset, the operation may grade the match itself."""
 
 
 class File(Struct, frozen=True):
@@ -70,9 +70,9 @@ class File(Struct, frozen=True):
 
 
 class StreamedRecord(Struct, frozen=True):
-    """The answer to a request for a match, as pieces of encoded bytes of the operation's answer type.
+    """An answer made from a match's record: pieces of the encoded bytes of the operation's answer type.
 
-    `variant` distinguishes answers from the same record in their entity tags; `file` is the name of a download.
+    `variant` distinguishes answers from the same record in their entity tags. `file` is the file name of a download.
     """
 
     pieces: Pieces
@@ -82,7 +82,6 @@ class StreamedRecord(Struct, frozen=True):
     file: str = ""
 
     def to_answer(self, name: str, media: str) -> StreamedAnswer:
-        """Return the streamed answer of the operation `name`."""
         checksum = self.record[-8:].hex()  # the gzip trailer: CRC and length
         source = f"{name} {self.match} {checksum} {self.variant}".encode()
         headers = _to_be_saved(self.file) if self.file else {}
@@ -90,13 +89,14 @@ class StreamedRecord(Struct, frozen=True):
 
 
 class Operation:
-    """A path of the API and the function that answers it, `handler`. Its name and docstring describe the operation.
+    """A path of the API and the function `handler` that answers requests to it. The name and docstring of `handler`
+    describe the operation.
 
-    `handler` takes an `ApiRequest` of its query type and returns a value that is encoded as JSON, or a `File` of type
-    `media`. An operation with the answer type `Annotated[InPieces, …]` streams an answer of the annotated type.
-    `example` is a path below `PREFIX`, by default `path`. A `slow` operation may take seconds: such requests run one at
-    a time, and only while the visitor waits. `grade_request` returns the record and the grades to make in the grading
-    process, or None if none are needed.
+    `handler` takes an `ApiRequest` of its query type. It returns a value to encode as JSON, a `File` of type `media`,
+    or a `StreamedRecord`; the last is annotated with the type of the streamed answer. `example` is a path below
+    `PREFIX`, by default `path`. A `slow` operation may take seconds: such requests run one at a time, and only while
+    the visitor waits. `grade_request` returns the record and the request for the grading process, or None if no grades
+    are needed.
     """
 
     def __init__(
@@ -127,7 +127,6 @@ class Operation:
 
     @property
     def route(self) -> Route:
-        """The route that serves the operation."""
         if self._solving is None:
             return Route(PREFIX + self.path, queue_endpoint(self._answer, slow=self._in_long_line), name=self.name)
         return Route(PREFIX + self.path, self._with_grades, name=self.name)
@@ -161,7 +160,7 @@ class Operation:
 
     @cached_property
     def in_query(self) -> list[dict[str, Any]]:
-        """The query's parameters in OpenAPI."""
+        """The OpenAPI description of the query's parameters."""
         (_,), components = msgspec.json.schema_components([self.query])
         schema = components[self.query.__name__]
         return [
@@ -170,7 +169,7 @@ class Operation:
         ]
 
     def describe(self) -> dict[str, Any]:
-        """Return the operation in OpenAPI."""
+        """Return the OpenAPI description of the operation."""
         names = re.findall(r"{(\w+)}", self.path)
         in_path = [
             {
@@ -183,9 +182,9 @@ class Operation:
             for name in names
         ]
         content = {} if self.answer is File else {"schema": _schema(self.answer)}
-        headers = {"ETag": _TAG}
+        headers = {"ETag": _ETAG_HEADER}
         if hasattr(self.answer, "next"):
-            headers["Link"] = _LINK
+            headers["Link"] = _LINK_HEADER
         return {
             "operationId": self.name,
             "summary": self.summary,
@@ -203,7 +202,7 @@ def _schema(answer: Any) -> Any:
 
 
 def read_query(query_type: type[Q], request: Request) -> Q:
-    """Parse the query of a request; empty values count as absent. Raises `UsageFault`, which names the field."""
+    """Parse the query of a request. Empty values count as absent. Raises a `UsageFault` that names the wrong field."""
     given: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         if name not in query_type.__struct_fields__:
@@ -230,14 +229,14 @@ def read_query(query_type: type[Q], request: Request) -> Q:
 
 
 def _example(kind: Any) -> str:
-    """Return an example of a required field's type, which its annotation must give."""
+    """Return the example in the annotation of a required field's type."""
     described = msgspec.inspect.type_info(kind)
     assert isinstance(described, msgspec.inspect.Metadata)
     return str((described.extra_json_schema or {})["examples"][0])
 
 
 def encode_response(request: Request, answer: Any, media: str = JSON_MEDIA_TYPE) -> Response:
-    """Encode an answer with its entity tag, or return 304 if the client has it."""
+    """Encode an answer with its entity tag; return 304 if the client has this answer already."""
     headers: dict[str, str] = {}
     if isinstance(answer, File):
         body = answer.data

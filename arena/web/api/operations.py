@@ -66,7 +66,7 @@ from referee import record_reader
 from referee.result import Result
 
 ESTIMATE_SIMULATIONS = 1000
-"""Simulations per estimated move."""
+"""The number of simulations by which each move is estimated."""
 T = TypeVar("T")
 R = TypeVar("R")
 Pool = Annotated[
@@ -268,7 +268,7 @@ def _of_bot(request: ApiRequest[OfPool], query: Callable[..., list[R]]) -> Rows[
 
 
 def _page_of_bot(request: ApiRequest[PagedOfPool], query: Callable[..., Page[R]]) -> Page[R]:
-    """Return a page of rows about a bot in a pool. Raises as `_of_bot` does."""
+    """Return a page of rows about a bot in a pool. Raises the errors of `_of_bot`."""
     page = request.site.reader.read(query, request.path["bot"], **msgspec.structs.asdict(request.query))
     _check_known(request, page.rows)
     return page
@@ -281,13 +281,13 @@ def _check_known(request: ApiRequest[Any], rows: Sequence[object]) -> None:
 
 
 def _check_bot(request: ApiRequest[Any]) -> None:
-    """Raise `NotFound` if a bot without rows does not exist."""
+    """Raise `NotFound` unless the bot exists. Called if an answer about the bot has no rows."""
     if wrong := lookups.unknown_bot_message(request.site.reader, request.path["bot"]):
         raise NotFound(wrong)
 
 
 def _check_pool(request: ApiRequest[Any]) -> None:
-    """Raise `UsageFault` if a pool without rows does not exist."""
+    """Raise `UsageFault` unless the pool exists. Called if an answer about the pool has no rows."""
     if request.query.pool is not None and (
         wrong := lookups.unknown_pool_message(request.site.reader, request.query.pool)
     ):
@@ -390,8 +390,8 @@ def grades(request: ApiRequest[GradesQuery]) -> Grades:
 
 
 def grade_request(request: ApiRequest[GradesQuery]) -> tuple[bytes, GradeRequest] | None:
-    """Return the record and the grades to make if grading may need a table to be solved, or simulations; else None.
-    Raises `UsageFault` for a seat that does not exist.
+    """Return a match's record and the request for its grades, if grading may have to solve a table or simulate games;
+    else None. Raises `UsageFault` for a seat that does not exist.
     """
     stored, seat = _result(request), request.query.seat
     if seat is not None and seat >= len(stored.seats):
@@ -402,7 +402,7 @@ def grade_request(request: ApiRequest[GradesQuery]) -> tuple[bytes, GradeRequest
 
 
 def solve_request(request: ApiRequest[Query]) -> tuple[bytes, GradeRequest] | None:
-    """Return the record and the request for all grades if grading may need a table to be solved; else None."""
+    """Return a match's record and the request for all its grades, if grading may have to solve a table; else None."""
     stored = result(request)
     return (_record(request), GradeRequest()) if may_need_solving(stored.game, stored.config) else None
 

@@ -12,11 +12,15 @@ from arena.web.docs.markdown import RenderedDocument, Target, render
 from arena.web.errors import NotFound
 from protocol.display import short_repr
 
-_ARENA = Path(__file__).parents[2]
-_PACKAGED_DOCUMENTS = _ARENA / "documents"
-ROOT = _PACKAGED_DOCUMENTS if _PACKAGED_DOCUMENTS.is_dir() else _ARENA.parent
-"""The folder with README.md and docs: inside the installed package, or around it in a checkout."""
+_ARENA_FOLDER = Path(__file__).parents[2]
+_PACKAGED_DOCUMENTS = _ARENA_FOLDER / "documents"
+"""The folder of the documents in the installed package."""
+ROOT = _PACKAGED_DOCUMENTS if _PACKAGED_DOCUMENTS.is_dir() else _ARENA_FOLDER.parent
+"""The folder that contains README.md and docs. In a checkout it contains the package `arena`; installed, it is inside
+the package.
+"""
 ROOT_DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+"""The documents that are not in the folder docs."""
 MEDIA_TYPES = {
     ".c": "text/plain",
     ".go": "text/plain",
@@ -30,7 +34,7 @@ MEDIA_TYPES = {
     ".svg": "image/svg+xml",
     ".toml": "text/plain",
 }
-"""Media types of files shown beside the documents, by suffix."""
+"""The media types of files that documents link to, by suffix."""
 PREFIX = "/docs"
 
 
@@ -48,7 +52,6 @@ class Library:
         self._read: dict[str, RenderedDocument] = {}
 
     def names(self) -> list[str]:
-        """Return the names of all documents."""
         return [name for name, path in self._files.items() if path.suffix == ".md"]
 
     def searchable_documents(self) -> Iterator[tuple[str, RenderedDocument]]:
@@ -63,7 +66,7 @@ class Library:
         return found
 
     def document(self, name: str) -> RenderedDocument:
-        """Return a document, rendered once. Raises `NotFound`."""
+        """Return a document. It is rendered only the first time. Raises `NotFound`."""
         path = self.path(name)
         if (document := self._read.get(name)) is None:
             folder = path.parent.relative_to(self._root).as_posix()
@@ -83,7 +86,7 @@ class Library:
         return render(text, lambda address: self._resolve_link(address, folder)).html
 
     def _title(self, name: str) -> str:
-        """Return the title of a document from its first line; empty text for a file."""
+        """Return the title of a document from its first line; "" for any other file."""
         path = self._files[name]
         if path.suffix != ".md":
             return ""
@@ -91,7 +94,9 @@ class Library:
             return file.readline().removeprefix("# ").strip()
 
     def _resolve_link(self, address: str, folder: str) -> Target | None:
-        """Return the target of a link in a document of a folder; None for a file that is only in the repository."""
+        """Return the target of a link in a document, or None if it is a file that is only in the repository. `folder`
+        is the folder of the document.
+        """
         parts = urlsplit(address)
         if parts.scheme:
             return Target(address=address) if parts.scheme in ("http", "https") else None

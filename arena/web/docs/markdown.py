@@ -19,11 +19,12 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-_ANCHOR_SEPARATORS = re.compile(r"[^\w\- ]")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_INVALID_ANCHOR_CHARS = re.compile(r"[^\w\- ]")
+"""Matches the characters of a heading that are left out of its anchor."""
+_HTML_COMMENT_PATTERN = re.compile(r"<!--.*?-->", re.DOTALL)
 _ALIGNMENT_PATTERN = re.compile(r"text-align:(\w+)")
 _SCROLL_BLOCK_TAG = '<div class="scroll" role="group" aria-label="A table" tabindex="0">'
-_COLOURS = HtmlFormatter(nowrap=True, classprefix="hl-")
+_HIGHLIGHTER = HtmlFormatter(nowrap=True, classprefix="hl-")
 
 
 class Target(Struct, frozen=True, kw_only=True):
@@ -47,7 +48,7 @@ class Section(Struct, frozen=True, kw_only=True):
 
 
 class RenderedDocument(Struct, frozen=True, kw_only=True):
-    """A document as HTML without its title, and its sections; the first one has the title."""
+    """A rendered document. Its `html` lacks the title, which is also the title of the first section."""
 
     title: str
     html: str
@@ -55,7 +56,7 @@ class RenderedDocument(Struct, frozen=True, kw_only=True):
 
 
 def render(text: str, resolve: Resolve) -> RenderedDocument:
-    """Render Markdown with tables."""
+    """Render Markdown, with tables as an extension. `resolve` finds the targets of links and pictures."""
     parser = MarkdownIt("commonmark", {"highlight": _render_code, "xhtmlOut": False}).enable("table")
     parser.add_render_rule("table_open", lambda *_: f"{_SCROLL_BLOCK_TAG}<table>\n")
     parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
@@ -71,7 +72,7 @@ def render(text: str, resolve: Resolve) -> RenderedDocument:
 def _render_code(code: str, language: str, _: str) -> str:
     """Return code as HTML in a scrolling block, with syntax highlighting if the language is known."""
     try:
-        coloured = highlight(code, get_lexer_by_name(language), _COLOURS) if language else escape(code)
+        coloured = highlight(code, get_lexer_by_name(language), _HIGHLIGHTER) if language else escape(code)
     except ClassNotFound:
         coloured = escape(code)
     return f'<pre tabindex="0"><code>{coloured}</code></pre>'
@@ -123,7 +124,7 @@ class _Tags(HTMLParser):
 
 def _from_html(html: str) -> list[Token]:
     tags = _Tags()
-    tags.feed(_COMMENT.sub("", html))
+    tags.feed(_HTML_COMMENT_PATTERN.sub("", html))
     tags.close()
     return tags.made
 
@@ -132,7 +133,7 @@ def _place_anchors(tokens: Sequence[Token]) -> None:
     taken: dict[str, int] = {}
     for at, token in enumerate(tokens):
         if token.type == "heading_open":
-            plain = _ANCHOR_SEPARATORS.sub("", _plain(tokens[at + 1]).lower()).replace(" ", "-")
+            plain = _INVALID_ANCHOR_CHARS.sub("", _plain(tokens[at + 1]).lower()).replace(" ", "-")
             number = taken.get(plain, 0)
             taken[plain] = number + 1
             token.attrSet("id", f"{plain}-{number}" if number else plain)

@@ -1,4 +1,4 @@
-"""Searches the sections of documents for all of some words, or, if none has all, for most of them."""
+"""Searches documents for words: first for sections that have all the words, then for sections that have some."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ from msgspec import Struct
 from arena.web.docs.markdown import RenderedDocument, Section
 
 MAX_WORDS = 8
+"""Maximum number of words in a query; further words are ignored."""
 MAX_HITS = 30
+"""Maximum number of sections that a search returns."""
 _EXCERPT_LEAD_CHARS, _EXCERPT_CHARS = 60, 240
-"""Characters of an excerpt: before the first hit, and in all."""
+"""These are the characters of an excerpt before its first search word, and the characters of an excerpt in total."""
 _TITLE_WEIGHT, _DOCUMENT_WEIGHT, _MAX_COUNT = 20, 8, 5
-"""The weight of a word in a section's title and in its document's title, and the maximum of its count in the text."""
+"""These are the weight of a search word in a section's title, its weight in the document's title, and the maximum
+number of occurrences that count in the section's text.
+"""
 
 
 class Hit(Struct, frozen=True, kw_only=True):
-    """A section that was found. Every second piece of its excerpt is a search word."""
+    """A section that a search found. Its excerpt alternates between plain text and search words."""
 
     document: str
     title: str
@@ -29,12 +33,12 @@ class Hit(Struct, frozen=True, kw_only=True):
 
 
 def split_query(query: str) -> list[str]:
-    """Return the words of a query in lower case."""
+    """Return the distinct words of a query in lower case, at most `MAX_WORDS`."""
     return list(dict.fromkeys(query.lower().split()))[:MAX_WORDS]
 
 
 class PartialHits(Struct, frozen=True, kw_only=True):
-    """The best sections if none has all words, and the words that no section has."""
+    """The result of a search for sections with some of the words. No section has the `unknown_words`."""
 
     hits: list[Hit]
     unknown_words: list[str]
@@ -52,7 +56,9 @@ def search(words: Sequence[str], documents: Iterable[tuple[str, RenderedDocument
 
 
 def search_partially(words: Sequence[str], documents: Iterable[tuple[str, RenderedDocument]]) -> PartialHits:
-    """Return the sections with some of the words; rare words weigh more, words in a quarter of all sections nothing."""
+    """Return the sections with some of the words, best first. Rare words weigh more; a word in a quarter or more of all
+    sections weighs nothing.
+    """
     places = [(name, document, section) for name, document in documents for section in document.sections]
     worths = [_weigh_words(words, section, document.title.lower()) for _, document, section in places]
     having = {word: sum(map(bool, column)) for word, column in zip(words, zip(*worths, strict=True), strict=True)}

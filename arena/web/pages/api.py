@@ -21,7 +21,7 @@ from machine.exact.graders import SOLVED_GAMES
 
 
 class Field(Struct, frozen=True):
-    """The description of a query field."""
+    """The description of a query field in words."""
 
     name: str
     what: str
@@ -29,7 +29,7 @@ class Field(Struct, frozen=True):
 
 
 class OperationDescription(Struct, frozen=True):
-    """The description of an operation. `example` is a path; None if the store has nothing to show."""
+    """The description of an operation in words. `example` is a path, or None if the store has nothing to show."""
 
     name: str
     address: str
@@ -39,7 +39,6 @@ class OperationDescription(Struct, frozen=True):
 
 
 def api(request: Request) -> Response:
-    """Show every operation."""
     names = _names(site_of(request).reader)
     told = [
         OperationDescription(
@@ -53,7 +52,9 @@ def api(request: Request) -> Response:
 
 
 def _names(reader: Reader) -> dict[str, str]:
-    """Return the subjects of examples: the newest match, the newest of a solved game, and the newest tournament."""
+    """Return names for the examples of operations: of the newest match, of the newest match of a solved game, and of
+    the newest tournament.
+    """
     names: dict[str, str] = {}
     for match in reader.read(search_matches, Search(), limit=1).rows:
         names |= {"match": match.match, "bot": match.seats[0].bot, "pool": pool_or_unrated(match)}
@@ -92,5 +93,5 @@ def _field(parameter: dict[str, Any]) -> Field:
 
 
 def pieces(text: str) -> list[tuple[bool, str]]:
-    """Split text at backticks into pieces, each with whether it is code."""
+    """Split text at backticks. Return each piece with a flag that says whether it is code."""
     return [(at % 2 == 1, piece) for at, piece in enumerate(text.split("`")) if piece]

@@ -35,17 +35,20 @@ from protocol.games import payoff_unit
 from protocol.pools import preset_pool
 
 SCALE_WIDTH_PX = 120
+"""Width of the rating scale in the table of pools, in CSS pixels."""
 CURVE_SIZE = (1000, 220)
-"""Width and height of the rating curve; it is stretched to the width of the page."""
+"""Width and height of the rating curve, in SVG units. Browsers stretch the curve to the width of the page."""
 OPPONENT_ROWS = 25
 VERSION_ROWS = 10
 RECENT_MATCHES = 10
 FORM_MATCHES = 8
-"""Latest matches that make up a bot's form."""
+"""Number of latest matches that the page shows as the bot's form."""
 DATE_LABEL_RANGE = (33, 67)
-"""Percent of the curve's width between which a date label does not touch those at the ends, even on a phone."""
+"""Positions in percent of the rating curve's width. A date label between them does not touch the labels at the ends of
+the curve, even on a phone.
+"""
 MAX_CURVE_ROWS = 12
-"""Maximum points of the rating curve in its table."""
+"""Approximate maximum number of rows in the table of the rating curve's points."""
 
 
 def bot(request: Request) -> Response:
@@ -108,7 +111,7 @@ def _game_words(pool: str | None) -> str:
 
 
 def _pool(profile: Profile, asked: str | None) -> str | None:
-    """Return the pool to show; None for a bot that never played."""
+    """Return the pool whose details the page shows; None for a bot that never played."""
     standings: list[PoolStanding | UnratedStanding] = [
         *sorted(profile.standings, key=lambda row: -row.played),
         *sorted(profile.earlier, key=lambda row: -row.played),
@@ -121,7 +124,9 @@ def _pool(profile: Profile, asked: str | None) -> str | None:
 
 
 def _labels(points: Sequence[HistoryPoint], curve: RatingCurve | None) -> list[tuple[float, str, str]]:
-    """Return the labels below the rating curve: position in percent, match number, and the date if it is new."""
+    """Return the labels below the rating curve: the position in percent, the match number, and the date if it fits and
+    differs from that of the label before.
+    """
     if curve is None:
         return []
     labels = []
@@ -137,7 +142,7 @@ def _labels(points: Sequence[HistoryPoint], curve: RatingCurve | None) -> list[t
 
 
 def _sample_points(points: Sequence[HistoryPoint]) -> list[HistoryPoint]:
-    """Sample points for a table, newest first; the oldest is always included."""
+    """Return some of a rating curve's points for its table, newest first. The oldest is always included."""
     step = max(1, -(-len(points) // MAX_CURVE_ROWS))
     chosen = list(points[::-1][::step])
     return chosen if not points or chosen[-1] == points[0] else [*chosen, points[0]]

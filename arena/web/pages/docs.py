@@ -13,7 +13,9 @@ MAX_QUERY_CHARS = 100
 
 
 def docs(request: Request) -> Response:
-    """Show the list of documents; with `q`, the sections that contain all words, or else most of them."""
+    """Show the list of documents. With `q` in the query, show the sections that contain all its words; if there are
+    none, show those that contain some.
+    """
     shelf = library()
     query = request.query_params.get("q", "").strip()[:MAX_QUERY_CHARS]
     words = split_query(query)
@@ -25,7 +27,7 @@ def docs(request: Request) -> Response:
 
 
 def document(request: Request) -> Response:
-    """Show one document, or a file that one links to."""
+    """Show a document, or a file to which a document links."""
     shelf, name = library(), request.path_params["name"]
     path = shelf.path(name)
     if path.suffix != ".md":

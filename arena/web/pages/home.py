@@ -17,9 +17,9 @@ from referee.result import Result
 
 LEADERS_PER_GAME = 5
 REPLAY_CANDIDATES = 20
-"""Latest matches among which to look for one to replay."""
+"""Number of latest matches among which the page looks for a match to replay."""
 REPLAY_PLIES = range(3, 121)
-"""Accepted lengths of the replayed match, in plies; the page loads all of it."""
+"""Lengths in plies that the replayed match may have. The limit is low because the page loads the whole match."""
 
 
 def home(request: Request) -> Response:

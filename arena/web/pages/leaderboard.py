@@ -23,7 +23,7 @@ SCALE_WIDTH_PX = 180
 
 
 def leaderboard(request: Request) -> Response:
-    """Show the leaderboard of a preset, of bots or of people; by default, the first one with rated matches."""
+    """Show the leaderboard of a pool; by default, that of the first pool with rated matches."""
     reader = site_of(request).reader
     asked = {name: request.query_params.get(name) or None for name in ("season", "search", "sort", "order", "after")}
     pools = sorted(reader.read(pools_with_results, season=asked["season"]), key=_pool_order)
@@ -83,7 +83,9 @@ def _has_same_kind(one: str, other: str) -> bool:
 
 
 def _find_counterpart(pool: str | None, pools: list[str]) -> str | None:
-    """Return the people's counterpart of a pool of bots, or vice versa, if possible with the same preset; or None."""
+    """Return the pool of people for a pool of bots, or the reverse; or None. It has the same game and, if possible, the
+    same preset.
+    """
     if pool is None:
         return None
     same = preset_pool(pool) if is_people_pool(pool) else people_pool(pool)
@@ -92,7 +94,7 @@ def _find_counterpart(pool: str | None, pools: list[str]) -> str | None:
 
 
 def _choose_pool(pools: list[str], game: str | None, preset: str | None) -> str | None:
-    """Return the pool that the URL names, or the first that fits; None if nothing is rated."""
+    """Return the pool that the URL names. If it names only a game, or nothing, return the first that fits, or None."""
     if game is not None and preset is not None:
         if f"{game}/{preset}" not in pools:
             raise NotFound(lookups.no_leaderboard_message(game, preset, pools))

@@ -31,12 +31,14 @@ from referee.result import Result
 
 PAGE_ROWS = 50
 VISIBLE_FIELDS = ("bot", "game")
-"""Search fields that are always visible; others are folded unless they are filled in."""
+"""Search fields that are always visible. The page hides other fields until the visitor opens them, unless they are
+filled in.
+"""
 _is_id = re.compile(MATCH_PATTERN).match
 
 
 def matches(request: Request) -> Response:
-    """Show the search form and its results. Errors appear beside their fields, and then nothing is searched."""
+    """Show the search form and the matches found. If fields have errors, show these beside them and search nothing."""
     reader = site_of(request).reader
     asked = {name: request.query_params.get(name, "").strip() for name in Search.__struct_fields__}
     after = request.query_params.get("after") or None
@@ -72,7 +74,7 @@ def matches(request: Request) -> Response:
 
 
 def _find_errors(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
-    """Return the errors of the fields, by name."""
+    """Return the errors of the search fields, by field name."""
     known = {"game": NAMES, "reason": REASON_WORDS, "outcome": OUTCOMES}
     wrong = {
         name: f"there is no {name} {asked[name]}: {list_choices(values)}"
@@ -101,14 +103,13 @@ def _is_time(text: str) -> bool:
 
 
 def _find_unknown_names(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
-    """Return errors for names that do not exist; called if nothing was found."""
+    """Return the errors of fields with names that do not exist. Called if the search has found nothing."""
     unknown = {"bot": unknown_bot_message, "opponent": unknown_bot_message, "tournament": unknown_tournament_message}
     wrong = {name: is_wrong(reader, asked[name]) for name, is_wrong in unknown.items() if asked[name]}
     return {name: sentence for name, sentence in wrong.items() if sentence}
 
 
 def _describe_search(asked: Mapping[str, str]) -> str:
-    """Describe the search in a sentence."""
     outcome = asked["outcome"]
     of = pool_title(asked["pool"]) if asked["pool"] else asked["game"] and game_title(asked["game"])
     said = (
@@ -139,7 +140,7 @@ def match(request: Request) -> Response | StreamedAnswer:
 
 
 def _render_stored(request: Request, result: Result, data: bytes | None, damage: str | None) -> Pieces:
-    """Yield the page of a stored match, with pauses while its record is read. `damage` says why there is no record."""
+    """Yield the page of a stored match, with pauses while its record is read. If `data` is None, `damage` says why."""
     record = None
     if data is not None:
         try:
@@ -160,7 +161,7 @@ def _render_stored(request: Request, result: Result, data: bytes | None, damage:
 
 
 def _record(reader: Reader, name: str) -> tuple[bytes | None, str | None]:
-    """Return the stored record of a match, or the reason why there is none."""
+    """Return the stored record of a match and None, or None and the reason why there is no record."""
     try:
         data = reader.read(record_of, name)
     except RecordRemoved as exc:

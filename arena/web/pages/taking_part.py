@@ -24,15 +24,16 @@ from protocol.games.base import Game
 from protocol.names import is_bot_name
 
 MAX_LOST_MATCHES = 10
+"""Maximum number of a bot's recent losses on the page."""
 EXAMPLE_NAME = "mine"
 """The bot's name in the example code, unless the visitor gives one."""
 
 
 class PresetOffer(Struct, frozen=True, kw_only=True):
-    """A preset: the differences of its config from the defaults, its possible numbers of seats, and how moves are
-    graded.
+    """A preset that can be chosen on a page. `config` has only what differs from the game's defaults.
 
-    `pools` maps a number of seats to the preset that this makes of it, if it is one.
+    `seats` are the possible numbers of seats, and `usual` is the preset's own. For each number of seats with which the
+    config equals a preset, `pools` has that preset. `graded` is the method by which moves are graded.
     """
 
     preset: str
@@ -49,7 +50,7 @@ class GameOffer(Struct, frozen=True, kw_only=True):
     game: str
     presets: list[PresetOffer]
     first: str
-    """The preset that is chosen at first."""
+    """The preset that the page selects by default."""
     tutorial: bool
     """True if the game has a tutorial."""
 
@@ -90,7 +91,7 @@ def play(request: Request) -> Response:
 
 @functools.cache
 def list_offers() -> list[GameOffer]:
-    """Return all games, with all that can be chosen without writing a config."""
+    """Return all games with their presets, which a visitor can choose without writing a config."""
     return [
         GameOffer(
             game=game,
@@ -119,7 +120,7 @@ def _preset(game: str, name: str) -> PresetOffer:
 
 
 def _table(game: str, name: str, seats: int) -> Game[Any, Any] | None:
-    """Return a preset with this number of seats; None where the rules refuse that."""
+    """Return the game of a preset with this number of seats; None if the rules don't allow that number."""
     try:
         return load_game(game, {"preset": name, "players": seats})
     except BadConfig:

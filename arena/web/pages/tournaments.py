@@ -23,9 +23,9 @@ RECENT_MATCHES = 10
 MAX_CROSS_TABLE_BOTS = 32
 """Maximum number of bots in a cross table, so that it fits on a screen."""
 SCORE_SCALE = AxisScale(0.0, 100.0, 120.0, (0.0, 50.0, 100.0))
-"""The scale of scores, in percent."""
+"""The scale of scores in the table of a tournament, in percent."""
 PAYOFF_SCALE_WIDTH = 180.0
-"""The width of the payoff scale, whose ticks have decimals."""
+"""The width of the payoff scale, in CSS pixels. It is wider than `SCORE_SCALE`, because its labels have decimals."""
 
 
 def tournaments(request: Request) -> Response:
@@ -40,7 +40,6 @@ def tournaments(request: Request) -> Response:
 
 
 def tournament(request: Request) -> Response:
-    """Show a tournament."""
     site = site_of(request)
     shown = lookups.find_tournament(site, request.path_params["tournament"])
     config = shown.arguments.get("config") or {}
@@ -66,7 +65,7 @@ def tournament(request: Request) -> Response:
 
 
 def _title(row: TournamentRow) -> str:
-    """Return the title of what is played: the preset's, or the game's."""
+    """Return the title of the preset that a tournament plays, or of its game if its config is no preset."""
     pool = _pool(row.game, row.arguments.get("config") or {})
     return titles.pool_title(pool) if pool else titles.game_title(row.game)
 
@@ -80,7 +79,6 @@ def _pool(game: str, config: Mapping[str, Any]) -> str | None:
 
 
 def _format_value(value: object) -> str:
-    """Format a value of a config briefly."""
     match value:
         case {"name": str(name)}:
             return name
@@ -96,8 +94,10 @@ def _format_value(value: object) -> str:
 
 
 def _cross_table(tournament: TournamentTable) -> list[tuple[str, list[tuple[str, float | None, float | None]]]]:
-    """Return the rows of the cross table: a bot, with (opponent, mean payoff or score, shade) for each opponent. The
-    shade is the value's position among all, from 0 to 1. Both are None for the bot itself.
+    """Return the rows of the cross table: a bot, and (opponent, value, shade) for each opponent.
+
+    The value is the bot's mean payoff or score against the opponent. The shade is the value's position between the
+    least and the greatest value, from 0 to 1. Both are None if the bots have not met.
     """
     names = [row.bot for row in tournament.table]
     shares = [[tournament.head_to_head.get(bot, {}).get(other) for other in names] for bot in names]
