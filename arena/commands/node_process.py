@@ -74,7 +74,7 @@ async def run_as_node(nodes: ClusterView, arena: Arena) -> AsyncIterator[None]:
     nodes.on_changed = arena.on_nodes_changed
     nodes.on_warning = partial(arena.warnings.update, "nodes that are away")
     nodes.on_clock_warning = partial(arena.warnings.update, "the clock of this machine")
-    nodes.warn_of_deafness = partial(arena.warnings.update, "announcements")
+    nodes.on_deafness_warning = partial(arena.warnings.update, "announcements")
     nodes.on_name_taken = lambda fault: _exit_node(str(fault))
     async with background_task(_run_essential(guard.run())):
         arena.host.call_before_flush(guard.check)

@@ -51,13 +51,14 @@ class _Written(NamedTuple):
 
 
 class Recorder:
-    """Records matches at the end of a turn of the event loop. `end_soon` makes sure that `commit` is called then.
+    """Records matches at the end of a turn of the event loop. `schedule_commit` makes sure that `commit` is called
+    then.
 
     With a commit log, all lines that were written in a turn, or while the disk was busy, are committed together.
     """
 
-    def __init__(self, end_soon: Callable[[], None], commit_log: CommitLog | None = None) -> None:
-        self._end_soon = end_soon
+    def __init__(self, schedule_commit: Callable[[], None], commit_log: CommitLog | None = None) -> None:
+        self._end_soon = schedule_commit
         self._log = commit_log
         self._loop = asyncio.get_running_loop()
         self._executor = ThreadPoolExecutor(1, "commit") if commit_log is not None else None

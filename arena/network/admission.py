@@ -225,7 +225,7 @@ class Admission:
                 "a proxy at %s forwards connections, which all count as its own: see --trusted-proxy", request.peer
             )
         wait = self._arrivals.take(address, time.monotonic()) if shared else 0.0
-        full = f"{address} connects too often" if wait else slot.try_seat(address)
+        full = f"{address} connects too often" if wait else slot.try_admit(address)
         if full is None:
             return None
         return HttpRefusal(HTTPStatus.SERVICE_UNAVAILABLE, full, {"Retry-After": str(RETRY_AFTER_S)})

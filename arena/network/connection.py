@@ -30,7 +30,7 @@ from protocol.close_codes import READS_TOO_SLOWLY
 from protocol.codec import Frame
 
 # These opcodes and states are enum members. Looking a member up in its class would cost as much as a call.
-BINARY, TEXT, CONT, PONG = Opcode.BINARY, Opcode.TEXT, Opcode.CONT, Opcode.PONG
+BINARY_OPCODE, TEXT_OPCODE, CONTINUATION_OPCODE, PONG_OPCODE = Opcode.BINARY, Opcode.TEXT, Opcode.CONT, Opcode.PONG
 CONNECTING_STATE, OPEN_STATE = State.CONNECTING, State.OPEN
 MAX_WRITE_BUFFER_BYTES, MAX_TOTAL_WRITE_BUFFER_BYTES = 4 * 1024 * 1024, 256 * 1024 * 1024
 """These are the maximum bytes that one client may leave unread, and that all clients together may. Beyond the latter,
@@ -285,12 +285,12 @@ class Connection(ServerConnection):
     def process_event(self, event: Any) -> None:
         if not isinstance(event, WebSocketFrame):
             super().process_event(event)
-        elif event.opcode is BINARY and event.fin:
+        elif event.opcode is BINARY_OPCODE and event.fin:
             self._handle_message(bytes(event.data))
         elif event.opcode in DATA_OPCODES:
             self._add_fragment(event)
         else:
-            if event.opcode is PONG and bytes(event.data) in self.pending_pings:
+            if event.opcode is PONG_OPCODE and bytes(event.data) in self.pending_pings:
                 self._awaited_count += 1
             else:
                 self._unawaited_count += 1
@@ -370,8 +370,8 @@ class Connection(ServerConnection):
         """Add a part to a fragmented message, and handle the message if it is complete. Any text message is handled
         here, even in a single frame.
         """
-        if part.opcode is not CONT:
-            self._is_partial_text = part.opcode is TEXT
+        if part.opcode is not CONTINUATION_OPCODE:
+            self._is_partial_text = part.opcode is TEXT_OPCODE
         self._partial_message += part.data
         if not part.fin:
             self._unawaited_count += 1

@@ -25,7 +25,7 @@ class ConnectionLimits:
 
     def __init__(self, bounds: ConnectionBounds) -> None:
         self.bounds = bounds
-        self.seated_by_address: Counter[str] = Counter()
+        self.admitted_by_address: Counter[str] = Counter()
         """The number of admitted connections, by address."""
         self.waiting: dict[ConnectionSlot, None] = {}
         """The connections that have not sent `hello`, oldest first."""
@@ -45,9 +45,9 @@ class ConnectionLimits:
             self._cut_oldest(max(self.waiting_by_address, key=lambda one: self.waiting_by_address[one]))
         return place
 
-    def cut_unseated(self) -> None:
+    def cut_off_unadmitted(self) -> None:
         """Cut off all connections whose request was not admitted yet."""
-        for place in [place for place in self.waiting if not place.is_seated]:
+        for place in [place for place in self.waiting if not place.is_admitted]:
             self._cut(place)
 
     def _cut_oldest(self, address: str) -> None:
@@ -59,7 +59,7 @@ class ConnectionLimits:
 
 
 class ConnectionSlot:
-    """The slot of one connection in the limits. The connection waits until `end_waiting` is called. `try_seat` admits
+    """The slot of one connection in the limits. The connection waits until `end_waiting` is called. `try_admit` admits
     it: then it counts for its address.
     """
 
@@ -67,21 +67,21 @@ class ConnectionSlot:
         self.address = address
         self.is_proxy = is_proxy
         """True if the connection comes from a trusted proxy, so that the client's own address is not known at first."""
-        self.is_seated = False
+        self.is_admitted = False
         self.cut_off: Callable[[], object] = lambda: None
         """Ends the connection when another connection needs the slot."""
         self._limits = limits
 
-    def try_seat(self, address: str) -> str | None:
+    def try_admit(self, address: str) -> str | None:
         """Count the connection for an address, and so admit it. Return None, or the reason if a limit forbids that."""
         limits = self._limits
-        if limits.seated_by_address[address] >= limits.bounds.per_address:
+        if limits.admitted_by_address[address] >= limits.bounds.per_address:
             return f"{address} has {limits.bounds.per_address} connections, which is the maximum"
-        if limits.seated_by_address.total() >= limits.bounds.connections:
+        if limits.admitted_by_address.total() >= limits.bounds.connections:
             return "the arena is full"
         self.change_address(address)
-        self.is_seated = True
-        limits.seated_by_address[address] += 1
+        self.is_admitted = True
+        limits.admitted_by_address[address] += 1
         return None
 
     def change_address(self, address: str) -> None:
@@ -100,9 +100,9 @@ class ConnectionSlot:
     def release(self) -> None:
         """Free the slot. A second call does nothing."""
         self.end_waiting()
-        if self.is_seated:
-            self.is_seated = False
-            _decrement(self._limits.seated_by_address, self.address)
+        if self.is_admitted:
+            self.is_admitted = False
+            _decrement(self._limits.admitted_by_address, self.address)
 
 
 def _decrement(counts: Counter[str], address: str) -> None:

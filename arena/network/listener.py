@@ -132,7 +132,7 @@ class Listener:
                 await self._wait_for_handshakes()
         for server in self._servers:
             server.close(code=code, reason=reason)
-        self._admission.connection_limits.cut_unseated()
+        self._admission.connection_limits.cut_off_unadmitted()
         for server in self._servers:
             await server.wait_closed()
 

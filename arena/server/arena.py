@@ -238,7 +238,7 @@ class Arena(HostHandler):
         """Authenticate a `hello` and load its bot's ratings. The identity has the token if it was just generated."""
         if hello.bot is not None and fold_name(hello.bot) in self._closed_names:
             raise TooOften(f"the operator is about to change the name {hello.bot}: come back later")
-        away = self.nodes.hangs()
+        away = self.nodes.long_database_problem()
         if away is not None and hello.bot is not None:  # another node may admit the bot
             raise StoreUnavailable(away)
         revocations = self._revocations
@@ -273,7 +273,7 @@ class Arena(HostHandler):
 
     def on_connected(self, session: ClientSession) -> None:
         self._auth.last_seen.on_connected(session.key)
-        if not self._bots.came(session.key):  # so many bots came meanwhile that it left the cache
+        if not self._bots.on_connected(session.key):  # so many bots came meanwhile that it left the cache
             self.background.start(self._look_up(session.key))
         self.ladder.on_connected(session)
         self.drain.notify(session)
@@ -281,7 +281,7 @@ class Arena(HostHandler):
 
     def on_disconnected(self, session: ClientSession) -> None:
         self._auth.last_seen.on_disconnected(session.key)
-        self._bots.left(session.key)
+        self._bots.on_disconnected(session.key)
         self.ladder.seeks.withdraw_all(session.key)
 
     def on_seated(self, session: ClientSession) -> None:
@@ -337,7 +337,7 @@ class Arena(HostHandler):
     def not_begun(self, match: str, fault: Fault) -> None:
         group = self._beginning.pop(match, None)
         if group is not None:
-            self.ladder.seeks.take_back(group)
+            self.ladder.seeks.uncount_match(group)
         self._bots.end_unrated(match)
         self.assigned.fail(match, fault)
 
@@ -490,7 +490,7 @@ class Arena(HostHandler):
             self.host.start_match(header, seed, [sought.id for sought in seated])
         except ArenaFault as fault:
             del self._beginning[match]
-            self.ladder.seeks.take_back(group)
+            self.ladder.seeks.uncount_match(group)
             self.ladder.seeks.restore(group)
             self._pause_pairing(fault)
             return

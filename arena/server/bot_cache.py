@@ -101,13 +101,13 @@ class BotCache:
         self._requested_renewal = self._done_renewal = 0
         """These are the number of reloads requested so far, and the number of the last request that is done."""
 
-    def came(self, bot: str) -> bool:
+    def on_connected(self, bot: str) -> bool:
         """Note that a bot (folded name) has connected. Return whether it is in the cache."""
         self._here.add(bot)
         self._absent.pop(bot, None)
         return bot in self._bots
 
-    def left(self, bot: str) -> None:
+    def on_disconnected(self, bot: str) -> None:
         """Note that a bot (folded name) has disconnected. It leaves the cache when too many bots have disconnected
         after it.
         """
@@ -280,7 +280,7 @@ class BotCache:
             known.encounter_counts[pool][other] += 1
             known.encounters[pool] += 1
 
-    def take_back(self, pool: str, bots: Iterable[str]) -> None:
+    def uncount_encounter(self, pool: str, bots: Iterable[str]) -> None:
         """Undo `count_encounter` for a match between these bots that does not begin after all."""
         for bot, other in itertools.permutations(bots, 2):
             known = self._bots.get(bot)

@@ -48,7 +48,7 @@ class MatchRate:
         self._rate = TokenBucket(min(RATE_BURST_MATCHES, per_hour), per_hour / 3600) if per_hour else None
         self._clock = clock
 
-    def wait(self, bot: str) -> float:
+    def wait_s(self, bot: str) -> float:
         """Return the seconds until a bot may start its next match; 0 if it may now."""
         return 0.0 if self._rate is None else self._rate.seconds_until_token(bot, self._clock())
 
@@ -57,7 +57,7 @@ class MatchRate:
         if self._rate is not None:
             self._rate.take(bot, self._clock())
 
-    def take_back(self, bot: str) -> None:
+    def uncount(self, bot: str) -> None:
         """Undo `begin` for a match that does not begin after all."""
         if self._rate is not None:
             self._rate.give_back(bot)
@@ -235,11 +235,11 @@ class Matchmaker:
         if seek is not None:
             self._remove(seek)
 
-    def take_back(self, group: Sequence[ActiveSeek]) -> None:
+    def uncount_match(self, group: Sequence[ActiveSeek]) -> None:
         """Stop counting a match of these seeks, because it does not begin after all."""
-        self._bots.take_back(_met_in(group), [sought.key for sought in group])
+        self._bots.uncount_encounter(_met_in(group), [sought.key for sought in group])
         for bot in self._paced_in(group):
-            self._rate.take_back(bot)
+            self._rate.uncount(bot)
 
     def restore(self, group: Sequence[ActiveSeek]) -> None:
         """Make seeks active again, because their match could not start."""
@@ -257,7 +257,7 @@ class Matchmaker:
 
     def rate_delay_s(self, bot: str) -> float:
         """Return the seconds for which the rate limit delays a bot's ladder seeks; 0 if it has none."""
-        return self._rate.wait(bot) if any(seek.is_ladder_seek for seek in self.seeks_of(bot)) else 0.0
+        return self._rate.wait_s(bot) if any(seek.is_ladder_seek for seek in self.seeks_of(bot)) else 0.0
 
     def reschedule(self) -> None:
         """Schedule another round, because matches may have become possible."""
@@ -382,7 +382,7 @@ class Matchmaker:
 
     def _may_begin(self, bot: str) -> bool:
         """Return whether a ladder match may start for a bot."""
-        return bool(self._most(bot)) and not self._rate.wait(bot)
+        return bool(self._most(bot)) and not self._rate.wait_s(bot)
 
     def _pair_new(self, seek: ActiveSeek) -> bool:
         """Try to start the match of a new seek with a seek whose bot it names, or which names its bot. Return whether
@@ -419,7 +419,7 @@ class Matchmaker:
         if not all(one in self._waiting and self._most(one.key) and self._may_take(one, *group) for one in group):
             return False
         paced = self._paced_in(group)
-        if any(map(self._rate.wait, paced)):  # a bot with many slots may have used up its rate in this round
+        if any(map(self._rate.wait_s, paced)):  # a bot with many slots may have used up its rate in this round
             return False
         for seek in group:
             self._remove(seek)
@@ -467,7 +467,7 @@ class Matchmaker:
         free = [
             self._seeker(bot, (*group, other))
             for bot, other in first.items()
-            if self._may_take(group[0], other) and not any(map(self._rate.wait, self._paced_in((*group, other))))
+            if self._may_take(group[0], other) and not any(map(self._rate.wait_s, self._paced_in((*group, other))))
         ]
         draw_opponents = ladder_pairing.draw_opponents(self._seeker(group[0].key, group), free, seats, self._chance)
         return [first[seeker.bot] for seeker in draw_opponents]

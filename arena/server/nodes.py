@@ -106,7 +106,7 @@ class SingleNode:
         """Return in one line why the database is unreachable; None if it is reachable or is a file."""
         return None
 
-    def hangs(self) -> str | None:
+    def long_database_problem(self) -> str | None:
         """Return the `database_problem` if it lasts so long that connecting bots should not wait; else None."""
         return None
 
@@ -180,7 +180,7 @@ class ClusterView(SingleNode):
         self.on_name_taken: Callable[[NodeTaken], None] = lambda fault: None
         self.on_warning: Callable[[str | None], None] = lambda text: None
         self.on_clock_warning: Callable[[str | None], None] = lambda text: None
-        self.warn_of_deafness: Callable[[str | None], None] = lambda text: None
+        self.on_deafness_warning: Callable[[str | None], None] = lambda text: None
         self.clock_difference_s = 0.0
         """The least possible difference of this machine's clock from the database's clock; positive if this machine's
         clock is ahead.
@@ -233,7 +233,7 @@ class ClusterView(SingleNode):
             else None
         )
 
-    def hangs(self) -> str | None:
+    def long_database_problem(self) -> str | None:
         return self.database_problem() if self._clock() - self._last_heartbeat > MAX_HELLO_SILENCE_S else None
 
     def url_of_other_owner(self, game: str) -> str | None:
@@ -464,7 +464,7 @@ class ClusterView(SingleNode):
             for task in (listening, deafness):
                 task.cancel()
             await asyncio.gather(listening, deafness, return_exceptions=True)
-        self.warn_of_deafness(
+        self.on_deafness_warning(
             f"the session that wakes this node was deaf for {self._timeouts.echo_timeout_s:.0f} s, and is replaced: "
             "what others announce is read every second all the same"
         )
@@ -474,7 +474,7 @@ class ClusterView(SingleNode):
             async for sent in notifications:
                 if sent == echo:
                     self._unheard_since = None
-                    self.warn_of_deafness(None)
+                    self.on_deafness_warning(None)
                 elif sent:
                     self._woken.set()
                 else:  # from now on no announcement is missed; earlier ones are read now

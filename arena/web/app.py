@@ -26,7 +26,7 @@ from arena.web.api.operation import PREFIX
 from arena.web.errors import json_error_response
 from arena.web.pages import ROUTES
 from arena.web.rendering import error_page, site_of
-from arena.web.site import STATIC, Site, arena_url, static_version
+from arena.web.site import STATIC_FOLDER, Site, arena_url, static_version
 from protocol.errors import Fault
 
 
@@ -193,8 +193,8 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
         routes=[
             *ROUTES,
             *operations.ROUTES,
-            Mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC)),
-            Route("/favicon.ico", lambda _: FileResponse(STATIC / "icon.svg")),
+            Mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC_FOLDER)),
+            Route("/favicon.ico", lambda _: FileResponse(STATIC_FOLDER / "icon.svg")),
             Route(LIVENESS_PATH, _alive),
             Route(READINESS_PATH, _ready),
             *admin.routes,

@@ -11,7 +11,7 @@ import functools
 import posixpath
 import re
 
-from arena.web.site import STATIC
+from arena.web.site import STATIC_FOLDER
 
 IMPORT_PATTERN = re.compile(r"""(\b(?:from|import)\s*\(?\s*)"(\.{1,2}/[^"\n]+)\"""")
 """Matches an import by relative path, like `from "../dom.js"`."""
@@ -30,7 +30,7 @@ def modules_to_preload(*entries: str, game: str | None = None) -> list[str]:
 @functools.cache
 def _boards() -> dict[str, str]:
     """Return the paths of the board modules by game."""
-    source = STATIC.joinpath(BOARD_INDEX).read_text(encoding="utf-8")
+    source = STATIC_FOLDER.joinpath(BOARD_INDEX).read_text(encoding="utf-8")
     found = re.findall(r"""^ *"?([\w-]+)"?: .*import\("\./([^"]+)"\)""", source, re.MULTILINE)
     return {game: posixpath.join(posixpath.dirname(BOARD_INDEX), file) for game, file in found}
 
@@ -47,7 +47,7 @@ def modules(entry: str, *, with_dynamic_imports: bool = True) -> dict[str, str]:
         path = waiting.pop()
         if path not in urls:
             source, imported = _rewrite_imports(
-                path, with_dynamic_imports, STATIC.joinpath(path).read_text(encoding="utf-8")
+                path, with_dynamic_imports, STATIC_FOLDER.joinpath(path).read_text(encoding="utf-8")
             )
             urls[path] = data_url("text/javascript", source)
             waiting += imported

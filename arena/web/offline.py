@@ -10,7 +10,7 @@ from arena.replay.match_document import ReplayedMatch, iter_document_json
 from arena.web import bundle
 from arena.web.formatting import moment, result_sentence, script_safe
 from arena.web.rendering import VIEWER_STYLE_SHEETS, render_in_pieces
-from arena.web.site import STATIC
+from arena.web.site import STATIC_FOLDER
 from arena.web.titles import match_title
 from protocol.errors import UsageFault
 from referee.record import Record
@@ -42,8 +42,8 @@ def offline_page_in_pieces(record: Record, grade: Callable[[Record], Grades | No
         "told": result_sentence(record.footer.reason, record.footer.plies, seats),
         "entry": ENTRY_MODULE,
         "modules": {"imports": bundle.modules(ENTRY_MODULE)},
-        "theme": bundle.data_url("text/javascript", STATIC.joinpath("theme.js").read_text(encoding="utf-8")),
-        "style": "\n".join(STATIC.joinpath(path).read_text(encoding="utf-8") for path in STYLE_SHEETS),
+        "theme": bundle.data_url("text/javascript", STATIC_FOLDER.joinpath("theme.js").read_text(encoding="utf-8")),
+        "style": "\n".join(STATIC_FOLDER.joinpath(path).read_text(encoding="utf-8") for path in STYLE_SHEETS),
     }
     nonce = hashlib.sha256(repr(values).encode()).hexdigest()[:32]
     document = (script_safe(piece) for piece in iter_document_json(match))

@@ -18,7 +18,7 @@ from arena.web.grading import Grading
 from arena.web.node_urls import NodeUrls
 from arena.web.serving import AnswerScheduler
 
-STATIC = Path(__file__).parent / "static"
+STATIC_FOLDER = Path(__file__).parent / "static"
 """The folder of the static files."""
 HOST_PATTERN = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
 """Matches a host name or address without port, as it may appear in a URL or a Content-Security-Policy."""
@@ -68,8 +68,8 @@ class Site:
 def static_version() -> str:
     """Return a hash of the static files. It is part of their URLs, so that browsers may cache them forever."""
     found = hashlib.sha256()
-    for file in sorted(path for path in STATIC.rglob("*") if path.is_file()):
-        found.update(f"{file.relative_to(STATIC)}\n".encode() + file.read_bytes())
+    for file in sorted(path for path in STATIC_FOLDER.rglob("*") if path.is_file()):
+        found.update(f"{file.relative_to(STATIC_FOLDER)}\n".encode() + file.read_bytes())
     return found.hexdigest()[:12]
 
 

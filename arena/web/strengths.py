@@ -45,7 +45,7 @@ class StrengthScale(NamedTuple):
     step: float
 
 
-BY_RATING = StrengthScale(MU - RATING_STEP * (len(STRENGTH_WORDS) // 2), RATING_STEP)
+DEFAULT_SCALE = StrengthScale(MU - RATING_STEP * (len(STRENGTH_WORDS) // 2), RATING_STEP)
 """The scale of a pool in which no bot is known to move at random."""
 
 
@@ -59,13 +59,13 @@ def scale_of(bots: Sequence[RatedBot]) -> StrengthScale:
     known = [bot for bot in bots if bot.played >= MIN_RATED_MATCHES]
     random_mus = [bot.mu for bot in known if bot.bot in RANDOM_BOTS]
     if not random_mus:
-        return BY_RATING
+        return DEFAULT_SCALE
     weakest = min(random_mus)
     best = max(bot.mu for bot in known)
     return StrengthScale(weakest, min(RATING_STEP, max(MIN_STEP, (best - weakest) / (len(STRENGTH_WORDS) - 1))))
 
 
-def strength_of(rated: RatedBot, scale: StrengthScale = BY_RATING) -> str:
+def strength_of(rated: RatedBot, scale: StrengthScale = DEFAULT_SCALE) -> str:
     if rated.bot in PERFECT_BOTS:
         return PERFECT_WORD
     if rated.played < MIN_RATED_MATCHES:

@@ -24,7 +24,7 @@ class Crowd:
         return place
 
     def seat(self, address: str) -> str | None:
-        return self.take("seated", address).try_seat(address)
+        return self.take("seated", address).try_admit(address)
 
 
 def test_an_address_has_so_many_connections_and_others_still_have_theirs() -> None:
@@ -45,7 +45,7 @@ def test_all_together_are_bounded() -> None:
 def test_who_leaves_makes_room_once() -> None:
     crowd = Crowd(connections=1)
     place = crowd.take("first", "a")
-    place.try_seat("a")
+    place.try_admit("a")
     place.release()
     place.release()
     assert [crowd.seat("a"), crowd.seat("a")] == [None, "the arena is full"]
@@ -70,7 +70,7 @@ def test_where_too_many_say_nothing_the_most_crowded_address_pays() -> None:
 def test_who_came_in_is_in_nobodys_way() -> None:
     crowd = Crowd(waiting=1, waiting_per_address=1)
     place = crowd.take("in", "a")
-    place.try_seat("a")
+    place.try_admit("a")
     place.end_waiting()
     crowd.take("first", "a")
     crowd.take("second", "a")
@@ -81,16 +81,16 @@ def test_a_proxy_has_as_many_that_wait_as_there_may_be_and_each_counts_for_its_o
     crowd = Crowd(waiting=3, waiting_per_address=1)
     waiting = [crowd.take(f"through {number}", "proxy", shared=True) for number in range(3)]
     assert crowd.cut == []
-    waiting[0].try_seat("a")
+    waiting[0].try_admit("a")
     crowd.take("direct", "a")
     assert crowd.cut == ["through 0"]
 
 
 def test_at_the_end_those_are_cut_off_that_need_not_be_told() -> None:
     crowd = Crowd()
-    crowd.take("in", "a").try_seat("a")
+    crowd.take("in", "a").try_admit("a")
     crowd.take("out", "a")
-    crowd.places.cut_unseated()
+    crowd.places.cut_off_unadmitted()
     assert crowd.cut == ["out"]
 
 

@@ -360,10 +360,14 @@ async def test_while_a_session_hangs_bots_are_sent_to_nodes_that_a_new_one_finds
         assert deaf.anew == 1
         assert [game for game in GAMES if nodes.url_of_other_owner(game) is None] == ([] if works else at_a)
         assert len(changes) == works
-        assert nodes.hangs() is None
+        assert nodes.long_database_problem() is None
         await advance(PROBE_INTERVAL_S)
         assert deaf.anew == 2
-        assert nodes.hangs() == nodes.database_problem() == "the database is unreachable: it last answered 12 s ago"
+        assert (
+            nodes.long_database_problem()
+            == nodes.database_problem()
+            == "the database is unreachable: it last answered 12 s ago"
+        )
         deaf.fault = None
         deaf.answers.set()
         await advance(0.1)
@@ -407,7 +411,7 @@ async def test_a_listening_session_that_hears_no_sign_of_life_is_replaced_and_wh
 ) -> None:
     nodes = nodes_of(deaf, timeouts=NodeTimeouts(echo_timeout_s=5.0))
     told: list[str | None] = []
-    nodes.warn_of_deafness = told.append
+    nodes.on_deafness_warning = told.append
     async with background_task(nodes.listen()), background_task(nodes.run()):
         await advance(20.0)
         assert (deaf.listened, [text for text in told if text]) == (1, [])

@@ -102,16 +102,16 @@ async def test_two_thousand_names_that_come_and_go_leave_no_more_than_a_few_hund
 
 async def test_bots_that_played_and_went_are_forgotten_and_known_again_when_they_come(archive: AsyncStore) -> None:
     bots = BotCache(archive, per_pair=2, max_absent=20)
-    bots.came("regular")
+    bots.on_connected("regular")
     await bots.load("regular")
 
     def play(number: int) -> None:
         once = f"once-{number}"
-        bots.came(once)
+        bots.on_connected(once)
         bots.count_encounter(POOL, ["regular", once])
         match = header(f"m{number}", ("regular", once), pool=POOL)
         bots.begin_rated(match)
-        bots.left(once)
+        bots.on_disconnected(once)
         bots.record_rated(result(f"m{number}", ("regular", once), pool=POOL))
 
     assert grown(bots, play, 150) == {}
@@ -125,7 +125,7 @@ async def test_what_a_forgotten_bot_had_played_is_read_when_it_comes_back(archiv
     bots = BotCache(archive, per_pair=2, max_absent=0)
     for bot in ("ann", "bob"):
         await bots.load(bot)
-        bots.came(bot)
+        bots.on_connected(bot)
         await bots.load(bot)
 
     def known() -> tuple[Any, ...]:
@@ -138,11 +138,11 @@ async def test_what_a_forgotten_bot_had_played_is_read_when_it_comes_back(archiv
 
     before = known()
     assert before[:5] == ({"bob": 2}, {"ann": 2}, 2, 2, False)
-    bots.left("bob")
+    bots.on_disconnected("bob")
     assert dict(bots.encounter_counts("ann", POOL)) == {}
     assert bots.total_encounters("ann", POOL) == 2
     assert bots.rating("bob", POOL) == (INITIAL_RATING.mu, INITIAL_RATING.sigma)
-    assert not bots.came("bob")
+    assert not bots.on_connected("bob")
     await bots.load("bob")
     assert known() == before
 
@@ -150,14 +150,14 @@ async def test_what_a_forgotten_bot_had_played_is_read_when_it_comes_back(archiv
 async def test_a_bot_whose_rated_match_is_under_way_is_not_forgotten(archive: AsyncStore) -> None:
     bots = BotCache(archive, per_pair=1, max_absent=0)
     for bot in ("ann", "bob"):
-        bots.came(bot)
+        bots.on_connected(bot)
         await bots.load(bot)
     bots.begin_rated(header("m1", ("ann", "bob"), pool=POOL))
-    bots.left("bob")
+    bots.on_disconnected("bob")
     assert not bots.is_rated(POOL, ["ann", "bob"])
     bots.end_unrated("m1")
     assert bots.is_rated(POOL, ["ann", "bob"])
-    assert not bots.came("bob")
+    assert not bots.on_connected("bob")
 
 
 def test_who_came_to_a_match_long_ago_has_to_show_it_again() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Route, expect
 
-from arena.web.site import STATIC
+from arena.web.site import STATIC_FOLDER
 from chromium import Visit, Visits
 from house import House, sit_down
 from players import player
@@ -43,7 +43,7 @@ async def test_what_has_a_board_that_does_not_load_is_not_sought(visiting: Visit
 
 async def test_a_game_without_a_board_is_said_to_be_for_programs(visiting: Visits, house: House) -> None:
     async with visiting(house.page, fresh=True) as visit:
-        known = (STATIC / "board" / "index.js").read_text()
+        known = (STATIC_FOLDER / "board" / "index.js").read_text()
         await answer(visit, "board/index.js", known.replace("  nim: async", "  other: async"))
         page = await sit_down(visit, "board-none", "game=nim")
         told = "Nim has no board on this page, so you cannot play it here. Connect a program instead."

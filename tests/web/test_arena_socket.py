@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from arena.web.site import STATIC
+from arena.web.site import STATIC_FOLDER
 from programs import program
 from timeouts import WITHIN
 
@@ -32,7 +32,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
     """What a page does after each of these steps. Without Node the test is skipped; in CI it fails."""
     node = program("node", "nodejs")
     module = tmp_path_factory.mktemp("socket") / "arena-socket.mjs"
-    shutil.copy(STATIC / "arena-socket.js", module)
+    shutil.copy(STATIC_FOLDER / "arena-socket.js", module)
 
     def take(*steps: tuple[Any, ...]) -> list[Did]:
         lines = "".join(json.dumps(step) + "\n" for step in steps)

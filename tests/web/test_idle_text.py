@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from arena.web.site import STATIC
+from arena.web.site import STATIC_FOLDER
 from programs import program
 from timeouts import WITHIN
 
@@ -55,7 +55,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]
     folder = tmp_path_factory.mktemp("modules")
     for name in ("pages/idle-text.js", "format.js", "titles.js"):
         (folder / name).parent.mkdir(exist_ok=True)
-        shutil.copy(STATIC / name, folder / name)
+        shutil.copy(STATIC_FOLDER / name, folder / name)
     (folder / "package.json").write_text('{"type": "module"}')
     lines = "".join(json.dumps(listing) + "\n" for listing, _, _ in CASES.values())
     command = (node, DRIVER, folder / "pages" / "idle-text.js")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from arena.web.site import STATIC
+from arena.web.site import STATIC_FOLDER
 from programs import program
 from protocol.dice import Dice
 from protocol.games import load_game
@@ -31,7 +31,7 @@ def chances(tmp_path_factory: pytest.TempPathFactory) -> Chances:
     """What the board says of attacks. Without Node the test is skipped; in CI it fails."""
     node = program("node", "nodejs")
     module = tmp_path_factory.mktemp("odds") / "odds.mjs"
-    shutil.copy(STATIC / "board" / "odds.js", module)
+    shutil.copy(STATIC_FOLDER / "board" / "odds.js", module)
 
     def ask(attacks: Sequence[Attack]) -> list[tuple[float | None, str]]:
         lines = "".join(json.dumps(attack) + "\n" for attack in attacks)

@@ -14,7 +14,7 @@ import pytest
 
 from arena.web import bundle
 from arena.web.offline import ENTRY_MODULE, STYLE_SHEETS
-from arena.web.site import STATIC
+from arena.web.site import STATIC_FOLDER
 from commands import call
 from golden import make
 from library import ANN, PERFECT, Library
@@ -75,7 +75,7 @@ def test_every_module_that_is_imported_is_in_it_and_no_other_address(page: str) 
 
 def test_modules_are_as_they_are_but_for_where_they_import_from() -> None:
     for path in bundle.modules(ENTRY_MODULE):
-        source = STATIC.joinpath(path).read_text()
+        source = STATIC_FOLDER.joinpath(path).read_text()
         imports = [line for line in source.splitlines() if re.match(r"(?:import|export|}) .*\bfrom ", line)]
         assert len(bundle.IMPORT_PATTERN.findall(source)) >= len(imports), path
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from arena.web.bundle import data_url
-from arena.web.site import STATIC
+from arena.web.site import STATIC_FOLDER
 from arena.web.titles import game_title, match_title, pool_title, preset_title
 from programs import program
 from protocol.games import NAMES, game_class
@@ -52,7 +52,7 @@ def test_what_this_version_does_not_know_is_called_by_its_name_in_words() -> Non
 def test_scripts_say_the_same_titles() -> None:
     node = program("node", "nodejs")
     asked = [(game, preset) for game in NAMES for preset in game_class(game).presets] + UNKNOWN
-    module = (STATIC / "titles.js").read_text("utf-8")
+    module = (STATIC_FOLDER / "titles.js").read_text("utf-8")
     words = (node, "--input-type=module", "-e", SCRIPT, data_url("text/javascript", module), json.dumps(asked))
     done = subprocess.run(words, capture_output=True, timeout=WITHIN)
     assert (done.returncode, done.stderr.decode()) == (0, "")

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from arena.replay.match_document import make_document
-from arena.web.site import STATIC
+from arena.web.site import STATIC_FOLDER
 from golden import make
 from golden.make import Golden
 from independent_client import canonical
@@ -43,7 +43,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., lis
     """What the check says of some match documents. Without Node the test is skipped; in CI it fails."""
     node = program("node", "nodejs")
     folder = tmp_path_factory.mktemp("modules")
-    shutil.copytree(STATIC / "check", folder, dirs_exist_ok=True)
+    shutil.copytree(STATIC_FOLDER / "check", folder, dirs_exist_ok=True)
     (folder / "package.json").write_text('{"type": "module"}')
     with ExitStack() as stack:
 

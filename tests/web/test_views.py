@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from arena.replay.match_document import make_document
-from arena.web.site import STATIC
+from arena.web.site import STATIC_FOLDER
 from golden import make
 from golden.make import Golden
 from node import answering
@@ -39,7 +39,7 @@ def viewed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewing]:
     node = program("node", "nodejs")
     folder = tmp_path_factory.mktemp("modules")
     for name in ("board", "viewer"):
-        shutil.copytree(STATIC / name, folder / name)
+        shutil.copytree(STATIC_FOLDER / name, folder / name)
     (folder / "package.json").write_text('{"type": "module"}')
     with answering(node, DRIVER, folder) as ask:
         yield lambda match, eye: ask(json.dumps([match, eye]).encode())

@@ -14,7 +14,7 @@ import pytest
 
 from arena.web.pages import taking_part
 from arena.web.pages.taking_part import list_offers
-from arena.web.site import STATIC
+from arena.web.site import STATIC_FOLDER
 from programs import program
 from protocol.display_names import PLAIN_LETTERS, nearest_bot_name
 from protocol.games import NAMES, load_game
@@ -38,7 +38,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
     """Call a function of the module, in one process. Without Node the tests are skipped; in CI they fail."""
     node = program("node", "nodejs")
     folder = tmp_path_factory.mktemp("modules")
-    shutil.copytree(STATIC, folder, dirs_exist_ok=True)
+    shutil.copytree(STATIC_FOLDER, folder, dirs_exist_ok=True)
     (folder / "package.json").write_text('{"type": "module"}')
     with subprocess.Popen((node, DRIVER, folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         stdin, stdout = process.stdin, process.stdout

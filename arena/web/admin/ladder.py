@@ -17,9 +17,9 @@ from protocol.display import short_repr
 from protocol.errors import Fault, UsageFault
 
 PAGE_ROWS = 50
-MATCHES = f"{PREFIX}/matches"
+MATCHES_PATH = f"{PREFIX}/matches"
 """The path of the admin page of matches."""
-SEASONS = f"{PREFIX}/seasons"
+SEASONS_PATH = f"{PREFIX}/seasons"
 """The path of the admin page of seasons."""
 
 
@@ -38,7 +38,7 @@ async def annul(request: AdminRequest) -> Response:
     form = request.form
     undo, bot, since = form.one("do") == "undo", form.one("of") or None, form.one("since") or None
     ids = [*form.many("match"), *form.one("ids").split()]
-    back = MATCHES + query({"bot": bot})
+    back = MATCHES_PATH + query({"bot": bot})
     try:
         if not ids and bot is None:
             raise UsageFault("select matches with their checkboxes, or name a bot")
@@ -64,5 +64,5 @@ async def start_season(request: AdminRequest) -> Response:
     try:
         await ask(request, StartSeason(name=name), type(None))
     except Fault as fault:
-        return request.redirect_failed(str(fault), SEASONS)
-    return request.redirect_done(f"season {name} has started: all ratings start over", SEASONS)
+        return request.redirect_failed(str(fault), SEASONS_PATH)
+    return request.redirect_done(f"season {name} has started: all ratings start over", SEASONS_PATH)

@@ -29,13 +29,13 @@ from protocol.display import short_repr
 from protocol.errors import ArenaFault, Fault, UsageFault
 from protocol.games import NAMES, game_class
 
-MAX_LATEST = 20
+MAX_LATEST_TOURNAMENTS = 20
 """Maximum number of latest tournaments on the page."""
 MAX_STANDING_ROWS = 10
 """Maximum rows shown of a tournament's table."""
-FORMATS = {"round-robin": "round robin", "gauntlet": "gauntlet: the first against all others", "swiss": "Swiss"}
+FORMAT_WORDS = {"round-robin": "round robin", "gauntlet": "gauntlet: the first against all others", "swiss": "Swiss"}
 """The words for each tournament format in the form."""
-TOURNAMENTS = f"{PREFIX}/tournaments"
+TOURNAMENTS_PATH = f"{PREFIX}/tournaments"
 """The path of the admin page of tournaments."""
 EMPTY_FORM = Form({})
 
@@ -60,7 +60,7 @@ async def change(request: AdminRequest) -> Response:
             case "stop":
                 name = request.form.one("tournament")
                 await ask(request, StopTournament(tournament=name), type(None))
-                return request.redirect_done(f"stopped: {name}", TOURNAMENTS)
+                return request.redirect_done(f"stopped: {name}", TOURNAMENTS_PATH)
             case "go-on":
                 start = await _resume_request(request)
             case _:
@@ -68,10 +68,10 @@ async def change(request: AdminRequest) -> Response:
         begun = await ask(request, start, TournamentStarted)
     except Fault as fault:
         if do in ("stop", "go-on"):
-            return request.redirect_failed(str(fault), TOURNAMENTS)
+            return request.redirect_failed(str(fault), TOURNAMENTS_PATH)
         return await _page(request, request.form, str(fault), HTTPStatus.BAD_REQUEST)
     before = f": {begun.played} of its matches had been played" if begun.played else ""
-    return request.redirect_done(f"the tournament {begun.tournament} has started{before}", TOURNAMENTS)
+    return request.redirect_done(f"the tournament {begun.tournament} has started{before}", TOURNAMENTS_PATH)
 
 
 async def _page(request: AdminRequest, form: Form, wrong: str = "", status: int = HTTPStatus.OK) -> Response:
@@ -83,7 +83,7 @@ async def _page(request: AdminRequest, form: Form, wrong: str = "", status: int 
             running = {one.tournament: one for one in await operator.ask(ListTournaments(), list[TournamentStatus])}
     except ArenaFault as fault:
         unknown = str(fault)
-    latest = (await request.read(tournaments_page, limit=MAX_LATEST)).rows
+    latest = (await request.read(tournaments_page, limit=MAX_LATEST_TOURNAMENTS)).rows
     under_way = []
     for row in latest:
         if row.finished is None and (row.tournament in running or not row.arguments.get("rated", True)):
@@ -100,7 +100,7 @@ async def _page(request: AdminRequest, form: Form, wrong: str = "", status: int 
         under_way=under_way,
         finished=[row for row in latest if row.finished],
         pools=[f"{game}/{preset}" for game in NAMES for preset in game_class(game).presets],
-        formats=FORMATS,
+        formats=FORMAT_WORDS,
         standing=MAX_STANDING_ROWS,
         wait=DEFAULT_WAIT_S,
     )

@@ -15,7 +15,7 @@ from protocol.display import short_repr
 _ARENA_FOLDER = Path(__file__).parents[2]
 _PACKAGED_DOCUMENTS = _ARENA_FOLDER / "documents"
 """The folder of the documents in the installed package."""
-ROOT = _PACKAGED_DOCUMENTS if _PACKAGED_DOCUMENTS.is_dir() else _ARENA_FOLDER.parent
+ROOT_FOLDER = _PACKAGED_DOCUMENTS if _PACKAGED_DOCUMENTS.is_dir() else _ARENA_FOLDER.parent
 """The folder that contains README.md and docs. In a checkout it contains the package `arena`; installed, it is inside
 the package.
 """
@@ -41,7 +41,7 @@ PREFIX = "/docs"
 class Library:
     """The documents and files below a folder."""
 
-    def __init__(self, root: Path = ROOT) -> None:
+    def __init__(self, root: Path = ROOT_FOLDER) -> None:
         found = [root / name for name in ROOT_DOCUMENTS] + sorted((root / "docs").rglob("*"))
         self._files = {
             _name(path.relative_to(root).as_posix()): path
