@@ -349,7 +349,7 @@ def _check_connection(raw: Any, record: ConnectionPoolEntry) -> None:
     used_at = record.info.get("used_at")
     used = used_at is not None
     record.info["used_at"] = raw.limit.clock()
-    if not raw.closed and not (used and used_at <= raw.limit.last_hang):
+    if not raw.closed and not (used and used_at <= raw.limit.last_closed_at):
         news = select.poll()
         news.register(raw.fileno(), select.POLLIN)
         if not news.poll(0):
