@@ -24,7 +24,7 @@ class Human(Bot):
     """Asks at the terminal; plays one match at a time unless configured otherwise."""
 
     matches = 1
-    is_person = True
+    person = True
 
     def __init__(self, name: str) -> None:
         super().__init__(name)

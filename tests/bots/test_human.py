@@ -54,6 +54,10 @@ def test_a_person_sees_the_opponents_move_the_board_and_the_moves(nim: Turn) -> 
     assert seen.endswith("1) 1 from heap 0  2) 1 from heap 2  3) 2 from heap 2")
 
 
+def test_a_human_plays_as_a_person() -> None:
+    assert Human("me").person
+
+
 def test_nothing_is_wider_than_a_terminal() -> None:
     seen = format_turn(turn_of("nim", {"heaps": [20, 20, 20], "ply": 0, "to_move": 0}))
     assert max(map(len, seen.splitlines())) <= 80
