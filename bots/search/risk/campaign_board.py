@@ -1,4 +1,4 @@
-"""The campaign's map and rules as a flat array, `board`, and the random numbers of its search keys."""
+"""The campaign's map and rules as a flat array, `board`, and the random numbers from which search keys are made."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from machine.compiled import compiled, ints
 from protocol.games.risk.campaign import MAX_PLAYERS, Campaign
 
 BORDERS, SOURCES, BORDER_COUNT, SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, CONTINENTS, CONTINENT_COUNT, SNAKE = range(4, 15)
-"""The campaign's slots of `board`. At BORDERS begins the list of the cells that borders lead to, at SOURCES that of the
-cells that they lead from; BORDER_COUNT is the number of borders. ATTACKS is the number of attacks a turn under the
-rules. CLASSIC, DICE and SNAKE are 0 or 1. At CONTINENTS begin the continents, each as bonus, count and cells;
-CONTINENT_COUNT is their number.
+"""These are the slots of `board` that only the campaign has. board[BORDERS] is where the list of cells that borders
+lead to begins, board[SOURCES] where the list of cells that borders lead from begins; BORDER_COUNT is the number of
+borders. ATTACKS is the number of attacks allowed in a turn. CLASSIC, DICE and SNAKE are 0 or 1. board[CONTINENTS] is
+where the continents begin, each as bonus, number of cells, and cells; CONTINENT_COUNT is the number of continents.
 """
 
 KEY_DIGIT_BASE = 64
-"""The base of the digits in which troops enter a search key: two with the owner, a third for larger armies."""
+"""The base in which a search key takes a cell's troops, digit by digit. The two lower digits are combined with the
+owner; the third, which only armies from 4,096 on have, is not."""
 SEAT_KEYS, LEFT_KEYS, PLY_KEYS, ROUND_KEYS, TURN_KEY_COUNT = 0, 8, 32, 256, 2048
-"""Offsets of the random numbers that belong to no territory, relative to the end of those for two digits, and their
-total. Those for third digits follow."""
+"""These are offsets in `make_keys` from the end of the random numbers for territories' lower digits. At the first four
+begin the random numbers for the seat to move, the attacks left, the ply and the round. The fifth is where these end and
+the random numbers for third digits begin."""
 
 
 def campaign_board(rules: Campaign) -> list[int]:
@@ -43,8 +45,8 @@ def campaign_board(rules: Campaign) -> list[int]:
 
 @compiled
 def find_next_turn(board: Any, seats: Any, alive: int, seat: int, round_number: int) -> tuple[int, int]:
-    """Return the next seat after `seat` in round `round_number`, and its round. `seats` has from `alive` on who is in
-    the game.
+    """Return the next seat in the game after `seat` in round `round_number`, and the round of its turn. seats[alive + n]
+    is 1 if seat n is still in the game.
     """
     step = -1 if board[SNAKE] and round_number % 2 == 0 else 1
     following = seat + step
@@ -62,8 +64,8 @@ def find_next_turn(board: Any, seats: Any, alive: int, seat: int, round_number: 
 
 @lru_cache(maxsize=8)
 def make_keys(territories: int) -> Any:
-    """Return the Zobrist numbers: by territory, owner and digit of its troops; then by seat, attacks left, ply and
-    round; then by territory and third digit.
+    """Return the random numbers for Zobrist hashing: by territory, owner and lower digit of its troops; then for seat,
+    attacks left, ply and round; then by territory and third digit.
     """
     return ints(
         make_random_numbers(
