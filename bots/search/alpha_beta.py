@@ -202,5 +202,5 @@ def _is_usable(entry: TableEntry, left: int) -> bool:
 
 
 def _shift_win(value: float, plies: int) -> float:
-    """Return a value counted from a position `plies` deeper in the tree: a win or loss is so much nearer there."""
+    """Return a value counted from a position `plies` deeper in the tree, where a win or loss is `plies` nearer."""
     return value + plies if value >= 1 else value - plies if value <= -1 else value

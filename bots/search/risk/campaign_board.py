@@ -45,8 +45,9 @@ def campaign_board(rules: Campaign) -> list[int]:
 
 @compiled
 def find_next_turn(board: Any, seats: Any, alive: int, seat: int, round_number: int) -> tuple[int, int]:
-    """Return the next seat in the game after `seat` in round `round_number`, and the round of its turn. seats[alive + n]
-    is 1 if seat n is still in the game.
+    """Return the next seat in the game after `seat` in round `round_number`, and the round of its turn.
+
+    seats[alive + n] is 1 if seat n is still in the game.
     """
     step = -1 if board[SNAKE] and round_number % 2 == 0 else 1
     following = seat + step
