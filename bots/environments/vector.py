@@ -1,4 +1,4 @@
-"""Many games at once for learners that play all seats."""
+"""Many games at once as one environment, for learners that play all seats."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from protocol.games import load_game
 from protocol.games.parsing import raise_illegal
 
 Seeds = int | Sequence[int] | None
-"""An integer seeds game i with seed + i; a sequence has one seed a game; None continues the dice."""
+"""What seeds the dice of games: an integer seeds game i with this number + i, a sequence has one seed for each game,
+None continues the dice that are there."""
 
 
 class VectorGames(DeepCopied):
     """`num_envs` games, each of which waits for the seat in `to_move`, like an AEC environment of PettingZoo.
-    `bots.environments.env` explains vectors, masks, actions, rewards and `luck`.
+    `Environment` and `Encoding` explain vectors, masks, actions, rewards and `luck`.
 
     The rules are compiled if numba is installed. The dice have the odds of the arena's, but come from a generator. A
     game that is over restarts at once. Raises `UnknownGame`, `BadConfig` or `UsageFault`.
