@@ -43,7 +43,7 @@ STRATEGY_DESCRIPTIONS: Mapping[str, str] = {
     "greedy": "leaves an even number of heaps that allow a move (misère: odd)",
     "random": "any legal move",
 }
-"""What each strategy of `Contest` does, by its name."""
+"""A description of each strategy of `Contest`, by its name."""
 
 
 def position_facts(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool = False) -> dict[str, Any]:
@@ -125,7 +125,7 @@ class Contest:
         return found
 
     def win_rate(self, mover: str, replier: str, starts: Mapping[Heaps, int]) -> float:
-        """Return the fraction of games that `mover` wins when it moves first, over the weighted positions of `starts`."""
+        """Return the fraction of games that `mover` wins when it moves first in the weighted positions of `starts`."""
         players = (self.strategies[mover], self.strategies[replier])
         known: dict[tuple[Heaps, int], float] = {}
 

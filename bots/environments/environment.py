@@ -216,7 +216,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
         self._set_position(rules.resolve_round(self.position, chosen, self._dice(rules.ply(self.position)))[0])
 
     def _set_position(self, position: Any) -> None:
-        """Resolve any deals in a position, then set it, with its moves, its agent to move, payoffs and settled ranks."""
+        """Resolve any deals in a position, then set it, with its moves, agent to move, payoffs and settled ranks."""
         while self.rules.to_move(position) == CHANCE:
             position = self.rules.apply_chance(position, self._dice(self.rules.ply(position)))[0]
         self.position = position
@@ -322,7 +322,7 @@ class Single(DeepCopied, Env[Vector, np.int64]):
             raise UsageFault("the game has not begun: call reset() first")
 
     def _proceed(self) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
-        """Let the opponents play up to the learner's turn, and sum its rewards meanwhile. Return what `step` returns."""
+        """Let the opponents play up to the learner's turn; its rewards add up. Return what `step` returns."""
         while self.environment.agent_selection != self.agent:
             agent = self.environment.agent_selection
             seen = None if self.environment.terminations[agent] else self.environment.observe(agent)

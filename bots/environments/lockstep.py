@@ -26,7 +26,7 @@ class Disagreement(Exception):
 
 
 ThrowCounts = Counter[tuple[int, int, int]]
-"""How often dice were thrown, by number of attacking dice, number of defending dice and attackers lost."""
+"""The numbers of throws, by number of attacking dice, number of defending dice and attackers lost."""
 
 
 @cache

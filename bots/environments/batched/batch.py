@@ -25,9 +25,9 @@ S = TypeVar("S")
 
 Numbers = NDArray[np.int64]
 Vectors = NDArray[np.float32]
-"""What a seat sees in each game: an array of games × numbers."""
+"""The vectors that one seat of each game sees: an array of games × numbers."""
 Masks = NDArray[np.int8]
-"""Which actions are legal in each game: an array of games × actions, 1 or 0."""
+"""The action masks of one seat of each game: an array of games × actions."""
 _REGISTRY = {
     "nim": "bots.environments.batched.small_games:NimBatch",
     "tictactoe": "bots.environments.batched.small_games:GridBatch",
@@ -71,7 +71,7 @@ class Batch(ABC, Generic[S]):
         return self._generators
 
     def seed(self, seeds: Iterable[int]) -> None:
-        """Seed the dice of every game with its own seed."""
+        """Set the dice of every game by its own seed."""
         self.generators[:] = [seed_state(seed % SEED_COUNT) for seed in seeds]
 
     def start_games(self, games: Numbers) -> None:

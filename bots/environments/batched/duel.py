@@ -58,8 +58,8 @@ LUCK_MODES = {
 }
 """The mode of measuring luck by each value function."""
 _FEATURE_WEIGHT = 1 / 4
-"""The scale of a seat's evaluation by features from −1 to 1. The difference between both seats' scaled evaluations is
-then a value in points, as in `measuring.risk`."""
+"""The value in points of a seat whose evaluation by features is 1, before the other seat's value is subtracted: the
+difference is a value in points, as in `measuring.risk`."""
 
 
 class DuelBatch(Batch[Position]):
