@@ -76,7 +76,7 @@ def position_facts(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool = Fal
 
 
 class PositionPair(NamedTuple):
-    """Two won positions with the same fraction of winning moves, `value`, but different difficulty."""
+    """Two won positions with the same fraction of winning moves, `value`, but with different difficulty."""
 
     value: float
     easier: Heaps

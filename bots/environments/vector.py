@@ -106,7 +106,7 @@ class VectorGames(DeepCopied):
         return vectors, masks
 
     def play(self, games: Numbers, actions: NDArray[Any]) -> None:
-        """Play an action in each of these games and set `rewards` to the rewards of this step. Raises as `step` does."""
+        """Play an action in each of these games and set `rewards` to those of this step. Raises as `step` does."""
         self.check_reset()
         actions = check_actions(actions, len(games))
         self.rewards[games] = 0
