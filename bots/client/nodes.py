@@ -28,7 +28,7 @@ ATTEMPTS_BEFORE_FAILOVER = 7
 MAX_COMPLAINTS = 4
 """The most reports on ignored nodes, so that a server cannot flood the terminal."""
 MAX_REDIRECTS = 4
-"""How often a seek follows a redirect to another node. After more redirects it is tried again later, as nodes may be
+"""The most redirects to other nodes that a seek follows at once. After more it is tried again later, as nodes may be
 changing."""
 
 
@@ -321,7 +321,7 @@ class NodeRouter:
         return directed
 
     def _route_message(self, message: FromClient) -> list[RoutedEffect]:
-        """Route a message to its connection. A message to a match whose node is away is dropped: its seat repeats it."""
+        """Route a message to its connection. If a match's node is not connected, drop it: the seat repeats it."""
         if isinstance(message, messages.Seek):
             place = self._pairing.get(message.game) or self._default_node()
             self._seeks[message.id] = sought = _RoutedSeek(message, place)

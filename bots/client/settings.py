@@ -34,7 +34,7 @@ ASSIGNED_PATIENCE_S = 5.0
 
 
 class PartialSettings(TypedDict, total=False):
-    """Settings from one source: code, environment or command line. If one is absent or None, the next source decides."""
+    """Settings from code, environment or command line. For a setting absent or None, the next source decides."""
 
     url: str | None
     token: str | None
@@ -76,15 +76,15 @@ class Settings:
     against: str | None = None
     """The file of another version of the bot, to play against on this machine, without an arena."""
     open: bool = False
-    """Whether to take any match of the game or, without a game, of all games that the bot plays."""
+    """True to take any match of the game or, without a game, of all games that the bot plays."""
     min_move_time: float = 0.0
     """The seconds that a move takes at least, for spectators, but never over a twentieth of the time left."""
     patience: float | None = None
     """The seconds to keep trying while the arena cannot be reached; None: for ever."""
     assigned: bool = False
-    """Whether a tournament assigns the matches: the bot makes no seeks, and stops when the arena closes."""
+    """True if a tournament assigns the matches: the bot makes no seeks, and stops when the arena closes."""
     stay: bool = False
-    """Whether to connect to no other node of the arena than the one at `url`."""
+    """True to connect to no other node of the arena than the one at `url`."""
     hosts: tuple[str, ...] = ()
     """Further hosts on which the arena may have nodes: `b.example`, or `*.example` for all its subdomains."""
 
@@ -138,7 +138,7 @@ def _read_map(text: str) -> dict[str, Any]:
 
 
 def read_hosts(text: str) -> tuple[str, ...]:
-    """Return the host names in a list like `a.example,*.b.example`, in lower case. Raises `UsageFault` for other text."""
+    """Return the host names in a text like `a.example,*.b.example`, in lower case. Raises `UsageFault`."""
     hosts = tuple(part.lower() for part in filter(None, map(str.strip, text.split(","))))
     for host in hosts:
         if not re.fullmatch(r"(\*\.)?[\w.:-]+", host):
@@ -149,7 +149,7 @@ def read_hosts(text: str) -> tuple[str, ...]:
 
 
 def allows_host(hosts: tuple[str, ...], host: str) -> bool:
-    """Return whether a host is in the list, or below one that is written `*.example`."""
+    """Return whether a host is in `hosts`, where `*.example` stands for all subdomains of `example`."""
     return any(host == each or (each.startswith("*.") and host.endswith(each[1:])) for each in hosts)
 
 

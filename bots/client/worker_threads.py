@@ -195,7 +195,7 @@ _INFO_FORMS = {
     "nodes": "an integer from 0, of 64 bits at most",
     "note": f"a text of {MAX_NOTE_CHARS} characters",
 }
-"""What each field of `info` must be, in words."""
+"""A description of valid values of each field of `info`."""
 _INFO_CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "value": _to_finite,
     "depth": _to_count,
