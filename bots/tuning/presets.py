@@ -22,7 +22,7 @@ class TuningPreset(NamedTuple):
 
 DETERMINISTIC_CONFIG = '{"battle": "deterministic"}'
 SHORT_CONFIG = '{"max_rounds": 40}'
-"""Games of 100 rounds are decided long before they end."""
+"""The config of campaigns of 40 rounds. Games of 100 rounds are decided long before they end."""
 _PAPER_METHOD = Method()
 _PAIRED_METHOD = Method(
     genes=60, tournaments=6, starts=20, seats="both", best=2, children=24, mutants=12, generations=8
@@ -74,9 +74,11 @@ PRESETS: Mapping[str, Mapping[str, TuningPreset]] = {
         "risk-campaign": TuningPreset(_QUICK_METHOD, _CAMPAIGN_SETUP),
     },
 }
-"""Presets by name and game. `adjusted` has few games a generation, as each one tells much, and many mutants, as similar
-genes only learn to beat each other. `paper` is the method of the project arman-aminian/risk-game-ai-agent, according to
-its report. `outlook` tunes the weights of the default evaluation of campaigns with their default search."""
+"""The presets, by name and game. `paper` is the method of the project arman-aminian/risk-game-ai-agent, according to
+its report. `adjusted` has few games a generation, as a luck-adjusted game tells much, and many mutants, as similar
+genes only learn to beat each other. `outlook` tunes the weights of the campaign's default evaluation with its default
+search.
+"""
 
 
 def read_preset(name: str, game: str) -> TuningPreset:
