@@ -15,7 +15,7 @@ from protocol.errors import Fault
 from protocol.messages import Event, Player
 
 MAX_PLIES = 100
-"""Plies in one answer; `from_ply` continues."""
+"""The most plies of a replay in one answer. `from_ply` asks for those that follow."""
 MAX_GRADED_MOVES = 20
 
 

@@ -40,7 +40,7 @@ INSTRUCTIONS = (
 
 
 async def serve(agent_tools: AgentTools, session: AgentSession) -> None:
-    """Serve one client until its end of standard input, then resign the match under way.
+    """Serve one client until it closes standard input. Then resign the match in progress.
 
     Only the protocol uses standard output; everything else that is written there goes to standard error.
     """

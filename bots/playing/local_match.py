@@ -253,7 +253,7 @@ class LocalMatch:
         self._alarm = CodeTimer(self._timeouts.repeated_stop_interval_s)
         self._lines: list[bytes] = []
         self._failures: dict[int, str] = {}
-        """How each bot's program failed, by seat."""
+        """Descriptions of the failures of the bots' programs, by seat."""
         self._over = False
 
     def play(self) -> ClosedMatch:

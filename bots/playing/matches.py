@@ -57,7 +57,7 @@ class Played:
 
     @property
     def points(self) -> list[float]:
-        """The points of each seat, from 0 to 1: the fraction of the other seats that it has beaten."""
+        """The points of each seat, from 0 to 1: the fraction of the other seats beaten. A tie counts half."""
         return match_points(self.result)
 
     @cached_property
@@ -67,7 +67,7 @@ class Played:
 
     @property
     def packed(self) -> bytes:
-        """The record as the bytes of a gzip file. `arena replay show` reads the file if its name ends in `.jsonl.gz`."""
+        """The record as the bytes of a gzip file, which `arena replay show` reads if its name ends in `.jsonl.gz`."""
         return self.closed.pack_record()
 
     @property
@@ -168,8 +168,8 @@ class _Table:
         if entrants is None:
             entrants = None if names == given else tuple(map(_identity, bots, self._bots))
         self.entrants = entrants
-        """What identifies each bot, by seat; None if their names do. It enters the match's id, so that swapping two
-        bots that share a name makes another match.
+        """The data that identifies each bot, by seat; None if the bots' names do. It enters the match's id, so that
+        swapping two bots that share a name makes another match.
         """
         # A name is seed enough for a bot, as its choices and nonces follow from the match's id as well.
         self._guests = [

@@ -205,7 +205,7 @@ def rules_and_kernel(setup: Setup) -> tuple[Game[Any, Any], Kernel]:
 
 @lru_cache(CACHED_SETUPS)
 def load_value_function(setup: Setup, name: str) -> ValueFunction:
-    """Return the value function `name` of the setup's game, cached. Raises `UsageFault` if the game does not have it."""
+    """Return the value function `name` of the setup's game, cached. Raises `UsageFault` if there is none."""
     return load_value(rules_and_kernel(setup)[0], name)
 
 

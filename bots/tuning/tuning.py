@@ -49,7 +49,7 @@ class Tuning:
 
     @property
     def config(self) -> dict[str, Any]:
-        """The game's config, without the keys that have their default values."""
+        """The game's config: the keys that the preset and the user give."""
         config: dict[str, Any] = json.loads(self.setup.config)
         return config
 
