@@ -1,6 +1,6 @@
 """The bots' side: the client library, search, the reference bots and the `arena-bot` command.
 
-`from bots import Bot, Turn, run` is all that a bot needs, `from bots import play` all for matches without an arena.
+`from bots import Bot, Turn, run` is all that a bot needs. `from bots import play` plays matches without an arena.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name on first use: defining a bot, or searching, needs neither sockets nor a referee."""
+    """Import a public name on first use, so that a program only imports the parts that it uses."""
     if name in _LATER:
         if name != "run":
             mistakes.check_hidden(("measuring", "referee"))

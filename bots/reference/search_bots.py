@@ -275,7 +275,7 @@ class Greedy(CompiledBot):
 
 
 def value_of_state(tree: SearchTree[Any, Any], state: Any) -> float:
-    """Return the value of a state for the seat to move at the root, whatever its ply."""
+    """Return the value of a state for the seat to move at the root, as if the state were the root."""
     return tree.value_of_terminal(state, 0) if tree.rules.to_move(state) is None else tree.evaluate(state)
 
 
@@ -294,8 +294,8 @@ class Raider(CompiledBot):
 
 
 class Uct(CompiledBot):
-    """Plays the most visited move of its search. The value that it reports is its fraction of wins in the simulations,
-    in a campaign a hundredth less for each turn played out.
+    """Plays the most visited move of its Monte Carlo tree search. The value that it reports is the mean result of the
+    simulations, from 0 to 1. In a campaign, each turn of a playout lowers a result by a hundredth.
     """
 
     games = UCT_GAMES
