@@ -29,23 +29,24 @@ if TYPE_CHECKING:
     from bots.playing.matches import Played, play, play_all
 
 __all__ = ["Bot", "Choice", "GiveUp", "Played", "Turn", "play", "play_all", "run"]
-_LATER = {
+_LAZY_MODULES = {
     "run": "bots.client.run",
     "Played": "bots.playing.matches",
     "play": "bots.playing.matches",
     "play_all": "bots.playing.matches",
 }
+"""The module of each public name that is imported on first use."""
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name on first use, so that a program only imports the parts that it uses."""
-    if name in _LATER:
+    if name in _LAZY_MODULES:
         if name != "run":
             mistakes.check_hidden(("measuring", "referee"))
-            if find_spec("bots.playing") is None or find_spec(_LATER[name]) is None:
+            if find_spec("bots.playing") is None or find_spec(_LAZY_MODULES[name]) is None:
                 raise UsageFault(
                     f"{name} is in bot-arena, not in bot-arena-client, which is for play at an arena alone"
                 )
         with mistakes.importing():
-            return getattr(import_module(_LATER[name]), name)
+            return getattr(import_module(_LAZY_MODULES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

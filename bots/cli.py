@@ -143,7 +143,7 @@ def pipe(context: typer.Context) -> None:
 
 
 def _add_command(name: str, users: str, about: str) -> None:
-    """Add a command. It runs the function `name` in the module of bots.commands with this name, imported when needed."""
+    """Add a command that runs the function `name` in the module of bots.commands with the same name."""
 
     @app.command(name, cls=_Delegated, help=about, rich_help_panel=users)
     def run(context: typer.Context) -> None:

@@ -172,8 +172,8 @@ def note_bot_made() -> None:
 
 
 def expect_run(cls: type, base: type) -> None:
-    """At the end of the running program, print a message if it defines subclasses of `base`, such as `cls`, but has
-    made no bot.
+    """Print a message when the running program ends, if it defines subclasses of `base`, such as `cls`, but has made
+    no bot.
     """
     if cls.__module__ == "__main__" and hasattr(sys.modules.get("__main__"), "__file__"):
         atexit.unregister(_tell_never_run)

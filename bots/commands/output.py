@@ -21,7 +21,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, header: bool = True) -> None:
-    """Print a table, one line a row, folded on a narrow terminal. With `header`, all columns but the first are numbers."""
+    """Print a table, folded on a narrow terminal. With `header`, all columns but the first are numbers."""
     from rich import box
     from rich.table import Table
 

@@ -157,7 +157,7 @@ class PipedProgram:
         return line
 
     def discard_output(self) -> bytes:
-        """Return and discard the output since the last line that was read. Raises `UnusableAnswer` if it is too long."""
+        """Return and discard the output since the last line that was read. Raises `UnusableAnswer` if it is long."""
         with contextlib.suppress(BlockingIOError):
             self._read()
         written = bytes(self._output)
@@ -258,7 +258,7 @@ def encode_message(message: Start | Rejected | End) -> bytes:
 
 
 def encode_turn(turn: Turn) -> bytes:
-    """Return a turn as a line of JSON: `type` first, then `legal`. Fields that only serve to check dice are left out."""
+    """Return a turn as a line of JSON: `type` first, then `legal`. Fields for the check of dice are left out."""
     options = {} if turn.options is None else {"options": turn.options}
     message = {
         "type": "turn",

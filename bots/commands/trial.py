@@ -61,7 +61,7 @@ class TrialResult(NamedTuple):
 
     `worth` is the number of unadjusted games that would give an equally certain result. `factor` is `worth` divided by
     the games played. `adjusted`, `worth` and `factor` are None if luck is not measured or there are too few starts:
-    fewer than two for `adjusted`, than `measuring.luck_statistics.MIN_UNITS` for `worth` and `factor`. `worth` and
+    fewer than two for `adjusted`, fewer than `MIN_UNITS` of measuring.pair_scores for `worth` and `factor`. `worth` and
     `factor` are also None if all results are equal.
     """
 

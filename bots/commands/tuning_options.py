@@ -80,7 +80,7 @@ def _read_number(key: str, text: str, kind: type) -> Any:
 
 
 def read_pool(jobs: int | None, dask: str | None) -> AbstractContextManager[WorkerPool]:
-    """Return the pool of workers: `jobs` processes, by default one a core, or a cluster's workers. Raises `UsageFault`."""
+    """Return the workers: `jobs` processes, by default one a core, or a cluster's workers. Raises `UsageFault`."""
     if jobs is not None and dask is not None:
         raise UsageFault("--jobs is for this machine, --dask for a cluster: give one of them")
     if jobs is not None and not 1 <= jobs <= MAX_JOBS:

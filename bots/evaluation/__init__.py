@@ -23,7 +23,7 @@ class _GameEvaluations(NamedTuple):
     """The import path of the default weights, for evaluations that have weights."""
 
 
-_RISK = ValueScale(opinion=0.9 * WIN_VALUE)
+_RISK_SCALE = ValueScale(opinion=0.9 * WIN_VALUE)
 """The scale of values in both Risk games."""
 _REGISTRY: Mapping[str, _GameEvaluations] = {
     "nim": _GameEvaluations({"parity": "bots.evaluation.small_games:nim_parity"}),
@@ -31,12 +31,12 @@ _REGISTRY: Mapping[str, _GameEvaluations] = {
     "tictactoe": _GameEvaluations({"lines": "bots.evaluation.small_games:lines_share"}, ValueScale(win=10.0)),
     "risk-duel": _GameEvaluations(
         {"features": "bots.evaluation.risk:features", "unam": "bots.evaluation.risk:unam"},
-        _RISK,
+        _RISK_SCALE,
         {"features": "bots.evaluation.base:EQUAL_WEIGHTS"},
     ),
     "risk-campaign": _GameEvaluations(
         {"outlook": "bots.evaluation.risk:outlook", "features": "bots.evaluation.risk:features"},
-        _RISK,
+        _RISK_SCALE,
         {"outlook": "bots.evaluation.risk:DEFAULT_OUTLOOK_WEIGHTS", "features": "bots.evaluation.base:EQUAL_WEIGHTS"},
     ),
 }

@@ -39,7 +39,7 @@ _ADJUSTED_SCORE_PATTERN = re.compile(rf"-?\d{{1,9}}\.\d{{{SCORE_DECIMALS}}}")
 _FITNESS_RANGES: Mapping[str, tuple[float, float]] = {"results": (0, 1), "adjusted": (-10, 10)}
 """The lowest and the highest valid fitness, by the kind of fitness. A luck-adjusted score may be outside 0 to 1; a mean
 of many is so by little."""
-_SCORES = {character: score for score, character in _SCORE_CHARACTERS.items()}
+_SCORES_BY_CHARACTER = {character: score for score, character in _SCORE_CHARACTERS.items()}
 """The score for each character of `_SCORE_CHARACTERS`."""
 
 
@@ -248,9 +248,9 @@ def _read_running(running: _Running, method: Method, weights: int) -> RunningGen
 
 def _read_scores(text: str) -> tuple[float | None, ...]:
     try:
-        return tuple(_SCORES[character] for line in text.splitlines() for character in line)
+        return tuple(_SCORES_BY_CHARACTER[character] for line in text.splitlines() for character in line)
     except KeyError as exc:
-        raise UsageFault(f"scores of running has the character {exc}: one of {' '.join(_SCORES)}") from exc
+        raise UsageFault(f"scores of running has the character {exc}: one of {' '.join(_SCORES_BY_CHARACTER)}") from exc
 
 
 def _read_adjusted_scores(text: str) -> tuple[float | None, ...]:
