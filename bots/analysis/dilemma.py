@@ -13,6 +13,7 @@ from protocol.games.dilemma import MAX_PAYOFF
 MAX_ROUNDS = 1000
 """The most rounds of a match that is scored exactly: the fractions grow with every round."""
 MAX_STRATEGIES = 20
+"""The most strategies that are scored against each other."""
 MAX_NUMBER_LENGTH = 40
 """The most characters of a probability or payoff that a user gives."""
 

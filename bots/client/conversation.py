@@ -30,7 +30,7 @@ from protocol.messages import FromClient
 NORMAL_CLOSURE = 1000
 """The close code of a WebSocket that ends without a particular reason."""
 MAX_CACHED_RULES = 64
-"""The most game objects that are kept for matches with the same config."""
+"""The most configs whose game objects are kept for further matches."""
 RETRYABLE_CODES = (UNAVAILABLE, NO_SLOTS)
 """The error codes of refused seeks that may succeed later."""
 FIRST_SEEK_DELAY_S, MAX_SEEK_DELAY_S = 2.0, 60.0
@@ -39,9 +39,9 @@ and starts again when a match begins."""
 MAX_LISTING_INTERVAL_S = 600.0
 """The longest interval, in seconds, between reports on what the bot's seeks wait for."""
 LISTING_INTERVAL_FACTOR = 5
-"""The factor by which the interval between these reports grows after each."""
+"""The factor by which the interval between reports on what the bot's seeks wait for grows after each report."""
 FATAL_CODES = (NAME_TAKEN, AUTH_FAILED, NOT_ALLOWED, BAD_MESSAGE)
-"""Fatal errors after which reconnecting would not help."""
+"""The codes of fatal errors after which reconnecting would not help."""
 MAX_FAILED_IN_A_ROW = 3
 """The number of failed matches in a row after which the bot stops seeking."""
 _rules_key = msgspec.json.Encoder(order="sorted").encode
@@ -99,11 +99,11 @@ class Conversation(ClientProtocol):
         """True if the next listing that arrives has to be reported to the author."""
         self._failed_in_a_row = 0
         self._failing = False
-        """True if too many matches in a row failed, so that no more are played."""
+        """True if the program failed in too many matches in a row, so that no more matches are played."""
         self._last_details = ""
         """The last traceback that was reported to the author."""
         self._close_reason = ""
-        """The arena's reason for closing the connection, if it is about to."""
+        """The reason that the arena gave for closing the connection; empty without one."""
         self._presets: dict[str, list[str]] = {}
         """The presets of each game's open seek."""
         self._rules: dict[tuple[str, bytes], Game[Any, Any]] = {}
@@ -376,7 +376,7 @@ class Conversation(ClientProtocol):
         return self._presets[game]
 
     def _withdraw_seeks(self) -> list[Effect]:
-        """Withdraw all seeks: there is enough to play."""
+        """Withdraw all open seeks, as the bot has enough matches."""
         withdrawn = [messages.Unseek(id=name) for name in self._seeks if name not in self._withdrawn]
         self._withdrawn.update(self._seeks)
         return [*withdrawn]

@@ -91,11 +91,11 @@ class NodeRouter:
         self._stays = single_node
         self._hosts = hosts
         self._complaints: set[str] = set()
-        """The reasons for ignoring nodes that were reported, at most `MAX_COMPLAINTS`."""
+        """The reported reasons for ignoring nodes, at most `MAX_COMPLAINTS`."""
         self._protocol = protocol
         self._first = _Node(url, url)
         self._nodes = {url: self._first}
-        """Nodes by URL."""
+        """The known nodes, by the URL of the connection."""
         self._pairing: dict[str, _Node] = {}
         """The node that pairs each game, if it is known."""
         self._seeks: dict[str, _RoutedSeek] = {}

@@ -25,10 +25,12 @@ from protocol.secret_text import find_invisible, strip_invisible
 
 Name = TypeVar("Name", bound=str)
 DEFAULT_URL = f"ws://127.0.0.1:{DEFAULT_PORT}"
+"""The URL of an arena on this machine."""
 MAX_URL_CHARS = 2000
 DEFAULT_OPEN_SLOTS = 16
 """Default slots of a bot that takes any match: enough for a seek in each of five games and eleven matches."""
 MAX_MIN_MOVE_TIME_S = 60.0
+"""The highest value of `--min-move-time`, in seconds."""
 ASSIGNED_PATIENCE_S = 5.0
 """Default patience of a bot in a tournament, in seconds. It is short, as the arena runs on the same machine."""
 

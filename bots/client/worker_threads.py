@@ -202,6 +202,7 @@ _INFO_CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "nodes": _to_count,
     "note": _to_note,
 }
+"""The conversion of each field of `info`. It raises an exception for an invalid value."""
 
 
 def format_place(turn: Turn) -> str:

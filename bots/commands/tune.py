@@ -35,6 +35,7 @@ from protocol.display import short_repr
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
 
 _DEFAULT_PRESET = "paper"
+"""The preset of a tuning without `--preset`."""
 FRESH_STARTS = 100
 """The number of new starts, each played from both seats, by which the resulting weights are measured. A tuning that
 plays fewer games than this plays as many starts as games."""

@@ -22,6 +22,7 @@ from protocol.errors import BadConfig, UsageFault
 from protocol.games import load_game
 
 MAX_JOBS = 1024
+"""The highest value of `--jobs`."""
 _EVALUATION_KEY = "eval"
 """The key of `--set` that names the evaluation."""
 _OPTIONAL_KEYS = ("depth", "nodes")

@@ -93,6 +93,7 @@ class OutlookWeights(NamedTuple):
 
 
 DEFAULT_OUTLOOK_WEIGHTS = OutlookWeights()
+"""The weights of `outlook` unless others are given."""
 TEMPO_FACTOR = 3.0
 """The factor by which the seat to move is stronger, in `outlook`."""
 

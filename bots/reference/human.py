@@ -18,7 +18,9 @@ from protocol.messages import CHANCE, End, Event
 MAX_SHOWN_MOVES = 30
 """The most legal moves that are listed."""
 LINE_WIDTH = 78
+"""The width of a line on the terminal, in characters."""
 COMMANDS = "help, board, moves; Ctrl-D resigns, Ctrl-C quits"
+"""The list of the commands that a person can type, shown with every turn."""
 
 
 class Human(Bot):

@@ -11,6 +11,7 @@ from bots.search.base import MAX_DEPTH, ChanceNotSupported, M, S, SearchLimit, S
 from protocol.games.base import Game
 
 INFINITY = float("inf")
+"""The bound of the window at the root, which no value reaches."""
 Line = tuple[M, ...]
 Bound = Literal["exact", "lower", "upper"]
 

@@ -107,7 +107,7 @@ class OnePlyKernel(Kernel, Protocol):
     """A kernel that can also search one ply exactly: the rules would be too slow to list the outcomes of a move."""
 
     def search_one_ply(self, position: Any, *, evaluation: str, limit: SearchLimit) -> SearchResult[Any]:
-        """Return the move with the best mean over all its outcomes. A spent `limit` leaves out some moves."""
+        """Return the move with the best mean over all its outcomes. Once `limit` is spent, no more moves are tried."""
 
 
 class TreeSearch(TimedSearch, Protocol):

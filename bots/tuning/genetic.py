@@ -27,13 +27,18 @@ Fitness = Literal["results", "adjusted"]
 DECIMALS = 3
 """The decimals of a weight."""
 FITNESS_DECIMALS = 6
+"""The decimals of a fitness."""
 MAX_GENES = 1000
+"""The most genes of a generation."""
 MAX_STARTS = 1000
+"""The most starting positions that a pair of genes plays."""
 MAX_GENERATIONS = 1000
+"""The most generations of a tuning."""
 MAX_GAMES: Mapping[Fitness, int] = {"results": 100_000, "adjusted": 40_000}
 """The most games of a generation, by kind of fitness. With more, the tuning's file would be too long for
 `read_file`."""
 MAX_WEIGHT = 1000.0
+"""The highest value of `Method.highest`."""
 
 
 @dataclass(frozen=True, slots=True)

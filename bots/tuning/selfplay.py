@@ -33,6 +33,7 @@ from protocol.games.base import Game
 from referee.result import points_from_ranks
 
 FEATURES_EVALUATION = "features"
+"""The name of the evaluation by features, which a setup uses by default."""
 CACHED_SETUPS = 4
 """The number of setups for which a thread caches rules and search."""
 SCORE_DECIMALS = 4

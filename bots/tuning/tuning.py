@@ -21,6 +21,7 @@ from protocol.errors import UsageFault
 MAX_TOTAL_GENES = 15_000
 """The most genes of all generations together. With more, the tuning's file would be too long for `read_file`."""
 MAX_SEED_LENGTH = 64
+"""The most characters of a tuning's seed."""
 
 
 class RunningGeneration(NamedTuple):

@@ -22,13 +22,13 @@ KEY_DIGIT_BASE = 64
 """The base in which a search key takes a cell's troops, digit by digit. The two lower digits are combined with the
 owner; the third, which only armies from 4,096 on have, is not."""
 SEAT_KEYS, LEFT_KEYS, PLY_KEYS, ROUND_KEYS, TURN_KEY_COUNT = 0, 8, 32, 256, 2048
-"""These are offsets in `make_keys` from the end of the random numbers for territories' lower digits. At the first four
-begin the random numbers for the seat to move, the attacks left, the ply and the round. The fifth is where these end and
-the random numbers for third digits begin."""
+"""These are offsets in the random numbers of `make_keys`, after those for territories' lower digits. At SEAT_KEYS begin
+the numbers for the seat to move, at LEFT_KEYS for the attacks left, at PLY_KEYS for the ply, at ROUND_KEYS for the
+round. At TURN_KEY_COUNT, how many these are, begin the numbers for territories' third digits."""
 
 
 def campaign_board(rules: Campaign) -> list[int]:
-    """Return the array `board` of a campaign as a list, for `ints`."""
+    """Return the array `board` of a campaign as a list, which `ints` converts to an array."""
     map_ = rules.map
     values = board_values(map_)
     values[BORDERS] = cell_of(len(map_))

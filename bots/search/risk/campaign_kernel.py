@@ -19,7 +19,9 @@ from protocol.dice import Dice
 from protocol.games.risk.campaign import Campaign, Move, Position
 
 DEFAULT_SETTINGS = CampaignSettings()
+"""The default settings of `CampaignKernel.search`."""
 _DRAFT_RULE_SETTINGS = CampaignSettings(draft="rule")
+"""The settings with which drafts follow the draft rule."""
 
 
 class CampaignKernel:
@@ -70,7 +72,7 @@ class CampaignKernel:
         )
 
     def search_one_ply(self, position: Position, *, evaluation: str, limit: SearchLimit) -> SearchResult[Move]:
-        """Return the move with the best mean over all its outcomes. A spent `limit` leaves out some moves.
+        """Return the move with the best mean over all its outcomes. Once `limit` is spent, no more moves are tried.
 
         With `outlook` the moves are all drafts to one territory, split drafts to the best territories, and attacks.
         """

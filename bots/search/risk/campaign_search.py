@@ -118,10 +118,11 @@ DRAFT_SCRATCH = DRAFTING + 1
 
 INFINITY = float("inf")
 MAX_ATTACKS = 3
-"""The most attacks in a turn, both in a search of candidate attacks and in the quiescence search."""
+"""The most attacks of a turn that are searched, both in a search of candidate attacks and in the quiescence search."""
 COMPLETE_FLAG = 4
 """Added to the kind of bound in a table entry if no evaluation entered the value."""
 DEFAULT_SETTINGS = CampaignSettings(draft="rule")
+"""The default settings of `CampaignSearch.search`."""
 _ONE_PLY_SETTINGS = CampaignSettings(battles="dice", horizon="plies", draft="rule")
 """The settings of `CampaignSearch.search_one_ply`."""
 _GREEDY_SETTINGS = CampaignSettings(draft="greedy")
@@ -129,10 +130,11 @@ _GREEDY_SETTINGS = CampaignSettings(draft="greedy")
 NO_SEAT = -1
 """Stands for MAX in the array `state` of `CampaignSearch.perft`, which needs no evaluation."""
 _BATTLE_MODES: Mapping[BattleMode, int] = {"sure": NO_DICE_MODE, "means": MEANS_MODE, "dice": battle_odds.DICE_MODE}
+"""The value of play[BATTLE_MODE] for each value of `settings.battles`."""
 MAX_PLIES = 40
 """The greatest depth of a search, in plies."""
 MIN_NODES = 50
-"""With a smaller limit of nodes, a move is chosen without a search."""
+"""The least limit of nodes for a search. With fewer nodes, a move is chosen without a search."""
 TABLE_SIZE = 2**17
 """Positions that the transposition table holds: the same number on every machine, so that moves are the same."""
 VALUE_TOLERANCE = 0.1
@@ -761,8 +763,8 @@ class CampaignSearch:
     def search_one_ply(self, position: Position, *, evaluation: str, limit: SearchLimit) -> SearchResult[Move]:
         """Return the move with the best mean over the dice, among attacks at full strength and the end of the turn.
 
-        A spent `limit` leaves out some moves. The odds of battles are floats here: with the exact fractions of the
-        rules, large armies would take seconds.
+        Once `limit` is spent, no more moves are tried. The odds of battles are floats here: with the exact fractions of
+        the rules, large armies would take seconds.
         """
         return self.search(
             position,

@@ -80,7 +80,7 @@ PRIOR_RUSH_TRUST = 0.3
 
 
 class UctParams(NamedTuple):
-    """The parameters of the tree search, explained at EXPLORATION; for `floats`."""
+    """The parameters of the tree search, explained at EXPLORATION. `floats` converts them to an array."""
 
     exploration: float = 1.0
     temperature: float = 5.0
@@ -213,7 +213,7 @@ def integer_power(base: float, power: int) -> float:
 
 @compiled
 def estimate_wins(board: Any, field: Any, manner: Any, shares: Any) -> None:
-    """Write each seat's estimated probability of winning: its strength divided by the sum of all strengths.
+    """Write each seat's estimated probability of winning, which is its strength divided by the sum of all strengths.
 
     The exponents are those of a logistic regression over games between raiders, rounded.
     """
@@ -344,7 +344,7 @@ class OpponentModel:
             at += 1
 
     def _find_start(self, events: Sequence[Event]) -> Position | None:
-        """Return the position before the events; None if it is unknown. One made from a deal has no income yet."""
+        """Return the position before the events; None if it is unknown. A position from a deal has no income yet."""
         rules = self._raid.rules
         if self._last_position is not None:
             return self._last_position
@@ -357,7 +357,7 @@ class OpponentModel:
         return Position(tuple(owner), troops, "draft", 0, rules.max_attacks, 1, (), 0, 1)
 
     def _update_trust(self, field: Any, seat: int, move: tuple[int, ...]) -> None:
-        """Update the trust in a seat by comparing its next move with each policy's."""
+        """Update the trust in the policies for a seat by comparing its next move with the move of each policy."""
         raid = self._raid
         raids, rushes = (
             tuple(map(int, choose_move(raid.board, field, raid.odds, raid.weights, raid.path, policy)))[:2] == move[:2]

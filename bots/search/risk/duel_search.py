@@ -59,7 +59,9 @@ from protocol.games.risk.duel import NO_OWNER, Action, Duel, Position
 REINFORCEMENT = duel.REINFORCEMENT_TROOPS
 """Troops that a reinforcement adds."""
 SUCCESS_PROBABILITY = float(duel.WIN_PROBABILITY)
+"""The probability that an attack takes the territory."""
 FAILURE_PROBABILITY = float(1 - duel.WIN_PROBABILITY)
+"""The probability that an attack fails."""
 INFINITY = float("inf")
 
 BORDERS, SOURCES, ORDER, MAX_TROOPS, MAX_PLIES, MAX_MOVES, MOVE_CODE_COUNT, ZOBRIST, ARMIES = range(4, 13)
@@ -82,12 +84,13 @@ ENTRY_LENGTH = 2
 is worths[slot // ENTRY_LENGTH].
 """
 DEFAULT_SETTINGS = DuelSettings()
+"""The default settings of `DuelSearch.search`, which ignores all settings."""
 TABLE_SIZE = 2**18
 """Positions that the transposition table holds: the same number on every machine, so that moves are the same."""
 
 
 def duel_board(rules: duel.Duel) -> list[int]:
-    """Return the array `board` of bounded Risk as a list, for `ints`."""
+    """Return the array `board` of bounded Risk as a list, which `ints` converts to an array."""
     map_ = rules.map
     values = board_values(map_)
     values[BORDERS] = cell_of(len(map_))

@@ -23,7 +23,7 @@ units to place, OVER whether the game is over. field[IS_IN_GAME + seat] says whe
 TERRITORIES_OF_SEAT = IS_IN_GAME + MAX_PLAYERS
 """field[TERRITORIES_OF_SEAT + seat] is the number of the seat's territories."""
 CONTINENT_COUNT, BLOCKS = TERRITORIES_OF_SEAT + MAX_PLAYERS, TERRITORIES_OF_SEAT + MAX_PLAYERS + 1
-"""field[CONTINENT_COUNT] is the number of continents. field[BLOCKS] is where their blocks begin, one a continent."""
+"""field[CONTINENT_COUNT] is the number of continents. field[BLOCKS] is where the continents' blocks of slots begin."""
 FOES, BLOCK = 2, 3
 """These are offsets in a territory's cell, after owner and troops. FOES: the number of neighbours with another owner.
 BLOCK: where the block of the territory's continent begins."""
@@ -79,6 +79,7 @@ def _round_thresholds() -> tuple[int, ...]:
 
 
 _ROUND_THRESHOLDS = _round_thresholds()
+"""The two thresholds by number of attacking dice, then by number of defending dice."""
 
 
 @compiled

@@ -20,7 +20,7 @@ from protocol.games.risk.campaign import MAX_PLAYERS
 from protocol.games.risk.duel import NO_OWNER
 
 NO_EVALUATION, FEATURES, UNAM = 0, 1, 2
-"""These are the modes of evaluation, the values of `state[MODE]`."""
+"""These are the modes of evaluation, the values of `state[MODE]`: none, by the four features, or by `evaluate_unam`."""
 MODES = {"none": NO_EVALUATION, "features": FEATURES, "unam": UNAM}
 """The mode of each evaluation by its name."""
 
@@ -35,13 +35,15 @@ BORDER, BORDER_END, PER_NEIGHBOUR, INDEX = 0, 1, 2, 3
 index.
 """
 TERRITORY_COUNT, SHARES, WALK = 0, 1, 2
-"""These are the slots of `board` that every game has. TERRITORY_COUNT is the number of territories.
-board[board[SHARES] + n] is SHARE_UNIT // n, for n enemy neighbours. board[WALK] is where the pairs of cells of
-`evaluate_unam` begin. The slots from 4 to FIRST_CELL belong to the game."""
+"""These are the slots of `board` that every game has. TERRITORY_COUNT: the number of territories. SHARES: where a list
+begins whose item n is SHARE_UNIT // n, for n enemy neighbours. WALK: where the pairs of cells for `evaluate_unam`
+begin. The slots from 4 to FIRST_CELL belong to the game.
+"""
 
 OWNER, TROOPS, ENEMY_COUNT, ENEMY_SHARES = 0, 1, 2, 3
-"""These are offsets in a territory's cell of `state`. If MAX owns the territory, ENEMY_COUNT is the number of its enemy
-neighbours, and ENEMY_SHARES the sum of its shares of troops, own / (own + enemy), over these neighbours."""
+"""These are offsets in a territory's cell of `state`. OWNER: the seat that owns the territory. TROOPS: its troops. If
+MAX owns it, ENEMY_COUNT: the number of its enemy neighbours; ENEMY_SHARES: the sum of its shares of troops, own / (own
++ enemy), over these neighbours."""
 SEAT, MODE, FREE_COUNT, UNITS, STRENGTH, EXPOSED, TERRITORIES_OF_SEAT = range(7)
 """These are slots of `state`. SEAT is MAX, FREE_COUNT the number of free territories, UNITS the number of all troops.
 STRENGTH and EXPOSED are the sums behind the third and fourth feature. state[TERRITORIES_OF_SEAT + seat] is the number
@@ -67,7 +69,9 @@ def cell_of(territory: int) -> int:
 
 
 def board_values(board: Board) -> list[int]:
-    """Return the array `board` of a map as a list, for `ints`. The game fills its own slots and may append more."""
+    """Return the array `board` of a map as a list. The game fills its own slots and may append more; `ints` converts
+    the list to an array.
+    """
     count = len(board)
     borders = [[cell_of(other) for other in others] for others in board.neighbours]
     values = [0] * FIRST_CELL
@@ -85,7 +89,7 @@ def board_values(board: Board) -> list[int]:
 
 
 def scale_values(board: Board, weights: Sequence[float], opinion: float, max_troops: int = 0) -> list[float]:
-    """Return the array `scale` as a list, for `floats`: the factors that turn sums into a value.
+    """Return the array `scale`, the factors that turn sums into a value, as a list. `floats` converts it to an array.
 
     `weights` are those of the four features, `opinion` is the value of an evaluation of 1. Only `evaluate_unam` needs
     `max_troops`.

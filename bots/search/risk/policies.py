@@ -36,7 +36,7 @@ TERRITORY, ENEMY_LOSS, IDLE, KILLED, CONTINENT, PROGRESS, ELIMINATION, MIN_GAIN,
 
 
 class RaidWeights(NamedTuple):
-    """The weights of the raider, in units; for `floats`."""
+    """The weights of the raider, in units. `floats` converts them to an array."""
 
     territory: float = 4.0
     """The value of a territory won."""

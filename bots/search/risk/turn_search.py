@@ -97,6 +97,7 @@ class SearchWidth(NamedTuple):
 
 
 DEFAULT_WIDTH = SearchWidth((6, 2, 2, 2), (3, 1, 1, 1), 2)
+"""The limits of moves by default: fewer after the first turn."""
 FULL_WIDTH = SearchWidth((MAX_MOVES // 2,) * WIDTH_COUNT, (MAX_MOVES - 1,) * WIDTH_COUNT, 2)
 """The limits of the widest search: as many moves as a list has space for."""
 

@@ -23,7 +23,7 @@ NODES_PER_MS = 500 if HAS_NUMBA else 10
 NO_LIMIT = 2**62
 """Stands for no limit of nodes in work[NODE_LIMIT]."""
 EXACT_BOUND, LOWER_BOUND, UPPER_BOUND = 0, 1, 2
-"""These are the kinds of a value in a transposition table: exact, a lower bound or an upper bound."""
+"""These are the kinds of values in a transposition table: exact values, lower bounds and upper bounds."""
 
 
 def make_random_numbers(count: int) -> list[int]:
