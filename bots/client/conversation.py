@@ -305,7 +305,7 @@ class Conversation(ClientProtocol):
         return [*told, ScheduleSeek(self._backoffs[game].next_delay(), game)]
 
     def _seek_or_stop(self) -> list[Effect]:
-        """Seek matches for the free slots; stop when everything was played."""
+        """Seek matches for the free slots. Stop the bot when it has played all its matches."""
         if self._settings.assigned or not self.connected:
             return []
         playing = len(self._seats) + len(self._awaited)
@@ -360,7 +360,9 @@ class Conversation(ClientProtocol):
         return [*troubles, *seeks, *([] if plays else [Stop(1)])]
 
     def _presets_of(self, game: str) -> list[str]:
-        """Return the presets that the bot plays; empty if it plays all. Raises its `UsageFault` if it plays none."""
+        """Return the presets of a game that the bot plays; an empty list if it plays all of them. Raises the bot's
+        `UsageFault` if it plays none.
+        """
         if game not in self._presets:
             known = games.game_class(game).presets
             plays, faults = [], []

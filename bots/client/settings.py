@@ -1,7 +1,7 @@
 """The settings of a running bot, from the command line, the environment and the code, in this order of precedence, and
 the reading of their texts.
 
-The environment is passed in. Only values that name a file are read from outside.
+The module reads no environment variable itself: it is given them. It only reads files that a value names.
 """
 
 from __future__ import annotations

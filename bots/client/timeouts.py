@@ -1,4 +1,4 @@
-"""The time limits of a bot's client for the arena."""
+"""The time limits of a bot's client in its communication with an arena."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warms up bots before they play. Of processes that start together, only the first compiles."""
+"""Warms up bots before they play. If several processes start together, only the first one compiles code."""
 
 from __future__ import annotations
 

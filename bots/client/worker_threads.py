@@ -79,7 +79,7 @@ class WorkResult:
     failure: str | None = None
     """The failure of the author's code, in one line; None if it has not failed."""
     cause: BaseException | None = None
-    """The exception that the author's code raised or caused."""
+    """The exception by which the author's code failed; None if it has not failed."""
     discarded: str | None = None
     """The parts of `info` that are discarded, with reasons; the move stands without them."""
 
@@ -202,7 +202,7 @@ _INFO_CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "nodes": _to_count,
     "note": _to_note,
 }
-"""The conversion of each field of `info`. It raises an exception for an invalid value."""
+"""The conversion of each field of `info`. It may raise an exception for an invalid value."""
 
 
 def format_place(turn: Turn) -> str:
@@ -251,7 +251,7 @@ class WorkerThreads:
         return [*self._by_thread.values()]
 
     def submit(self, work: Work) -> None:
-        """Queue the work; `on_result` is called with its outcome, in the thinking thread."""
+        """Queue a piece of work. `on_result` is called with its result, in the thinking thread."""
         with self._lock:
             self.unfinished_work.append(work)
             begin = len(self.unfinished_work) > self._threads

@@ -14,7 +14,7 @@ from protocol.errors import UsageFault
 
 
 class _GameEvaluations(NamedTuple):
-    """The evaluations of a game by name, and the scale of its values."""
+    """The evaluations of a game, by name, and the scale of a search's values in the game."""
 
     paths: Mapping[str, str]
     """The import path of each evaluation. The first is the game's default."""
@@ -64,7 +64,7 @@ def default_weights(game: str, name: str) -> tuple[float, ...]:
 
 
 def load_evaluation(game: str, name: str | None = None) -> Evaluate:
-    """Return the evaluation of `game` called `name`: None means the game's default, "none" means all states are draws.
+    """Return the evaluation of `game` called `name`. None means the game's default; "none" counts all states as draws.
 
     Raises `UsageFault` for a name that the game does not have.
     """

@@ -22,7 +22,7 @@ FEATURES_BOUND = 0.999
 
 
 def features(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[float] = EQUAL_WEIGHTS) -> float:
-    """Return the weighted mean of the four features of `measure_features`, mapped from 0 … 1 to −1 … 1."""
+    """Return the weighted mean of the four features from `measure_features`, mapped from 0 … 1 to −1 … 1."""
     mean = sum(weight * feature for weight, feature in zip(weights, measure_features(rules, state, seat), strict=True))
     return FEATURES_BOUND * (2 * mean / (sum(weights) or 1.0) - 1)
 
@@ -86,7 +86,8 @@ class OutlookWeights(NamedTuple):
     income: float = 1.0
     """The land value of each unit of the next draft; a territory has land value 1."""
     progress: float = 2.0
-    """The land value of each unit of a continent's bonus, times the square of the fraction held."""
+    """The land value of each unit of a continent's bonus, times the square of the fraction of it that the seat holds.
+    """
     land: float = 6.5
     """Half of the exponent of a seat's land. It is high, as little land changes hands between bots that attack whenever
     they can."""
