@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from bots.client.bot import Bot
 
 PLAYERS = "Commands for players"
+"""The heading above the commands for players in the help."""
 DEVELOPERS = "Commands for developers of bots"
+"""The heading above the commands for developers in the help."""
 RESEARCHERS = "Commands for researchers"
-"""The headings above the groups of commands in the help are PLAYERS, DEVELOPERS and RESEARCHERS."""
+"""The heading above the commands for researchers in the help."""
 
 app = typer.Typer(
     name="arena-bot",

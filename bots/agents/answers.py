@@ -226,7 +226,7 @@ def _format_game(game: GameAbout) -> Iterator[str]:
 
 
 def describe_games(names: Iterable[str]) -> GamesAnswer:
-    """Return what is known about these games."""
+    """Return the answer about these games: the rules, the presets, and how to write a move."""
     told = []
     for name in names:
         kind = game_class(name)

@@ -163,7 +163,7 @@ class Leaders(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def find_matches(page: PageClient, limit: int, **conditions: str | None) -> Found:
-    """Return the latest matches that meet all the conditions."""
+    """Return the latest finished matches that meet all the given conditions."""
     rows = page.fetch("matches", limit=limit, **conditions)["rows"]
     return Found(
         matches=[
@@ -244,7 +244,7 @@ def read_grades(page: PageClient, match: str) -> GradesAnswer:
 
 
 def read_leaderboard(page: PageClient, game: str, preset: str, limit: int) -> Leaders:
-    """Return the leaders of a preset. Raises `BotFault` if there is no such preset."""
+    """Return the top of a preset's leaderboard. Raises `BotFault` if there is no such preset."""
     games.load_game(game, {"preset": preset})
     told = page.fetch("leaderboard", game, preset, limit=limit)
     return Leaders(

@@ -31,9 +31,9 @@ MAX_NODES = 600_000
 
 
 class SearchRun(Struct, frozen=True):
-    """One search. `value` is that for the seat to move; in a fully searched game WIN − plies, plies − WIN or 0, from
-    `status` 1, 0 or −1. `leaves` were terminal or at the horizon; a position answered from a table is a node but no
-    leaf.
+    """One search of a comparison. `value` is its value for the seat to move, as in `SearchResult`; the search `status`
+    gives 1, 0 or −1. `leaves` counts visited positions that were terminal or at the horizon. A position whose value
+    comes from a table is a node but no leaf.
     """
 
     algorithm: str

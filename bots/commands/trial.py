@@ -122,7 +122,9 @@ def trial(
 
 
 def read_value_name(setup: Setup, name: str | None) -> str:
-    """Return the name of the value function that measures luck. Raises `UsageFault` if the game lacks it."""
+    """Return the name of the value function that measures luck: `name`, or by default the game's best one. Raises
+    `UsageFault` if the game does not have it.
+    """
     names = value_names(check_setup(setup))
     if name is not None and name not in names:
         raise UsageFault(f"--value is {short_repr(name)}: {list_choices(names)}")

@@ -46,7 +46,7 @@ _MAX_SHOWN_GENERATIONS = 20
 
 
 class TuneOptions(NamedTuple):
-    """The command-line options of a tuning; None if not given."""
+    """The command-line options of a tuning. An option that is not given is None."""
 
     game: str
     preset: str | None

@@ -74,11 +74,11 @@ def parallel_env(
 
 
 class _OrderEnforced(DeepCopied, OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes without types
-    """PettingZoo's wrapper, made copyable."""
+    """PettingZoo's wrapper that reports calls in the wrong order, made copyable."""
 
 
 class _Parallel(DeepCopied, aec_to_parallel_wrapper):  # type: ignore[misc]  # PettingZoo comes without types
-    """PettingZoo's wrapper, made copyable."""
+    """PettingZoo's wrapper in which all agents step at once, made copyable."""
 
 
 class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes without types

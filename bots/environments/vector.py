@@ -57,7 +57,7 @@ class VectorGames(DeepCopied):
         return self.batch.turn.copy()
 
     def reset(self, *, seed: Seeds = None) -> None:
-        """Restart all games; see `Seeds`. Raises `UsageFault`."""
+        """Restart all games. `seed` seeds their dice (see `Seeds`). Raises `UsageFault`."""
         self.reseed(seed)
         self.start_games(self._all)
 
@@ -74,8 +74,8 @@ class VectorGames(DeepCopied):
     def step(self, actions: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Play an action in every game.
 
-        Returns by game and seat the rewards and whether the rank is settled, and by game whether it was over and has
-        restarted. Raises `IllegalMove` and `UsageFault`, before any change.
+        Returns three arrays: the rewards by game and seat, whether the rank is settled by game and seat, and whether
+        the game was over and has restarted, by game. Raises `IllegalMove` and `UsageFault`, before any change.
         """
         self.play(self._all, actions)
         rewards, ended, over = self.rewards.copy(), self.ended.astype(bool), self.batch.over.astype(bool)

@@ -180,7 +180,7 @@ class _Running(Struct):
 
 
 class _File(Struct):
-    """The keys that are read from a file, apart from its search. The others follow from them and are only checked."""
+    """The keys that are read from a file, apart from its search. All other keys follow from these and are only checked."""
 
     game: str
     provenance: _Provenance
@@ -191,7 +191,7 @@ class _File(Struct):
 
 
 def _file_class(kind: type[SearchSettings]) -> type[Struct]:
-    """Return the file's class for a game with settings of this class. All of them must stand in the table `search`."""
+    """Return the struct of a file for a game with search settings of this class, which its table `search` contains."""
     own = [(field.name, field.type) for field in structs.fields(kind)]
     numbers = [("depth", int | None, None), ("nodes", int | None, None), ("eval", str, FEATURES_EVALUATION)]
     search = defstruct("_Search", [*own, *numbers])

@@ -35,7 +35,9 @@ def check_plot(path: Path) -> None:
 
 
 def plot(tuning: Tuning, path: Path) -> None:
-    """Draw the finished generations: a dot for every gene, lines for best and median. Raises `ArenaFault`."""
+    """Draw the fitness in the finished generations: a dot for every gene, lines for best and median. Raises
+    `ArenaFault` if the file can't be written.
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

@@ -23,7 +23,7 @@ SAVE_OVERHEAD_RATIO = 0.05
 
 
 def format_speed(games: int, seconds: float) -> str:
-    """Return the speed as text, in games a second."""
+    """Return the speed of playing as text, in games a second."""
     return f"{games / max(seconds, 1e-3):,.1f} games/s"
 
 
