@@ -60,7 +60,7 @@ class Turn:
     rules: Game[Any, Any]
     """The game under this match's config: legal moves, results of moves, winners."""
     position: Any
-    """`state` decoded for `rules`."""
+    """The `state` as an object of `rules`."""
     random: random.Random
     """A random generator, seeded by the bot's seed, the match and the ply, so that equal seeds give equal choices."""
     memory: dict[str, Any] = field(default_factory=dict)
@@ -90,8 +90,8 @@ class Bot(ABC):
     person: bool = False
     """True if a person chooses the moves. Its matches then count on the ladder of people."""
     settings: ClassVar[Mapping[str, str]] = {}
-    """The arguments of `__init__` that `arena-bot run --set key=value` may pass, as strings, each with an
-    explanation."""
+    """The arguments of `__init__` that `arena-bot run --set key=value` may pass as strings, with an explanation of
+    each."""
 
     def __init_subclass__(cls, **words: Any) -> None:
         super().__init_subclass__(**words)

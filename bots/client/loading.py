@@ -143,7 +143,7 @@ def _format_line(exc: Exception, path: Path) -> str:
 
 
 def _compile_program(path: Path) -> Any:
-    """Compile a file. Raises `UsageFault` if it is not a Python program or does not import `bots`."""
+    """Compile a program's file. Raises `UsageFault` if it is not a Python program or does not import `bots`."""
     try:
         tree = ast.parse(path.read_bytes(), str(path))
         program = compile(tree, str(path), "exec", dont_inherit=True)  # without this module's future imports

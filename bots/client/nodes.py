@@ -110,7 +110,7 @@ class NodeRouter:
         return NodeProtocol(self, self._nodes[url])
 
     def run_step(self, step: Callable[[], list[Effect]]) -> list[RoutedEffect]:
-        """Take a step of the conversation and route its effects."""
+        """Call `step`, a step of the conversation, and route its effects to connections."""
         return self._route_effects(step())
 
     def hello(self) -> messages.Hello:

@@ -60,7 +60,7 @@ class _Renamed(argparse.Action):
 
 
 class OptionParser(argparse.ArgumentParser):
-    """A parser that reports errors as `UsageFault`."""
+    """A parser of command lines that raises its errors as `UsageFault`."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageFault(f"{message.removeprefix('argument ')}; --help says what there is")

@@ -1,4 +1,4 @@
-"""The common parts of all searches: the game as MAX sees it, node counts, limits, results, iterative deepening."""
+"""The common parts of all searches: the game from MAX's side, node counts, limits, results, iterative deepening."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class SearchLimit:
         """Nodes visited so far."""
 
     def count_node(self) -> None:
-        """Count one node. Raises `LimitReached` if none was left or the deadline, checked every 32 nodes, has
-        passed.
+        """Count one node. Raises `LimitReached` if no node was left, or if the deadline has passed, which is checked
+        every 32 nodes.
         """
         self.nodes_spent += 1
         if self.nodes_left is not None:
@@ -159,7 +159,7 @@ class SearchTree(Generic[S, M]):
         return outcomes[0][1]
 
     def make_result(self, value: float, line: tuple[M, ...], depth: int) -> SearchResult[M]:
-        """Return a search's result together with the counts."""
+        """Return the result of a search with this value and line, and the counts of this tree."""
         return SearchResult(
             value=value,
             move=line[0] if line else None,

@@ -180,7 +180,7 @@ class _Running(Struct):
 
 
 class _File(Struct):
-    """The keys that are read from a file, apart from its search. All other keys follow from these and are only checked."""
+    """The keys that are read from a file, but for its search. All other keys follow from these and are only checked."""
 
     game: str
     provenance: _Provenance

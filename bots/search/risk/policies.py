@@ -43,19 +43,19 @@ class RaidWeights(NamedTuple):
     taken: float = 1.0
     """The value of an enemy's loss of a territory."""
     idle: float = 0.4
-    """The value of a unit without enemy neighbours."""
+    """The value of an own unit without enemy neighbours."""
     killed: float = 0.85
     """The value of an enemy unit killed."""
     hold: float = 3.3
     """The value of each unit of a continent's bonus, won or taken away."""
     progress: float = 0.9
-    """The fraction of `hold` that counts for progress towards a continent."""
+    """The fraction of `hold` that counts for progress towards holding a continent."""
     elimination: float = 7.5
     """The value of eliminating a seat."""
     least: float = 0.6
     """The least gain for which the raider attacks."""
     fear: float = 0.06
-    """The loss for each unit by which the strongest neighbouring enemy outnumbers the units that moved in."""
+    """The loss for each unit by which the strongest enemy next to a conquered territory outnumbers its new units."""
 
 
 @compiled

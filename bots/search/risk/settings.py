@@ -27,8 +27,9 @@ class CampaignSettings(SearchSettings, frozen=True):
     horizon: Horizon = "turns"
     """The unit of depth. `turns`, `plies`, or `calm`: plies, followed at the leaves by attacks that are sure to win."""
     draft: DraftMode = "search"
-    """Where the own units go. `search`: what the search finds. `rule`: the draft rule. `greedy`: where the features
-    gain most. `random`: at random. `front`: all to the territory under most pressure."""
+    """The draft of the seat that searches. `search`: what the search finds. `rule`: the draft rule. `greedy`: where the
+    features gain most. `random`: at random. `front`: all to the territory under most pressure.
+    """
 
     @property
     def needs_rng(self) -> bool:

@@ -16,17 +16,17 @@ number of the decision that leads to the node. SIBLING: its parent's next child.
 VISITS: its number of visits. totals[node // NODE_LENGTH] is the sum of the values of its visits.
 """
 NEXT_NODE, TREE_END = 0, 1
-"""work[NEXT_NODE] is where the next node goes, work[TREE_END] where the tree is full."""
+"""work[NEXT_NODE] is where the next new node begins in `tree`. work[TREE_END] is where the space of `tree` ends."""
 MAX_NODES = 2**18
 """Nodes that a tree can hold: the same on every machine, so that moves are the same. A full tree gets no new nodes."""
 MIN_SIMULATIONS = 10
 """With fewer simulations than this, the campaign's tree search returns the raider's move."""
 SIMULATIONS_PER_MS = 1
-"""Simulations in about a millisecond."""
+"""The number of simulations that take about a millisecond."""
 FIRST_BATCH_SIZE = 100 if HAS_NUMBA else 1
-"""Simulations before the first look at the clock."""
+"""The number of simulations in the first batch. The clock is read after each batch."""
 BATCH_DURATION_S = 0.004
-"""Seconds of simulations between two looks at the clock."""
+"""The longest duration of a later batch of simulations, in seconds."""
 
 
 def make_arrays() -> tuple[Any, Any]:

@@ -19,7 +19,7 @@ work[LINE_LENGTH] slots long: its number of moves, then the moves.
 FIRST_GAME_SLOT = 8
 """The first slot of `work` that belongs to a game's own search."""
 NODES_PER_MS = 500 if HAS_NUMBA else 10
-"""Nodes visited in about a millisecond."""
+"""The number of nodes that a kernel visits in about a millisecond."""
 NO_LIMIT = 2**62
 """Stands for no limit of nodes in work[NODE_LIMIT]."""
 EXACT_BOUND, LOWER_BOUND, UPPER_BOUND = 0, 1, 2
