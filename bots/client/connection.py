@@ -156,7 +156,7 @@ class NodeConnection:
                 self._report_down(self._protocol.describe_end(code))
 
     async def _wait_for_welcome(self) -> None:
-        """Report at intervals that no welcome arrives, until one arrives or patience has run out."""
+        """Report at intervals that the arena has not welcomed the bot, until it does or patience has run out."""
         while not self._is_stopping:
             await asyncio.sleep(self._cap_by_patience(self._timeouts.welcome_notice_delay_s))
             if self._welcomed_at is not None:

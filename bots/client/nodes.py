@@ -24,7 +24,7 @@ ABNORMAL_CLOSURE = 1006
 MAX_ATTEMPTS = 3
 """Failed tries to connect after which a node gets no new requests until it is connected again."""
 ATTEMPTS_BEFORE_FAILOVER = 7
-"""Failed tries to connect, about five seconds, after which other matches may use the slots of a node's matches."""
+"""Failed tries to connect to a node, about five seconds, after which other matches may use its matches' slots."""
 MAX_COMPLAINTS = 4
 """The most reports on ignored nodes, so that a server cannot flood the terminal."""
 MAX_REDIRECTS = 4

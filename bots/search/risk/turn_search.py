@@ -55,9 +55,9 @@ from machine.compiled import compiled, entry, floats, ints, zeros
 from protocol.games.risk.campaign import MAX_PLAYERS, Attack, Campaign, Draft, EndTurn, Move, Position
 
 END_MOVE, DRAFT_RULE_MOVE = 0, 1
-"""These are the numbers of the moves that end a turn and that draft by the draft rule. A draft to a cell has the number
-2 × cell, plus 1 if it places only half of the units. An attack across a border has the number 2 × the border's index in
-`board`, plus 1 if it sends only sufficient units."""
+"""These are the numbers of two moves: END_MOVE ends the turn, DRAFT_RULE_MOVE drafts by the draft rule. A draft to a
+cell has the number 2 × cell, plus 1 if it places only half of the units. An attack across a border has the number 2 ×
+the border's index in `board`, plus 1 if it sends only sufficient units."""
 MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, SPLIT_COUNT, WIDTHS = range(
     FIRST_GAME_SLOT, FIRST_GAME_SLOT + 10
 )
