@@ -1,6 +1,6 @@
 """The bots' side: the client library, search, the reference bots and the `arena-bot` command.
 
-`from bots import Bot, Turn, run` is all that a bot needs, `from bots import play` all for matches without an arena.
+`from bots import Bot, Turn, run` is all that a bot needs. `from bots import play` plays matches without an arena.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ _LAZY_MODULES = {
     "play": "bots.playing.matches",
     "play_all": "bots.playing.matches",
 }
+"""The module of each public name that is imported on first use."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is first used: to define a bot, or to search, takes neither sockets nor a referee."""
+    """Import a public name on first use, so that a program only imports the parts that it uses."""
     if name in _LAZY_MODULES:
         if name != "run":
             mistakes.check_hidden(("measuring", "referee"))

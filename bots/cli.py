@@ -1,4 +1,7 @@
-"""The `arena-bot` command: play bots, tune them, analyse positions, compare searches. Imports what a command needs."""
+"""The `arena-bot` command: play bots, tune them, analyse positions, compare searches.
+
+Each command imports the modules that it needs when it is run.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,10 @@ if TYPE_CHECKING:
     from bots.client.bot import Bot
 
 PLAYERS = "Commands for players"
+"""The heading above the commands for players in the help."""
 DEVELOPERS = "Commands for developers of bots"
 RESEARCH_HELP_HEADING = "Commands for researchers"
-"""The headings of the commands in the help."""
+"""The heading above the commands for researchers in the help."""
 
 app = typer.Typer(
     name="arena-bot",
@@ -31,7 +35,7 @@ app = typer.Typer(
 
 
 class _Delegated(TyperCommand):
-    """A command with a command line of its own, which gets its words as they are, `--` and `--help` among them."""
+    """A command that reads its own command line: it is passed all words unchanged, `--` and `--help` among them."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.args = args
@@ -112,7 +116,7 @@ def run_bot(
 
 
 def _check_any_game(bot: Bot) -> None:
-    """Raise `UsageFault` if there is no game, under no preset, that the bot can play on this machine."""
+    """Raise `UsageFault` unless there is a game and a preset that the bot can play on this machine."""
     from protocol.errors import UsageFault
     from protocol.games import game_class, load_game
 
@@ -140,7 +144,7 @@ def pipe(context: typer.Context) -> None:
 
 
 def _add_command(name: str, users: str, about: str) -> None:
-    """Add a command that is the function of its name in its module of bots.commands, imported when it is run."""
+    """Add a command that runs the function `name` in the module of bots.commands with the same name."""
 
     @app.command(name, cls=_Delegated, help=about, rich_help_panel=users)
     def run(context: typer.Context) -> None:

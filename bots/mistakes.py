@@ -1,6 +1,6 @@
-"""Reports wrong uses of the library, in one line each instead of a traceback or silence.
+"""Messages for authors whose programs use the library wrongly: one line instead of a traceback or no message at all.
 
-Only modules of Python itself are imported here: the other packages may be hidden by files with their names.
+This module imports only the standard library: a file of the author may hide one of the project's packages.
 """
 
 from __future__ import annotations
@@ -19,19 +19,21 @@ from pathlib import Path
 from types import TracebackType
 
 ROOT = Path(__file__).resolve().parents[1]
-"""The folder of our packages."""
+"""The folder that contains this project's packages."""
 PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
+"""The names of this project's packages."""
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+"""The folders of Python's standard library and of installed libraries."""
 _has_made_bot = False
 """True if this process has made a bot."""
 
 
 class Hidden(ImportError):
-    """A file of the author's has the name of one of our packages, and is imported instead."""
+    """A file of the author has the name of another module, and is imported in its place."""
 
 
 def check_hidden(packages: Iterable[str]) -> None:
-    """Raise `Hidden` if Python finds something else under the name of one of our packages."""
+    """Raise `Hidden` if Python finds a file of the author by the name of one of these packages of the project."""
     for name in packages:
         spec = importlib.util.find_spec(name)
         origin = spec.origin if spec is not None else None
@@ -44,7 +46,7 @@ def check_hidden(packages: Iterable[str]) -> None:
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """Raise `Hidden` if an import in the body fails because a file of the author's has the name of another module."""
+    """Raise `Hidden` if an import in this context fails because a file of the author has another module's name."""
     try:
         yield
     except (ImportError, AttributeError) as exc:
@@ -56,7 +58,7 @@ def importing() -> Iterator[None]:
 
 
 def _modules_of(exc: BaseException) -> Iterator[tuple[str, str]]:
-    """Yield the names and files of the modules that an exception went through, or that lacked an imported name."""
+    """Yield name and file of each module that an exception passed through or that lacked an imported name."""
     if isinstance(exc, ImportError):
         name = str(exc.name).partition(".")[0]  # of `websockets.asyncio` it is `websockets` that is no package
         yield name, str(exc.path or getattr(sys.modules.get(name), "__file__", None))
@@ -71,14 +73,12 @@ def _modules_of(exc: BaseException) -> Iterator[tuple[str, str]]:
 
 
 def _is_beside(file: str) -> bool:
-    """Return whether a file lies in the folder of the running program."""
+    """Return whether a file is in the folder of the running program."""
     return Path(file).is_file() and Path(file).resolve().parent == Path(sys.argv[0] or ".").resolve().parent
 
 
 def report_faults_in_a_line() -> None:
-    """Print a fault that ends the program without a traceback, with the author's line. Other exceptions are printed as
-    usual.
-    """
+    """Let a program that ends with a `Fault` print it in one line, with the author's line, instead of a traceback."""
     if sys.excepthook is sys.__excepthook__:
         sys.excepthook = _excepthook
 
@@ -94,7 +94,7 @@ def _excepthook(kind: type[BaseException], exc: BaseException, trace: TracebackT
 
 
 def _say(text: str) -> None:
-    """Print a line to standard error, with unprintable characters escaped if the package that does so is loaded."""
+    """Print a line on standard error. Escape unprintable characters, if the package for this can be imported."""
     display = sys.modules.get("protocol.display")
     with contextlib.suppress(ImportError):  # it may be what is hidden
         from machine import standard_streams
@@ -104,13 +104,13 @@ def _say(text: str) -> None:
 
 
 def _find_error_classes(name: str) -> tuple[type, ...]:
-    """Return a tuple of the class of this name in protocol/errors.py; empty if that module is not imported."""
+    """Return the class of protocol/errors.py with this name, in a tuple; an empty one if the module is not imported."""
     errors = sys.modules.get("protocol.errors")
     return () if errors is None else (getattr(errors, name),)
 
 
 def _last_own_line(trace: TracebackType | None) -> str:
-    """Return where the author's own code was last, as `mine.py, line 6`."""
+    """Return the last line of the author's code in a traceback, as `mine.py, line 6`."""
     found = program_name()
     while trace is not None:
         code = trace.tb_frame.f_code
@@ -125,7 +125,7 @@ def _last_own_line(trace: TracebackType | None) -> str:
 
 
 def is_library(file: str) -> bool:
-    """Return whether a Python file belongs to our packages, to another library or to Python, and not to an author."""
+    """Return whether a Python file belongs to this project, a library or Python, and not to the author."""
     folders = (*(str(ROOT / name) + os.sep for name in PACKAGES), *_LIBRARIES)
     return file.startswith((*folders, "<"))
 
@@ -145,7 +145,7 @@ def constructor_call(cls: type) -> str:
 
 
 def missing_method_message(cls: type, method: str, form: str) -> str:
-    """Say that a class lacks a method, and which of its own methods may be meant."""
+    """Return the message for a class that lacks a method. It names a similar method of the class, if there is one."""
     own = [name for each in cls.__mro__ if each.__module__.partition(".")[0] not in PACKAGES for name in vars(each)]
     near = get_close_matches(method, [name for name in own if not name.startswith("__")], n=1)
     rest = f"rename {near[0]} to {method}" if near else f"write {form}"
@@ -166,13 +166,15 @@ def call_mistake(method: Callable[..., object]) -> str:
 
 
 def note_bot_made() -> None:
-    """Note that the program has made a bot."""
+    """Note that the program has made a bot, so that `expect_run` has nothing to report."""
     global _has_made_bot
     _has_made_bot = True
 
 
 def expect_run(cls: type, base: type) -> None:
-    """Report at the end of the running program if it made no bot of its own classes of `base`, such as `cls`."""
+    """Print a message when the running program ends, if it defines subclasses of `base`, such as `cls`, but has made
+    no bot.
+    """
     if cls.__module__ == "__main__" and hasattr(sys.modules.get("__main__"), "__file__"):
         atexit.unregister(_tell_never_run)
         atexit.register(_tell_never_run, base)

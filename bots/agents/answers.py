@@ -1,4 +1,4 @@
-"""The answers of tools: fields for programs, and the same as text."""
+"""The answers of tools: as fields for programs, and as text for models."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from protocol.messages import ListedBot, ListedMatch, Turn
 from protocol.reasons import VOID
 
 MAX_LISTED_MOVES = 200
-"""Legal moves that are listed."""
+"""The most legal moves that an answer lists."""
 CUSTOM_CONFIG_TEXT = "custom config"
 """The text for a config that is not a preset."""
 State = Literal["not_connected", "no_match", "seeking", "starting", "your_turn", "their_turn", "over"]
 
 
 class Answer(Protocol):
-    """A tool's answer: a struct, with a text that says all of it."""
+    """A tool's answer: a struct that can format all of its fields as text."""
 
     def format_text(self) -> str: ...
 
@@ -88,7 +88,7 @@ class Look(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def describe_match(match: AgentMatch, now: float, *, whole_board: bool) -> MatchNow:
-    """Return a match as it stands, mark its events as seen, and show the whole board or what changed on it."""
+    """Return the match as it stands now, with the whole board or only its changes. Mark its events as shown."""
     start, turn, rules = match.start, match.turn, match.rules
     position, news = match.position, match.new_events
     board = _format_board(match, position, whole=whole_board)
@@ -130,7 +130,7 @@ def _format_board(match: AgentMatch, position: Any, *, whole: bool) -> str:
 
 
 def _to_move(match: AgentMatch, turn: Turn) -> int | tuple[int, ...]:
-    """Return the seats to move, without the agent's own once it has chosen. Whether others have chosen is unknown."""
+    """Return the seats to move, without the agent's seat once it has chosen. Other seats' choices are unknown."""
     if isinstance(turn.to_move, int) or match.open_choice is not None:
         return turn.to_move
     return tuple(seat for seat in turn.to_move if seat != match.own_seat)
@@ -226,7 +226,7 @@ def _format_game(game: GameAbout) -> Iterator[str]:
 
 
 def describe_games(names: Iterable[str]) -> GamesAnswer:
-    """Return what is known about these games."""
+    """Return the answer about these games: the rules, the presets, and how to write a move."""
     told = []
     for name in names:
         kind = game_class(name)

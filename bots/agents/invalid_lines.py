@@ -1,4 +1,4 @@
-"""Lines from a client that are no messages: each is answered by the error that JSON-RPC 2.0 has for it (5.1)."""
+"""Answers to lines from a client that are no messages: the errors that JSON-RPC 2.0 defines for them (section 5.1)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from protocol.display import short_repr
 
 
 class AnsweringReader:
-    """The messages from a client. A line that is no message is answered by way of `writes`, and goes no further."""
+    """A stream of messages from a client. It answers a line that is no message through `writes`, and leaves it out."""
 
     def __init__(self, reads: Any, writes: Any) -> None:
         self._reads = reads
@@ -22,11 +22,11 @@ class AnsweringReader:
 
     @property
     def last_context(self) -> Any:
-        """The context in which the last message was received, as the SDK has it."""
+        """The SDK's context in which the last message was received."""
         return self._reads.last_context
 
     async def receive(self) -> SessionMessage:
-        """Return the next message. Raises what the stream below raises at its end."""
+        """Return the next message. At its end it raises what the stream `reads` raises."""
         while True:
             item = await self._reads.receive()
             item = _without_byte_order_mark(item) if isinstance(item, Exception) else item
@@ -61,7 +61,7 @@ class AnsweringReader:
 
 
 def _without_byte_order_mark(fault: Exception) -> SessionMessage | Exception:
-    """Read a line again before which a client wrote a byte order mark, as programs of .NET do."""
+    """Return the message in a line that begins with a byte order mark, which programs of .NET write; else `fault`."""
     found = fault.errors(include_url=False, include_context=False) if isinstance(fault, ValidationError) else []
     line = found[0]["input"] if found else None
     if not isinstance(line, str) or not line.startswith("\ufeff"):
@@ -73,8 +73,8 @@ def _without_byte_order_mark(fault: Exception) -> SessionMessage | Exception:
 
 
 def error_of(fault: Exception) -> JSONRPCError | None:
-    """Return the answer to a line that is no message, by the errors that the SDK found in it; None for an
-    empty line.
+    """Return the answer to a line that is no message. `fault` has the SDK's errors in the line. Return None if the line
+    is empty.
     """
     found = fault.errors(include_url=False, include_context=False) if isinstance(fault, ValidationError) else []
     line = found[0]["input"] if found and found[0]["type"] == "json_invalid" else None
@@ -91,7 +91,7 @@ def error_of(fault: Exception) -> JSONRPCError | None:
 
 
 def _id_in(found: list[Any]) -> str | int | None:
-    """Return the id of a request with another error; None if it is unknown."""
+    """Return the id of an invalid request, from the errors that the SDK found; None if it is unknown."""
     for one in found:
         asked = one["input"]
         if isinstance(asked, dict) and len(one["loc"]) == 2:  # the whole object, of which a field is missing

@@ -1,4 +1,4 @@
-"""The arguments of a tool as models write them: `"5"` for 5, `"true"` for true, null for what is left out. Pure."""
+"""Converts arguments of tools that models write loosely: `"5"` for 5, `"true"` for true, null for a missing value."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import msgspec
 from msgspec import Struct, structs
 
 _WHOLE_NUMBER_PATTERN = re.compile(r"\s*(-?[0-9]{1,18})(?:\.0*)?\s*", re.ASCII)
-"""A whole number in a text."""
+"""The pattern of a text that is a whole number."""
 
 
 def as_declared(arguments: Mapping[str, Any], kind: type[Struct]) -> dict[str, Any]:
-    """Return arguments with what can be taken for a value of its field's type as one; all else as it came."""
+    """Return arguments in which each value is converted to the type of its field in `kind`, if that is possible."""
     fields = {field.name: field for field in structs.fields(kind)}
     taken = {}
     for name, value in arguments.items():
@@ -27,7 +27,7 @@ def as_declared(arguments: Mapping[str, Any], kind: type[Struct]) -> dict[str, A
 
 
 def with_numbers(value: Any) -> Any:
-    """Return a value in which texts that are whole numbers are such, in lists and maps too."""
+    """Return a value in which texts that are whole numbers are converted to numbers, in lists and maps too."""
     if isinstance(value, str):
         found = _WHOLE_NUMBER_PATTERN.fullmatch(value)
         return int(found[1]) if found else value

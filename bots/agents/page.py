@@ -1,4 +1,4 @@
-"""A client of the arena's JSON API for finished matches (docs/api.md), which also finds the arena's page."""
+"""A client of the JSON API on the arena's page, for finished matches (docs/api.md). It also finds the page."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ from protocol.display import escape_unprintable, short_repr
 from protocol.errors import Fault, UsageFault
 
 ANSWER_TIMEOUT_S = 40.0
-"""Seconds. A client of the Model Context Protocol waits for sixty."""
+"""Seconds to wait for the page's answer. A client of the Model Context Protocol waits for sixty."""
 FIND_TIMEOUT_S = 5.0
+"""Seconds to wait for the arena's answer that names the page."""
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
-"""Bytes. The longest match with its states is smaller."""
+"""The most bytes of the page's answer. The longest match with its states is smaller."""
 _PAGE_LINK_PATTERN = re.compile(r'<(https?://[^>]+)>; rel="alternate"')
+"""The pattern of the link to the page in the `Link` header of an arena."""
 
 
 class PageError(Fault):
-    """The page does not answer, or not as expected."""
+    """The page does not answer, or its answer is an error or not valid."""
 
 
 def check_page(url: str) -> str:
@@ -38,14 +40,16 @@ def check_page(url: str) -> str:
 
 
 class PageClient:
-    """The page of the arena at `arena`, a WebSocket URL; without `page` the arena is asked for it. Methods block."""
+    """A client of the page at `page`. Without `page`, the arena at `arena`, a WebSocket URL, is asked for it. Methods
+    block.
+    """
 
     def __init__(self, arena: str, page: str | None = None) -> None:
         self._arena = arena
         self._page = page
 
     def fetch(self, *path: str, **query: Any) -> Any:
-        """Return the decoded answer of the API at a path. Raises `PageError`, with the page's message if it has one."""
+        """Return the API's decoded answer for a path and query. Raises `PageError`, with the page's error message."""
         if self._page is None:
             self._page = self._find_page()
         given = {key: value for key, value in query.items() if value is not None}
@@ -62,7 +66,7 @@ class PageClient:
         return answer
 
     def _find_page(self) -> str:
-        """Return the page that the arena links to in its HTTP answer. A page on another host is not followed."""
+        """Return the address of the page that the arena's HTTP answer links to. It must be on the arena's host."""
         asked = re.sub("^ws", "http", self._arena)
         _, _, headers = _get(asked, FIND_TIMEOUT_S)
         found = _PAGE_LINK_PATTERN.search(headers.get("Link", ""))
@@ -74,7 +78,7 @@ class PageClient:
 
 
 def _get(url: str, timeout_s: float) -> tuple[int, bytes, Mapping[str, str]]:
-    """Return status, body and headers, whatever the status. Raises `PageError`."""
+    """Return status, body and headers of a URL's answer, for any status. Raises `PageError` without an answer."""
     try:
         told = fetch(
             url, MAX_ANSWER_BYTES, timeout_s, headers={"Accept": "application/json"}, proxies=not is_loopback(url)

@@ -15,8 +15,9 @@ from protocol.errors import Fault
 from protocol.messages import Event, Player
 
 MAX_PLIES = 100
-"""Plies in one answer; `from_ply` continues."""
+"""The most plies of a replay in one answer. `from_ply` asks for those that follow."""
 MAX_GRADED_MOVES = 20
+"""The most moves that an answer about grades lists."""
 
 
 class FoundMatch(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -162,7 +163,7 @@ class Leaders(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def find_matches(page: PageClient, limit: int, **conditions: str | None) -> Found:
-    """Return the latest matches that meet all the conditions."""
+    """Return the latest finished matches that meet all the given conditions."""
     rows = page.fetch("matches", limit=limit, **conditions)["rows"]
     return Found(
         matches=[
@@ -243,7 +244,7 @@ def read_grades(page: PageClient, match: str) -> GradesAnswer:
 
 
 def read_leaderboard(page: PageClient, game: str, preset: str, limit: int) -> Leaders:
-    """Return the leaders of a preset. Raises `BotFault` if there is no such preset."""
+    """Return the top of a preset's leaderboard. Raises `BotFault` if there is no such preset."""
     games.load_game(game, {"preset": preset})
     told = page.fetch("leaderboard", game, preset, limit=limit)
     return Leaders(

@@ -1,4 +1,4 @@
-"""The descriptions of objects in tool schemas. A language model reads them in place of our docstrings."""
+"""The descriptions of objects in the schemas of tools. A language model reads them instead of the docstrings."""
 
 from __future__ import annotations
 

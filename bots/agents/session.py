@@ -17,11 +17,12 @@ from machine.timeouts import scale_timeouts
 from protocol.errors import Fault
 
 CLOSE_TIMEOUT_S = 1.5
-"""Seconds for the arena to take the last message. A client of the Model Context Protocol waits for two."""
+"""Seconds to wait until the last message is sent and the connection closed. A client of the Model Context Protocol
+waits two seconds for the server to end."""
 
 
 class AgentSession(ClientBase):
-    """One agent's link to the arena. `play` keeps the connection; `perform` carries out decisions."""
+    """An agent's session at the arena. `keep_connection` keeps it connected; `perform` carries out its decisions."""
 
     def __init__(self, name: str, settings: Settings, token: str) -> None:
         self.protocol = AgentProtocol(name, token, settings.url, os.urandom(16).hex())
@@ -37,12 +38,12 @@ class AgentSession(ClientBase):
 
     @property
     def is_settled(self) -> bool:
-        """True once all matches under way are known, or an attempt to connect failed, which `status` then explains."""
+        """True once all matches in progress are known, or once connecting has failed, which `status` then explains."""
         here = self.protocol.connected and not self.protocol.awaited
         return here or self.is_refused or self._first.down_since is not None
 
     def perform(self, effects: Sequence[Effect]) -> None:
-        """Perform the effects of a decision."""
+        """Perform the effects of a decision that the agent has made through a tool."""
         self._run_step(lambda: [*effects])
 
     async def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
@@ -63,7 +64,7 @@ class AgentSession(ClientBase):
             self.perform([PrintLine(str(fault), is_error=True), Stop(1)])
 
     async def close(self, keeping: asyncio.Task[None]) -> None:
-        """Resign the match under way, if there is one, and close the connection."""
+        """Resign the match in progress, if there is one, and close the connection. `keeping` runs `keep_connection`."""
         if self.protocol.connected:
             self.perform([*self.protocol.resign(), Stop(0)])
             await asyncio.wait([keeping], timeout=CLOSE_TIMEOUT_S)

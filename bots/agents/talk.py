@@ -1,6 +1,6 @@
-"""The agent's side of the protocol, without sockets or clocks: messages and decisions in, effects out.
+"""The agent's side of the protocol, without sockets or clocks: it is given messages and decisions and returns effects.
 
-It plays one match at a time, in a seat like any bot's. Its moves come from outside, at any time.
+An agent plays one match at a time, in a seat like any bot's. It may decide on its moves at any time.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from protocol.errors import Fault
 from protocol.games.base import Game
 
 CLIENT_NAME = "bot-arena/mcp"
-"""The client's name in listings."""
+"""The name of this client program, which it gives the arena."""
 
 
 class Agent(Bot):
-    """The bot of an agent's seat. It is never asked, as tools make the choices."""
+    """The bot in an agent's seat. Its `choose` is never called, as the agent chooses through tools."""
 
     def choose(self, turn: Turn) -> NoReturn:
         raise AssertionError("an agent's moves come from its client")
@@ -31,7 +31,7 @@ class Agent(Bot):
 
 @dataclass
 class AgentMatch:
-    """The current match, or the last one."""
+    """The agent's current match, or its last one."""
 
     start: messages.Start
     seat: Seat
@@ -41,16 +41,16 @@ class AgentMatch:
     turn_received: float = 0.0
     """The time at which the latest turn arrived."""
     open_choice: Choose | None = None
-    """The choice that is open, if any."""
+    """The choice of a move that the agent has to make now, if there is one."""
     rejected: messages.Rejected | None = None
-    """The rejection of the last answer, if any."""
+    """The arena's rejection of the agent's last move in this turn, if it was rejected."""
     end: messages.End | None = None
     ended_unseen: bool = False
-    """True if it ended while the connection was down."""
+    """True if the match ended while the connection was down."""
     new_events: list[messages.Event] = field(default_factory=list)
-    """Events that have not been shown yet."""
+    """The events that have not been shown to the agent yet."""
     shown_position: Any = None
-    """The position that was shown last."""
+    """The position that was last shown to the agent."""
     _known: set[tuple[int, int, str | None]] = field(default_factory=set)
 
     @property
@@ -65,7 +65,7 @@ class AgentMatch:
 
     @property
     def position(self) -> Any:
-        """The latest state, decoded; None before the first turn, and in a void match."""
+        """The latest position of the match; None before the first turn, and in a void match."""
         told = self.turn if self.end is None else self.end
         return self.rules.decode_state(told.state) if told is not None and told.state else None
 
@@ -80,7 +80,7 @@ class AgentMatch:
         return left
 
     def add_events(self, events: list[messages.Event]) -> None:
-        """Store new events. After a lost connection the arena repeats some, which are dropped."""
+        """Store new events. Events that the arena repeats after a lost connection are dropped."""
         for event in events:
             key = event.ply, event.seat, event.out
             if key not in self._known:
@@ -89,23 +89,25 @@ class AgentMatch:
 
 
 class AgentProtocol(ClientProtocol):
-    """The protocol of one agent under `name`. The results are in `seek`, `seek_refusal`, `match` and `listing`."""
+    """The conversation of an agent called `name` with an arena. Tools read its state: `seek`, `seek_refusal`, `match`,
+    `listing` and `notice`.
+    """
 
     def __init__(self, name: str, token: str, url: str, seed: str) -> None:
         self.connected = False
         self.games: list[str] = []
         """The games that the arena plays; none before the first welcome."""
         self.awaited: set[str] = set()
-        """Matches under way that the welcome named and whose `start` is still missing."""
+        """The matches in progress that the welcome named and whose `start` has not arrived yet."""
         self.seek: messages.Seek | None = None
-        """The seek in force."""
+        """The agent's open seek, if there is one."""
         self.seek_refusal = ""
-        """The reason for which the last seek failed, or empty."""
+        """The reason why the last seek failed; empty if it did not fail."""
         self.match: AgentMatch | None = None
         self.listing: messages.Listing | None = None
-        """The answer to the last `list`, once it has arrived."""
+        """The answer to the last request for a listing, once it has arrived."""
         self.notice = ""
-        """The arena's last message about the match or in general."""
+        """The text of the arena's last error that was not about a seek."""
         self._bot = Agent(name)
         self._token = token
         self.url = url
@@ -115,7 +117,7 @@ class AgentProtocol(ClientProtocol):
 
     @property
     def current_match(self) -> AgentMatch | None:
-        """The match under way."""
+        """The match in progress, if there is one."""
         return self.match if self.match is not None and not self.match.is_over else None
 
     def hello(self) -> messages.Hello:
@@ -153,16 +155,16 @@ class AgentProtocol(ClientProtocol):
         return [self.seek]
 
     def withdraw_seek(self) -> list[Effect]:
-        """Withdraw the seek in force. A match that begins meanwhile has to be played."""
+        """Withdraw the open seek. If a match begins meanwhile, it has to be played."""
         return [] if self.seek is None else [messages.Unseek(id=self.seek.id)]
 
     def request_listing(self) -> list[Effect]:
-        """Request a listing of bots and matches."""
+        """Request a listing of the connected bots and the matches in progress."""
         self.listing = None
         return [messages.List()]
 
     def move(self, choice: Choice) -> list[Effect]:
-        """Answer the open turn. Raises `UnsendableMove` for what can't be sent."""
+        """Make a move in the open turn. Raises `UnsendableMove` if the move can't be sent."""
         match = self.current_match
         assert match is not None
         assert match.open_choice is not None
@@ -172,12 +174,12 @@ class AgentProtocol(ClientProtocol):
         return self._drop_unsendable(match.seat.handle_result(WorkResult(work, answer, discarded=left_out)))
 
     def resign(self) -> list[Effect]:
-        """Resign the match under way."""
+        """Resign the match in progress, if there is one."""
         match = self.current_match
         return [] if match is None else self._drop_unsendable(match.seat.resign())
 
     def _drop_unsendable(self, effects: list[Effect]) -> list[Effect]:
-        """Drop messages while the connection is down; the seat repeats them on the next one."""
+        """Return the effects, without messages while the connection is down: the seat repeats them on the next one."""
         return [effect for effect in effects if self.connected or isinstance(effect, PrintLine)]
 
     def _on_welcome(self, welcome: messages.Welcome) -> list[Effect]:
@@ -246,7 +248,7 @@ class AgentProtocol(ClientProtocol):
         return [line]
 
     def _store_choice(self, match: AgentMatch, effects: list[Effect]) -> list[Effect]:
-        """Store a choice for the agent to make, and return the other effects, without calls of the bot's code."""
+        """Store the choice that the agent has to make, if there is one. Return the effects that call no bot's code."""
         rest: list[Effect] = []
         for effect in effects:
             if isinstance(effect, Choose):
@@ -261,5 +263,5 @@ class AgentProtocol(ClientProtocol):
         )
 
     def make_error_line(self, text: str) -> PrintLine:
-        """Return a line for standard error, as standard output belongs to the protocol."""
+        """Return a line about a problem. It goes to standard error, as the protocol uses standard output."""
         return PrintLine(f"{self._bot.name}: {text}", is_error=True)

@@ -29,15 +29,16 @@ from protocol.messages import MAX_NOTE_CHARS, BotName, Listing, MatchId
 from protocol.names import NOTE_PATTERN
 
 MAX_WAIT_S = 40
-"""Seconds that a call may wait. Clients give up after sixty, which leaves time for the rest of the call."""
+"""The most seconds that an agent may ask a tool to wait. Clients give up after sixty, so there is time for the rest of
+the call."""
 ANSWER_TIMEOUT_S = 5.0
-"""Seconds for the arena to answer a request that it answers at once."""
+"""Seconds to wait for the arena's answer to a request that it answers without delay."""
 BEGIN_TIMEOUT_S = 1.0
-"""Seconds for bots to get ready, so that the answer about a new match contains its board."""
+"""Seconds to wait for the bots of a new match to get ready, so that the tool's answer contains the board."""
 CONNECT_TIMEOUT_S = 10.0
-"""Seconds to wait for a connection that is being made."""
+"""Seconds to wait until the agent is connected."""
 MAX_MOVE_LENGTH, MAX_WHY_LENGTH = 2000, 4000
-"""The greatest lengths of texts, in characters."""
+"""These are the most characters of a move and of an agent's reason for it."""
 
 GameName = Annotated[str, Meta(max_length=40, description="the name of a game, as in list_games")]
 PresetName = Annotated[str, Meta(max_length=40, description="the name of a preset of the game, as in list_games")]
@@ -71,7 +72,7 @@ LEADERBOARD_HELP = "Show the leaderboard of a preset."
 
 
 class ToolRefusal(Fault):
-    """A tool's refusal, in a line: what is wrong, and what would be right."""
+    """A tool refuses a call. The message says in one line what is wrong, and what would be right."""
 
 
 class Arguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -152,7 +153,7 @@ class LeaderboardArguments(Arguments, frozen=True, kw_only=True):
 
 
 def _legal_move(turn: Turn, said: str | dict[str, Any] | int) -> Mapping[str, Any]:
-    """Return the legal move that a notation or an object means. Raises `BotFault`."""
+    """Return the legal move that an agent means by a notation, an object or a number. Raises `BotFault`."""
     if not isinstance(said, dict):
         return read_move(turn, str(said))
     try:
@@ -165,7 +166,7 @@ def _legal_move(turn: Turn, said: str | dict[str, Any] | int) -> Mapping[str, An
 
 
 class Tool(NamedTuple):
-    """A tool: name, description, types of its arguments and its answer, and the function behind it."""
+    """A tool that a language model can call. `run` is the function that carries it out."""
 
     name: str
     description: str
@@ -173,11 +174,11 @@ class Tool(NamedTuple):
     answer_class: type[Answer]
     run: Callable[[Any], Awaitable[Answer]]
     has_effects: bool = False
-    """True if the tool changes anything."""
+    """True if the tool changes the agent's match or seek, and does not only read."""
 
 
 class AgentTools:
-    """One agent's tools, for an arena and its page. A tool returns an answer or raises a `Fault` to be reported."""
+    """The tools of an agent, for an arena and its page. A tool returns its answer, or raises a `Fault` to report."""
 
     def __init__(self, name: str, session: AgentSession, page: PageClient, *, slow: bool = False) -> None:
         self._name = name
@@ -201,7 +202,7 @@ class AgentTools:
         self.tools = {tool.name: tool for tool in offered}
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Answer:
-        """Call a tool. Raises `Fault`, whose text says in a line what is wrong and what would be right."""
+        """Call a tool. Raises `Fault`, whose text says in one line what is wrong and what would be right."""
         tool = self.tools.get(name)
         if tool is None:
             raise ToolRefusal(f"there is no tool {short_repr(name)}: one of {', '.join(self.tools)}")
@@ -226,7 +227,7 @@ class AgentTools:
         return Here(bots=listing.bots, matches=listing.matches)
 
     async def _request_listing(self) -> Listing | None:
-        """Return a listing, or None if the arena does not answer in time."""
+        """Return a new listing of the arena, or None if the arena does not answer in time."""
         self._session.perform(self._protocol.request_listing())
         await self._session.wait_until(
             lambda: self._protocol.listing is not None or not self._protocol.connected, ANSWER_TIMEOUT_S
@@ -259,13 +260,13 @@ class AgentTools:
         return await self._look_after_seek()
 
     async def _look_after_seek(self) -> Look:
-        """Return the agent's situation; during a seek, after a new listing."""
+        """Return the agent's situation. If its seek is open, request a listing first, to say what it waits for."""
         if self._protocol.seek is not None and self._protocol.connected:
             await self._request_listing()
         return self._describe_situation()
 
     def _read_terms(self, arguments: SeekMatch) -> tuple[dict[str, Any], bool, bool]:
-        """Return the config, whether the match is rated, and whether the slow clock is requested."""
+        """Return the terms of a seek: the config, whether the match is rated, and whether it has the slow clock."""
         kind = games.game_class(arguments.game)
         config = {} if arguments.preset is None else {"preset": arguments.preset}
         kind(config)
@@ -344,13 +345,13 @@ class AgentTools:
         )
 
     async def _wait_for_connection(self) -> None:
-        """Wait for the connection. Raises `ToolRefusal` if there is none."""
+        """Wait until the agent is connected. Raises `ToolRefusal` if it can't connect."""
         await self._session.wait_until(lambda: self._session.is_settled, CONNECT_TIMEOUT_S)
         if not self._protocol.connected:
             raise ToolRefusal(f"not connected: {self._session.status}")
 
     def _can_act(self) -> bool:
-        """Return whether the agent can act: it is its turn, or there is nothing to wait for."""
+        """Return whether the agent can act: it has to choose a move, or has neither a match nor a seek."""
         match = self._protocol.current_match
         return self._protocol.seek is None and (match is None or match.open_choice is not None)
 
@@ -359,7 +360,7 @@ class AgentTools:
         return f"{match.clock_ms(time.monotonic())[match.own_seat] / 1000:.0f} s left"
 
     def _describe_situation(self, *, whole: bool = True) -> Look:
-        """Return the agent's situation and options. The board is whole, or only what changed."""
+        """Return the agent's situation and what it can do. The board is whole, or only its changes are shown."""
         protocol = self._protocol
         match = None
         if protocol.match is not None and protocol.seek is None:

@@ -11,16 +11,17 @@ from protocol.errors import UsageFault
 from protocol.games.dilemma import MAX_PAYOFF
 
 MAX_ROUNDS = 1000
-"""Maximum rounds, because the fractions grow with every round."""
+"""The most rounds of a match that is scored exactly: the fractions grow with every round."""
 MAX_STRATEGIES = 20
+"""The most strategies that are scored against each other."""
 MAX_NUMBER_LENGTH = 40
-"""The greatest length of a probability in characters."""
+"""The most characters of a probability or payoff that a user gives."""
 
 
 def score_strategies(
     names: Iterable[str], payoffs: Payoffs, *, noise: Fraction, go_on: Fraction, rounds: int | None
 ) -> dict[str, dict[str, Fraction]]:
-    """Return the mean payoff a round of each strategy against each, itself included. No `names` means all known ones.
+    """Return the mean payoff a round of each named strategy against each, itself included; without `names`, of all.
 
     Raises `UsageFault` for a text that is no strategy.
     """
@@ -38,7 +39,7 @@ def score_strategies(
 
 
 def read_probability(what: str, text: str, max_probability: str = "1") -> Fraction:
-    """Return a probability given as a decimal or a fraction. Raises `UsageFault`."""
+    """Return a probability from text, a decimal or a fraction. Raises `UsageFault`; `what` names it in the message."""
     try:
         chance = Fraction(text.strip()) if len(text) <= MAX_NUMBER_LENGTH and "e" not in text.lower() else Fraction(-1)
     except (ValueError, ZeroDivisionError):
@@ -51,7 +52,7 @@ def read_probability(what: str, text: str, max_probability: str = "1") -> Fracti
 
 
 def read_payoffs(text: str) -> Payoffs:
-    """Return the payoffs of a symmetric round, from R,S,T,P. Raises `UsageFault`."""
+    """Return the payoffs of a symmetric round from the text R,S,T,P. Raises `UsageFault`."""
     parts = [part.strip() for part in text.split(",")]
     try:
         numbers = [int(part) for part in parts if len(part) < MAX_NUMBER_LENGTH]

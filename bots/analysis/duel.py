@@ -18,13 +18,14 @@ from protocol.games.risk.duel import DEFAULT_INVASION_TROOPS, Duel, Position
 from protocol.games.risk.maps import load_map
 
 _NEGLIGIBLE_PROBABILITY = 1e-12
+"""`compute_best_play` ignores longer games once they are less likely than this."""
 
 
 class BestPlay(NamedTuple):
-    """Statistics of games in which both sides play the first of their best moves: means over the dice. `unfinished` is
-    the fraction of games that `max_plies` ends.
+    """Statistics of games in which both sides play the first of their best moves.
 
-    `chosen_attacks` are attacks made when a reinforcement was legal. `positions` counts the distinct positions met.
+    `plies`, `attacks` and `chosen_attacks` are means over the dice; a chosen attack is made although a reinforcement is
+    legal. `unfinished` is the fraction of games that `max_plies` ends. `positions` counts the distinct positions met.
     """
 
     plies: float
@@ -35,10 +36,10 @@ class BestPlay(NamedTuple):
 
 
 def duel_facts(board: Board, max_troops: int, table: Table | None = None, *, play: bool = False) -> dict[str, Any]:
-    """Return the facts about a map, ready for JSON, from `table` or a table solved now.
+    """Return the facts about a map, ready for JSON, from `table`. Without a table, solve the map first.
 
-    `seconds` is the time to solve it, without compilation; null with a given table. A value is the expected result for
-    the seat that makes the move, off by at most `error`. `compute_best_play` is null unless `play` is set, which takes
+    `seconds` is the time to solve the map, without compilation; null with a given table. A value is the expected result
+    for the seat that makes the move, off by at most `error`. `best_play` is null unless `play` is set, which takes
     longer.
 
     Raises `UsageFault` if the map is too large or numba is missing.
@@ -69,8 +70,8 @@ def duel_facts(board: Board, max_troops: int, table: Table | None = None, *, pla
 
 
 class StartValue(NamedTuple):
-    """The value of the empty board for one `max_troops`: the expected result of seat 0, off by at most `error`.
-    `seconds` is the processor time to solve it; null if the table existed.
+    """The value of the empty board under one `max_troops`: the expected result of seat 0, off by at most `error`.
+    `seconds` is the processor time to solve the table; null if the table existed.
     """
 
     max_troops: int
@@ -82,8 +83,8 @@ class StartValue(NamedTuple):
 
 
 def solve_curve(board: Board, first: int, last: int) -> Iterator[StartValue]:
-    """Yield the value for each `max_troops` from `first` to `last` as soon as it is known. `is_solvable` must hold for
-    them.
+    """Yield the value for each `max_troops` from `first` to `last` as soon as it is known. The board must be solvable
+    with each (`is_solvable`).
 
     Tables that `arena-bot solve` has stored are read; others are solved on one core and not stored.
     """
@@ -116,7 +117,7 @@ def _list_invasions(table: Table, rules: Duel, position: Position) -> list[tuple
 
 
 def compute_best_play(table: Table, rules: Duel) -> BestPlay:
-    """Return the statistics of best play, exact except for games longer than all but one in 10^12."""
+    """Return the statistics of best play. They are exact but for the one game in 10^12 that is longest."""
     import numpy
 
     places = {rules.initial(NO_DICE)[0]: 0}

@@ -1,6 +1,6 @@
 """Estimates of move values by Monte Carlo tree search, for games that are not solved.
 
-It is the entry point of the group `bot_arena.appraisers`.
+The package registers its class as an entry point of the group `bot_arena.appraisers`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from protocol.games.base import Game
 from referee.in_process import CannotEstimate, MoveEvaluation, MoveEvaluator
 
 BATCH_COUNT = 8
-"""The number of batches of a move's simulations. Each has its own seed; their spread gives the standard error."""
+"""The number of batches into which a move's simulations are divided. Each batch has its own seed; the spread of their
+means gives the standard error."""
 MIN_SIMULATIONS, MAX_SIMULATIONS = 80, 10**7
-"""The fewest and the most simulations for a move."""
+"""These are the fewest and the most simulations for one move."""
 
 
 class UctMoveEvaluator(MoveEvaluator):
-    """Compares the move played with the one that a Monte Carlo tree search would play. Both are valued by the same
-    number of simulations of what follows, with the same seeds.
+    """Compares a move played with the move that a Monte Carlo tree search would play. Both are valued by the same
+    number of simulations from the position after the move, with the same seeds.
     """
 
     def __init__(self, game: Game[Any, Any], sims: int, seed: str) -> None:
@@ -46,7 +47,7 @@ class UctMoveEvaluator(MoveEvaluator):
         return game in UCT_GAMES
 
     def evaluate_move(self, state: Any, move: Any, ply: int) -> MoveEvaluation:
-        """Return the estimate of a legal move in a state at that ply."""
+        """Return the estimate of a legal move in a state, which is at ply `ply`."""
         below = random.Random(f"{self._seed}/{ply}").randrange
         best = self._search.search(state, below=below, limit=SearchLimit(nodes=self._sims)).move
         seeds = [f"{self._seed}/{ply}/{batch}" for batch in range(BATCH_COUNT)]
@@ -59,7 +60,9 @@ class UctMoveEvaluator(MoveEvaluator):
         return MoveEvaluation(fmean(played), best, fmean(worths), error)
 
     def _mean_result(self, state: Any, move: Any, seed: str) -> float:
-        """Return a move's mean result over one batch, which is divided among the outcomes by their probabilities."""
+        """Return a move's mean result over one batch. Its simulations are divided among the move's outcomes by their
+        probabilities.
+        """
         seat, sims = self._game.to_move(state), self._sims // BATCH_COUNT
         below = random.Random(seed).randrange
         wins, done, likely = 0.0, 0, 0.0
@@ -72,7 +75,7 @@ class UctMoveEvaluator(MoveEvaluator):
         return 2 * wins / done - 1
 
     def _winning_probability(self, position: Any, seat: int | None, sims: int, below: Callable[[int], int]) -> float:
-        """Return a seat's estimated winning probability from a position on, or its share of first place at the end."""
+        """Return a seat's estimated winning probability in a position; in a finished game, its share of first place."""
         assert seat is not None
         if self._game.to_move(position) is not None:
             return self._search.estimate_wins(position, seat, sims, below)

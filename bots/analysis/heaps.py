@@ -1,5 +1,5 @@
-"""The facts of `arena-bot analyze` about heap games, and a contest of strategies that start in lost positions: which
-way to make a win difficult wins most.
+"""The facts of `arena-bot analyze` about heap games, and a contest of strategies that start in lost positions, to find
+which one makes the opponent's win most difficult.
 
 A strategy gives a probability to each position that it may move to, so results are computed, not sampled.
 """
@@ -43,14 +43,15 @@ STRATEGY_DESCRIPTIONS: Mapping[str, str] = {
     "greedy": "leaves an even number of heaps that allow a move (misère: odd)",
     "random": "any legal move",
 }
+"""A description of each strategy of `Contest`, by its name."""
 
 
 def position_facts(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool = False) -> dict[str, Any]:
     """Return the facts about a position, ready for JSON.
 
-    `grundy` is null in misère. `p_positions` and `n_positions` count the reachable positions, including this one; they
-    and `difficulty` are null if there are too many. `difficulty` is the probability that a winning side that picks
-    uniformly among winning moves errs before the end.
+    `grundy` is null in misère. `p_positions` and `n_positions` count the reachable lost and won positions, including
+    this one. `difficulty` is the probability that a side which can win, but picks its moves at random, errs before the
+    end. All three are null if there are too many positions.
     """
     share = win_fraction(heaps, rule, misere=misere)
     found = reachable_positions(heaps, rule)
@@ -75,7 +76,7 @@ def position_facts(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool = Fal
 
 
 class PositionPair(NamedTuple):
-    """Two won positions of equal value but different difficulty."""
+    """Two won positions with the same fraction of winning moves, `value`, but with different difficulty."""
 
     value: float
     easier: Heaps
@@ -85,15 +86,17 @@ class PositionPair(NamedTuple):
 
 
 MAX_PLIES = 300
+"""The most objects in the heaps of a contest, and so the most plies of a game."""
 MAX_STARTS = 100_000
+"""The most positions in which a contest looks for lost positions to start from."""
 
 
 class GameTooLarge(UsageFault):
-    """A game with too many positions to compute every result."""
+    """A heap game has too many positions to compute the results of all strategies."""
 
 
 class Contest:
-    """The strategies of one heap game."""
+    """A contest of strategies in one heap game."""
 
     def __init__(self, rule: HeapRule, *, misere: bool = False) -> None:
         self._rule = rule
@@ -104,8 +107,9 @@ class Contest:
         }
 
     def lost_positions(self, heaps: Sequence[int]) -> dict[Heaps, int]:
-        """Return the lost positions that have a move and heaps no larger than those given, each with the number of
-        orders in which `start: p-position` deals it. Raises `GameTooLarge`.
+        """Return the lost positions that have a move, with heaps no larger than `heaps`. Raises `GameTooLarge`.
+
+        Each comes with the number of orders of its heaps in which a game with `start: p-position` may begin.
         """
         bounds = sorted(heaps)
         few = comb(bounds[-1] + len(bounds), len(bounds)) <= MAX_STARTS and sum(bounds) <= MAX_PLIES
@@ -121,12 +125,12 @@ class Contest:
         return found
 
     def win_rate(self, mover: str, replier: str, starts: Mapping[Heaps, int]) -> float:
-        """Return the fraction of games that `mover` wins, moving first in the lost positions of `starts` by weight."""
+        """Return the fraction of games that `mover` wins when it moves first in the weighted positions of `starts`."""
         players = (self.strategies[mover], self.strategies[replier])
         known: dict[tuple[Heaps, int], float] = {}
 
         def chance(position: Heaps, seat: int) -> float:
-            """Return the probability that the seat to move wins."""
+            """Return the probability that `seat`, which is to move, wins."""
             won = known.get((position, seat))
             if won is None:
                 replies = players[seat](position)
@@ -138,14 +142,14 @@ class Contest:
         return sum(count * chance(position, 0) for position, count in starts.items()) / weight
 
     def win_rates(self, starts: Mapping[Heaps, int]) -> dict[str, dict[str, float]]:
-        """Return the fraction that every strategy wins against every other when it moves first in a lost position."""
+        """Return the `win_rate` of every strategy against every strategy, by the name of the mover."""
         return {
             row: {column: self.win_rate(row, column, starts) for column in STRATEGY_DESCRIPTIONS}
             for row in STRATEGY_DESCRIPTIONS
         }
 
     def find_pair(self, heaps: Sequence[int]) -> PositionPair | None:
-        """Return the two smallest won positions of equal value and different difficulty, within the largest heap."""
+        """Return the two smallest positions of equal value and different difficulty, with no heap above the largest."""
         seen: dict[float, list[tuple[float, Heaps]]] = {}
         candidates = combinations_with_replacement(range(max(heaps) + 1), len(heaps))
         for position in sorted(candidates, key=lambda heaps: (sum(heaps), heaps)):
@@ -198,7 +202,7 @@ class Contest:
         return self._uniform(position, good) or self._random(position)
 
     def _random(self, position: Heaps) -> Replies:
-        """Choose uniformly among the moves of all heaps; moves of equal heaps lead to the same position."""
+        """Return the replies of a uniform choice among all moves. Moves of equal heaps lead to the same position."""
         weights = {apply_move(position, move): position.count(move.heap) for move in moves(position, self._rule)}
         total = sum(weights.values())
         return {following: weight / total for following, weight in weights.items()}
@@ -209,7 +213,7 @@ def _count_taken(move: HeapMove) -> int:
 
 
 def _count_orders(position: Heaps, bounds: Heaps) -> int:
-    """Return in how many different orders the heap sizes of a position fit the bounds, heap by heap."""
+    """Return in how many different orders the heaps of a position are no larger than `bounds`, heap by heap."""
 
     @cache
     def fit(left: Heaps) -> int:

@@ -1,4 +1,4 @@
-"""A comparison of all searches on one position: the nodes that each visited and what it found."""
+"""A comparison of all searches on one position: the nodes that each search visited and the value that it found."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from bots.search.base import DEFAULT_MAX_DEPTH
 from protocol.games.base import Game
 
 MAX_NODES = 600_000
-"""Nodes that minimax may visit if no depth is given."""
+"""The most nodes of the tree that `compare_searches` searches if no depth is given."""
 
 
 class SearchRun(Struct, frozen=True):
-    """One search. `value` is that for the seat to move; in a fully searched game WIN − plies, plies − WIN or 0, from
-    `status` 1, 0 or −1. `leaves` were terminal or at the horizon; a position answered from a table is a node but no
-    leaf.
+    """One search of a comparison. `value` is its value for the seat to move, as in `SearchResult`; the search `status`
+    gives 1, 0 or −1. `leaves` counts visited positions that were terminal or at the horizon. A position whose value
+    comes from a table is a node but no leaf.
     """
 
     algorithm: str
@@ -47,7 +47,7 @@ class SearchComparison(Struct, frozen=True):
     """All searches of one position to one depth, beginning with minimax, or expectiminimax if there is chance."""
 
     depth: int
-    """The requested depth in plies; `MAX_DEPTH` is the whole game."""
+    """The requested depth in plies; `MAX_DEPTH` means the whole game."""
     plies: int
     """The depth of the tree searched, in plies."""
     searches: list[SearchRun]
@@ -57,7 +57,7 @@ class SearchComparison(Struct, frozen=True):
         return search.nodes / self.searches[0].nodes
 
     def branching_factor(self, search: SearchRun) -> float:
-        """Return the effective branching factor b: a uniform tree of 1 + b + … + b^plies nodes has as many."""
+        """Return the effective branching factor b: the search visited 1 + b + … + b^plies nodes."""
         low, high = 0.0, float(search.nodes ** (1 / self.plies))
         for _ in range(100):
             middle = (low + high) / 2
@@ -79,12 +79,16 @@ SEARCHES: Mapping[str, Search] = {
     "alphabeta+table": alphabeta,
     "star1+table": star1,
 }
+"""The searches to compare, by the name in the results."""
 CHANCELESS_SEARCHES = ("minimax", "negamax", "alphabeta", "alphabeta+table")
+"""The names of the searches that cannot search a game with chance."""
 
 
 def compare_searches(rules: Game[Any, Any], root: Any, depth: int | None, evaluate: Evaluate) -> SearchComparison:
-    """Run every search on `root`, `depth` plies deep. Without a depth, search the whole game if its tree has at most
-    `MAX_NODES`, else the most plies that stay within that.
+    """Run every search on `root`, `depth` plies deep.
+
+    Without a depth, search the whole game, or if its tree has more than `MAX_NODES`, down to the level that exceeds
+    this limit.
     """
     extent = measure_extent(
         rules, root, DEFAULT_MAX_DEPTH if depth is None else depth, MAX_DEPTH if depth else MAX_NODES
@@ -119,9 +123,9 @@ class TreeExtent(NamedTuple):
 
 
 def measure_extent(rules: Game[Any, Any], root: Any, plies: int, max_nodes: int) -> TreeExtent:
-    """Count the tree level by level until `plies` levels are counted or it has more than `max_nodes` nodes.
+    """Count the nodes of a tree level by level, until `plies` levels are counted or there are more than `max_nodes`.
 
-    Equal positions of a level are expanded once and counted with the number of paths to them.
+    Equal positions of a level are expanded once and counted as often as there are paths to them.
     """
     level: dict[Hashable, tuple[Any, int]] = {rules.key(root): (root, 1)}
     nodes, chance = 1, False

@@ -1,4 +1,4 @@
-"""The classes for authors: a `Bot` that chooses, and the `Turn` that it gets. No sockets here; run.py runs a bot."""
+"""The classes for authors: a `Bot`, which chooses moves, and the `Turn`, which it is given. run.py runs a bot."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class GiveUp(Exception):
 
 
 class ProgramFailed(GiveUp):
-    """Raised when the bot's program fails, with a message: the bot loses the match as `failed`."""
+    """Raised when the bot's program fails. The bot loses the match with the reason `failed` and this message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,11 @@ class Turn:
     seat: int
     ply: int
     state: Mapping[str, Any]
-    """The state in the form of messages, described in docs/rules.md."""
+    """The state as messages write it, described in docs/rules.md."""
     legal: Sequence[Mapping[str, Any]]
-    """Moves that can be returned unchanged; never empty."""
+    """Legal moves, which `choose` can return unchanged; never empty."""
     options: Mapping[str, Any] | None
-    """A description of all moves, if `legal` does not list them all."""
+    """A description of all legal moves; None if `legal` lists them all."""
     events: Sequence[Event]
     """The events since your last turn."""
     players: Sequence[Player]
@@ -60,11 +60,11 @@ class Turn:
     rules: Game[Any, Any]
     """The game under this match's config: legal moves, results of moves, winners."""
     position: Any
-    """`state` decoded for `rules`."""
+    """The `state` as an object of `rules`."""
     random: random.Random
-    """A generator that follows from the bot's seed, the match and the ply: equal seeds give equal choices."""
+    """A random generator, seeded by the bot's seed, the match and the ply, so that equal seeds give equal choices."""
     memory: dict[str, Any] = field(default_factory=dict)
-    """Your own storage, which lasts as long as the match and belongs to it alone."""
+    """Your own storage for this match: the same object at every turn of the match."""
     received: float = field(default_factory=time.monotonic)
     """`time.monotonic()` when the turn arrived; your clock runs since then."""
 
@@ -75,10 +75,10 @@ class Turn:
 
 
 class Bot(ABC):
-    """A player. Subclass it, write `choose`, and pass an instance to `run`.
+    """A player. Subclass `Bot`, write `choose`, and pass an instance to `run`.
 
-    `choose` runs in its own thread. With more than one slot, several matches call it at the same time, so store what
-    belongs to one match in `turn.memory`.
+    `choose` runs in its own thread. With more than one slot, several matches may call `choose` at the same time, so
+    store what belongs to one match in `turn.memory`.
     """
 
     name: str
@@ -86,12 +86,12 @@ class Bot(ABC):
     games: Sequence[str] = NAMES
     """The games that this bot can play."""
     matches: int | None = None
-    """Default number of matches to play; None: until it is stopped."""
+    """Default number of matches to play; None: play until the bot is stopped."""
     person: bool = False
-    """True if a person chooses the moves: then it plays on the ladder of people."""
+    """True if a person chooses the moves. Its matches then count on the ladder of people."""
     settings: ClassVar[Mapping[str, str]] = {}
-    """The arguments of `__init__` that `arena-bot run --set key=value` may pass, as strings, each with an
-    explanation."""
+    """The arguments of `__init__` that `arena-bot run --set key=value` may pass as strings, with an explanation of
+    each."""
 
     def __init_subclass__(cls, **words: Any) -> None:
         super().__init_subclass__(**words)
@@ -119,10 +119,10 @@ class Bot(ABC):
         self.version = version or type(self).version
 
     def check_game(self, game: Game[Any, Any]) -> None:
-        """Check that the bot plays this game. Called before anything else is done for a game, under its config.
+        """Check that the bot plays this game under its config. Called before anything else is done for the game.
 
-        Raises `UsageFault` if the bot does not play it, or not with its settings or with what this machine has, such
-        as libraries and tables. Commands refuse the bot then before anything begins.
+        Raises `UsageFault` if the bot does not play the game, or cannot with its settings or without a library or table
+        that this machine lacks. Commands then refuse the bot before anything begins.
         """
         if game.name not in self.games:
             others = players_of(game.name)
@@ -130,24 +130,24 @@ class Bot(ABC):
             raise UsageFault(f"{self.name} does not play {game.name}: it plays {', '.join(self.games)}{instead}")
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
-        """Prepare for a game. Called once, before the bot connects, for compilation and tables that no clock should pay
-        for.
+        """Prepare for a game, for example compile code or load tables, while no clock runs. Called once, before the bot
+        connects.
 
-        `game` is the game that it will play, under its config; None if only the arena knows. What you store in it is
-        there in `turn.rules` of matches with that config. A `Fault` ends the program with its message.
+        `game` is the game that the bot will play, under its config; None if only the arena knows. What you store in
+        `game` is there in `turn.rules` of matches with the same config. A `Fault` ends the program with its message.
         """
 
     def prepare(self, start: Start) -> None:
-        """Prepare for a match. Called in the thinking thread before the bot says it is ready; no clock runs yet."""
+        """Prepare for a match. Called in the thread of `choose` before the bot reports ready; no clock runs yet."""
 
     @abstractmethod
     def choose(self, turn: Turn) -> Mapping[str, Any] | Choice:
-        """Return your move, as in `turn.legal`, or a `Choice` that contains it."""
+        """Return your move, in the form of those in `turn.legal`, or a `Choice` that contains the move."""
 
     def move_probabilities(self, turn: Turn) -> Sequence[float | Fraction] | None:
-        """Return the probability of each move of `turn.legal`, if the bot knows it, for exact measurements.
+        """Return the probability with which the bot chooses each move of `turn.legal`, for exact measurements.
 
-        None means that the bot is measured by asking for moves repeatedly.
+        None means that the bot does not know its probabilities: a measurement then asks for moves repeatedly.
         """
         return None
 
@@ -158,9 +158,9 @@ class Bot(ABC):
         """React to the end of the match."""
 
     def missed(self, match: str) -> None:
-        """React to a match that ended without a connection. Its result is unknown, and `ended` is not called."""
+        """React to a match that ended while the bot was not connected. The result is unknown; `ended` is not called."""
 
 
 def make_turn_rng(seed: str, match: str, ply: int) -> random.Random:
-    """Return the random generator of one turn, independent of all other turns and their order."""
+    """Return the random generator of one turn. It depends on no other turn and on no order of turns."""
     return random.Random(hashlib.sha256(f"{seed}/{match}/{ply}".encode()).digest())

@@ -1,4 +1,4 @@
-"""Opens a WebSocket to the arena. Raises `ArenaUnreachable` if trying again may help, `ArenaRefused` if it can't."""
+"""Opens a WebSocket to the arena. A failure is `ArenaUnreachable` if trying again may help, else `ArenaRefused`."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ from protocol.errors import Fault, UsageFault
 from protocol.messages import MAX_SERVER_FRAME_BYTES
 
 MAX_RETRY_AFTER_S = 300.0
-"""The longest wait, in seconds, that a server can ask for."""
+"""The longest wait, in seconds, that a server can ask for with `Retry-After`."""
 _RETRYABLE_STATUSES = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
+"""The HTTP statuses from 400 to 499 after which trying again may help."""
 
 
 class ArenaUnreachable(Fault):
-    """No arena answers now. `retry_after_s` is the number of seconds that it asks clients to wait, 0 if it does not
-    say.
+    """The arena does not answer now. `retry_after_s` is how many seconds the arena asks clients to wait; 0 if it does
+    not say.
     """
 
     def __init__(self, why: str, after: float = 0.0) -> None:
@@ -44,7 +45,7 @@ class ArenaUnreachable(Fault):
 
 
 class ArenaRefused(Fault):
-    """The arena refuses the bot, and would again."""
+    """The arena refuses the connection, and would refuse another one."""
 
 
 class _SameHostConnect(open_websocket):
@@ -99,7 +100,7 @@ def _scheme_hint(url: str, exc: Exception) -> str:
 
 
 def _fault_of_response(url: str, response: Response) -> Fault:
-    """Return the fault for an HTTP answer. An answer that blames the request (4xx) is final, except for a few."""
+    """Return the fault for an HTTP answer. A status from 400 to 499 is final, but for `_RETRYABLE_STATUSES`."""
     status = response.status_code
     body = (response.body or b"").decode(errors="replace").strip().split("\n")[0][:200]
     said = " with a web page" if body.startswith("<") else f": {body}" if body else ""
@@ -110,7 +111,7 @@ def _fault_of_response(url: str, response: Response) -> Fault:
 
 
 def _read_retry_after(retry_after: str, now: datetime) -> float:
-    """Return the seconds of a `Retry-After` header, a number or a date; 0 for anything else."""
+    """Return the seconds that a `Retry-After` header asks for by a number or a date; 0 if it has neither."""
     try:
         if retry_after.isdecimal():
             seconds = float(retry_after[:9])
@@ -122,7 +123,7 @@ def _read_retry_after(retry_after: str, now: datetime) -> float:
 
 
 def is_loopback(url: str) -> bool:
-    """Return whether a URL points to this machine. The environment's proxy is for other hosts."""
+    """Return whether a URL points to this machine. Connections to it do not use the environment's proxy."""
     host = host_of_url(url)
     try:
         return ipaddress.ip_address(host).is_loopback

@@ -1,4 +1,4 @@
-"""The connection to one node and its reconnects, which passes messages to the conversation and performs the effects."""
+"""The connection to one node, with its reconnects. It passes messages to the conversation and performs the effects."""
 
 from __future__ import annotations
 
@@ -22,10 +22,13 @@ from protocol.errors import MalformedMessage, UsageFault
 from protocol.messages import FromClient, Welcome
 
 ABNORMAL_CLOSURE = 1006
+"""The close code of a connection that broke."""
 
 
 class NodeConnection:
-    """Keeps a connection to `url` and passes effects to `perform`. After `patience` seconds of failure it gives up."""
+    """A connection to `url` that reconnects. It passes effects to `perform`, and gives up after `patience` seconds
+    without a connection.
+    """
 
     def __init__(
         self,
@@ -49,15 +52,15 @@ class NodeConnection:
         self._wake = asyncio.Event()
         self._is_stopping = False
         self._stop_timeout: asyncio.Timeout | None = None
-        """The timeout around what `stop` interrupts."""
+        """The timeout of the wait that `stop` has to interrupt; None if there is no such wait."""
         self._welcomed_at: float | None = None
-        """The time at which the welcome arrived."""
+        """The time at which the arena's welcome arrived; None before it."""
         self.down_since: float | None = None
-        """The time at which the connection was lost, or first failed. No other node has been connected since then."""
+        """The time since which neither this nor another node has been connected; None while connected."""
         self._reported_at = 0.0
 
     async def run(self) -> None:
-        """Connect, converse and reconnect until `stop`."""
+        """Connect, exchange messages and reconnect until `stop` is called."""
         while not self._is_stopping:
             asked = await self._try_connection()
             if not self._is_stopping:
@@ -65,7 +68,7 @@ class NodeConnection:
                     await asyncio.sleep(self._cap_by_patience(max(asked, self._backoff.next_delay())))
 
     def stop(self) -> None:
-        """Send what is queued, then close; wait for nothing else."""
+        """Send the queued messages, then close the connection, without waiting for anything else."""
         if self._is_stopping:
             return
         self._is_stopping = True
@@ -79,7 +82,7 @@ class NodeConnection:
         self._wake.set()
 
     async def _try_connection(self) -> float:
-        """Try one connection. Return the seconds that the arena asks to wait if it fails."""
+        """Open one connection and use it until it ends. Return how many seconds the arena asks the bot to wait."""
         connection: ClientConnection | None = None
         try:
             async with self._until_stopped():
@@ -97,7 +100,7 @@ class NodeConnection:
 
     @contextlib.asynccontextmanager
     async def _until_stopped(self) -> AsyncIterator[None]:
-        """Interrupt the body when the connection has to stop."""
+        """Interrupt the body of this context when `stop` is called."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None) as self._stop_timeout:
                 try:
@@ -111,10 +114,10 @@ class NodeConnection:
         return max(0.0, min(seconds, self.down_since + self._patience - self._clock()))
 
     def _report_down(self, reason: str, activity: str = "trying again") -> None:
-        """Report why the bot is not connected, and `activity` what it does: at once, then at intervals. Stop when
-        patience ends.
+        """Report why the bot is not connected, and its `activity`: at once, then at intervals. Stop the bot when
+        patience has run out.
 
-        Patience does not end while another node is connected.
+        Patience does not run out while another node is connected.
         """
         now = self._clock()
         if self.down_since is None or self._protocol.is_other_connected:
@@ -153,7 +156,7 @@ class NodeConnection:
                 self._report_down(self._protocol.describe_end(code))
 
     async def _wait_for_welcome(self) -> None:
-        """Report at intervals that no welcome comes, until it does or patience ends."""
+        """Report at intervals that the arena has not welcomed the bot, until it does or patience has run out."""
         while not self._is_stopping:
             await asyncio.sleep(self._cap_by_patience(self._timeouts.welcome_notice_delay_s))
             if self._welcomed_at is not None:
@@ -178,7 +181,7 @@ class NodeConnection:
                 self._reported_at = 0.0
 
     async def _write(self, connection: ClientConnection) -> None:
-        """Send the outbox in order; close once the bot has stopped."""
+        """Send the queued messages in order. Close the connection once `stop` was called."""
         outbox = self._outbox
         while True:
             await self._wake.wait()

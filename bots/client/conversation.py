@@ -1,6 +1,6 @@
-"""A bot's conversation with an arena: its seeks, its seats, and when it has played enough.
+"""A bot's conversation with an arena: its seeks, its matches, and when it has played enough.
 
-It outlives connections: matches continue on the next one.
+A conversation outlives connections: matches continue on the next connection.
 """
 
 from __future__ import annotations
@@ -30,22 +30,25 @@ from protocol.messages import FromClient
 NORMAL_CLOSURE = 1000
 """The close code of a WebSocket that ends without a particular reason."""
 MAX_CACHED_RULES = 64
+"""The most configs whose game objects are kept for further matches."""
 RETRYABLE_CODES = (UNAVAILABLE, NO_SLOTS)
-"""Error codes of seeks that may succeed later."""
+"""The error codes of refused seeks that may succeed later."""
 FIRST_SEEK_DELAY_S, MAX_SEEK_DELAY_S = 2.0, 60.0
-"""Seconds until the next try. They double after each failure, up to the second value, until a match begins."""
+"""These are the first and the longest delay until a refused seek is tried again. The delay doubles after each failure,
+and starts again when a match begins."""
 MAX_LISTING_INTERVAL_S = 600.0
-"""The longest interval between reports on whom the bot waits for, in seconds. The first intervals are shorter."""
+"""The longest interval, in seconds, between reports on what the bot's seeks wait for."""
 LISTING_INTERVAL_FACTOR = 5
+"""The factor by which the interval between reports on what the bot's seeks wait for grows after each report."""
 FATAL_CODES = (NAME_TAKEN, AUTH_FAILED, NOT_ALLOWED, BAD_MESSAGE)
-"""Fatal errors after which reconnecting would not help."""
+"""The codes of fatal errors after which reconnecting would not help."""
 MAX_FAILED_IN_A_ROW = 3
 """The number of failed matches in a row after which the bot stops seeking."""
 _rules_key = msgspec.json.Encoder(order="sorted").encode
 
 
 class Conversation(ClientProtocol):
-    """All that `bot` says and has to think about until the process ends. `game` is what it was warmed up for."""
+    """The conversation of `bot` with an arena until the process ends. `bot` is warmed up for `game`."""
 
     def __init__(
         self,
@@ -71,9 +74,9 @@ class Conversation(ClientProtocol):
         self._finishing: dict[str, Seat] = {}
         self._awaited: set[str] = set()
         self._unreachable_matches: set[str] = set()
-        """Matches on nodes that can't be reached. Others may be played in their slots."""
+        """Matches on nodes that can't be reached. Other matches may be played in their slots."""
         self._seeks: dict[str, str] = {}
-        """The games of the seeks in force, by id."""
+        """The game of each open seek, by the seek's id."""
         self._withdrawn: set[str] = set()
         """Seeks that were withdrawn but are not confirmed yet."""
         self._games_to_play = list(bot.games) if settings.game is None else [settings.game]
@@ -81,26 +84,26 @@ class Conversation(ClientProtocol):
         self._not_warmed_up = (
             list(self._games_to_play) if settings.open and type(bot).warm_up is not Bot.warm_up else []
         )
-        """The games that the bot still has to warm up for. The first is in progress."""
+        """The games that the bot still has to warm up for. It is warming up for the first of them."""
         self._seeks_made = 0
         self._held_games: set[str] = set()
-        """Games that were refused and are not sought until their `ScheduleSeek` is due."""
+        """Games whose seeks were refused. They are not sought until their `ScheduleSeek` is due."""
         self._backoffs: defaultdict[str, Backoff] = defaultdict(lambda: Backoff(FIRST_SEEK_DELAY_S, MAX_SEEK_DELAY_S))
         """The backoff of each game's seeks."""
         self._listing_interval_s = first_look_delay_s
         self._listing_scheduled = False
-        """True if a `ScheduleListing` is due."""
+        """True if a `ScheduleListing` is scheduled."""
         self._match_began = False
         """True if a match began since the last `ScheduleListing`."""
         self._reports_listing = False
-        """True if the next listing has to be reported."""
+        """True if the next listing that arrives has to be reported to the author."""
         self._failed_in_a_row = 0
         self._failing = False
-        """True if too many matches in a row failed, so that no more are played."""
+        """True if the program failed in too many matches in a row, so that no more matches are played."""
         self._last_details = ""
-        """The traceback that was reported last."""
+        """The last traceback that was reported to the author."""
         self._close_reason = ""
-        """The arena's reason for closing the connection, if it is about to."""
+        """The reason that the arena gave for closing the connection; empty without one."""
         self._presets: dict[str, list[str]] = {}
         """The presets of each game's open seek."""
         self._rules: dict[tuple[str, bytes], Game[Any, Any]] = {}
@@ -127,7 +130,7 @@ class Conversation(ClientProtocol):
         return self._seek_or_stop()
 
     def handle_result(self, result: WorkResult) -> list[Effect]:
-        """Return the effects of finished work. Nothing is sent while the connection is down."""
+        """Return the effects of finished work of a thinking thread. Without a connection, nothing is sent."""
         match = result.work.match
         seat = self._seats.get(match) or self._finishing.get(match)
         if seat is None:
@@ -140,12 +143,12 @@ class Conversation(ClientProtocol):
         return effects
 
     def retry_seek(self, game: str) -> list[Effect]:
-        """Seek the game again: its `ScheduleSeek` is due."""
+        """Seek the game again, when its `ScheduleSeek` is due."""
         self._held_games.discard(game)
         return self._seek_or_stop()
 
     def request_listing(self) -> list[Effect]:
-        """Request a listing, unless a match began meanwhile: the `ScheduleListing` is due."""
+        """Request a listing when its `ScheduleListing` is due, unless a match has begun meanwhile."""
         self._listing_scheduled = False
         if not self._seeks:
             return []
@@ -163,7 +166,7 @@ class Conversation(ClientProtocol):
         return [ScheduleListing(self._listing_interval_s)]
 
     def on_warmed_up(self, game: str, fault: str | None) -> list[Effect]:
-        """Handle the end of a `WarmUp`. `fault` is the reason why the game can't be played, if it can't."""
+        """Handle the end of a `WarmUp`. `fault` is the reason why the bot can't play the game; None if it can."""
         self._not_warmed_up.remove(game)
         effects: list[Effect] = [WarmUp(self._not_warmed_up[0])] if self._not_warmed_up else []
         if self.connected:
@@ -176,7 +179,7 @@ class Conversation(ClientProtocol):
         return effects + self._seek_or_stop()
 
     def on_interrupt(self) -> list[Effect]:
-        """Return what to report about matches under way when the process is interrupted."""
+        """Return the lines to print about unfinished matches when the process is interrupted."""
         starts = [seat.start for seat in self._seats.values() if not seat.is_resigned]
         if self._settings.assigned or not starts:
             return []
@@ -247,7 +250,7 @@ class Conversation(ClientProtocol):
         return effects + self._end_match(end.match, end) + self._seek_or_stop()
 
     def _end_match(self, match: str, end: messages.End | None) -> list[Effect]:
-        """End a match; its seat stays while the bot thinks."""
+        """End a match. Its seat is kept until the bot's work for it is finished."""
         self.played += 1
         seat = self._seats.pop(match)
         effects = seat.handle_end(end)
@@ -264,7 +267,7 @@ class Conversation(ClientProtocol):
         return effects
 
     def _shorten_repeated(self, result: WorkResult) -> WorkResult:
-        """Reduce a thought to one line if its traceback was just reported."""
+        """Return the result of work, with a one-line message if the same traceback was reported just before."""
         if result.details != self._last_details:
             self._last_details = result.details
             return result
@@ -277,7 +280,7 @@ class Conversation(ClientProtocol):
         return seat.handle_rejection(rejected, now)
 
     def _on_listing(self, listing: messages.Listing) -> list[Effect]:
-        """Report what the next match waits for."""
+        """Report what the bot's next match waits for, if it is time for a report."""
         if not (self._reports_listing and self._seeks):
             return []
         self._reports_listing = False
@@ -302,7 +305,7 @@ class Conversation(ClientProtocol):
         return [*told, ScheduleSeek(self._backoffs[game].next_delay(), game)]
 
     def _seek_or_stop(self) -> list[Effect]:
-        """Seek matches for the free slots; stop when everything was played."""
+        """Seek matches for the free slots. Stop the bot when it has played all its matches."""
         if self._settings.assigned or not self.connected:
             return []
         playing = len(self._seats) + len(self._awaited)
@@ -357,7 +360,9 @@ class Conversation(ClientProtocol):
         return [*troubles, *seeks, *([] if plays else [Stop(1)])]
 
     def _presets_of(self, game: str) -> list[str]:
-        """Return the presets that the bot plays; empty if it plays all. Raises its `UsageFault` if it plays none."""
+        """Return the presets of a game that the bot plays; an empty list if it plays all of them. Raises the bot's
+        `UsageFault` if it plays none.
+        """
         if game not in self._presets:
             known = games.game_class(game).presets
             plays, faults = [], []
@@ -373,7 +378,7 @@ class Conversation(ClientProtocol):
         return self._presets[game]
 
     def _withdraw_seeks(self) -> list[Effect]:
-        """Withdraw all seeks: there is enough to play."""
+        """Withdraw all open seeks, as the bot has enough matches."""
         withdrawn = [messages.Unseek(id=name) for name in self._seeks if name not in self._withdrawn]
         self._withdrawn.update(self._seeks)
         return [*withdrawn]
@@ -389,7 +394,7 @@ class Conversation(ClientProtocol):
         return name
 
     def _load_rules(self, start: messages.Start) -> Game[Any, Any]:
-        """Return the game of a match: one object for all matches of a config, so that what it computes is shared."""
+        """Return the game object of a match. All matches with a config share one, and so the tables it computes."""
         key = (start.game, _rules_key(start.config))
         rules = self._rules.get(key)
         if rules is None:

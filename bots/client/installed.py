@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @functools.cache
 def find_installed() -> Mapping[str, EntryPoint]:
-    """Return the entry points of bots by name, read once, as reading those of all packages takes 10 ms."""
+    """Return the entry points of bots by name. They are read once, as reading all packages takes 10 ms."""
     from importlib.metadata import entry_points  # 10 ms more, which programs of bots and workers do not need
 
     return {entry.name: entry for entry in entry_points(group=REFERENCE_BOTS)}
 
 
 def players_of(game: str) -> list[str]:
-    """Return the names of the bots that play a game; this imports all of them."""
+    """Return the names of the installed bots that play a game. This imports all installed bots."""
     found = []
     for name, entry in find_installed().items():
         with contextlib.suppress(ImportError):

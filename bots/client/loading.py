@@ -1,6 +1,6 @@
-"""Loads a bot by its name, which is an entry point of some package, or from a Python file.
+"""Loads a bot by the name of an entry point of a package, or from a Python file.
 
-A file runs as a Python program up to its call of `run`, which hands over the bot.
+A file is run as a Python program up to its call of `run`, which hands the bot over to this module.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 _is_loading: ContextVar[bool] = ContextVar("loading", default=False)
-"""True while a program runs for its bot."""
+"""True while a program is run only to get its bot."""
 
 
 def find_entry_point(name: str) -> EntryPoint:
@@ -40,7 +40,7 @@ def find_entry_point(name: str) -> EntryPoint:
 def choose_settings(
     bot: str, known: Mapping[str, str], given: Mapping[str, str], defaults: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the bot's settings: `given`, and those of the `defaults` that it knows. Raises `UsageFault`."""
+    """Return the bot's settings: `given`, and of `defaults` those that the bot knows. Raises `UsageFault`."""
     for key in given:
         if key not in known:
             has = f": it has {', '.join(known)}" if known else ": it has none"
@@ -49,30 +49,31 @@ def choose_settings(
 
 
 class _BotHandedOver(BaseException):
-    """Carries the bot out of a program; the rest of the program is not run."""
+    """Ends a program that is run only to get its bot, and carries the bot out of it."""
 
     def __init__(self, bot: Bot) -> None:
         self.bot = bot
 
 
 def hand_over(bot: Bot) -> None:
-    """End the program here if it was loaded for its bot. `run` calls this first."""
+    """End the program here if it is run only to get its bot, `bot`. `run` calls this first."""
     if _is_loading.get():
         raise _BotHandedOver(bot)
 
 
 def refuse(message: str) -> None:
-    """Raise `UsageFault` with this message if the program was loaded only to get its bot. `run` calls this for wrong
-    arguments.
+    """Raise `UsageFault` with this message if the program is run only to get its bot. `run` calls this if its argument
+    is wrong.
     """
     if _is_loading.get():
         raise UsageFault(message)
 
 
 def load_bot(path: Path, cls: str | None, name: str, settings: Mapping[str, str], defaults: Mapping[str, str]) -> Bot:
-    """Return the bot of a Python file: the one that it runs, or one made of the class `cls` or of its only class.
+    """Return the bot of a Python file: the bot that the file passes to `run`, or one made from the class `cls` or the
+    file's only subclass of `Bot`.
 
-    The class is called with the name, its settings, and those `defaults` that it knows. Raises `UsageFault`.
+    The class is called with the name, the settings, and those of `defaults` that the bot knows. Raises `UsageFault`.
     """
     module, handed = _run_program(path)
     if cls is None and handed is not None:
@@ -85,7 +86,7 @@ def load_bot(path: Path, cls: str | None, name: str, settings: Mapping[str, str]
 
 
 def make_bot(cls: type[Bot], name: str, settings: Mapping[str, str], defaults: Mapping[str, str]) -> Bot:
-    """Return a bot of a class that takes name and settings, as the reference bots do. Raises `UsageFault`."""
+    """Return a bot of a class whose constructor takes the name, then the settings. Raises `UsageFault`."""
     chosen = choose_settings(name, cls.settings, settings, defaults)
     try:
         return cls(name, **chosen)
@@ -96,7 +97,7 @@ def make_bot(cls: type[Bot], name: str, settings: Mapping[str, str], defaults: M
 
 
 def _find_class(path: Path, module: ModuleType, name: str | None) -> type[Bot]:
-    """Return the class of that name, or the only class of a bot that the file defines. Raises `UsageFault`."""
+    """Return the subclass of `Bot` with this name, or the only one that the file defines. Raises `UsageFault`."""
     own: dict[str, type[Bot]] = {key: value for key, value in vars(module).items() if is_own(value, Bot)}
     found = own if name is None else {key: value for key, value in own.items() if key == name}
     if len(found) == 1:
@@ -110,7 +111,9 @@ def _find_class(path: Path, module: ModuleType, name: str | None) -> type[Bot]:
 
 
 def _run_program(path: Path) -> tuple[ModuleType, Bot | None]:
-    """Run a program up to its call of `run`. Return its module, and the bot if it got there. Raises `UsageFault`."""
+    """Run a program up to its call of `run`. Return its module and the bot, None if it does not call `run`. Raises
+    `UsageFault`.
+    """
     module = ModuleType("__main__")
     module.__file__ = str(path)
     program = _compile_program(path)
@@ -134,13 +137,13 @@ def _run_program(path: Path) -> tuple[ModuleType, Bot | None]:
 
 
 def _format_line(exc: Exception, path: Path) -> str:
-    """Return where in the file an exception came from."""
+    """Return the line of the file from which an exception came, as part of a message."""
     lines = [number for frame, number in traceback.walk_tb(exc.__traceback__) if frame.f_code.co_filename == str(path)]
     return f", in line {lines[-1]}" if lines else ""
 
 
 def _compile_program(path: Path) -> Any:
-    """Compile a file. Raises `UsageFault` if it is not a Python program or does not import `bots`."""
+    """Compile a program's file. Raises `UsageFault` if it is not a Python program or does not import `bots`."""
     try:
         tree = ast.parse(path.read_bytes(), str(path))
         program = compile(tree, str(path), "exec", dont_inherit=True)  # without this module's future imports
@@ -162,8 +165,9 @@ def _imports_bots(node: ast.AST) -> bool:
 
 @contextlib.contextmanager
 def _as_main(path: Path, module: ModuleType) -> Iterator[None]:
-    """Set `sys` as Python does for a program. Modules in its folder belong to it: another program may have others of
-    the same names. All programs share this project's packages, even if they lie in the same folder.
+    """Set `sys` as Python does for a program. Modules in the program's folder are only imported for it, as another
+    program's folder may have modules of the same names. All programs share this project's packages, even in a folder
+    that contains both.
     """
     folder = path.resolve().parent
     own = {entry.stem for entry in folder.iterdir()} - sys.stdlib_module_names - {*PACKAGES}
@@ -178,5 +182,5 @@ def _as_main(path: Path, module: ModuleType) -> Iterator[None]:
 
 
 def _remove_modules(names: Collection[str]) -> dict[str, ModuleType]:
-    """Remove the modules and packages of these names, so that they are imported again, and return them."""
+    """Remove the imported modules and packages with these names, so that Python imports them again. Return them."""
     return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in names}

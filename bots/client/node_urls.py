@@ -1,4 +1,4 @@
-"""The rule for following URLs of other nodes, to which the client sends its token."""
+"""The rule that decides to which nodes named by an arena the client connects. It sends its token to them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from protocol.display import short_repr
 from protocol.errors import UsageFault
 
 MAX_NODES = 32
-"""Nodes of an arena that a bot connects to at once. Further nodes that a server names are ignored."""
+"""The most nodes of an arena to which a bot is connected at one time. It ignores further nodes that a server names."""
 
 
 def find_refusal(url: str, given_url: str, hosts: tuple[str, ...]) -> str | None:
-    """Return why a URL that an arena names is not followed; None if it is.
+    """Return why the client does not connect to a URL that an arena names; None if it may.
 
-    `given_url` is the URL that the user gave, `hosts` are other hosts that the user allows. TLS is never given up.
+    `given_url` is the URL that the user gave, `hosts` are other hosts that the user allows. If `given_url` uses TLS,
+    other URLs must use it too.
     """
     try:
         check_url(url)

@@ -1,6 +1,8 @@
-"""One conversation with an arena of several nodes: routes each message to a connection and merges what they receive.
+"""Routing for an arena of several nodes: each message of the conversation goes to one connection, and the conversation
+gets the messages of all connections.
 
-A seek goes to the node that pairs its game, once that is known; a match is played where it began. No sockets here.
+A seek goes to the node that pairs its game, once that node is known. A match is played on the node where it began. No
+sockets here.
 """
 
 from __future__ import annotations
@@ -20,13 +22,14 @@ from protocol.messages import FromClient, FromServer
 ABNORMAL_CLOSURE = 1006
 """The close code of a connection that broke."""
 MAX_ATTEMPTS = 3
-"""Failed tries after which a node gets no new requests until it is back."""
+"""Failed tries to connect after which a node gets no new requests until it is connected again."""
 ATTEMPTS_BEFORE_FAILOVER = 7
-"""Failed tries, about five seconds, after which the slots of a node's matches are used for others."""
+"""Failed tries to connect to a node, about five seconds, after which other matches may use its matches' slots."""
 MAX_COMPLAINTS = 4
-"""The most reasons reported for ignoring nodes, so that a server cannot flood the terminal."""
+"""The most reports on ignored nodes, so that a server cannot flood the terminal."""
 MAX_REDIRECTS = 4
-"""Times that a seek is sent on to another node. Then it is tried again later, as nodes may be changing."""
+"""The most redirects to other nodes that a seek follows at once. After more it is tried again later, as nodes may be
+changing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class SendTo:
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """Connect to this URL as well."""
+    """Open another connection, to this URL."""
 
     url: str
 
@@ -52,18 +55,20 @@ class CloseConnection:
 
 
 RoutedEffect = Effect | SendTo | Connect | CloseConnection
-"""An effect to perform. A message is wrapped in a `SendTo` that names its connection."""
+"""An effect to perform. It is never a bare message: a `SendTo` says over which connection the message goes."""
 
 
 @dataclass(slots=True)
 class _Node:
-    """A node that is or will be connected: its own name, and the seeks to send once it is connected."""
+    """A node that is or will be connected. `name` is the URL that the node calls its own; `waiting_seeks` are sent once
+    it is connected.
+    """
 
     url: str
     name: str
     is_connected: bool = False
     merged: bool = False
-    """True if it took over from another connection of ours, which may not have been open yet."""
+    """True if this connection has just replaced another connection of the bot to the same node."""
     failures: int = 0
     waiting_seeks: list[messages.Seek] = field(default_factory=list)
 
@@ -76,8 +81,8 @@ class _RoutedSeek:
 
 
 class NodeRouter:
-    """Lets `protocol` use all nodes of an arena as if they were one. `url` is the given URL; with `single_node` it is
-    the only one. Others are on the same host or on `hosts`.
+    """Lets `protocol` use all nodes of an arena as if they were one node. `url` is the URL that the user gave; with
+    `single_node` the bot connects to no other. Other nodes must be on the same host or on `hosts`.
     """
 
     def __init__(
@@ -86,17 +91,17 @@ class NodeRouter:
         self._stays = single_node
         self._hosts = hosts
         self._complaints: set[str] = set()
-        """The reasons for ignoring nodes that were reported; at most `MAX_COMPLAINTS`."""
+        """The reported reasons for ignoring nodes, at most `MAX_COMPLAINTS`."""
         self._protocol = protocol
         self._first = _Node(url, url)
         self._nodes = {url: self._first}
-        """Nodes by URL."""
+        """The known nodes, by the URL of the connection."""
         self._pairing: dict[str, _Node] = {}
-        """The node that pairs each game, as far as known."""
+        """The node that pairs each game, if it is known."""
         self._seeks: dict[str, _RoutedSeek] = {}
-        """The seeks in force by id."""
+        """The open seeks, by id."""
         self._named_urls: list[str] = []
-        """The URLs of other nodes as last named, for use when no connected node can be reached."""
+        """The URLs of nodes that the arena named last, to be tried when no known node can be reached."""
         self._matches: dict[str, str] = {}
         """The name of the node on which each match is played."""
 
@@ -105,7 +110,7 @@ class NodeRouter:
         return NodeProtocol(self, self._nodes[url])
 
     def run_step(self, step: Callable[[], list[Effect]]) -> list[RoutedEffect]:
-        """Take a step of the conversation and route its effects."""
+        """Call `step`, a step of the conversation, and route its effects to connections."""
         return self._route_effects(step())
 
     def hello(self) -> messages.Hello:
@@ -132,7 +137,7 @@ class NodeRouter:
         return effects
 
     def handle_lost(self, node: _Node, code: int) -> list[RoutedEffect]:
-        """Return the effects of a lost connection. What belongs to other connections continues."""
+        """Return the effects of a lost connection. Seeks and matches on other connections continue."""
         self._protocol.url = node.url
         node.is_connected = False
         if code == SUPERSEDED and self._is_own_connection(node):
@@ -145,7 +150,9 @@ class NodeRouter:
         return self._end_seeks(node, f"the connection to {node.url} was lost")
 
     def _is_own_connection(self, node: _Node) -> bool:
-        """Return whether the newer connection may be our own: through a proxy, the first URL leads to any node."""
+        """Return whether the connection that superseded this one may be the bot's own: behind a proxy, the first URL
+        may lead to any node.
+        """
         merged, node.merged = node.merged, False
         first_comes = node is not self._first and not self._first.is_connected
         return first_comes or merged or self._find_duplicate(node) is not None
@@ -164,7 +171,7 @@ class NodeRouter:
         return self._protocol.describe_end(code)
 
     def handle_failed_attempt(self, node: _Node) -> list[RoutedEffect]:
-        """Count another failed try. After `MAX_ATTEMPTS`, other nodes get the requests to this one."""
+        """Count another failed try to connect. After `MAX_ATTEMPTS`, requests for this node go to other nodes."""
         node.failures += 1
         if node.failures < MAX_ATTEMPTS:
             return []
@@ -179,7 +186,7 @@ class NodeRouter:
         return effects + (self._free_slots() if node.failures == ATTEMPTS_BEFORE_FAILOVER else [])
 
     def _try_another(self) -> list[RoutedEffect]:
-        """Connect to another node that the arena named, the next one each time."""
+        """Connect to another node that the arena named, at each call the next in the list."""
         for url in list(self._named_urls):
             self._named_urls.append(self._named_urls.pop(0))
             if connecting := self._connect(url)[1]:
@@ -194,9 +201,9 @@ class NodeRouter:
         )
 
     def handle_refusal(self, node: _Node, fault: Fault) -> list[RoutedEffect]:
-        """Handle a node that would refuse the next connection as well. If it is the first node, the bot stops.
+        """Handle a node that refused the connection and would do so again. If it is the first node, the bot stops.
 
-        Raises the fault if that node's URL is invalid.
+        Raises the fault if the first node's URL is invalid.
         """
         if node is not self._first:
             node.failures = max(node.failures, MAX_ATTEMPTS)
@@ -206,7 +213,7 @@ class NodeRouter:
         return [self._protocol.make_error_line(str(fault)), Stop(1)]
 
     def _end_seeks(self, node: _Node, why: str) -> list[RoutedEffect]:
-        """Report the seeks of a node as unavailable, so that they are made again."""
+        """Report the seeks of a node to the conversation as unavailable, so that it makes them again."""
         node.waiting_seeks.clear()
         effects: list[RoutedEffect] = []
         for name in [name for name, sought in self._seeks.items() if sought.node is node]:
@@ -216,7 +223,7 @@ class NodeRouter:
         return effects
 
     def _welcomed(self, node: _Node, welcome: messages.Welcome, now: float) -> list[RoutedEffect]:
-        """Handle a new connection. Matches on other nodes are assumed to continue."""
+        """Handle the welcome on a new connection. Matches on other known nodes are assumed to continue."""
         was_gone = node.failures >= ATTEMPTS_BEFORE_FAILOVER
         node.is_connected, node.failures, node.name = True, 0, welcome.url or node.url
         going_on = {other.name for other in self._nodes.values() if other.is_connected} | {*welcome.elsewhere}
@@ -244,7 +251,7 @@ class NodeRouter:
         return [*connecting, *effects, *(SendTo(node.url, seek) for seek in waiting)]
 
     def _drop_duplicate(self) -> list[RoutedEffect]:
-        """Drop the other connection to the node that the first URL now leads to."""
+        """If the first URL now leads to a node that has another connection, drop the other connection."""
         twin = self._find_duplicate(self._first)
         if twin is None:
             return []
@@ -258,8 +265,8 @@ class NodeRouter:
         return [CloseConnection(twin.url)]
 
     def _follow_redirect(self, error: messages.Error, url: str, now: float) -> list[RoutedEffect]:
-        """Connect to the node of a redirect: to send it the redirected seek or, if no seek was redirected, to play a
-        match that begins there.
+        """Follow a redirect to another node: with its seek, or if the error names no seek, for a match that begins
+        there.
         """
         sought = self._seeks.get(error.ref or "")
         if sought is None:
@@ -282,7 +289,7 @@ class NodeRouter:
         return find_refusal(url, self._first.url, self._hosts)
 
     def _connect(self, url: str) -> tuple[_Node | None, list[RoutedEffect]]:
-        """Return the node at a URL, None if it is not followed, and the effects that connect to it."""
+        """Return the node at a URL, None if the bot does not connect to it, and the effects that connect to it."""
         place = self._find_node(url)
         if place is not None:
             return place, []
@@ -298,7 +305,7 @@ class NodeRouter:
         return place, [Connect(url)]
 
     def _find_node(self, url: str) -> _Node | None:
-        """Return the connected node that has this URL or this name."""
+        """Return the node that has this URL, or that calls it its own; None if there is none."""
         return next((place for place in self._nodes.values() if url in (place.url, place.name)), None)
 
     def _send_seek(self, seek: _RoutedSeek) -> list[RoutedEffect]:
@@ -314,7 +321,7 @@ class NodeRouter:
         return directed
 
     def _route_message(self, message: FromClient) -> list[RoutedEffect]:
-        """Route a message to its connection. If a match's node is away, drop its messages: its seat repeats them."""
+        """Route a message to its connection. If a match's node is not connected, drop it: the seat repeats it."""
         if isinstance(message, messages.Seek):
             place = self._pairing.get(message.game) or self._default_node()
             self._seeks[message.id] = sought = _RoutedSeek(message, place)
@@ -343,13 +350,13 @@ class NodeRouter:
         return self._route_effects(self._protocol.receive(messages.Unseeked(id=message.id), 0.0))
 
     def _default_node(self) -> _Node:
-        """Return the first node, or another one while the first is away."""
+        """Return the first node; while it is not connected, another node that is."""
         up = [place for place in self._nodes.values() if place.is_connected]
         return self._first if self._first.is_connected or not up else up[0]
 
 
 class NodeProtocol:
-    """The protocol for the connection to one node."""
+    """The bot's side of the protocol for the connection to one node. It passes everything to the router."""
 
     def __init__(self, nodes: NodeRouter, node: _Node) -> None:
         self._nodes = nodes
@@ -377,7 +384,7 @@ class NodeProtocol:
         return self._nodes.is_other_connected(self._node)
 
     def handle_refusal(self, fault: Fault) -> list[RoutedEffect]:
-        """Return the effects of a refused connection. Raises the fault if the URL is invalid."""
+        """Return the effects of a refused connection. Raises `fault` if the URL is the first one and invalid."""
         return self._nodes.handle_refusal(self._node, fault)
 
     def handle_failed_attempt(self) -> list[RoutedEffect]:

@@ -21,7 +21,7 @@ def read_command_line(bot: Bot, args: Sequence[str] | None) -> PartialSettings:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for where, what and how a bot plays."""
+    """Add a bot's options, such as the URL, the game and the number of matches, to the parser."""
     integer, number = partial(_convert, int, "an integer"), partial(_convert, float, "a number")
     parser.add_argument("--url", help="the arena, ws://host:port [ARENA_URL]")
     parser.add_argument("--hosts", metavar="A,B", help="other hosts on which the arena may have nodes [ARENA_HOSTS]")
@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read_options(namespace: argparse.Namespace) -> PartialSettings:
-    """Return the settings from the options of `add_options`. Raises `UsageFault` for a bad pair."""
+    """Return the settings from the options of `add_options`. Raises `UsageFault` for a bad `--config key=value`."""
     settings: PartialSettings = {"config": read_config(namespace.config, namespace.preset)}
     for key in vars(namespace).keys() & PartialSettings.__annotations__.keys() - {"config"}:
         settings[key] = getattr(namespace, key)  # type: ignore[literal-required]
@@ -53,14 +53,14 @@ def read_options(namespace: argparse.Namespace) -> PartialSettings:
 
 
 class _Renamed(argparse.Action):
-    """An option that has a new name."""
+    """An old name of an option. It raises `UsageFault` with the new name."""
 
     def __call__(self, *given: object, **more: object) -> NoReturn:
         raise UsageFault("--pace is called --min-move-time now")
 
 
 class OptionParser(argparse.ArgumentParser):
-    """A parser that reports errors as `UsageFault`."""
+    """A parser of command lines that raises its errors as `UsageFault`."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageFault(f"{message.removeprefix('argument ')}; --help says what there is")

@@ -1,4 +1,4 @@
-"""The client's messages for the author: one plain line for each event. Pure text."""
+"""The client's messages for the author: one plain line for each event."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ STOPPING_CODES: Mapping[int, str] = {
     close_codes.NOT_AUTHENTICATED: "the arena did not accept the name and token",
     close_codes.SUPERSEDED: "a newer connection of this bot took over; this one stops",
 }
-"""Close codes after which reconnecting would not help."""
+"""The line for each close code after which reconnecting would not help."""
 RETRYABLE_CLOSE_CODES: Mapping[int, str] = {
     close_codes.NO_HELLO: "got no hello in time",
     close_codes.TOO_MANY_CONNECTIONS: "takes no more for now",
 }
-"""Close codes after which the client reconnects, with the reason that it prints."""
+"""The reason in words for each close code that has one and after which the client reconnects."""
 AUTH_ERROR_CODES = (error_codes.NAME_TAKEN, error_codes.AUTH_FAILED)
-"""Errors that another name, or the right token, can prevent."""
+"""The codes of errors that another name, or the right token, can prevent."""
 MAX_NAMED_BOTS = 3
-"""The most bots that a line names."""
+"""The most bots that a line about waiting names."""
 
 
 def format_welcome(bot: str, url: str, resumed: Sequence[str]) -> str:
@@ -38,7 +38,7 @@ def format_welcome(bot: str, url: str, resumed: Sequence[str]) -> str:
 
 
 def format_close(url: str, code: int, reason: str) -> str:
-    """Return the line for a closed connection. `reason` is the arena's reason, or empty."""
+    """Return the line for a closed connection. `reason` is what the arena gave as reason, or empty."""
     if reason:
         return f"the arena at {url} says: {reason}"
     return (
@@ -84,7 +84,7 @@ def _format_seeks(other: ListedBot, game: str) -> str:
 
 
 def _format_seek(seek: ListedSeek) -> str:
-    """Return the terms that both sides of a match must share: `rated (classic)`."""
+    """Return the terms of a seek, which a seek of the opponent must share, like `rated (classic)`."""
     if seek.open:
         return f"openly ({', '.join(seek.presets)})" if seek.presets else "openly"
     named = f" against {', '.join(seek.opponents)}" if seek.opponents else ""
@@ -96,7 +96,7 @@ def _format_seek(seek: ListedSeek) -> str:
 def format_result(start: Start, seat: int, end: End, failure: str | None = None) -> str:
     """Return the line for a result: `mine: won m-12 against random, rating 25.0 ± 25.0 -> 29.4 ± 21.5`.
 
-    It includes payoffs in games that count them. `failure` is how the bot's program failed.
+    In games that count payoffs, the line includes them. `failure` is how the bot's program failed; None if it did not.
     """
     own = end.seats[seat]
     rivals = format_opponents(start.seats, seat)
@@ -122,7 +122,7 @@ def _ordinal(rank: int) -> str:
 
 
 def _format_reason(end: End, seat: int, failure: str | None) -> str:
-    """Return the seat's own reason for a loss, else the match's reason."""
+    """Return why the seat lost; if it did not lose, the reason for which the match ended."""
     if end.ranks[seat] != 1 and end.reason != VOID:
         own = end.seats[seat].reason
         return failure or "its program failed" if own == FAILED else own
@@ -131,7 +131,7 @@ def _format_reason(end: End, seat: int, failure: str | None) -> str:
 
 
 def _format_payoffs(game: str, end: End, seat: int) -> str:
-    """Return the payoffs a round or hand, the seat's own first, in games that count them."""
+    """Return the mean payoffs of a round or hand, the seat's own first; nothing in games without payoffs."""
     paid = [
         one.payoff for one in (end.seats[seat], *end.seats[:seat], *end.seats[seat + 1 :]) if one.payoff is not None
     ]
@@ -151,8 +151,8 @@ def _rating(end: End, own: Outcome) -> str:
 
 
 def format_left_matches(matches: int, away_ms: int) -> str:
-    """Return the line about matches left under way. `away_ms` is how long the bot may be away; 0: as its clock
-    allows.
+    """Return the line about unfinished matches. `away_ms` is how long the bot may be away; 0 means until its clock
+    ends.
     """
     it = "it" if matches == 1 else "them"
     until = f"within {away_ms / 1000:g} s" if away_ms else "before its clock ends"
@@ -160,7 +160,7 @@ def format_left_matches(matches: int, away_ms: int) -> str:
 
 
 def format_rejection(bot: str, rejected: Rejected, move: Move | None) -> str:
-    """Return `mine: move {"heap": 0, "take": 9} rejected at ply 4 of m-12: heap 0 holds 5 … (2 strikes left)`."""
+    """Return the line for a rejected move: `mine: move {"heap": 0, …} rejected at ply 4 of m-12: heap 0 holds 5 …`."""
     moved = f"move {format_json(move.move)}" if move is not None and move.ply == rejected.ply else "a move"
     left = rejected.strikes_left
     strikes = "" if left is None else f" ({left} strike{'' if left == 1 else 's'} left)"
@@ -168,7 +168,7 @@ def format_rejection(bot: str, rejected: Rejected, move: Move | None) -> str:
 
 
 def format_error(bot: str, error: Error, *, is_welcome: bool, flag: str = "--token") -> str:
-    """Return the line for an `error` of the arena, with the author's remedy if the bot was not let in."""
+    """Return the line for an `error` of the arena. If it refuses name or token, say what the author can do."""
     told = f"{bot}: {error.message} ({error.code})"
     if is_welcome or error.code not in AUTH_ERROR_CODES:
         return told
@@ -176,11 +176,11 @@ def format_error(bot: str, error: Error, *, is_welcome: bool, flag: str = "--tok
 
 
 def format_opponents(seats: Sequence[Player], seat: int) -> str:
-    """Return the names of the others in seat order."""
+    """Return the names of the other seats' bots, in seat order."""
     return ", ".join(player.bot for i, player in enumerate(seats) if i != seat)
 
 
 def format_json(value: Any) -> str:
-    """Return a value as JSON with spaces, as moves are written in the documents; cut if it is long."""
+    """Return a value as JSON with spaces, as the documents write moves. Cut long text."""
     text = msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
     return text if len(text) <= 120 else text[:117] + "..."

@@ -1,4 +1,4 @@
-"""The shell of the client: sockets, threads, clock and terminal around a conversation. It defines `run`."""
+"""`run`, which plays a bot: it adds sockets, threads, clock and terminal to a conversation."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from protocol.games import game_class, load_game
 from protocol.games.base import Game
 
 INTERRUPTED_EXIT_CODE = 130
-"""The exit code after an interrupt."""
+"""The exit code of a process after an interrupt, such as Ctrl+C."""
 
 
 def run(bot: Bot, args: Sequence[str] | None = None, **given: Unpack[PartialSettings]) -> None:
     """Play `bot` until its matches are played or it is stopped.
 
-    The command line (`args`, else the program's own) takes precedence over the `ARENA_…` variables, and these over
-    `given`. Raises `SystemExit` if the bot has to stop early: 1 if the arena refuses it, 2 if it was started wrongly.
+    The command line (`args`; if None, the program's own) takes precedence over the `ARENA_…` variables, and these over
+    `given`. Raises `SystemExit` if the bot has to stop early: 1 if the arena refuses it, 2 if its settings are wrong.
     """
     from bots.client.options import read_command_line
 
@@ -64,7 +64,7 @@ def run(bot: Bot, args: Sequence[str] | None = None, **given: Unpack[PartialSett
 
 
 def _find_bot_error(given: Any) -> str:
-    """Return what is wrong with the argument of `run`, if it is no runnable bot."""
+    """Return what is wrong with the argument of `run`; nothing if it is a bot that can be run."""
     if isinstance(given, type) and issubclass(given, Bot):
         return f"run takes a bot, not its class: run({mistakes.constructor_call(given)})"
     if not isinstance(given, Bot):
@@ -76,7 +76,9 @@ def _find_bot_error(given: Any) -> str:
 
 
 def play(bot: Bot, command_line_settings: PartialSettings, code_settings: PartialSettings) -> None:
-    """Play as `run` does, with the command line read. Raises `Fault`, or `SystemExit` for an exit code other than 0."""
+    """Play as `run` does, with the settings of the command line and of the code. Raises `Fault`, or `SystemExit` unless
+    the exit code is 0.
+    """
     standard_streams.tolerate_lost_output()  # a broken pipe of the output must not end a match
     settings = merge_settings(
         command_line_settings, read_environment(os.environ), code_settings, PartialSettings(matches=bot.matches)
@@ -104,13 +106,15 @@ def play(bot: Bot, command_line_settings: PartialSettings, code_settings: Partia
 
 
 def _compare_versions(bot: Bot, settings: Settings) -> None:
-    """Play against another version. Its module is loaded by name: who plays at an arena needs no referee."""
+    """Play against another version of the bot. The module for this is imported only here, as it needs the referee."""
     versions = import_module("bots.playing.versions")
     versions.compare_versions(bot, settings)
 
 
 def for_people(settings: Settings) -> Settings:
-    """Return the settings of a person: where no config is asked for, a match that is not too long for one."""
+    """Return the settings for a bot whose moves a person chooses. If they name a game but no config, they get the
+    game's preset for people, which makes shorter matches.
+    """
     if settings.game is None or settings.config or settings.assigned:
         return settings
     preset = game_class(settings.game).preset_for_people
@@ -118,7 +122,7 @@ def for_people(settings: Settings) -> Settings:
 
 
 def _find_token(settings: Settings, bot: str) -> str:
-    """Return the token on the file descriptor, or the saved one."""
+    """Return the token on the file descriptor of the settings; without one, the bot's saved token or a new one."""
     if settings.token_fd is None:
         return find_or_make_token(settings.url, bot, default_path())
     keep_private()  # hide it from the other bots on this machine
@@ -126,8 +130,8 @@ def _find_token(settings: Settings, bot: str) -> str:
 
 
 class ClientBase(ABC):
-    """A bot's connections to the nodes of an arena. Subclasses perform effects that are neither messages nor lines in
-    `_perform_other`.
+    """A bot's connections to the nodes of an arena. It sends messages, prints lines and stops; subclasses perform all
+    other effects in `_perform_other`.
     """
 
     def __init__(
@@ -145,13 +149,13 @@ class ClientBase(ABC):
         self._nodes = NodeRouter(protocol, settings.url, single_node=settings.stay, hosts=settings.hosts)
         self._first = self._connection_to(settings.url, settings.patience)
         self._others: dict[str, NodeConnection] = {}
-        """Connections by URL."""
+        """The connections to nodes other than the first, by URL."""
         self._connection_tasks = asyncio.TaskGroup()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._exit_code: int | None = None
 
     async def play(self) -> int:
-        """Connect, converse and reconnect until the bot stops. Return the exit code."""
+        """Connect, exchange messages and reconnect until the bot stops. Return the exit code."""
         self._loop = asyncio.get_running_loop()
         try:
             async with self._connection_tasks:
@@ -196,7 +200,7 @@ class ClientBase(ABC):
 
     @abstractmethod
     def _perform_other(self, effect: RoutedEffect) -> None:
-        """Perform an effect that is neither a message nor a line."""
+        """Perform an effect that concerns neither connections nor the terminal."""
 
     @property
     def _running_loop(self) -> asyncio.AbstractEventLoop:
@@ -226,8 +230,8 @@ class Client(ClientBase):
         super().__init__(bot.name, settings, self._conversation, timeouts, clock)
 
     def exit(self, code: int) -> None:
-        """End the process if the code says so or a thread that still thinks would block the exit; report such
-        threads.
+        """End the process if the code is not 0, or if a thread that still thinks would block the exit. Report a
+        `choose` that has not returned.
         """
         if code == INTERRUPTED_EXIT_CODE:
             self._perform(self._conversation.on_interrupt())
@@ -268,7 +272,7 @@ class Client(ClientBase):
             self._running_loop.call_later(self._timeouts.work_check_interval_s, self._report_slow_choices)
 
     def _report_slow_choices(self) -> None:
-        """Report choices that take long, and where they are; repeat while there is work."""
+        """Report each `choose` that takes long, and its current line. Schedule the next check while there is work."""
         self._check_scheduled = False
         for line in self._still_running.report(self._worker_threads.running_work(), self._clock()):
             self._perform([PrintLine(f"{self._bot.name}: {line}", is_error=True)])
@@ -280,7 +284,7 @@ class Client(ClientBase):
             self._running_loop.call_soon_threadsafe(self._run_step, step)
 
     def _warm_up(self, game: str) -> None:
-        """Warm up for a game, in its own thread."""
+        """Warm up for a game, and report the end to the conversation. Called in a thread of its own."""
         fault = None
         try:
             rules = load_game(game)
@@ -293,5 +297,5 @@ class Client(ClientBase):
         self._take_from_thread(partial(self._conversation.on_warmed_up, game, fault))
 
     def _on_result(self, result: WorkResult) -> None:
-        """Pass on a result; called in the thinking thread."""
+        """Pass a result to the conversation. Called in the thinking thread."""
         self._take_from_thread(partial(self._conversation.handle_result, result))

@@ -1,4 +1,4 @@
-"""A bot's seat in one match: its turns, its work in progress, and the answers that it still owes."""
+"""A bot's seat in one match: its turns, its work in progress, and the answers to send again after a reconnect."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from protocol.error_codes import ILLEGAL_MOVE, MALFORMED_MOVE
 from protocol.games.base import Game
 
 STRIKE_CODES = (ILLEGAL_MOVE, MALFORMED_MOVE)
-"""Rejections after which another move may be chosen."""
+"""The codes of rejections after which the bot may choose another move."""
 
 
 class Seat:
     """A bot's seat in a match, from `start` to `end`, across connections.
 
-    At most one piece of work is with the thinking threads at a time. The next one waits here, so that calls for a match
-    come in order.
+    The thinking threads have at most one piece of work for a match at a time. The next piece waits here, so that the
+    calls for a match are made in order.
     """
 
     def __init__(self, bot: Bot, start: messages.Start, seat: int, rules: Game[Any, Any], seed: str) -> None:
@@ -43,7 +43,7 @@ class Seat:
         self._answered_move: messages.Move | None = None
         self._waiting_work: Work | None = None
         self._reported_discarded = False
-        """True once discarded `info` was reported: once a match, as it may happen at every turn."""
+        """True once discarded `info` was reported. It is reported once in a match, as it may happen at every turn."""
 
     @property
     def is_done(self) -> bool:
@@ -52,12 +52,12 @@ class Seat:
 
     @property
     def is_resigned(self) -> bool:
-        """True if the match was resigned, or lost by a failure."""
+        """True if the bot has resigned the match, or lost it by a failure of its program."""
         return self._resignation is not None
 
     @property
     def failure(self) -> str | None:
-        """The failure of the program in the match, in a line; None if there is none."""
+        """The failure of the bot's program in this match, in one line; None if it has not failed."""
         return None if self._resignation is None else self._resignation.failure
 
     def handle_start(self) -> list[Effect]:
@@ -74,7 +74,7 @@ class Seat:
         return [self._make_ready()] if self._prepared and not self._playing else []
 
     def handle_turn(self, turn: messages.Turn, now: float) -> list[Effect]:
-        """Handle a `turn`. One that is repeated after a reconnect gets the move chosen before, if there is one."""
+        """Handle a `turn`. If a turn is repeated after a reconnect, send the move again that was chosen for it."""
         self._playing = True
         if self._seat not in turn.movers:
             return []
@@ -111,7 +111,7 @@ class Seat:
     def handle_end(self, end: messages.End | None) -> list[Effect]:
         """Handle the end of the match; `end` is None if it ended while the connection was down.
 
-        The bot's `handle_end` or `missed` is called after its last work, if it overrides that method.
+        After the last work, the bot's `ended` or `missed` is called, if the bot overrides it.
         """
         self.is_over = True
         self._waiting_work = None
@@ -120,7 +120,7 @@ class Seat:
         return self._think(Conclude(self.start.match, end)) if heeded else []
 
     def handle_result(self, result: WorkResult) -> list[Effect]:
-        """Handle finished work. A move for a turn that has passed is dropped."""
+        """Handle finished work of a thinking thread. A move for an earlier turn is dropped."""
         self.is_thinking = False
         effects: list[Effect] = []
         if result.message is not None:
@@ -148,7 +148,7 @@ class Seat:
         return effects
 
     def resign(self, failure: str | None = None) -> list[Effect]:
-        """Resign the match, whichever seat is to move, or report how the program failed."""
+        """Resign the match, even if another seat is to move. `failure` says how the program failed, if it did."""
         self._resignation = make_resignation(self.start.match, failure)
         self._waiting_work = None
         return [self._resignation]
@@ -165,7 +165,7 @@ class Seat:
         return [work]
 
     def _make_ready(self) -> messages.Ready:
-        """Return `ready` with a nonce that follows from the bot's seed, so that repeating it gives the same nonce."""
+        """Return `ready`. Its nonce follows from the bot's seed, so a repeated `ready` has the same nonce."""
         match = self.start.match
         nonce = hmac.digest(self._seed.encode(), f"nonce/{match}".encode(), "sha256")[:NONCE_BYTES]
         return messages.Ready(match=match, nonce=nonce.hex())
@@ -194,7 +194,7 @@ class Seat:
 
 
 def make_resignation(match: str, failure: str | None) -> messages.Resign:
-    """Return the message that resigns a match, with the failure cut to the allowed length."""
+    """Return the message that resigns a match. `failure` is cut to the allowed length."""
     return messages.Resign(
         match=match, failure=None if failure is None else escape_unprintable(failure)[: messages.MAX_NOTE_CHARS]
     )

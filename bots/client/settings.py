@@ -1,6 +1,7 @@
-"""The settings of a running bot, from command line, environment and code in this order, and how people write them.
+"""The settings of a running bot, from the command line, the environment and the code, in this order of precedence, and
+the reading of their texts.
 
-Pure, except that values may name files to read; the environment is passed in.
+The module reads no environment variable itself: it is given them. It only reads files that a value names.
 """
 
 from __future__ import annotations
@@ -24,16 +25,19 @@ from protocol.secret_text import find_invisible, strip_invisible
 
 Name = TypeVar("Name", bound=str)
 DEFAULT_URL = f"ws://127.0.0.1:{DEFAULT_PORT}"
+"""The URL of an arena on this machine."""
 MAX_URL_CHARS = 2000
+"""The most characters of a URL."""
 DEFAULT_OPEN_SLOTS = 16
-"""Default slots of a bot that takes any match: a seek for each of five games, and eleven matches."""
+"""Default slots of a bot that takes any match: enough for a seek in each of five games and eleven matches."""
 MAX_MIN_MOVE_TIME_S = 60.0
+"""The highest value of `--min-move-time`, in seconds."""
 ASSIGNED_PATIENCE_S = 5.0
-"""Seconds without an arena after which a tournament is over: it runs on the same machine."""
+"""Default patience of a bot in a tournament, in seconds. It is short, as the arena runs on the same machine."""
 
 
 class PartialSettings(TypedDict, total=False):
-    """Settings from code, environment or command line. For absent ones and None, the next source decides."""
+    """Settings from code, environment or command line. For a setting absent or None, the next source decides."""
 
     url: str | None
     token: str | None
@@ -61,7 +65,7 @@ class Settings:
 
     url: str = DEFAULT_URL
     token: str | None = None
-    """The bot's token. None means the one at `token_fd`, else the saved one, else a new one, which is then saved."""
+    """The bot's token. None means the token at `token_fd`, else the saved token, else a new one, which is saved."""
     token_fd: int | None = None
     name: str | None = None
     game: str | None = None
@@ -73,25 +77,25 @@ class Settings:
     rated: bool = True
     opponent: str | None = None
     against: str | None = None
-    """Another version of the bot, which is played on this machine instead of an arena's bots."""
+    """The file of another version of the bot, to play against on this machine, without an arena."""
     open: bool = False
-    """Take any match of the game, or of all games that the bot plays."""
+    """True to take any match of the game or, without a game, of all games that the bot plays."""
     min_move_time: float = 0.0
-    """Seconds that a move takes at least, for spectators; never more than a twentieth of the time left."""
+    """The seconds that a move takes at least, for spectators, but never over a twentieth of the time left."""
     patience: float | None = None
-    """Seconds to keep trying while the arena cannot be reached; None: for ever."""
+    """The seconds to keep trying while the arena cannot be reached; None: for ever."""
     assigned: bool = False
-    """A tournament assigns the matches: make no seeks, and stop when the arena goes away."""
+    """True if a tournament assigns the matches: the bot makes no seeks, and stops when the arena closes."""
     stay: bool = False
-    """Play only at this node of the arena, whatever other nodes pair."""
+    """True to connect to no other node of the arena than the one at `url`."""
     hosts: tuple[str, ...] = ()
     """Further hosts on which the arena may have nodes: `b.example`, or `*.example` for all its subdomains."""
 
 
 def merge_settings(*sources: PartialSettings) -> Settings:
-    """Return the settings, each from the first source that has it. Raises `UsageFault` for what cannot work.
+    """Return the settings, each from the first source that has it. Raises `UsageFault` for settings that cannot work.
 
-    A config belongs to the game of the same source. It is dropped if an earlier source names another game.
+    A config belongs to the game that its own source names. It is dropped if an earlier source names another game.
     """
     settled: dict[str, Any] = {}
     for source in sources:
@@ -113,7 +117,7 @@ def merge_settings(*sources: PartialSettings) -> Settings:
 
 
 def read_environment(environ: Mapping[str, str]) -> PartialSettings:
-    """Return the settings from non-empty `ARENA_…` variables. Raises `UsageFault`, naming the variable."""
+    """Return the settings in those `ARENA_…` variables that are not empty. Raises `UsageFault`, naming the variable."""
     given = {variable: environ[variable] for variable in _VARIABLES if environ.get(variable)}
     settings: PartialSettings = {}
     for variable, text in given.items():
@@ -137,7 +141,7 @@ def _read_map(text: str) -> dict[str, Any]:
 
 
 def read_hosts(text: str) -> tuple[str, ...]:
-    """Return the host names in `a.example,*.b.example`, in lower case. Raises `UsageFault` for anything else."""
+    """Return the host names in a text like `a.example,*.b.example`, in lower case. Raises `UsageFault`."""
     hosts = tuple(part.lower() for part in filter(None, map(str.strip, text.split(","))))
     for host in hosts:
         if not re.fullmatch(r"(\*\.)?[\w.:-]+", host):
@@ -148,7 +152,7 @@ def read_hosts(text: str) -> tuple[str, ...]:
 
 
 def allows_host(hosts: tuple[str, ...], host: str) -> bool:
-    """Return whether a host is in the list, or below one that is written `*.example`."""
+    """Return whether a host is in `hosts`, where `*.example` stands for all subdomains of `example`."""
     return any(host == each or (each.startswith("*.") and host.endswith(each[1:])) for each in hosts)
 
 
@@ -171,6 +175,7 @@ _VARIABLES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     bot_launch.PIN_NODE: ("stay", _read_switch),
     bot_launch.HOSTS: ("hosts", str),
 }
+"""The setting that each environment variable sets, and the conversion of its text."""
 
 
 def _check(settings: Settings) -> None:
@@ -198,7 +203,7 @@ def _check(settings: Settings) -> None:
 
 
 def split_address(url: str, *schemes: str) -> SplitResult | None:
-    """Return the parts of a URL with one of these schemes; None if it is no such address."""
+    """Return the parts of a URL; None unless it is a valid URL with one of these schemes."""
     if len(url) > MAX_URL_CHARS or not url.isprintable() or " " in url:
         return None
     try:
@@ -221,7 +226,7 @@ def check_url(url: str) -> None:
 
 
 def read_token(text: str) -> str:
-    """Return a token without invisible characters around it. Raises `UsageFault` for what is no token."""
+    """Return a token without invisible characters around it. Raises `UsageFault` if `text` is no token."""
     token = strip_invisible(text)
     hidden = find_invisible(token)
     if hidden is not None:
@@ -232,13 +237,13 @@ def read_token(text: str) -> str:
 
 
 def check_name(name: str, what: str) -> None:
-    """Raise `UsageFault` unless `name` is one that an arena can register."""
+    """Raise `UsageFault` unless an arena can register `name`. `what` says in the message whose name it is."""
     if not is_bot_name(name):
         raise UsageFault(f"{what} is {name[:40]!r}: {NAME_DESCRIPTION}")
 
 
 def read_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
-    """Return `key=value` texts as a map. Raises `UsageFault`."""
+    """Return a map from texts of the form `key=value`. Raises `UsageFault`, which names the option."""
     read = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -251,7 +256,7 @@ def read_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
 def read_config(pairs: Iterable[str], preset: str | None) -> dict[str, Any] | None:
     """Return a game's config from `--preset` and `--config key=value`; None without either. Raises `UsageFault`.
 
-    A value is JSON (`true`, `null`, `5`, `[3,5]`), a list with commas (`3,5,7`), a file (`@my.toml`), or else a text.
+    A value is JSON (`true`, `null`, `5`, `[3,5]`), a list with commas (`3,5,7`) or a file (`@my.toml`), else a text.
     """
     config: dict[str, Any] = {key: read_value(text) for key, text in read_pairs(pairs, "--config").items()}
     add_preset(config, preset, "--config")
@@ -259,7 +264,7 @@ def read_config(pairs: Iterable[str], preset: str | None) -> dict[str, Any] | No
 
 
 def read_choice(bot: str, key: str, text: str, choices: Sequence[Name]) -> Name:
-    """Return a setting that is one of a few names. Raises `UsageFault`."""
+    """Return the value of a setting, which must be one of `choices`. Raises `UsageFault`."""
     for name in choices:
         if name == text:
             return name
@@ -267,7 +272,9 @@ def read_choice(bot: str, key: str, text: str, choices: Sequence[Name]) -> Name:
 
 
 def read_integer(bot: str, key: str, value: object, max_value: int) -> int | None:
-    """Return an integer from 1 to `max_value`, given as text or number; None without one. Raises `UsageFault`."""
+    """Return the value of a setting, an integer from 1 to `max_value`, from text or a number; None if there is none.
+    Raises `UsageFault`.
+    """
     if value is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Finds the line of the author's code at which a slow `choose` is, from another thread."""
+"""Reports each `choose` that takes long, with the line of the author's code that it has reached."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from bots.mistakes import is_library
 
 
 class SlowChoiceReporter:
-    """Reports choices that take long: first after `first_notice_delay_s`, then each time after twice as long."""
+    """Reports each `choose` that takes long: first after `first_notice_delay_s`, then whenever its time has doubled."""
 
     def __init__(self, first_notice_delay_s: float = 5.0) -> None:
         self._first_notice_delay_s = first_notice_delay_s
         self._due: dict[RunningWork, float] = {}
-        """The next report of each, in seconds since its start."""
+        """The time of the next report on each piece of work, in seconds since it began."""
 
     def report(self, running_work: list[RunningWork], now: float) -> list[str]:
-        """Return the lines for the author at `now` (`time.monotonic()`). Only code of the author's own is reported."""
+        """Return the lines for the author at `now` (`time.monotonic()`). Only lines of the author's code are named."""
         self._due = {one: self._due.get(one, self._first_notice_delay_s) for one in running_work}
         told = []
         for one in running_work:
@@ -33,7 +33,7 @@ class SlowChoiceReporter:
 
 
 def _find_own_line(thread: int) -> str | None:
-    """Return where a thread is in code that belongs to no library: `mine.py line 5`."""
+    """Return the line that a thread has reached in code that belongs to no library: `mine.py line 5`."""
     frame: FrameType | None = sys._current_frames().get(thread)
     while frame is not None:
         file = frame.f_code.co_filename

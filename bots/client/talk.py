@@ -1,4 +1,4 @@
-"""A bot's side of the protocol: messages in, effects out. No sockets, threads or clocks."""
+"""A bot's side of the protocol: it is given messages and returns effects. No sockets, threads or clocks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from protocol.messages import FromClient, FromServer
 
 @dataclass(frozen=True, slots=True)
 class PrintLine:
-    """A line for the author; `is_error` goes to standard error."""
+    """Print a line for the author; on standard error if `is_error` is set."""
 
     line: str
     is_error: bool = False
@@ -21,7 +21,7 @@ class PrintLine:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleSeek:
-    """Call `Conversation.seek` with this game after this time."""
+    """Call `Conversation.retry_seek` with this game after this time."""
 
     seconds: float
     game: str
@@ -29,14 +29,14 @@ class ScheduleSeek:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleListing:
-    """Call `Conversation.look` after this time."""
+    """Call `Conversation.request_listing` after this time."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class WarmUp:
-    """Warm up the bot for a game while it plays others, then call `Conversation.on_warmed_up`."""
+    """Warm up the bot for a game while it plays other games, then call `Conversation.on_warmed_up`."""
 
     game: str
 
@@ -57,14 +57,14 @@ class ClientProtocol(ABC):
     url: str
     """The URL that the current message came from."""
     matches_elsewhere: Collection[str] = ()
-    """The matches that continue on other nodes, whatever a welcome says."""
+    """The matches that continue on other nodes, although a node's welcome does not name them."""
 
     @abstractmethod
     def hello(self) -> messages.Hello:
         """Return the first message of every connection."""
 
     def receive(self, message: FromServer | None, now: float) -> list[Effect]:
-        """Return the effects of a message that arrived at `now` (`time.monotonic()`); none if it is unknown (None)."""
+        """Return the effects of a message that arrived at `now` (`time.monotonic()`). None is an unknown message."""
         match message:
             case messages.Turn():
                 return self._on_turn(message, now)
@@ -86,12 +86,12 @@ class ClientProtocol(ABC):
 
     @abstractmethod
     def handle_lost(self, code: int) -> list[Effect]:
-        """Return the effects of a connection's end with this close code (1006: it broke). Without a `Stop`,
-        reconnect.
+        """Return the effects of a connection's end with this close code (1006: it broke). Unless they contain a `Stop`,
+        the client reconnects.
         """
 
     def set_unreachable(self, matches: set[str]) -> list[Effect]:
-        """Return the effects of losing access to these matches for a while. Others may be played meanwhile."""
+        """Return the effects of losing the nodes of these matches for a while. Others may be played meanwhile."""
         return []
 
     @abstractmethod
@@ -100,7 +100,7 @@ class ClientProtocol(ABC):
 
     @abstractmethod
     def make_error_line(self, text: str) -> PrintLine:
-        """Return a line about a problem."""
+        """Return a line about a problem, to be printed for the author."""
 
     @abstractmethod
     def _on_turn(self, turn: messages.Turn, now: float) -> list[Effect]: ...

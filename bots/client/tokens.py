@@ -21,11 +21,11 @@ from protocol.messages import MAX_TOKEN_CHARS
 from protocol.names import fold_name
 
 _open_private = partial(os.open, mode=0o600)
-"""Opens a file that only its owner can read, from its first byte on."""
+"""Opens a file, which only its owner can read from the moment it exists."""
 
 
 class BadTokenFile(Fault):
-    """The token file cannot be read, or was not written by this module."""
+    """The token file cannot be read or written, or was not written by this module."""
 
 
 def default_path(environ: Mapping[str, str] = os.environ) -> Path:
@@ -38,7 +38,7 @@ def default_path(environ: Mapping[str, str] = os.environ) -> Path:
 def find_or_make_token(url: str, bot: str, path: Path) -> str:
     """Return the token of `bot` at the arena of `url`; make and save one if there is none. Raises `BadTokenFile`.
 
-    It is saved before it is sent, so a lost connection cannot lose the name.
+    A token is saved before it is sent: if the connection is lost, the bot can still prove its name.
     """
     try:
         with _lock_file(path):
@@ -54,7 +54,7 @@ def find_or_make_token(url: str, bot: str, path: Path) -> str:
 
 
 def read_handed_token(descriptor: int) -> str:
-    """Return the token that is a line on a file descriptor, and read only that line. Raises `Fault`."""
+    """Return the token in the next line on a file descriptor. Read no more than this line. Raises `BadTokenFile`."""
     read = bytearray()
     try:
         while (byte := os.read(descriptor, 1)) not in (b"", b"\n") and len(read) <= MAX_TOKEN_CHARS:
@@ -72,7 +72,7 @@ def _host_and_port(url: str) -> str:
 
 @contextlib.contextmanager
 def _lock_file(path: Path) -> Iterator[None]:
-    """Lock the file against other processes of this user, as several bots may start at once."""
+    """Lock the token file against other processes of this user, as several bots may start at once."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.chmod(path.parent, 0o700)
     with open(path.with_suffix(".lock"), "a", opener=_open_private) as lock:
@@ -91,7 +91,7 @@ def _read_tokens(path: Path) -> dict[str, dict[str, str]]:
 
 
 def _write_tokens(path: Path, saved: Mapping[str, Mapping[str, str]]) -> None:
-    """Replace the file atomically, so that readers never see half of it."""
+    """Replace the token file atomically, so that readers never see half of it."""
     with replacing_file(path) as temporary, open(temporary, "w", encoding="utf-8", opener=_open_private) as file:
         json.dump(saved, file, indent=2, sort_keys=True)
         file.write("\n")

@@ -18,7 +18,7 @@ from protocol.messages import CHANCE, Event, Player
 def format_events(
     rules: Game[Any, Any], players: Sequence[Player], seat: int | None, events: Sequence[Event]
 ) -> list[str]:
-    """Return what others and `seat` did, with the results, one line an event."""
+    """Return a line for each event: who did what, and the result. The player in `seat` is called "you"."""
     lines = []
     for event in events:
         who = "you" if event.seat == seat else "chance" if event.seat == CHANCE else players[event.seat].bot
@@ -39,7 +39,7 @@ def format_events(
 
 
 def format_move(rules: Game[Any, Any], move: Mapping[str, Any]) -> str:
-    """Return the notation of a move from a message."""
+    """Return the notation of a move that is written as in messages."""
     try:
         return rules.notation(rules.decode_move(move))
     except MalformedMove:
@@ -47,7 +47,7 @@ def format_move(rules: Game[Any, Any], move: Mapping[str, Any]) -> str:
 
 
 def read_move(turn: Turn, text: str) -> Mapping[str, Any]:
-    """Return the legal move that `text` means, a notation or JSON. Raises `BotFault`."""
+    """Return the legal move that `text` means, in notation or as JSON. Raises `BotFault`."""
     words = " ".join(text.split())
     for legal in turn.legal:
         if words.casefold() == format_move(turn.rules, legal).casefold():

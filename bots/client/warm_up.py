@@ -1,4 +1,4 @@
-"""Warms up bots before they play. Of processes that start together, only the first compiles."""
+"""Warms up bots before they play. If several processes start together, only the first one compiles code."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ from protocol.bot_launch import WARMUP_SUFFIX
 from protocol.games.base import Game
 
 LOCK_TIMEOUT_S = 120.0
-"""Seconds to wait for the first process: less than a tournament waits for a bot, in case it never finishes."""
+"""Seconds to wait until the first process has warmed up. It may never finish, so this is less than a tournament waits
+for a bot."""
 LOCK_POLL_INTERVAL_S = 0.02
+"""Seconds between two tries to take the lock."""
 SLOW_NOTICE_DELAY_S = 1.0
-"""Seconds after which a warm-up is reported."""
+"""Seconds after which a line tells the user that a warm-up is in progress."""
 
 
 def warm_up(bot: Bot, game: Game[Any, Any] | None) -> None:
@@ -35,11 +37,11 @@ def warm_up(bot: Bot, game: Game[Any, Any] | None) -> None:
 
 @contextlib.contextmanager
 def warm_up_once(name: str, game: Game[Any, Any] | None, work: Callable[..., object]) -> Iterator[None]:
-    """Run the body, which calls `work` to warm up for the game. Of this user's processes that start the same work
-    together, the first runs alone for up to `LOCK_TIMEOUT_S`; the others then run in parallel and find its compiled
-    code.
+    """Let one process at a time compile: the body of this context calls `work` to warm up for the game.
 
-    If all that takes longer than `SLOW_NOTICE_DELAY_S`, a line on standard error says so.
+    If several processes of this user begin the same work together, the first runs alone for up to `LOCK_TIMEOUT_S`.
+    Then the others run in parallel and find its compiled code. If the wait and the body take longer than
+    `SLOW_NOTICE_DELAY_S`, a line on standard error says so.
     """
     what = "" if game is None else f" for {game.name}"
     line = f"{name}{WARMUP_SUFFIX}{what}; the first time code may be compiled, which takes up to half a minute…"
@@ -48,7 +50,7 @@ def warm_up_once(name: str, game: Game[Any, Any] | None, work: Callable[..., obj
 
 
 def lock_path(work: Callable[..., object], game: Game[Any, Any] | None) -> Path:
-    """Return the lock file of a code and a game, in the user's cache folder. Different work does not wait."""
+    """Return the lock file for `work` and a game, in the user's cache folder. Other work has another lock."""
     file = getattr(sys.modules.get(work.__module__), "__file__", "")
     what = f"{file} {work.__qualname__} {'' if game is None else game.name}"
     number = hashlib.sha256(what.encode()).hexdigest()[:4]  # limits the number of such files
@@ -57,7 +59,7 @@ def lock_path(work: Callable[..., object], game: Game[Any, Any] | None) -> Path:
 
 @contextlib.contextmanager
 def _report_if_slow(line: str) -> Iterator[None]:
-    """Print `line` if the body is slow."""
+    """Print `line` if the body of this context takes longer than `SLOW_NOTICE_DELAY_S`."""
     timer = threading.Timer(SLOW_NOTICE_DELAY_S, say, [line], {"err": True})
     timer.start()
     try:
@@ -69,7 +71,7 @@ def _report_if_slow(line: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _hold_lock(path: Path) -> Iterator[None]:
-    """Hold the lock during the body. If it can't be had, go on without it, which only costs time."""
+    """Hold the lock during the body of this context. If it can't be taken, go on without it, which only costs time."""
     with contextlib.ExitStack() as held:
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -78,9 +80,9 @@ def _hold_lock(path: Path) -> Iterator[None]:
 
 
 def _take_lock(file: int) -> None:
-    """Take the lock exclusively if it is free; else wait for it and share it with all who waited.
+    """Take the lock exclusively if it is free. Else wait until it is, and share it with all processes that waited.
 
-    After `LOCK_TIMEOUT_S` it gives up. The lock ends with the file or the process.
+    Give up after `LOCK_TIMEOUT_S`. The lock is released when the file is closed or the process ends.
     """
     patient_until = time.monotonic() + LOCK_TIMEOUT_S
     shared = False

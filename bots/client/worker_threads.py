@@ -23,7 +23,7 @@ from protocol.field_errors import field_error
 from protocol.messages import MAX_CLIENT_FRAME_BYTES, MAX_NOTE_CHARS, End, Info, Move, Rejected, Start
 
 MAX_QUOTED_LENGTH = 80
-"""Characters of what `choose` returned that a message quotes."""
+"""The most characters that a message quotes of what `choose` returned."""
 MAX_PACE_RATIO = 1 / 20
 """The greatest fraction of the time left that `min_move_time` may use."""
 
@@ -38,7 +38,7 @@ class Prepare:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Call `choose`, and before it `rejected` if the last answer to this turn was not accepted."""
+    """Call the bot's `choose`; first call its `rejected` if the arena rejected its last move in this turn."""
 
     match: str
     turn: Turn
@@ -58,7 +58,7 @@ Work = Prepare | Choose | Conclude
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunningWork:
-    """Work in progress: its thread's id, and its start (`time.monotonic()`)."""
+    """A piece of work in progress, with its thread's id and the time it began (`time.monotonic()`)."""
 
     work: Work
     thread: int
@@ -67,7 +67,7 @@ class RunningWork:
 
 @dataclass(frozen=True, slots=True)
 class WorkResult:
-    """The outcome of a piece of work: a move to send, or none. `message` is a message for the author, `details` the
+    """The result of a piece of work. `move` is the move to send, `message` a message for the author, `details` a
     traceback.
     """
 
@@ -77,9 +77,9 @@ class WorkResult:
     details: str = ""
     gave_up: bool = False
     failure: str | None = None
-    """The failure of the author's code, in a line; None if there is none."""
+    """The failure of the author's code, in one line; None if it has not failed."""
     cause: BaseException | None = None
-    """The exception that the author's code raised, or is blamed for."""
+    """The exception by which the author's code failed; None if it has not failed."""
     discarded: str | None = None
     """The parts of `info` that are discarded, with reasons; the move stands without them."""
 
@@ -89,7 +89,7 @@ MAX_INTEGER = 2**64 - 1
 
 
 def do_work(bot: Bot, work: Work) -> WorkResult:
-    """Do the work. Any exception of the author's code becomes a `message` and costs this match, not the others."""
+    """Do the work. An exception of the author's code becomes a `message` and loses this match, but no other match."""
     try:
         if type(work) is Choose:
             if work.rejected is not None:
@@ -116,7 +116,7 @@ def do_work(bot: Bot, work: Work) -> WorkResult:
 
 
 class UnsendableMove(Fault):
-    """`choose` returned something that can't be sent. `failure` says what; the message also says when and why."""
+    """`choose` returned something that can't be sent. `failure` says what; the fault's text adds when and why."""
 
     def __init__(self, failure: str, turn: Turn, why: str) -> None:
         super().__init__(f"{failure}{format_place(turn)}{why}")
@@ -124,7 +124,9 @@ class UnsendableMove(Fault):
 
 
 def read_choice(turn: Turn, choice: Any) -> tuple[Move, str | None]:
-    """Return what `choose` returned as a message, and the left-out parts of its `info`. Raises `UnsendableMove`."""
+    """Return the message that sends what `choose` returned, and why parts of its `info` are left out, if they are.
+    Raises `UnsendableMove`.
+    """
     info: dict[str, Any] | None = None
     move, left_out = choice, None
     if isinstance(choice, Choice):
@@ -148,7 +150,7 @@ def read_choice(turn: Turn, choice: Any) -> tuple[Move, str | None]:
 
 
 def _read_info(choice: Choice) -> tuple[dict[str, Any] | None, str | None]:
-    """Return the valid fields of `info`, and the reasons for leaving out the others."""
+    """Return the valid fields of a choice's `info`, and the reasons for leaving out the other fields."""
     info: dict[str, Any] = {}
     left_out = []
     for name, convert in _INFO_CONVERTERS.items():
@@ -193,12 +195,14 @@ _INFO_FORMS = {
     "nodes": "an integer from 0, of 64 bits at most",
     "note": f"a text of {MAX_NOTE_CHARS} characters",
 }
+"""A description of valid values of each field of `info`."""
 _INFO_CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "value": _to_finite,
     "depth": _to_count,
     "nodes": _to_count,
     "note": _to_note,
 }
+"""The conversion of each field of `info`. It may raise an exception for an invalid value."""
 
 
 def format_place(turn: Turn) -> str:
@@ -206,7 +210,7 @@ def format_place(turn: Turn) -> str:
 
 
 def _format_exception(exc: BaseException) -> str:
-    """Return what the author's code raised, and where: `raised ValueError: no plan, in mine.py line 7`."""
+    """Return which exception the author's code raised, and where: `raised ValueError: no plan, in mine.py line 7`."""
     text = str(exc).partition("\n")[0]
     said = f"raised {type(exc).__name__}" + (f": {text}" if text else "")
     lines = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(exc.__traceback__)]
@@ -226,10 +230,10 @@ def pace_delay(min_move_time: float, thinking_time_s: float, time_left_s: float)
 
 
 class WorkerThreads:
-    """Threads in which the bot thinks, as many as there is work at once.
+    """The threads in which the bot thinks, one for each piece of work that runs at the same time.
 
-    They are daemons and start on demand, so that a `choose` that never returns blocks neither the exit of the process
-    nor the next match.
+    They are daemon threads that start on demand, so that a `choose` that never returns blocks neither the exit of the
+    process nor the next match.
     """
 
     def __init__(self, bot: Bot, on_result: Callable[[WorkResult], None], min_move_time: float = 0.0) -> None:
@@ -247,7 +251,7 @@ class WorkerThreads:
         return [*self._by_thread.values()]
 
     def submit(self, work: Work) -> None:
-        """Queue the work; `on_result` is called with its outcome, in the thinking thread."""
+        """Queue a piece of work. `on_result` is called with its result, in the thinking thread."""
         with self._lock:
             self.unfinished_work.append(work)
             begin = len(self.unfinished_work) > self._threads

@@ -1,5 +1,5 @@
 """The commands of `arena-bot`: `analyze`, `compare`, `exploitability`, `mcp`, `pipe`, `solve`, `trial` and `tune`.
 
-A module each. pipe.py also has the bot that asks a program in any language, with its process and its lines.
-tuning_options.py and output.py are shared. bots/cli.py has the options.
+Each command has a module. pipe.py also has the bot whose moves come from a program in any language. Commands share
+tuning_options.py and output.py. bots/cli.py defines the command line.
 """

@@ -34,11 +34,15 @@ def read_map(text: str) -> Board:
 
 
 MAX_HEAPS = 64
+"""The most heaps of a position to analyse."""
 MAX_NIM_HEAP = 1_000_000
+"""The largest heap of nim to analyse."""
 MAX_GRUNDY_HEAP = 10_000
+"""The largest heap of Grundy's game to analyse."""
 _MAX_SHOWN_MOVES = 12
+"""The most winning moves that the table of a heap position shows."""
 _SLOW_SOLVE_POSITIONS = 200_000
-"""Solving more positions than this takes more than a few seconds."""
+"""The number of positions from which solving a map takes more than a few seconds."""
 
 analyze = typer.Typer(
     name="analyze",
@@ -49,7 +53,7 @@ analyze = typer.Typer(
     add_completion=False,
 )
 _ALLOW_NEGATIVE_NUMBERS = {"ignore_unknown_options": True}
-"""Settings of a command that takes negative numbers as arguments: a heap of −1 is an invalid heap, not an option."""
+"""Context settings of commands whose argument may be a number like −1: it is not read as an option."""
 
 HeapsArgument = Annotated[str, typer.Argument(metavar="HEAPS", help="Sizes of the heaps, like 10,20,30.")]
 Strategies = Annotated[bool, typer.Option("--strategies", help="Play all strategies against each other instead.")]
@@ -163,7 +167,7 @@ def dilemma(
 
 
 def read_numbers(what: str, text: str, low: int, high: int, max_count: int) -> tuple[int, ...]:
-    """Return the integers of a comma-separated list. Raises `UsageFault`, naming the wrong one."""
+    """Return the integers of a comma-separated list. Raises `UsageFault`, which names the part that is wrong."""
     parts = text.split(",")
     if len(parts) > max_count:
         raise UsageFault(f"{len(parts)} numbers for {what}: at most {max_count}")

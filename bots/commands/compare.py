@@ -1,4 +1,4 @@
-"""`arena-bot compare`: searches of one position side by side, as a table or JSON."""
+"""`arena-bot compare`: compares all searches on one position, as a table or JSON."""
 
 from __future__ import annotations
 

@@ -52,14 +52,14 @@ def mcp(
 
 
 def _agent_settings(settings: PartialSettings) -> PartialSettings:
-    """Return the environment's settings that apply to an agent, which seeks matches by its tools."""
+    """Return those settings of the environment that apply to an agent. It seeks matches by its tools, so few do."""
     return PartialSettings(
         url=settings.get("url"), name=settings.get("name"), token=settings.get("token"), hosts=settings.get("hosts")
     )
 
 
 def _find_token(settings: Settings, name: str, file: Path | None) -> str:
-    """Return the token from the file, the environment or the saved tokens; else make one and save it."""
+    """Return the agent's token: from the file, the environment or the saved tokens, or a new one, which is saved."""
     if file is None:
         return settings.token or find_or_make_token(settings.url, name, default_path())
     with os_errors_as(UsageFault, f"the token file {file}"):

@@ -1,4 +1,4 @@
-"""Common parts of the commands: the option for JSON, plain tables, and a message when one is interrupted."""
+"""Common parts of the commands: the option for JSON, plain tables, and the message when a command is interrupted."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ import typer
 from machine.terminal import say
 
 UNLIMITED_WIDTH = 100_000
-"""Columns of a table that is not folded: a program that reads a pipe takes each row as a line."""
+"""The width in characters of a table that is not printed on a terminal. Its rows are not folded, as a program reads
+each as one line."""
 INTERRUPTED_EXIT_CODE = 130
 """The exit code of an interrupted program."""
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, header: bool = True) -> None:
-    """Print one line a row, folded on a narrow terminal. With a `header`, all columns but the first are numbers."""
+    """Print a table, folded on a narrow terminal. With `header`, all columns but the first are numbers."""
     from rich import box
     from rich.table import Table
 
@@ -36,7 +37,10 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, header
 
 @contextmanager
 def exit_on_interrupt(message: Callable[[], str]) -> Iterator[None]:
-    """End the program on Ctrl-C or SIGTERM in the body with the line that `message` returns. Raises `SystemExit`."""
+    """End the program if Ctrl-C or SIGTERM arrives during this context, and print the line that `message` returns.
+
+    Raises `SystemExit`.
+    """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield

@@ -1,8 +1,8 @@
 """`arena-bot pipe`: a bot whose moves come from a program in any language, which runs as a process and exchanges lines.
 
-Each match has its own process, which then plays the next match. It ends together with this process, in every case
-(machine/keeper.py). The lines are JSON, described in docs/other-languages.md: the messages of docs/protocol.md, except
-that a turn begins with the fields that programs without a JSON parser look for.
+Each match in progress has its own process, which may then play the next match. The process always ends when this one
+does (machine/keeper.py). The lines are JSON, described in docs/other-languages.md: the messages of docs/protocol.md,
+except that a turn begins with the fields that programs without a JSON parser look for.
 """
 
 from __future__ import annotations
@@ -42,22 +42,25 @@ from protocol.messages import MAX_CLIENT_FRAME_BYTES, End, Info, Rejected, Start
 from referee.clock import max_compensation_ms
 
 CLOCK_GRACE_S = 0.5
-"""Seconds between the end of a bot's clock and the end of its program, so that the arena ends the match first."""
+"""Seconds from the end of a bot's clock until its program is killed. They let the arena end the match first."""
 SHUTDOWN_TIMEOUT_S = 1.0
-"""Seconds for programs to exit when there is nothing left to play."""
+"""Seconds that programs have to exit when there is nothing left to play."""
 MAX_QUOTED_LENGTH = 60
-"""Characters of a program's output that a message quotes."""
+"""The most characters that a message quotes of a program's output."""
 MAX_LINE_BYTES = MAX_CLIENT_FRAME_BYTES
-"""Maximum bytes of a line. A longer move could not be sent."""
+"""The most bytes of a line from a program. A longer move could not be sent to the arena."""
 _INFO_NAMES = Info.__struct_fields__
+"""The names of the fields of a move's `info`."""
 KILL_TIMEOUT_S = 2.0
-"""Seconds for a keeper to end all processes on a busy machine."""
+"""Seconds that a keeper has to end a program's processes, on a busy machine."""
 _READ_CHUNK_BYTES = 65536
+"""The most bytes of a program's output that are read at a time."""
 _PRIVATE_VARIABLES = (bot_launch.TOKEN, bot_launch.TOKEN_FD)
+"""The environment variables that a program must not see."""
 
 
 def pipe(args: Sequence[str], prog_name: str) -> None:
-    """Play a program's moves with the settings of a command line, until its matches are played or it is stopped.
+    """Play a program's moves with the settings of a command line, until its matches are played or the user stops it.
 
     Raises `Fault`; `SystemExit` after `--help` and for an exit code other than 0.
     """
@@ -86,13 +89,13 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
 
 
 def _split_arguments(args: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the words before the first `--`, and those after it, which belong to the program."""
+    """Return the words before the first `--`, and the words after it, which are the program's command line."""
     at = args.index("--") if "--" in args else len(args)
     return args[:at], args[at + 1 :]
 
 
 class ProgramExited(Fault):
-    """The program has exited. `code` is its exit code, negative for a signal."""
+    """The program exited during a turn. `code` is its exit code, negative for a signal."""
 
     def __init__(self, code: int, unfinished: str) -> None:
         super().__init__(describe_exit(code) + unfinished)
@@ -100,11 +103,11 @@ class ProgramExited(Fault):
 
 
 class UnusableAnswer(Fault):
-    """A program gives no answer to a turn, a wrong one, or far too much output."""
+    """A program gives no answer to a turn, an answer that is no move, or far too much output."""
 
 
 class PipedProgram:
-    """A running program, used by one thread at a time. Raises `UsageFault` if it can't be started."""
+    """A program that runs as a process. One thread at a time uses it. Raises `UsageFault` if it can't be started."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._keeper_socket, theirs = socket.socketpair()
@@ -133,17 +136,17 @@ class PipedProgram:
 
     @property
     def exit_code(self) -> int | None:
-        """Its exit code, negative for a signal; None while it runs."""
+        """The program's exit code, negative for a signal; None while the program runs."""
         return self._process.poll()
 
     def write_line(self, line: bytes) -> None:
-        """Queue a line for the program; never blocks."""
+        """Queue a line for the program. This never blocks."""
         self._input += line
         self._write()
 
     def read_line(self, deadline: float) -> bytes:
-        """Return the next line that it writes, until a time of `time.monotonic`. Raises `ProgramExited`,
-        `UnusableAnswer`.
+        """Return the next line that the program writes before `deadline` (`time.monotonic()`). Raises `ProgramExited`
+        and `UnusableAnswer`.
         """
         while (length := self._output.find(b"\n")) < 0:
             if len(self._output) > MAX_LINE_BYTES:
@@ -154,7 +157,7 @@ class PipedProgram:
         return line
 
     def discard_output(self) -> bytes:
-        """Return and discard what the program has written since the last line was read. Raises `UnusableAnswer`."""
+        """Return and discard the output since the last line that was read. Raises `UnusableAnswer` if it is long."""
         with contextlib.suppress(BlockingIOError):
             self._read()
         written = bytes(self._output)
@@ -164,7 +167,7 @@ class PipedProgram:
         return written
 
     def _exchange(self, deadline: float) -> None:
-        """Wait for input or output, and read and write a little of it."""
+        """Wait until the program reads or writes, then exchange a chunk with it."""
         if self._is_closed:
             raise ProgramExited(
                 self._process.wait(), f" in mid-line, after {_quote_end(self._output)}" if self._output else ""
@@ -204,12 +207,12 @@ class PipedProgram:
         self._is_closed = not read
 
     def close_input(self) -> None:
-        """Close its input, to tell it that nothing follows."""
+        """Close the program's input, to tell it that nothing follows."""
         assert self._process.stdin is not None
         self._process.stdin.close()
 
     def kill(self, timeout_s: float = 0.0) -> None:
-        """Kill it and everything it started, unless it exits within `timeout_s` seconds."""
+        """Kill the program and all processes that it started, unless it exits within `timeout_s` seconds."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout_s)
         self._keeper_socket.close()
@@ -229,7 +232,7 @@ def _quote_end(written: bytearray) -> str:
 
 
 def _explain_start_failure(program: str, error_number: int) -> str:
-    """Return why the system can't run a program, and what would help."""
+    """Return why the system can't run a program, and what the user can do."""
     if error_number == errno.ENOENT and shutil.which(program) is None and not Path(program).exists():
         return f"there is no program {program!r}: give its path, as in ./mybot, or a name that is on PATH"
     if error_number == errno.ENOENT and Path(program).is_file() and "/" not in program:
@@ -250,12 +253,12 @@ class StaleAnswer(Fault):
 
 
 def encode_message(message: Start | Rejected | End) -> bytes:
-    """Return a message as a line, as the arena sent it."""
+    """Return a message of the arena as a line of JSON."""
     return msgspec.json.encode(message) + b"\n"
 
 
 def encode_turn(turn: Turn) -> bytes:
-    """Return a turn as a line: `type` first, then `legal`, without what only serves to check the arena's dice."""
+    """Return a turn as a line of JSON: `type` first, then `legal`. Fields for the check of dice are left out."""
     options = {} if turn.options is None else {"options": turn.options}
     message = {
         "type": "turn",
@@ -272,11 +275,12 @@ def encode_turn(turn: Turn) -> bytes:
 
 
 def parse_answer(line: bytes, turn: Turn, on_discarded: Callable[[str], None] = lambda what: None) -> Choice | None:
-    """Return the move in a line; None if the line is blank and the next one has to be read. `on_discarded` is called
-    with descriptions of `info` that is discarded.
+    """Return the choice in a line of a program; None if the line is blank, so that the next one has to be read.
+    `on_discarded` is called with a description of each part of `info` that is discarded.
 
-    A line is a move as in `legal`, or a message `move` or `resign` of the protocol; of `move` only the field `move` is
-    required. Raises `StaleAnswer` for another turn's move, `UnusableAnswer` for anything else, `GiveUp` for `resign`.
+    A line is a move in the form of those in `legal`, or a message `move` or `resign` of the protocol. Of `move` only
+    the field `move` is required. Raises `StaleAnswer` for a move of another turn, `GiveUp` for `resign`,
+    `UnusableAnswer` for all other lines.
     """
     line = line.removeprefix(codecs.BOM_UTF8)
     if not line.strip():
@@ -298,10 +302,11 @@ def parse_answer(line: bytes, turn: Turn, on_discarded: Callable[[str], None] = 
 
 
 def _move_with_odd_numbers(line: bytes, turn: Turn) -> Any:
-    """Return a `move` message whose `info` has numbers that cannot be kept, such as NaN or 5,000 digits; else None.
+    """Return a message `move` whose `info` has numbers that cannot be sent, such as NaN or one of 5,000 digits. Return
+    None if the line is no such message.
 
-    Many libraries write them. They cannot be kept, and the move stands without them. Raises `UnusableAnswer` for a line
-    that has them anywhere else.
+    Many libraries write such numbers. They are left out of the move later. Raises `UnusableAnswer` for a line that has
+    them outside `info`.
     """
     try:
         said = json.loads(line, parse_int=read_integer)
@@ -320,7 +325,7 @@ def _move_with_odd_numbers(line: bytes, turn: Turn) -> Any:
 
 
 def _parse_move(said: Mapping[str, Any], turn: Turn, left_out: Callable[[str], None]) -> Choice:
-    """Return the choice in a `move`, with the supported fields of its `info`."""
+    """Return the choice in a message `move`, with the supported fields of its `info`."""
     match, ply = said.get("match", turn.match), said.get("ply", turn.ply)
     if (match, ply) != (turn.match, turn.ply):
         raise StaleAnswer(f"answered ply {str(ply)[:20]} of {str(match)[:40]}")
@@ -342,24 +347,24 @@ def _expected_form(turn: Turn) -> str:
 
 
 def quote_line(line: bytes) -> str:
-    """Return a program's output for a message."""
+    """Return a line of a program's output as text to quote in a message."""
     return short_repr(line.decode(errors="replace"), MAX_QUOTED_LENGTH)
 
 
 @dataclass(slots=True)
 class _Match:
-    """A match under way. `program` is None if it has to be started again."""
+    """A match in progress. `program` is None if it has to be started again."""
 
     start: bytes
     grace_s: float
-    """Seconds after the end of the clock, as known here, until it has ended for the arena too."""
+    """Seconds from the end of the clock in this process until the clock has surely ended in the arena."""
     program: PipedProgram | None
     warned: bool = False
-    """True once the author was told that it writes more than it is asked for."""
+    """True once a message told the author that some of the program's output is discarded."""
 
 
 class PipedBot(Bot):
-    """A bot that plays what `command` writes. It runs as many processes as there are matches at once."""
+    """A bot that plays the moves that `command` writes. It runs one process for each match in progress."""
 
     def __init__(self, name: str, command: Sequence[str], version: str = "") -> None:
         super().__init__(name, version)
@@ -397,7 +402,7 @@ class PipedBot(Bot):
         self._end_match(match, b"")
 
     def _end_match(self, name: str, line: bytes) -> None:
-        """End a match. Its program gets `line` and may then play the next match."""
+        """End a match. Write `line` to its program, which may then play the next match."""
         with self._lock:
             match = self._matches.pop(name, None)
         if match is not None and match.program is not None:
@@ -423,7 +428,7 @@ class PipedBot(Bot):
             raise ProgramFailed(f"{_place_of(turn)} its program {exc}{again}") from None
 
     def _ask_program(self, match: _Match, turn: Turn) -> Choice:
-        """Return the program's answer; start the program first if there is none."""
+        """Return the answer of a match's program to a turn. Start the program first if it does not run."""
         program = match.program
         if program is None:
             program = match.program = self._start_program()
@@ -442,7 +447,7 @@ class PipedBot(Bot):
                 return choice
 
     def _report_discarded(self, match: _Match, turn: Turn, what: str) -> None:
-        """Report what is discarded, once a match: a program that writes too much does so at every turn."""
+        """Report output that is discarded, once in a match, as a program may write too much at every turn."""
         if not match.warned:
             match.warned = True
             self._say(f"{_place_of(turn)} its program {what}: it is left out")
@@ -451,7 +456,7 @@ class PipedBot(Bot):
         return PipedProgram(self._command, self._environment)
 
     def _take_program(self) -> PipedProgram:
-        """Return an idle program, or a new one."""
+        """Return an idle program that still runs, else a new one."""
         with self._lock:
             program = self._idle.pop() if self._idle else None
         if program is None:
@@ -473,7 +478,7 @@ class PipedBot(Bot):
         say(f"{self.name}: {line}", err=True)
 
     def close(self) -> None:
-        """End all programs: close their input, and kill those that do not exit within a second."""
+        """End all programs: close their input, and kill those that do not exit within `SHUTDOWN_TIMEOUT_S`."""
         with self._lock:
             programs = self._idle + [match.program for match in self._matches.values() if match.program is not None]
         for program in programs:

@@ -1,5 +1,5 @@
-"""`arena-bot solve`: solves bounded Risk, which takes long, with progress lines and a stored table; or poker, with the
-value and the exploitability of the equilibrium.
+"""`arena-bot solve`: solves bounded Risk, which takes long, prints progress and stores the table. Or it solves poker,
+and prints the value and the exploitability of the equilibrium.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 _PROGRESS_INTERVAL_S = 5.0
 """Seconds between two progress lines."""
 _DEFAULT_ROUNDS = 2000
+"""The default number of rounds of the algorithm that solves poker."""
 _MAX_ROUNDS = 1_000_000
+"""The most rounds of the algorithm that solves poker."""
 _ROUND_BATCH_SIZE = 100
-"""Rounds between two looks at the clock."""
+"""The number of rounds after which it is checked whether a progress line is due."""
 
 
 def solve(
@@ -146,14 +148,14 @@ def _solve_duel(game: str, preset: str | None, config: Sequence[str], jobs: int 
 
 
 class _Progress:
-    """Progress lines on standard error."""
+    """Prints progress lines of solving bounded Risk on standard error."""
 
     def __init__(self) -> None:
         self._reported_at = -math.inf
         self._last_change: tuple[float, float] | None = None
 
     def report(self, progress: SolvingProgress) -> None:
-        """Print a line about the sweep, unless the last one is recent."""
+        """Print a line about the current sweep, unless the last line was printed less than an interval ago."""
         from machine.exact.duel_file import WIN_VALUE
         from machine.exact.duel_solving import MAX_FINAL_CHANGE
 

@@ -1,4 +1,4 @@
-"""`arena-bot trial`: plays two sides against each other, every start from both seats, and reports the result."""
+"""`arena-bot trial`: compares two searches or two sets of weights by games, every start from both seats."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
 
 MAX_STARTS = 1_000_000
+"""The most starts of a trial."""
 
 
 class Side(NamedTuple):
@@ -57,11 +58,12 @@ class Side(NamedTuple):
 
 
 class TrialResult(NamedTuple):
-    """The result of a trial for the first side, with and without adjustment for luck, and for seat 0.
+    """The result of a trial for the first side, with and without adjustment for luck, and the mean points of seat 0.
 
-    `worth` is the number of unadjusted games that would be as certain, `factor` that number divided by the games
-    played. `adjusted`, `worth` and `factor` are None if luck is not measured or too little was played: fewer than two
-    starts for the first, `MIN_UNITS` for the others. `worth` and `factor` are also None if all results are equal.
+    `worth` is the number of unadjusted games that would give an equally certain result. `factor` is `worth` divided by
+    the games played. `adjusted`, `worth` and `factor` are None if luck is not measured or there are too few starts:
+    fewer than two for `adjusted`, fewer than `MIN_UNITS` of measuring.pair_scores for `worth` and `factor`. `worth` and
+    `factor` are also None if all results are equal.
     """
 
     games: int
@@ -120,7 +122,9 @@ def trial(
 
 
 def read_value_name(setup: Setup, name: str | None) -> str:
-    """Return the name of the value function that measures luck. Raises `UsageFault` if the game lacks it."""
+    """Return the name of the value function that measures luck: `name`, or by default the game's best one. Raises
+    `UsageFault` if the game does not have it.
+    """
     names = value_names(check_setup(setup))
     if name is not None and name not in names:
         raise UsageFault(f"--value is {short_repr(name)}: {list_choices(names)}")
@@ -142,8 +146,10 @@ def play_trial(
     value: str,
     on_game_played: Callable[[], object] = lambda: None,
 ) -> TrialResult:
-    """Play all games; `on_game_played` is called after each. No tuning plays these starts, unless its seed is like
-    `trial/…`. `value` names the value function that measures luck, or is `none`.
+    """Play all games of a trial. `on_game_played` is called after each. `value` names the value function that measures
+    luck, or is `none`.
+
+    The starts differ from those of every tuning, unless a tuning's seed begins with `trial/`.
     """
     found: list[list[ScoreAndLuck]] = []
     for seat, (first, second) in enumerate((sides, sides[::-1])):
@@ -160,7 +166,9 @@ def play_trial(
 
 
 def summarize_games(first: Sequence[ScoreAndLuck], second: Sequence[ScoreAndLuck], *, has_luck: bool) -> TrialResult:
-    """Return the result from seat 0's games by start, with the first side there in `first`."""
+    """Return the result of a trial from points and luck of seat 0, by start. In the games of `first` the first side has
+    seat 0, in those of `second` the second side.
+    """
     scores = [
         SideScore(points, luck if has_luck else None, start, seat=seat)
         for start, (one, two) in enumerate(zip(first, second, strict=True))
@@ -183,14 +191,14 @@ def summarize_games(first: Sequence[ScoreAndLuck], second: Sequence[ScoreAndLuck
 
 
 def read_setup(game: str, preset: str, config: Sequence[str], sets: Sequence[str]) -> Setup:
-    """Return what both sides play and their default search. Raises `UsageFault`."""
+    """Return the game of both sides, its config and their default search. Raises `UsageFault`."""
     setup = with_config(read_preset(preset, game).setup, read_config(config, None) or {})
     check_setup(setup)
     return _set_search(setup, read_pairs(sets, "--set"), "--set")
 
 
 def read_side(setup: Setup, text: str) -> Side:
-    """Return a side as named on the command line. Raises `UsageFault`, whose message begins with the side."""
+    """Return the side that a word of the command line names. Raises `UsageFault`, which begins with the word."""
     where = f"side {short_repr(text)}"
     if not text.isprintable():
         raise UsageFault(f"{where}: use printable characters")

@@ -1,4 +1,4 @@
-"""`arena-bot tune`: a tuning on the command line, from its options to the final table."""
+"""`arena-bot tune`: tunes the weights of an evaluation of Risk."""
 
 from __future__ import annotations
 
@@ -35,16 +35,18 @@ from protocol.display import short_repr
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
 
 _DEFAULT_PRESET = "paper"
+"""The preset of a tuning without `--preset`."""
 FRESH_STARTS = 100
-"""Starts, each from both seats, that measure the result of a tuning; at most as many as the tuning played games."""
+"""The number of new starts, each played from both seats, by which the resulting weights are measured. A tuning that
+plays fewer games than this plays as many starts as games."""
 DEFAULT_WEIGHTS_NAME = "equal"
-"""The name of the default weights."""
+"""The name of the set of default weights."""
 _MAX_SHOWN_GENERATIONS = 20
-"""Generations in the final table."""
+"""The most generations that the final table shows."""
 
 
 class TuneOptions(NamedTuple):
-    """The command-line options of a tuning; None if not given."""
+    """The command-line options of a tuning. An option that is not given is None."""
 
     game: str
     preset: str | None
@@ -85,7 +87,9 @@ def tune(
 
 
 def _check_output_path(option: str, name: str) -> Path:
-    """Return the path of a writable file. Raises `UsageFault`; a full disk only shows at the first write."""
+    """Return the path of a file that an option names. Raises `UsageFault` if the file can't be written; a full disk is
+    not noticed here.
+    """
     if not name.isprintable():
         raise UsageFault(f"{option} {short_repr(name)}: it must be the name of a file, in printable characters")
     path = Path(os.path.expanduser(name))
@@ -155,7 +159,9 @@ def _format_value(value: Any) -> str:
 
 
 def _play(tuner: Tuner, path: Path, pool: AbstractContextManager[WorkerPool], *, compile_: bool) -> TrialResult:
-    """Play what is missing, then fresh games with the result. Raises `SystemExit` when stopped by a signal."""
+    """Play the missing games of the tuning, then new games to measure the resulting weights. Return the result of the
+    new games. Raises `SystemExit` when a signal stops it.
+    """
     tuning = tuner.tuning
     try:
         with exit_on_interrupt(lambda: _format_interruption(tuner.tuning, path)):
@@ -173,7 +179,9 @@ def _play(tuner: Tuner, path: Path, pool: AbstractContextManager[WorkerPool], *,
 
 
 def _measure_result(tuning: Tuning, workers: WorkerPool) -> TrialResult:
-    """Play the resulting weights against the default ones in fresh games, as the tuning's own games flatter them."""
+    """Measure the resulting weights in new games against the default weights: in the tuning's own games they look too
+    good.
+    """
     assert tuning.best is not None
     sides = (
         Side("tuned", tuning.setup, tuning.best[0]),
@@ -194,14 +202,14 @@ def _format_interruption(tuning: Tuning, path: Path) -> str:
 
 
 def _format_duration(tuner: Tuner) -> str:
-    """Return as text how long the games of this session took."""
+    """Return a text that says how long the games of this session took."""
     before = tuner.tuning.games - tuner.played
     now = f", {tuner.played:,} of them now" if before else ""
     return f"{now} in {timedelta(seconds=round(tuner.seconds))}, {format_speed(tuner.played, tuner.seconds)}"
 
 
 def _print(tuning: Tuning, path: Path, spent: str, trial_result: TrialResult | None) -> None:
-    """Print the finished generations, the resulting weights and their score in fresh games."""
+    """Print the finished generations, the resulting weights and their score in the new games."""
     best = tuning.best
     assert best is not None
     say("generation   best  median  fittest weights")

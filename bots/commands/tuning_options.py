@@ -1,4 +1,4 @@
-"""The options that `arena-bot tune` and `arena-bot trial` share: preset, config, numbers, workers."""
+"""The parts of options that `arena-bot tune` and `arena-bot trial` share: preset, config, `--set` and workers."""
 
 from __future__ import annotations
 
@@ -22,13 +22,17 @@ from protocol.errors import BadConfig, UsageFault
 from protocol.games import load_game
 
 MAX_JOBS = 1024
+"""The highest value of `--jobs`."""
 _EVALUATION_KEY = "eval"
+"""The key of `--set` that names the evaluation."""
 _OPTIONAL_KEYS = ("depth", "nodes")
+"""The keys of `--set` whose value may be `none`."""
 _METHOD_TYPES: Mapping[str, type] = {field.name: type(field.default) for field in fields(Method)}
+"""The keys of `--set` that belong to the method, with their types."""
 
 
 def with_config(setup: Setup, config: Mapping[str, Any]) -> Setup:
-    """Return the setup with these config keys replaced. Raises `UsageFault`."""
+    """Return the setup with the keys of `config` replaced in its config. Raises `UsageFault`."""
     config = {**json.loads(setup.config), **config}
     try:
         load_game(setup.game, config)
@@ -38,7 +42,7 @@ def with_config(setup: Setup, config: Mapping[str, Any]) -> Setup:
 
 
 def with_numbers(method: Method, setup: Setup, sets: Mapping[str, str]) -> tuple[Method, Setup]:
-    """Return method and setup with the values of `--set`. Raises `UsageFault`."""
+    """Return method and setup with the values that `--set` gives. Raises `UsageFault`."""
     for key, text in sets.items():
         if key in _METHOD_TYPES:
             method = replace(method, **{key: _read_number(key, text, _METHOD_TYPES[key])})
@@ -50,7 +54,9 @@ def with_numbers(method: Method, setup: Setup, sets: Mapping[str, str]) -> tuple
 
 
 def with_search(setup: Setup, sets: Mapping[str, str]) -> Setup:
-    """Return the setup with these search settings. Raises `UsageFault` for bad keys and numbers, not for bad names."""
+    """Return the setup with these settings of the search. Raises `UsageFault` for unknown keys and for bad numbers. A
+    value that must be a name is not checked.
+    """
     for key, text in sets.items():
         if key == _EVALUATION_KEY:
             setup = setup._replace(evaluation=text)
@@ -75,7 +81,7 @@ def _read_number(key: str, text: str, kind: type) -> Any:
 
 
 def read_pool(jobs: int | None, dask: str | None) -> AbstractContextManager[WorkerPool]:
-    """Return the workers: `jobs` processes, by default one a core, or those of a cluster. Raises `UsageFault`."""
+    """Return the workers: `jobs` processes, by default one a core, or a cluster's workers. Raises `UsageFault`."""
     if jobs is not None and dask is not None:
         raise UsageFault("--jobs is for this machine, --dask for a cluster: give one of them")
     if jobs is not None and not 1 <= jobs <= MAX_JOBS:
@@ -86,7 +92,9 @@ def read_pool(jobs: int | None, dask: str | None) -> AbstractContextManager[Work
 
 
 def compile_once(setup: Setup, value: str | None) -> None:
-    """Compile the search and solve the luck's value function once here, before all worker processes would."""
+    """Compile the search, and solve the table of the value function for luck, once before the workers start: each
+    worker would do it otherwise.
+    """
     rules, kernel = rules_and_kernel(setup)
     with warm_up_once("arena-bot", rules, kernel.warm_up):
         kernel.warm_up()

@@ -1,12 +1,12 @@
 """The games as environments for reinforcement learning (PettingZoo, Gymnasium), and the encodings that learners see.
 
-The environments need the extra `rl`. `encoding_of`, with which a learnt policy plays in an arena, only needs numpy.
+The environments need the extra `rl`. `encoding_of`, with which a trained policy plays in an arena, only needs numpy.
 
-- encodings.py says what a learner sees of each game; risk.py, payoff_games.py and small_games.py have the
-  encodings.
-- environment.py plays one game. vector.py plays many at once, vector_single.py one seat of each, by the rules in
-  `batched`.
-- lockstep.py plays batches and the reference rules at once and compares them. copying.py copies environments.
+- encodings.py defines encodings, what a learner sees of a game. risk.py, payoff_games.py and small_games.py have the
+  encodings of games.
+- environment.py plays one game. vector.py plays all seats of many games at once, vector_single.py one seat of each.
+  Both use the fast rules in `batched`.
+- lockstep.py checks the rules in `batched` against the reference rules. copying.py copies environments.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ _EXPORTS = {
     "env": "bots.environments.environment:env",
     "parallel_env": "bots.environments.environment:parallel_env",
 }
+"""The import path of each public name."""
 _EXTRA_PACKAGES = ("gymnasium", "numpy", "pettingzoo")
+"""The packages that the extra `rl` installs."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Encodings: the vectors in which a learner sees a game under one config, and the numbers of its moves."""
+"""Encodings: a game's states as vectors and its moves as numbers, for a learner."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ _REGISTRY = {
     "kuhn": "bots.environments.payoff_games:PokerEncoding",
     "leduc": "bots.environments.payoff_games:PokerEncoding",
 }
+"""The import path of each game's encoding."""
 
 
 class Encoding(ABC, Generic[S, M]):
-    """States as vectors and moves as numbers, both of fixed size for a config.
+    """States as vectors, and moves as numbers. A config fixes the length of vectors and the greatest number.
 
     The meaning of each number stays the same within a `version`, so that stored policies remain valid.
     """
@@ -47,14 +48,14 @@ class Encoding(ABC, Generic[S, M]):
 
     @abstractmethod
     def vector(self, state: S, seat: int) -> Vector:
-        """Return the state as `seat` sees it, as `size` numbers from 0 to 1. The seat itself always comes first."""
+        """Return the state as `seat` sees it: `size` numbers from 0 to 1, those about the seat itself first."""
 
     @abstractmethod
     def moves(self, state: S) -> dict[int, M]:
-        """Return the legal moves that have a number, by number. It is empty only if no seat is to move."""
+        """Return the legal moves that have a number, by their numbers. There is none only if no seat is to move."""
 
     def moves_of(self, state: S, seat: int) -> dict[int, M]:
-        """Return the moves of a seat that is to move, in games with simultaneous moves."""
+        """Return the legal moves of one of the seats to move, by their numbers. For games with simultaneous moves."""
         return self.moves(state)
 
     def mask(self, state: S) -> Mask:

@@ -1,6 +1,6 @@
-"""A game as an environment: for PettingZoo with one agent a seat, for Gymnasium with one learner against opponents.
+"""A game as an environment: of PettingZoo, with an agent in each seat, or of Gymnasium, with a learner in one seat.
 
-A step is a move. The dice are those of the arena.
+A step is a move. Dice are made as in the arena.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from referee.result import points_from_ranks
 Observation = dict[str, Any]
 
 REWARD_PER_POINT = 2.0
-"""The reward for a point, before 1 is subtracted: a win, 1 point, gives 1; the last place, 0 points, gives −1."""
+"""A reward is this × the points of a rank, minus 1: a win, 1 point, gives 1; the last place, 0 points, gives −1."""
 Opponent = Callable[[Vector, Mask, np.random.Generator], int]
-"""(vector, mask, rng) -> the action of a seat that sees this."""
+"""An opponent of a learner: (vector, mask, rng) -> the action of a seat that sees this vector and mask."""
 RENDER_MODES = "ansi", "human"
-""""ansi" returns the board as text; "human" prints it at every change."""
+"""The ways to show the board: "ansi" returns it as text, "human" prints it at every change."""
 
 
 def env(
@@ -74,27 +74,27 @@ def parallel_env(
 
 
 class _OrderEnforced(DeepCopied, OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes without types
-    """PettingZoo's wrapper, made copyable."""
+    """PettingZoo's wrapper that reports calls in the wrong order, made copyable."""
 
 
 class _Parallel(DeepCopied, aec_to_parallel_wrapper):  # type: ignore[misc]  # PettingZoo comes without types
-    """PettingZoo's wrapper, made copyable."""
+    """PettingZoo's wrapper in which all agents step at once, made copyable."""
 
 
 class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes without types
-    """A game with agents `seat_0`, `seat_1`, …
+    """A game as an environment with agents `seat_0`, `seat_1`, …
 
     An observation holds the `vector` of the game's encoding as `observation`, and the `action_mask`, which is all 0
-    unless the agent is to move. With simultaneous moves, agents step one after the other; none sees a choice before all
-    have chosen.
+    unless the agent is to move. With simultaneous moves, agents step one after the other; no agent sees a choice before
+    all have chosen.
 
     In the dilemma and in poker, rewards are the payoffs of each round or hand. In other games a seat is rewarded when
-    its rank is settled: 1 for the first, −1 for the last, in equal steps between; tied seats get the mean of their
-    rewards. Rewards then sum to 0. Nothing is truncated: limits of plies or rounds are rules of the game.
+    its rank is settled: from 1 for the first place, in equal steps, to −1 for the last. Tied seats get the mean of
+    their places' rewards, so rewards sum to 0. Nothing is truncated: limits of plies or rounds are rules of the game.
     `reset(seed=…)` seeds the dice of this game and of all games until the next seed.
 
-    `luck` names a value function of `measuring.value_registry`, None the best one. After every throw, what the dice
-    gave is subtracted from each agent's reward. A policy's expected reward stays the same, with any value function, and
+    `luck` names a value function of `measuring.value_registry`; None chooses the best one. After every throw, each
+    agent's luck is subtracted from its reward. With any value function, a policy's expected reward stays the same. It
     varies less.
     """
 
@@ -133,7 +133,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
         self._value = None if isinstance(value, NoLuck) else value
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the value function: it cannot be pickled, and it follows from its name."""
+        """Return the state to pickle. It leaves out the value function, which cannot be pickled but has a name."""
         return {name: kept for name, kept in self.__dict__.items() if name != "_value"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -182,7 +182,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
         }
 
     def step(self, action: int | None) -> None:
-        """Play a move by number; None for a terminated agent. Raises `IllegalMove` for a masked one."""
+        """Play the move with this number; a terminated agent plays None. Raises `IllegalMove` for a masked number."""
         agent = self.agent_selection
         if self.terminations[agent]:
             self._was_dead_step(action)
@@ -205,7 +205,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
         self._deads_step_first()
 
     def _choose(self, rules: SimultaneousGame[Any, Any], seat: int, move: Any) -> None:
-        """Store a seat's choice, and play the round once all have chosen."""
+        """Store a seat's choice. Play the round once all seats to move have chosen."""
         self._choices[seat] = move
         waiting = [other for other in rules.movers(self.position) if other not in self._choices]
         if waiting:
@@ -216,7 +216,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
         self._set_position(rules.resolve_round(self.position, chosen, self._dice(rules.ply(self.position)))[0])
 
     def _set_position(self, position: Any) -> None:
-        """Set the position after any deals, with moves, agent to move, payoffs and settled ranks."""
+        """Resolve any deals in a position, then set it, with its moves, agent to move, payoffs and settled ranks."""
         while self.rules.to_move(position) == CHANCE:
             position = self.rules.apply_chance(position, self._dice(self.rules.ply(position)))[0]
         self.position = position
@@ -238,7 +238,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
         self._payoffs = paid
 
     def _settle_ranks(self, *, over: bool) -> None:
-        """Terminate and reward the agents whose rank is settled: all if the game is `over`, else those eliminated."""
+        """Terminate and reward the agents whose rank is settled: all if the game is over, else eliminated agents."""
         ranks = self.rules.ranks(self.position)
         points = points_from_ranks(ranks)
         for agent in self.agents:
@@ -248,7 +248,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
                 self.rewards[agent] = REWARD_PER_POINT * points[seat] - 1
 
     def render(self) -> str | None:
-        """Return the board as text with `render_mode="ansi"`; with "human" it has been printed already."""
+        """Return the board as text with `render_mode="ansi"`, else None: "human" has printed the board already."""
         return self.rules.draw_board(self.position) if self.render_mode == "ansi" else None
 
 
@@ -258,7 +258,8 @@ def choose_uniformly(vector: Vector, mask: Mask, rng: np.random.Generator) -> in
 
 
 class Single(DeepCopied, Env[Vector, np.int64]):
-    """A learner in a random seat of each game; `opponent` plays all other seats, by default uniformly at random.
+    """An environment with a learner in a random seat of each game. `opponent` plays all other seats, by default
+    uniformly at random.
 
     Games that eliminate the learner before its first turn are skipped. Observations are vectors of the game's encoding;
     `Environment` explains rewards and `luck`. `action_masks()` returns the legal actions, as sb3-contrib expects.
@@ -303,7 +304,7 @@ class Single(DeepCopied, Env[Vector, np.int64]):
             self.environment.reset()
 
     def step(self, action: np.int64) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
-        """Play a move, then the opponents' up to the learner's next turn or its end.
+        """Play the learner's move, then the opponents' moves up to the learner's next turn or the end of its game.
 
         Raises `IllegalMove` for a masked action, `UsageFault` before the first reset.
         """
@@ -321,7 +322,7 @@ class Single(DeepCopied, Env[Vector, np.int64]):
             raise UsageFault("the game has not begun: call reset() first")
 
     def _proceed(self) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
-        """Let the opponents play; the learner's rewards meanwhile add up."""
+        """Let the opponents play up to the learner's turn; its rewards add up. Return what `step` returns."""
         while self.environment.agent_selection != self.agent:
             agent = self.environment.agent_selection
             seen = None if self.environment.terminations[agent] else self.environment.observe(agent)

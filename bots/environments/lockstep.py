@@ -1,4 +1,4 @@
-"""A check of batches against the reference rules: random playouts of both with the same dice must be equal."""
+"""A check of batches against the reference rules: with the same moves and dice, random games must be equal."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from protocol.games.risk.campaign import Attack
 
 
 class Disagreement(Exception):
-    """A disagreement between a batch and the reference rules, with the value of each."""
+    """A batch and the reference rules disagree; the message has the value of each."""
 
 
 ThrowCounts = Counter[tuple[int, int, int]]
-"""Counts of throws by attacking dice, defending dice and attackers lost."""
+"""The numbers of throws, by number of attacking dice, number of defending dice and attackers lost."""
 
 
 @cache
 def loss_thresholds(attacking: int, defending: int) -> tuple[tuple[int, int], ...]:
-    """Return the possible losses of attackers, each with the threshold below which a random number means it."""
+    """Return each possible loss of attackers in a round, with the threshold below which a random number means it."""
     odds = round_odds(attacking, defending)
     below = accumulate(chance for chance, *_ in odds)
     return tuple((int(limit * DRAW_RANGE), lost) for limit, (_, lost, _) in zip(below, odds, strict=True))
@@ -39,7 +39,7 @@ def loss_thresholds(attacking: int, defending: int) -> tuple[tuple[int, int], ..
 
 @cache
 def dice_for_loss(attacking: int, defending: int, lost: int) -> bytes:
-    """Return dice with which the attacker loses `lost` units."""
+    """Return a throw of dice by which the attacker loses `lost` units."""
     stake = min(attacking, defending)
     for dice in product(range(1, SIDES + 1), repeat=attacking + defending):
         sides = sorted(dice[:attacking], reverse=True), sorted(dice[attacking:], reverse=True)
@@ -49,7 +49,7 @@ def dice_for_loss(attacking: int, defending: int, lost: int) -> bytes:
 
 
 class ScriptedDice(Dice):
-    """The dice that a game's generator will throw next, in a battle of these armies."""
+    """Dice for the reference rules that decide a battle as a batch would, from the same random generator."""
 
     def __init__(self, generator: Any, attackers: int, defenders: int, throw_counts: ThrowCounts) -> None:
         super().__init__(b"", 0)
@@ -75,14 +75,14 @@ class ScriptedDice(Dice):
 
 
 class ReferenceEnvironment(Environment):
-    """The environment of the reference rules, with given starts and dice."""
+    """An environment by the reference rules, whose initial position and dice are given."""
 
     def begin(self, position: Any) -> None:
         self.reset(seed=0)
         self._set_position(position)
 
     def play(self, action: int, generator: Any, thrown: ThrowCounts) -> tuple[dict[str, float], dict[str, bool]]:
-        """Play an action. Return the rewards, and whose ranks are settled, by agent."""
+        """Play an action. Return by agent its reward, and whether its rank is settled."""
         move, position = self.encoding.moves(self.position)[action], self.position
         battle: tuple[int, int] = (move.units, position.troops[move.to]) if isinstance(move, Attack) else (1, 1)
         self._dice = lambda ply: ScriptedDice(generator, *battle, thrown)
@@ -94,7 +94,9 @@ class ReferenceEnvironment(Environment):
 
 
 class Lockstep:
-    """Games under one config with random moves. `steps` and `playouts` count those that agreed."""
+    """Random games under one config, played both in a batch and by the reference rules. `steps` and `playouts` count
+    the steps and the whole games that agreed.
+    """
 
     def __init__(self, game: str, config: Mapping[str, Any], count: int, seed: int, luck: str = NoLuck.name) -> None:
         self.referees = [ReferenceEnvironment(game, config, luck=luck) for _ in range(count)]
@@ -147,7 +149,7 @@ class Lockstep:
         self._begin(over)
 
     def _compare_observations(self, seats: Any) -> Any:
-        """Return the masks of one seat of each game, after comparing what it sees with the environment."""
+        """Check what one seat of each game sees in the batch against the reference rules. Return the seats' masks."""
         encoding = self.batch.encoding
         vectors = np.full((len(self._all), encoding.size), np.nan, np.float32)
         masks = np.full((len(self._all), encoding.actions), -1, np.int8)
@@ -160,6 +162,6 @@ class Lockstep:
 
 
 def _check_equal(what: str, batch: Any, reference: Any, tolerance: float = 0) -> None:
-    """Raise `Difference` unless both are equal, or numbers less than `tolerance` apart."""
+    """Raise `Disagreement` unless both values are equal or, with a `tolerance`, numbers less than it apart."""
     if abs(batch - reference) >= tolerance if tolerance else batch != reference:
         raise Disagreement(f"{what}: {batch} in the batch, {reference} by the reference rules")

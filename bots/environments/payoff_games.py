@@ -11,11 +11,11 @@ from protocol.games.poker import MOVES, RAISE, Poker, PokerState, letter_of
 
 
 class DilemmaEncoding(Encoding[DilemmaState, int]):
-    """An action is a choice.
+    """The encoding of the dilemma. An action is a choice.
 
-    A vector has two one-hot blocks, as long as the larger side of the matrix has choices: what the seat itself played
-    in the last round, and what the opponent played. Then follow the fraction of rounds played, and a 1 before the first
-    round.
+    A vector has two one-hot blocks: the seat's own choice in the last round, and the opponent's choice. Both have the
+    length of the greater number of choices of a seat. Then follow the fraction of rounds played, and a 1 before the
+    first round.
     """
 
     def __init__(self, rules: Game[DilemmaState, int]) -> None:
@@ -44,11 +44,11 @@ class DilemmaEncoding(Encoding[DilemmaState, int]):
 
 
 class PokerEncoding(Encoding[PokerState, str]):
-    """An action is a move: fold, check, call, bet and, if there are raises, raise.
+    """The encoding of poker. An action is a move: fold, check, call, bet and, if there are raises, raise.
 
     A vector has one-hot blocks: the rank of the seat's own card; the rank of the public card, if the game has one; and
-    for each possible move of a betting round, the action. Then follow what the seat and the opponent have paid into the
-    pot, as fractions of the maximum, and whether the seat acts first.
+    the action at each possible move of each betting round. Then follow what the seat and the opponent have paid into
+    the pot, as fractions of the maximum, and whether the seat acts first.
     """
 
     def __init__(self, rules: Game[PokerState, str]) -> None:

@@ -1,4 +1,4 @@
-"""Encodings of both games of Risk, with territories in the order of the map."""
+"""Encodings of both Risk games, with territories in the order of the map."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from protocol.games.risk.duel import Action, Duel
 
 
 class DuelEncoding(Encoding[duel.Position, Action]):
-    """An action is an invasion of one of n territories, a reinforcement of one, or an attack across a border in either
-    direction, ordered by source, then target.
+    """The encoding of bounded Risk. With n territories, actions 0 to n − 1 are invasions and the next n reinforcements.
+    Then follow the attacks across each border in either direction, ordered by source, then target.
 
-    A vector has four blocks of n territories: whether the seat owns them, whether the opponent does, the seat's troops,
-    the opponent's troops. Then follow the fraction of `max_plies` played, and whether the seat is to move. Troops are
-    fractions of `max_troops`.
+    A vector has four blocks of n territories: whether the seat owns each, whether the opponent owns it, the seat's
+    troops there, the opponent's troops there. Then follow the fraction of `max_plies` played, and whether the seat is
+    to move. Troops are fractions of `max_troops`.
     """
 
     def __init__(self, rules: Game[duel.Position, Action]) -> None:
@@ -46,14 +46,14 @@ class DuelEncoding(Encoding[duel.Position, Action]):
 
 
 class CampaignEncoding(Encoding[campaign.Position, campaign.Move]):
-    """An action is a whole move: a draft by the draft rule; a draft of all units on one of n territories; an attack at
-    full strength across a border in either direction, ordered by source, then target; or the end of the turn. Other
-    split drafts, and attacks that hold back more than one unit, have no number.
+    """The encoding of a campaign. The actions are, in this order: a draft by the draft rule; a draft of all units on
+    each of n territories; an attack at full strength across each border in either direction, ordered by source, then
+    target; and the end of the turn. Other split drafts, and attacks that hold back more than one unit, have no number.
 
-    A vector has a block for each seat, beginning with the observer: its n territories, the troops on each, whether it
-    is to move, whether it is eliminated. Then follow whether the turn is at its draft, the units to place, the attacks
-    left as a fraction of `max_attacks` and the round as a fraction of `max_rounds`. Troops and units are logarithms,
-    divided by the logarithm of all units that can ever be on the map.
+    A vector has a block for each seat, beginning with the observing seat: whether it owns each of n territories, its
+    troops on each, whether it is to move, whether it is eliminated. Then follow whether the turn is at its draft, the
+    units to place, the attacks left as a fraction of `max_attacks` and the round as a fraction of `max_rounds`. Troops
+    and units are logarithms, divided by the logarithm of all units that can ever be on the map.
     """
 
     def __init__(self, rules: Game[campaign.Position, campaign.Move]) -> None:
@@ -66,7 +66,7 @@ class CampaignEncoding(Encoding[campaign.Position, campaign.Move]):
         self.actions = self._end + 1
         self.size = rules.seats * (2 * self._count + 2) + 4
         self.log_shares = _log_shares(_max_units(rules))
-        """The value in vectors of each number of units."""
+        """The number that stands in a vector for each number of units."""
 
     def vector(self, state: campaign.Position, seat: int) -> Vector:
         rules, to_move = self._rules, self._rules.to_move(state)
@@ -102,7 +102,7 @@ def _list_attacks(board: Board) -> Sequence[tuple[int, int]]:
 
 
 def _max_units(rules: Campaign) -> int:
-    """Return an upper bound on the units on the map: those of the start and all that every round can bring."""
+    """Return an upper bound on the units on the map: the initial units plus all that the rounds can bring."""
     count, bonuses = len(rules.map), sum(continent.bonus for continent in rules.map.continents)
     first = count * rules.initial_units + (rules.first_draft or 0)
     return first + rules.max_rounds * rules.seats * (3 + count + bonuses)
@@ -110,7 +110,7 @@ def _max_units(rules: Campaign) -> int:
 
 @cache
 def _log_shares(max_units: int) -> Vector:
-    """Return the logarithm of each number of units up to `max_units`, divided by that of `max_units`."""
+    """Return the logarithm of 1 + n for each number n of units up to `max_units`, divided by the last of these."""
     logs = np.log1p(np.arange(max_units + 1))
     shares: Vector = (logs / logs[-1]).astype(np.float32)
     return shares

@@ -1,4 +1,4 @@
-"""Encodings of nim, Grundy's game and tic-tac-toe. Actions and sizes follow from the config's heaps."""
+"""Encodings of nim, Grundy's game and tic-tac-toe. In heap games, the config's heaps determine actions and sizes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from protocol.games.tictactoe import Grid
 
 
 class NimEncoding(Encoding[Position, Take]):
-    """An action takes a number of objects from a heap; it is numbered heap by heap, the smallest number first.
+    """The encoding of nim. An action takes a number of objects from a heap. Actions are ordered by heap, then number.
 
-    A vector has a one-hot block for every heap of n: its size, from 0 to n. Then follows whether the seat is to move.
+    A vector has a one-hot block for every heap: its size, from 0 to its initial size. Then follows whether the seat is
+    to move.
     """
 
     def __init__(self, rules: Game[Position, Take]) -> None:
         assert isinstance(rules, Nim)
         self._rules = rules
         self.moves_by_number = rules.legal_moves(Position(rules.heaps, 0, 0))
-        """The moves by number."""
+        """The moves of all actions; the index is the number of the action."""
         self._numbers = {move: number for number, move in enumerate(self.moves_by_number)}
         self.actions = max(1, len(self.moves_by_number))
         ends = np.cumsum([size + 1 for size in rules.heaps])
@@ -39,11 +40,11 @@ class NimEncoding(Encoding[Position, Take]):
 
 
 class GrundyEncoding(Encoding[Heaps, Split]):
-    """An action is the size of a heap, from 3 on, and the size of its smaller part, from 1 on. Of equal heaps the first
-    is split, as it makes no difference.
+    """The encoding of Grundy's game. An action is the size of a heap, from 3 on, and the size of its smaller part, from
+    1 on. It splits the first of equal heaps.
 
-    A vector has for every size from 1 on the number of heaps of that size, as a fraction of the maximum. Then follows
-    whether the seat is to move.
+    A vector has the number of heaps of every size from 1 on, as a fraction of the most heaps of this size that there
+    can be. Then follows whether the seat is to move.
     """
 
     def __init__(self, rules: Game[Heaps, Split]) -> None:
@@ -70,7 +71,9 @@ class GrundyEncoding(Encoding[Heaps, Split]):
 
 
 class GridEncoding(Encoding[Grid, int]):
-    """An action is a cell. A vector has three blocks of nine cells: the seat's own, the opponent's, the empty ones."""
+    """The encoding of tic-tac-toe. An action is a cell. A vector has three blocks of nine cells: whether each cell is
+    the seat's own, the opponent's, or empty.
+    """
 
     size = 27
     actions = 9

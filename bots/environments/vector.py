@@ -1,4 +1,4 @@
-"""Many games at once for learners that play all seats."""
+"""Many games at once as one environment, for learners that play all seats."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from protocol.games import load_game
 from protocol.games.parsing import raise_illegal
 
 Seeds = int | Sequence[int] | None
-"""An integer seeds game i with seed + i; a sequence has one seed a game; None continues the dice."""
+"""What seeds the dice of games: an integer seeds game i with this number + i, a sequence has one seed for each game,
+None continues the dice that are there."""
 
 
 class VectorGames(DeepCopied):
     """`num_envs` games, each of which waits for the seat in `to_move`, like an AEC environment of PettingZoo.
-    `bots.environments.env` explains vectors, masks, actions, rewards and `luck`.
+    `Environment` and `Encoding` explain vectors, masks, actions, rewards and `luck`.
 
-    The rules are compiled if numba is installed. The dice have the odds of the arena's, but come from a generator. A
-    game that is over restarts at once. Raises `UnknownGame`, `BadConfig` or `UsageFault`.
+    The rules are compiled if numba is installed. Dice have the same odds as in the arena, but come from a random
+    generator. A game that is over restarts at once. Raises `UnknownGame`, `BadConfig` or `UsageFault`.
     """
 
     def __init__(
@@ -56,25 +57,25 @@ class VectorGames(DeepCopied):
         return self.batch.turn.copy()
 
     def reset(self, *, seed: Seeds = None) -> None:
-        """Restart all games; see `Seeds`. Raises `UsageFault`."""
+        """Restart all games. `seed` seeds their dice (see `Seeds`). Raises `UsageFault`."""
         self.reseed(seed)
         self.start_games(self._all)
 
     def reseed(self, seed: Seeds) -> None:
-        """Set the seeds of all games' dice; None keeps the seeds that exist."""
+        """Set the seeds of all games' dice. With None, dice that have a seed continue."""
         if seed is not None or not self._seeded:
             self.batch.seed(_spread_seeds(seed, self.num_envs))
             self._seeded = True
 
     def observe(self) -> tuple[Vectors, Masks]:
-        """Return what the seats to move see, games × numbers, and their action masks, games × actions."""
+        """Return the vectors that the seats to move see, and their action masks."""
         return self.observe_seats(self._all, self.batch.turn)
 
     def step(self, actions: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Play an action in every game.
 
-        Returns by game and seat the rewards and whether the rank is settled, and by game whether it was over and has
-        restarted. Raises `IllegalMove` and `UsageFault`, before any change.
+        Returns three arrays: the rewards by game and seat, whether the rank is settled by game and seat, and whether
+        the game was over and has restarted, by game. Raises `IllegalMove` and `UsageFault`, before any change.
         """
         self.play(self._all, actions)
         rewards, ended, over = self.rewards.copy(), self.ended.astype(bool), self.batch.over.astype(bool)
@@ -88,7 +89,7 @@ class VectorGames(DeepCopied):
             raise UsageFault("the games have not begun: call reset() first")
 
     def start_games(self, games: Numbers) -> None:
-        """Restart some games. Raises `UsageFault` if the config allows no move at all."""
+        """Restart these games. Raises `UsageFault` if the config allows no move at all."""
         self.batch.start_games(games)
         self.rewards[games], self.ended[games] = 0, 0
         if self.batch.over[games].all():
@@ -97,7 +98,7 @@ class VectorGames(DeepCopied):
             )
 
     def observe_seats(self, games: Numbers, seats: Numbers) -> tuple[Vectors, Masks]:
-        """Return what one seat of each of these games sees, and its action mask."""
+        """Return the vectors that one seat of each of these games sees, and the seats' action masks."""
         self.check_reset()
         vectors = np.empty((len(games), self.encoding.size), np.float32)
         masks = np.empty((len(games), self.encoding.actions), np.int8)
@@ -105,7 +106,7 @@ class VectorGames(DeepCopied):
         return vectors, masks
 
     def play(self, games: Numbers, actions: NDArray[Any]) -> None:
-        """Play an action in some of the games and set `rewards` to those of this step. Raises as `step` does."""
+        """Play an action in each of these games and set `rewards` to those of this step. Raises as `step` does."""
         self.check_reset()
         actions = check_actions(actions, len(games))
         self.rewards[games] = 0
@@ -121,7 +122,7 @@ class VectorGames(DeepCopied):
 
 
 def check_actions(actions: NDArray[Any], count: int) -> NDArray[Any]:
-    """Return the actions as an array. Raises `UsageFault` unless it is one of `count` integers."""
+    """Return the actions as an array. Raises `UsageFault` unless they are `count` integers."""
     found = np.asarray(actions)
     if found.shape != (count,) or not np.issubdtype(found.dtype, np.integer):
         is_given = f"an array of {found.dtype} {found.shape}"

@@ -1,4 +1,4 @@
-"""A vector environment of Gymnasium: one learner's seat in many games at once, with opponents in the other seats."""
+"""A vector environment of Gymnasium: a learner in one seat of many games at once, with opponents in the other seats."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from protocol.display import short_repr
 from protocol.errors import UsageFault
 
 Opponents = Callable[[Vectors, Masks, np.random.Generator], NDArray[Any]]
-"""(vectors, masks, rng) -> the actions of seats that see this, one a row. All games share `rng`: if opponents use it, a
-game also depends on the games beside it."""
+"""The opponents of a learner: (vectors, masks, rng) -> the actions of seats that see these vectors and masks, one for
+each row. All games share `rng`: if opponents use it, each game depends on the other games."""
 
 
 def choose_uniformly(vectors: Vectors, masks: Masks, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -32,12 +32,12 @@ def choose_uniformly(vectors: Vectors, masks: Masks, rng: np.random.Generator) -
 
 class VectorSingle(DeepCopied, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
     """`num_envs` environments like `Single`: a learner in a random seat of each game, while `opponent` plays all other
-    seats that wait, by default uniformly at random.
+    seats, by default uniformly at random.
 
     Observations are vectors, games × numbers; the masks are in `infos["action_mask"]` and `action_masks()`. A game that
-    is over, or has eliminated the learner, restarts with the next step, whose action it ignores. With
-    `AutoresetMode.SAME_STEP` it restarts in the same step, and `infos["final_obs"]` is the last observation before.
-    Games and dice are those of `VectorGames`, and so are the exceptions.
+    is over, or has eliminated the learner, restarts with the next step and ignores the action of this step. With
+    `AutoresetMode.SAME_STEP` it restarts in the same step, and `infos["final_obs"]` is its last observation. Games,
+    dice and exceptions are those of `VectorGames`.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class VectorSingle(DeepCopied, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
     ) -> tuple[Vectors, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Play an action in every game, then the opponents' moves up to the learner's next turn or the end.
 
-        Raises `IllegalMove` and `UsageFault`. If the learner is at fault, nothing has changed.
+        Raises `IllegalMove` and `UsageFault`. If the learner's action is the cause, nothing has changed.
         """
         self.games.check_reset()
         actions = check_actions(actions, self.num_envs)
@@ -119,7 +119,7 @@ class VectorSingle(DeepCopied, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
         return self._masks.copy()
 
     def render(self) -> tuple[str, ...] | None:
-        """Return the boards as text with `render_mode="ansi"`."""
+        """Return the boards as text with `render_mode="ansi"`, else None."""
         if self.render_mode is None:
             return None
         self.games.check_reset()
@@ -135,7 +135,7 @@ class VectorSingle(DeepCopied, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
         return vectors
 
     def _is_done(self, games: Numbers) -> NDArray[np.bool_]:
-        """Return in which of these games the learner has no more moves."""
+        """Return for each of these games whether the learner has no more moves."""
         out: NDArray[np.bool_] = (self.games.batch.over[games] + self.games.ended[games, self.seats[games]]) > 0
         return out
 
@@ -144,7 +144,7 @@ class VectorSingle(DeepCopied, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
         rewards[games] += self.games.rewards[games, self.seats[games]]
 
     def _let_others_play(self, games: Numbers, rewards: NDArray[np.float64]) -> None:
-        """Let the opponents play up to the learner's turn, or its end, in each of these games."""
+        """Let the opponents play up to the learner's turn, or the end, in each of these games."""
         turn = self.games.batch.turn
         while len(games := games[(turn[games] != self.seats[games]) & ~self._is_done(games)]):
             vectors, masks = self.games.observe_seats(games, turn[games])

@@ -14,32 +14,35 @@ from protocol.errors import UsageFault
 
 
 class _GameEvaluations(NamedTuple):
-    """The evaluations of a game by name, and the scale of its values."""
+    """The evaluations of a game, by name, and the scale of a search's values in the game."""
 
     paths: Mapping[str, str]
-    """Import paths; the first evaluation is the game's default."""
+    """The import path of each evaluation. The first is the game's default."""
     scale: ValueScale = ValueScale()
     weights: Mapping[str, str] = {}
-    """Import paths of the default weights of evaluations that have weights."""
+    """The import path of the default weights, for evaluations that have weights."""
 
 
-_RISK = ValueScale(opinion=0.9 * WIN_VALUE)
+_RISK_SCALE = ValueScale(opinion=0.9 * WIN_VALUE)
+"""The scale of values in both Risk games."""
 _REGISTRY: Mapping[str, _GameEvaluations] = {
     "nim": _GameEvaluations({"parity": "bots.evaluation.small_games:nim_parity"}),
     "grundy": _GameEvaluations({"parity": "bots.evaluation.small_games:grundy_parity"}),
     "tictactoe": _GameEvaluations({"lines": "bots.evaluation.small_games:lines_share"}, ValueScale(win=10.0)),
     "risk-duel": _GameEvaluations(
         {"features": "bots.evaluation.risk:features", "unam": "bots.evaluation.risk:unam"},
-        _RISK,
+        _RISK_SCALE,
         {"features": "bots.evaluation.base:EQUAL_WEIGHTS"},
     ),
     "risk-campaign": _GameEvaluations(
         {"outlook": "bots.evaluation.risk:outlook", "features": "bots.evaluation.risk:features"},
-        _RISK,
+        _RISK_SCALE,
         {"outlook": "bots.evaluation.risk:DEFAULT_OUTLOOK_WEIGHTS", "features": "bots.evaluation.base:EQUAL_WEIGHTS"},
     ),
 }
+"""The evaluations of each game."""
 _NO_EVALUATIONS = _GameEvaluations({})
+"""The entry of a game that is not in `_REGISTRY`."""
 EVALUATION_NAMES = tuple(dict.fromkeys([*(name for game in _REGISTRY.values() for name in game.paths), "none"]))
 """The names of all evaluations."""
 
@@ -61,7 +64,7 @@ def default_weights(game: str, name: str) -> tuple[float, ...]:
 
 
 def load_evaluation(game: str, name: str | None = None) -> Evaluate:
-    """Return the evaluation of `game` called `name`; None is the game's default, "none" rates every state a draw.
+    """Return the evaluation of `game` called `name`. None means the game's default; "none" counts all states as draws.
 
     Raises `UsageFault` for a name that the game does not have.
     """

@@ -1,4 +1,4 @@
-"""The type and the scale of evaluations, the one that rates every state 0, and equal weights."""
+"""The type and the scale of evaluations, and an evaluation that counts every state as a draw."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from typing import Any, NamedTuple
 from protocol.games.base import Game
 
 Evaluate = Callable[[Game[Any, Any], Any, int], float]
-"""(rules, state, seat) -> how good an unfinished state is for the seat, strictly between −1 and 1."""
+"""An evaluation, (rules, state, seat) -> how good an unfinished state is for the seat, strictly between −1 and 1."""
 EQUAL_WEIGHTS = (1.0, 1.0, 1.0, 1.0)
+"""The default weights of the four features of Risk."""
 WIN_VALUE = 1_000_000.0
-"""The value of a win at the root. A win after n plies is worth WIN_VALUE − n, so a search prefers the quicker win."""
+"""The value of a win at the root. A win after n plies is worth n less, so a search prefers the quicker win."""
 
 
 class ValueScale(NamedTuple):
     """The scale of the values that a search gives to a game's states."""
 
     win: float = WIN_VALUE
-    """The value of a win at the root; it exceeds the length of the longest game."""
+    """The value of a win at the root. It exceeds the number of plies of the longest game."""
     opinion: float = 1.0
-    """The value of an evaluation of 1. In games with chance it is nearly a win, so that chance nodes weigh prospects
-    and wins alike; in other games only the order of values matters."""
+    """The value of a state that is evaluated as 1. In games with chance it is nearly that of a win, so that a mean over
+    outcomes weighs good states almost like wins. In other games only the order of values matters."""
 
 
 def evaluate_as_draw(rules: Game[Any, Any], state: Any, seat: int) -> float:

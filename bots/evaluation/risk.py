@@ -1,7 +1,8 @@
-"""Evaluations of a Risk position, written to be read; bots/search/risk has them on flat arrays.
+"""Evaluations of a Risk position, written to be read; bots/search/risk has faster ones on flat arrays.
 
-`features`, for any Risk, is a mean of four features. `unam`, for bounded Risk, is from the paper that proposed that
-game. `outlook`, for campaigns, is a seat's fraction of all strength: powers of its units and its land.
+`features`, for both Risk games, is a mean of four features. `unam`, for bounded Risk, is from the paper that proposed
+this game. `outlook`, for campaigns, is a seat's fraction of all seats' strength: the product of powers of its units and
+its land.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from protocol.games.risk.campaign import MIN_CLASSIC_DRAFT, Campaign, Position
 from protocol.games.risk.duel import NO_OWNER
 
 FEATURES_BOUND = 0.999
-"""Upper bound of `features`; its lower bound is minus this."""
+"""`features` and `outlook` lie between minus and plus this value."""
 
 
 def features(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[float] = EQUAL_WEIGHTS) -> float:
-    """Return the weighted mean of the four features of `measure_features`, mapped from 0 … 1 to −1 … 1."""
+    """Return the weighted mean of the four features from `measure_features`, mapped from 0 … 1 to −1 … 1."""
     mean = sum(weight * feature for weight, feature in zip(weights, measure_features(rules, state, seat), strict=True))
     return FEATURES_BOUND * (2 * mean / (sum(weights) or 1.0) - 1)
 
@@ -52,10 +53,10 @@ def unam_score(rules: Game[Any, Any], state: Any, seat: int) -> int:
 
 
 def breadth_first_pairs(board: Board) -> list[tuple[int, int]]:
-    """Return the pairs (v, u) in which a breadth-first walk from territory 0 scores u, seen from v (Prieto et al.
-    2014).
+    """Return the pairs (v, u) of a breadth-first walk from territory 0: the walk reaches u from v, and `unam_score`
+    rates u compared with v (Prieto et al. 2014).
 
-    Territory 0 is not marked at the start, so it is scored as well when the walk comes back to it.
+    Territory 0 is not marked at the start, so it is rated too when the walk comes back to it.
     """
     pairs, queue, marked = [], [0], set[int]()
     for v in queue:
@@ -68,12 +69,12 @@ def breadth_first_pairs(board: Board) -> list[tuple[int, int]]:
 
 
 def unam_bound(board: Board, max_troops: int) -> int:
-    """Return an upper bound on the absolute value of `unam`'s scores on this map."""
+    """Return an upper bound on the absolute value of `unam_score` on this map."""
     return 1 + sum(max(max_troops + 4, len(others) + 1) for others in board.neighbours)
 
 
 class OutlookWeights(NamedTuple):
-    """The weights of `outlook`, from 0 to 10. Their units keep the default weights inside that range."""
+    """The weights of `outlook`, from 0 to 10. Each has a unit, such as tenths, that keeps its default in this range."""
 
     idle: float = 4.0
     """The value of a unit without enemy neighbours, in tenths of a unit."""
@@ -81,23 +82,25 @@ class OutlookWeights(NamedTuple):
     """The penalty, in tenths of a unit, for each unit by which the strongest neighbouring enemy exceeds a territory's
     troops. It is capped at the number of troops."""
     army: float = 5.0
-    """The exponent of the units, in fifths."""
+    """The exponent of a seat's units, in fifths."""
     income: float = 1.0
     """The land value of each unit of the next draft; a territory has land value 1."""
     progress: float = 2.0
-    """The land value of each unit of a continent's bonus, times the square of the fraction held."""
+    """The land value of each unit of a continent's bonus, times the square of the fraction of it that the seat holds.
+    """
     land: float = 6.5
-    """Half of the land's exponent. It is high, as little land changes hands between bots that attack at every
-    chance."""
+    """Half of the exponent of a seat's land. It is high, as little land changes hands between bots that attack whenever
+    they can."""
 
 
 DEFAULT_OUTLOOK_WEIGHTS = OutlookWeights()
+"""The weights of `outlook` unless others are given."""
 TEMPO_FACTOR = 3.0
-"""The factor on the strength of the seat to move."""
+"""The factor by which the seat to move is stronger, in `outlook`."""
 
 
 def outlook(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[float] = DEFAULT_OUTLOOK_WEIGHTS) -> float:
-    """Return the seat's fraction of all strength, mapped from 0 … 1 to −1 … 1. For campaigns."""
+    """Return the seat's fraction of all seats' strength, mapped from 0 … 1 to −1 … 1. For campaigns only."""
     assert isinstance(rules, Campaign)
     named = OutlookWeights(*weights)
     shares = [strength(rules, state, each, named) for each in range(rules.seats)]
@@ -105,7 +108,7 @@ def outlook(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[floa
 
 
 def strength(rules: Campaign, state: Position, seat: int, outlook_weights: OutlookWeights) -> float:
-    """Return the seat's strength: 0 if it is eliminated, else positive."""
+    """Return the seat's strength for `outlook`: 0 if the seat is eliminated, else positive."""
     if seat in state.out:
         return 0.0
     owner, troops = state.owner, state.troops

@@ -1,5 +1,5 @@
-"""Evaluations of games without a map. For heaps they guess from the number of heaps alone (the theory is in
-protocol.games.theory); for tic-tac-toe they count open lines.
+"""Evaluations of games without a map. In heap games they guess from the number of heaps (protocol.games.theory has
+exact values); in tic-tac-toe they count open lines.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from protocol.games.nim import Nim, Position
 from protocol.games.tictactoe import LINES, Grid
 
 _GUESSED_VALUE = 0.5
+"""The evaluation of a heap position that is guessed to be won."""
 
 
 def nim_parity(rules: Game[Any, Any], state: Position, seat: int) -> float:
     """Return +½ or −½, as if every heap that allows a move allowed exactly one.
 
-    The seat to move then wins with an odd number of such heaps, in misère with an even one. This is exact only at the
-    very end; before, it is no better than a coin toss. Beginners play like that.
+    The seat to move would then win if the number of such heaps is odd, in misère if it is even. The guess is right only
+    at the very end; earlier it is no better than a coin toss. Beginners play by it.
     """
     assert isinstance(rules, Nim)
     least = rules.take[0] if rules.take else 1

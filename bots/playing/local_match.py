@@ -1,8 +1,8 @@
-"""One match refereed in this process, with bots that are called instead of connected.
+"""One match refereed in this process. Bots are called; they do not connect.
 
-All messages are encoded and decoded as on a wire, so that neither side can change the other's objects. Time is
-simulated: each bot is charged for its own thinking, as if all others thought on other machines. Once all bots are
-silent, the time until the deadline is skipped.
+All messages are encoded and decoded as on a network, so that neither side can change the other's objects. Time is
+simulated: each bot is charged for its own thinking, as if every bot thought on its own machine. When no bot has
+anything more to say, the time until the deadline is skipped.
 """
 
 from __future__ import annotations
@@ -73,29 +73,30 @@ from referee.state import MatchStanding
 STOP_GRACE_S = 0.1
 """Seconds between a bot's deadline and the interruption of its code."""
 _PLACEHOLDER_TOKEN = "-" * MIN_TOKEN_CHARS
-"""A placeholder: no token is checked here."""
+"""The token of every bot in this process, where no token is checked."""
 _LIMITS = Limits(max_message=MAX_CLIENT_FRAME_BYTES, strikes=MAX_STRIKES, slots=1)
+"""The limits that the welcome tells a bot."""
 
 
 class TimeUp(BaseException):
-    """Interrupts the code of a bot that exceeds its time."""
+    """Raised in the code of a bot that exceeds its time, to interrupt it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalTimeouts:
-    """The time limits for the code of a bot in a match in this process, in seconds."""
+    """The time limits of a match in this process, in seconds."""
 
     match: MatchTimeouts = field(default_factory=MatchTimeouts)
     end_timeout_s: float = 10.0
-    """Time for a bot to finish its work after the end of a match."""
+    """Time limit for a bot's work after the end of a match."""
     repeated_stop_interval_s: float = 1.0
-    """Interval at which code that ignores the interruption is interrupted again."""
+    """Interval at which a bot's code is interrupted again if it ignores the interruption."""
 
 
 class CodeTimer:
-    """A timer that interrupts code. It uses SIGALRM in the main thread on POSIX; elsewhere it does nothing.
+    """A timer that interrupts a bot's code. It uses SIGALRM in the main thread on POSIX; elsewhere it does nothing.
 
-    Compiled code does not notice signals, so it is only interrupted when it returns.
+    Compiled code does not notice signals, so the interruption takes effect when it returns.
     """
 
     def __init__(self, repeat_interval_s: float = 1.0) -> None:
@@ -106,7 +107,7 @@ class CodeTimer:
 
     @contextlib.contextmanager
     def install_handler(self) -> Iterator[None]:
-        """Install the signal handler. On exit, restore the previous handler and its timer."""
+        """Install the signal handler during this context. At its end, restore the previous handler and timer."""
         if sys.platform == "win32" or not self._is_supported:
             yield
             return
@@ -120,7 +121,7 @@ class CodeTimer:
 
     @contextlib.contextmanager
     def interrupt_after(self, seconds: float | None) -> Iterator[None]:
-        """Raise `TimeUp` in the body after `seconds`; None: never."""
+        """Raise `TimeUp` in the body of this context after `seconds`; None: never."""
         if sys.platform == "win32" or not self._is_supported or seconds is None:
             yield
             return
@@ -146,11 +147,11 @@ class CodeTimer:
 
 
 class LocalClient:
-    """A bot as a guest of the referee, for any number of matches, one after the other.
+    """The client of a bot in this process, called a guest. It plays any number of matches, one after the other.
 
-    It plays as `name`. Its choices and nonces follow from `seed`; `game` is the game that it was warmed up for. `say`
-    receives messages for its author. Exceptions of its code are raised again if `raises` is set; otherwise they lose
-    the match, as in an arena. Raises `UsageFault` for a name or version that no arena accepts.
+    The bot plays as `name`. Its choices and nonces follow from `seed`; it is warmed up for `game`. `say` receives
+    messages for its author. Exceptions of its code are raised again if `raises` is set; otherwise they lose the match,
+    as in an arena. Raises `UsageFault` for a name or version that no arena accepts.
     """
 
     def __init__(
@@ -182,9 +183,9 @@ class LocalClient:
     def send(
         self, message: FromServer, timer: CodeTimer, timeout_s: float | None = None
     ) -> list[tuple[float, FromClient]]:
-        """Send the bot a message. Return its answers, each with the seconds that it had thought until then.
+        """Send the bot a message. Return its answers, each with the seconds of thinking before this answer.
 
-        Code that runs for longer than `timeout_s` seconds is interrupted and answers nothing.
+        A bot's code that runs for longer than `timeout_s` seconds is interrupted and answers nothing.
         """
         said: list[tuple[float, FromClient]] = []
         thought_for = 0.0
@@ -221,10 +222,10 @@ class LocalClient:
 
 
 class LocalMatch:
-    """The match that a header describes, between guests in seat order (None: absent). `seed` belongs to the header's
-    commitment.
+    """A match in this process, described by a header, between guests in seat order (None: absent). The header's
+    commitment is to `seed`.
 
-    Unless it is `timed`, thinking takes no time.
+    If `timed` is false, thinking takes no time on a bot's clock.
     """
 
     def __init__(
@@ -247,12 +248,12 @@ class LocalMatch:
         self._now = 0.0
         self._deadline: float | None = None
         self._inbox: list[tuple[float, int, int, FromClient]] = []
-        """A heap of messages not yet processed: time, running number, seat, message."""
+        """The messages from bots that are not yet processed: a heap of time, serial number, seat and message."""
         self._message_count = 0
         self._alarm = CodeTimer(self._timeouts.repeated_stop_interval_s)
         self._lines: list[bytes] = []
         self._failures: dict[int, str] = {}
-        """The bots' failures by seat."""
+        """Descriptions of the failures of the bots' programs, by seat."""
         self._over = False
 
     def play(self) -> ClosedMatch:
@@ -265,7 +266,7 @@ class LocalMatch:
             return self._play_to_end()
 
     def resume(self, standing: MatchStanding, events: Sequence[MatchEvent]) -> ClosedMatch:
-        """Play the match to its end from a standing, after these acts, with which the result begins."""
+        """Apply these events to a standing of the match, then play to the end. The result begins with the events."""
         self._match.standing = standing
         with self._alarm.install_handler() if self._timed else contextlib.nullcontext():
             for act in events:  # no guest is present yet, so only lines and deadlines matter
@@ -289,7 +290,7 @@ class LocalMatch:
         return ClosedMatch(result, tuple(self._lines), self._match.footer(result, None), self._failures)
 
     def _next_event(self) -> MatchEvent:
-        """Advance the time and return the next event: a message in time, or the expiry of the deadline."""
+        """Advance the time to the next event and return it: a message before the deadline, or its expiry."""
         while self._inbox and (self._deadline is None or self._inbox[0][0] <= self._deadline):
             self._now, _, seat, message = heapq.heappop(self._inbox)
             if seat in self._guests:
@@ -343,7 +344,7 @@ class LocalMatch:
 
 
 def _event_of(seat: int, message: FromClient) -> MatchEvent:
-    """Return a client's message as the event that the referee takes. All of these messages belong to a match."""
+    """Return the event that a bot's message about the match means to the referee."""
     if isinstance(message, Move):
         return MoveReceived(seat, message.ply, message.move, message.info, waited_s=0.0)
     if isinstance(message, Ready):

@@ -1,4 +1,4 @@
-"""`play`: matches between bots for a program that wants their records, without an arena. Each returns a `Played`."""
+"""`play` and `play_all`: matches between bots in this process, for programs that use the records of matches."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ from referee.replay import replay
 from referee.result import Result, match_points
 
 _PLAIN_TYPES = (str, int, float, bool, type(None))
+"""The types of a bot's attributes that tell it from another bot of the same class."""
 UNTIMED_CLOCK = Clock(bank_ms=10_000, increment_ms=0)
 """The clock that bots see at every turn of an untimed match."""
 
@@ -56,7 +57,7 @@ class Played:
 
     @property
     def points(self) -> list[float]:
-        """Points by seat, from 0 to 1: 1 is a win; with more than two seats, the fraction of the others beaten."""
+        """The points of each seat, from 0 to 1: the fraction of the other seats beaten. A tie counts half."""
         return match_points(self.result)
 
     @cached_property
@@ -66,12 +67,12 @@ class Played:
 
     @property
     def packed(self) -> bytes:
-        """The record as the bytes of a file, gzip: `arena replay show` reads it as `NAME.jsonl.gz`."""
+        """The record as the bytes of a gzip file, which `arena replay show` reads if its name ends in `.jsonl.gz`."""
         return self.closed.pack_record()
 
     @property
     def states(self) -> list[Any]:
-        """The states of the rules: the first, and one after every move, round and departure of a seat."""
+        """The states of the game: the initial one, then one after every move, round and departure of a seat."""
         return [
             course.state
             for line, course in replay(self.record)
@@ -79,7 +80,7 @@ class Played:
         ]
 
     def luck(self, value: str | None = None) -> Luck:
-        """Return the luck of each seat by the value function of that name, or by the best one. Raises `UsageFault`."""
+        """Return the luck of each seat, measured by the value function `value` or the best one. Raises `UsageFault`."""
         return luck_of(self.record, value)
 
 
@@ -98,11 +99,12 @@ def play(
     A bot is an instance, a class whose constructor takes a name, or a word as for `arena tournament`: a reference bot
     (`"greedy"`, `"deep=alphabeta:depth=4"`) or a Python file (`"mine.py"`, `"mine.py:Mine"`). Dice, the bots'
     randomness and the match's id follow from `seed`, names, game and config; if two bots share a name, also from their
-    words or classes. Without a seed it is random.
+    words or classes. Without `seed` a random one is used.
 
-    With a `clock` each bot is charged for its thinking and may lose on time. A bot's fault costs it the match, as in an
-    arena, and is reported to `say`, by default on standard error. With `raises`, exceptions of its code are raised
-    here. Raises `UsageFault` for bots that can't be made and for a bad clock, `UnknownGame` and `BadConfig`.
+    With a `clock`, each bot is charged for its thinking and may lose on time. A bot that fails loses the match, as in
+    an arena, and the failure is passed to `say`, by default printed on standard error. With `raises`, exceptions of a
+    bot's code are raised here. Raises `UsageFault` for bots that can't be made and for a bad clock, `UnknownGame` and
+    `BadConfig`.
     """
     once = [os.urandom(16).hex() if seed is None else seed]
     return next(play_all(bots, game, once, config=config, clock=clock, raises=raises, say=say))
@@ -120,13 +122,13 @@ def play_all(
     jobs: int | None = 1,
     dask: str | None = None,
 ) -> Iterator[Played]:
-    """Yield the match of every seed, as `play` plays it, in the order of the seeds. Bots are made and warmed up once,
-    at the call.
+    """Play a match for every seed as `play` does. Yield the matches in the order of the seeds. Bots are made and warmed
+    up once, at the call.
 
-    With `jobs` other than 1 that many processes play, None meaning one a core; with `dask`, the address of a Dask
-    scheduler, the cluster's workers do. Each worker makes its own bots. Work begins when the first match is requested
-    and covers all seeds in batches. The matches are the same if the bots keep nothing between matches. Raises what
-    `play` raises, and `ArenaFault` if the workers are lost for good.
+    With `jobs` other than 1, this number of processes plays; None means one process a core. With `dask`, the address of
+    a Dask scheduler, the cluster's workers play. Each worker makes its own bots. They begin when the first match is
+    requested and play all seeds in batches. The matches do not depend on the workers if bots keep nothing between
+    matches. Raises what `play` raises, and `ArenaFault` if the workers are lost for good.
     """
     table = _Table(bots, game, config, clock, raises=raises)
     if jobs == 1 and dask is None:
@@ -142,7 +144,7 @@ def play_all(
 
 
 class _Table:
-    """The bots of one game, which play match after match."""
+    """The bots of one game in this process, which play one match after the other."""
 
     def __init__(
         self,
@@ -166,7 +168,9 @@ class _Table:
         if entrants is None:
             entrants = None if names == given else tuple(map(_identity, bots, self._bots))
         self.entrants = entrants
-        """The bots' identities by seat, so that swapping two of one name makes another match; None if names differ."""
+        """The data that identifies each bot, by seat; None if the bots' names do. It enters the match's id, so that
+        swapping two bots that share a name makes another match.
+        """
         # A name is seed enough for a bot, as its choices and nonces follow from the match's id as well.
         self._guests = [
             LocalClient(bot, name, name, self._rules, self._tell, raises=raises)
@@ -187,7 +191,7 @@ class _Table:
 
 
 def _pickle_arguments(arguments: tuple[Any, ...]) -> bytes:
-    """Return the arguments for the tables of other processes. Raises `UsageFault` if they can't be pickled."""
+    """Return the pickled arguments of a worker's `_Table`. Raises `UsageFault` if they can't be pickled."""
     try:
         return pickle.dumps(arguments)
     except (AttributeError, TypeError, pickle.PicklingError) as exc:
@@ -198,7 +202,7 @@ def _pickle_arguments(arguments: tuple[Any, ...]) -> bytes:
 
 @lru_cache(maxsize=1)
 def _unpickle_table(packed: bytes) -> _Table:
-    """Return the table of a worker process, cached from batch to batch."""
+    """Return the worker's `_Table`, made from these arguments. It is kept for the worker's next batches."""
     bots, game, config, clock, raises, entrants = pickle.loads(packed)  # noqa: S301  by this program's own `_pickle_arguments`
     table = _Table(bots, game, config, clock, raises=raises, entrants=entrants)
     table.warm_up()
@@ -206,7 +210,7 @@ def _unpickle_table(packed: bytes) -> _Table:
 
 
 def _play_batch(packed: bytes, seeds: Sequence[str]) -> list[tuple[Played, list[str]]]:
-    """Play the matches of these seeds. Return each with the lines for its author."""
+    """Play the matches of these seeds in a worker. Return each with the lines for the bots' authors."""
     table = _unpickle_table(packed)
     done = []
     for seed in seeds:
@@ -221,7 +225,7 @@ def _yield_in_order(
     seeds: Sequence[str],
     say: Callable[[str], None],
 ) -> Iterator[Played]:
-    """Yield the matches that the workers played, in the order of the seeds."""
+    """Have workers play the matches of these seeds. Yield the matches in the order of the seeds."""
     waiting: dict[int, tuple[Played, list[str]]] = {}
     following = 0
     with pool as workers:
@@ -236,7 +240,7 @@ def _yield_in_order(
 
 
 def _check_clock(clock: Clock | None) -> Clock:
-    """Return the clock that bots see. Raises `UsageFault`."""
+    """Return the clock that bots see, which is `clock` if given. Raises `UsageFault` if it is no valid clock."""
     if clock is None:
         return UNTIMED_CLOCK
     if not isinstance(clock, Clock):
@@ -275,7 +279,7 @@ def _number_names(names: Sequence[str]) -> list[str]:
 
 
 def _identity(given: Bot | type[Bot] | str, bot: Bot) -> list[Any]:
-    """Return what distinguishes a bot from others of its name: its word, or its class and its plain attributes."""
+    """Return what tells a bot from another with the same name: its word, or its class and simple attributes."""
     if isinstance(given, str):
         return [given]
     plain = {key: repr(value) for key, value in sorted(vars(bot).items()) if isinstance(value, _PLAIN_TYPES)}
@@ -292,7 +296,7 @@ def _play_match(
     *,
     timed: bool,
 ) -> Played:
-    """Play a match whose id is unique among matches of these bots."""
+    """Play one match. Its id follows from seed, game, config, names and `entrants`."""
     what = [seed, rules.name, rules.config, [guest.name for guest in guests]]
     told = encode_canonical(what if entrants is None else [*what, list(entrants)])
     match = f"play-{hashlib.sha256(told).hexdigest()[:16]}"

@@ -1,6 +1,7 @@
-"""The bots of many matches in this process. Each is made once from its spec and reused.
+"""Bots that play many matches in this process. Each is made once from its spec and reused.
 
-It is the entry point of the group `bot_arena.players`, through which an arena plays bots without importing them.
+An entry point of the group `bot_arena.players` names `Players`, so that an arena plays bots without importing this
+module.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from referee.state import MatchStanding
 
 
 class Players(InProcessPlayers):
-    """Bots that play one match after the other. They are warmed up for `game` before the first.
+    """Bots that play one match after the other. They are warmed up for `game` before the first match.
 
     `say` receives a bot's name and a message for its author. Raises `UsageFault` if a bot does not exist, can't be made
-    with its settings, or does not play the game. Unless `strict`, a bot of an existing file joins `failed_bots` instead
-    and stays away from its matches.
+    with its settings, or does not play the game. Unless `strict` is set, such a fault of a bot from a readable file is
+    put into `failed_bots` instead, and the bot is absent from its matches.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Players(InProcessPlayers):
         self._specs = {spec.name: spec for spec in specs}
 
     def play(self, header: Header, seed: bytes, on_ply: MatchObserver | None = None) -> ClosedMatch:
-        """Play the match of a header whose seats name these bots. `seed` belongs to its commitment.
+        """Play the match that a header describes; its seats name these bots. The header's commitment is to `seed`.
 
         In the main thread, a bot that does not return is interrupted when its time is up; in other threads it is not.
         """
@@ -80,14 +81,17 @@ class Players(InProcessPlayers):
         events: Sequence[MatchEvent],
         observer: MatchObserver | None = None,
     ) -> ClosedMatch:
-        """Play the match of a header to its end from a standing, after these acts; thinking takes no time.
+        """Apply these events to a standing of the match that a header describes, then play it to its end. Thinking
+        takes no time.
 
-        Bots return as after a restart of their programs. A bot that does not return from a call is not interrupted.
+        For a bot it is as if its program had been restarted. A bot that does not return from a call is not interrupted.
         """
         return LocalMatch(header, seed, self._guests_of(header), timed=False, on_ply=observer).resume(standing, events)
 
     def join_seat(self, bot: str, seed: str) -> SeatPlayer:
-        """Return a bot as a listener for a match refereed elsewhere. A call that hangs is not interrupted."""
+        """Return a function that passes a message to a bot and returns its answers, for a match with another referee. A
+        call that hangs is not interrupted.
+        """
         self._warm_up()
         guest = LocalClient(self._bots[bot], bot, seed, self._game, partial(self._say, bot))
         alarm = CodeTimer()
@@ -101,14 +105,14 @@ class Players(InProcessPlayers):
                     warm_up_bot(bot, self._game)
 
     def _guests_of(self, header: Header) -> list[LocalClient | None]:
-        """Return the guests of a match by seat; None for a bot that stays away."""
+        """Return the clients of a match's bots, by seat; None for a bot in `failed_bots`."""
         self._warm_up()
         self._rules = shared_game(header.game, header.config)  # held, so that the next match finds them in the cache
         return [None if seat.bot in self.failed_bots else self._guests[seat.bot] for seat in header.seats]
 
     @contextmanager
     def _record_fault(self, spec: BotSpec, what: str) -> Iterator[None]:
-        """Record a fault of a bot of a file instead of raising it, unless `strict`."""
+        """Put a fault of a bot from a file into `failed_bots` instead of raising it, unless `strict` is set."""
         try:
             yield
         except UsageFault as fault:
@@ -118,7 +122,7 @@ class Players(InProcessPlayers):
 
 
 def _is_readable_file(spec: BotSpec) -> bool:
-    """Return whether the bot comes from a readable file, whose faults are its author's business."""
+    """Return whether the bot comes from a readable Python file, so that its faults are its author's."""
     file = spec.bot if spec.bot.endswith(".py") else spec.bot.rpartition(":")[0]
     return file.endswith(".py") and os.access(file, os.R_OK)
 

@@ -1,7 +1,7 @@
-"""`python my_bot.py --against my_bot_old.py`: whether a bot is better than the version before it, in a sentence.
+"""`python my_bot.py --against my_bot_old.py`: compares a bot with an older version of it, and says which is better.
 
-Both play in this process, without an arena: every start from every seat, so that what a seat is worth decides nothing.
-It is loaded by its name, as a bot that plays at an arena needs no referee.
+Both versions play in this process, without an arena. They play every start from every seat, so that the advantage of a
+seat does not count. The client imports this module only for this, as a bot that plays at an arena needs no referee.
 """
 
 from __future__ import annotations
@@ -41,31 +41,37 @@ from referee.record import RecordedSeat, make_header
 from referee.result import Result, match_points
 
 DEFAULT_MATCHES = 200
+"""The number of matches between two versions by default."""
 MIN_STARTS = 10
-"""Minimum starts before a conclusion about the bots is printed."""
+"""The fewest starts after which the result says which version is better."""
 MAX_FORFEIT_SHARE = 0.05
-"""Above this share of forfeits among a bot's matches, forfeits decide more than its play does."""
+"""If a version forfeits a greater fraction of its matches, the result warns that forfeits decide more than play."""
 PROGRESS_INTERVAL_S = 5.0
+"""Seconds between two lines that report the progress of the matches."""
 MAX_COMPLAINTS = 3
-"""Maximum different lines about a bot's own faults that are printed."""
+"""The most different messages about a version's faults that are printed."""
 CLOCK = Clock(bank_ms=10_000, increment_ms=100)
+"""The clock of the matches between versions."""
 
 
 class ComparedVersions(Struct, kw_only=True):
-    """The results of the matches so far."""
+    """The results of the matches between two versions so far."""
 
     seats: int
     scores: list[SideScore] = field(default_factory=list)
     """The scores of the bot in every match."""
     starts: int = 0
     courses: set[tuple[Any, ...]] = field(default_factory=set)
-    """The courses of the matches of each start, as far as results show them."""
+    """The distinct results of a start: rank and reason of each seat, and plies, of each of its matches."""
     forfeits: Counter[str] = field(default_factory=Counter)
-    """The number of seats lost by forfeit, by label. `played` counts all seats by label."""
+    """The number of seats that each version has lost by forfeit, by the version's label."""
     played: Counter[str] = field(default_factory=Counter)
+    """The number of seats that each version has played, by the version's label."""
 
     def take(self, number: int, results: Sequence[Result], labels: Sequence[Sequence[str]]) -> None:
-        """Add the matches of a start, one from each seat of the bot; `labels` name the seats of each match."""
+        """Add the results of a start, one match for each seat of the bot. `labels` names the version in each seat of
+        each match.
+        """
         for result, sat in zip(results, labels, strict=True):
             for seat, label in zip(result.seats, sat, strict=True):
                 self.played[label] += 1
@@ -108,7 +114,7 @@ def compare_versions(bot: Bot, settings: Settings) -> None:
 
 
 def _play(table: _Table, compared: ComparedVersions, starts: int) -> bool:
-    """Play the matches of `starts` starts and print the progress. Return whether Ctrl-C ended them early."""
+    """Play this number of starts and print the progress. Return whether the user stopped the matches early."""
     told = monotonic()
     try:
         for start in range(starts):
@@ -125,7 +131,7 @@ def _play(table: _Table, compared: ComparedVersions, starts: int) -> bool:
 def conclusion(
     compared: ComparedVersions, labels: tuple[str, str], rules: Game[Any, Any], *, is_stopped: bool
 ) -> list[str]:
-    """Return which version is better, and what limits that conclusion, in one sentence each."""
+    """Return sentences that say which version is better, and what makes this uncertain."""
     one, other = labels
     estimate = estimate_scores(compared.scores).score
     if estimate is None:
@@ -162,7 +168,7 @@ def _other_presets(rules: Game[Any, Any]) -> str:
 
 
 def _load(word: str, rules: Game[Any, Any]) -> Bot:
-    """Return the other version. Raises `UsageFault`."""
+    """Return the other version of the bot, loaded from the file or name `word`. Raises `UsageFault`."""
     if Path(word).is_file():
         made = load_bot(Path(word), None, Path(word).stem, {}, {})
     elif word.endswith(".py"):
@@ -179,7 +185,7 @@ def _load(word: str, rules: Game[Any, Any]) -> Bot:
 
 
 def _labels(bot: Bot, word: str) -> tuple[str, str]:
-    """Return names for the two versions: those of their files if these differ."""
+    """Return the labels of the two versions: the names of their files, if these differ."""
     program = Path(sys.argv[0]).name
     own = program if program.endswith(".py") else bot.name
     other = Path(word).name if word.endswith(".py") else word
@@ -187,7 +193,7 @@ def _labels(bot: Bot, word: str) -> tuple[str, str]:
 
 
 class _Table:
-    """The two at a table, match after match."""
+    """The two versions in this process, which play one match after the other."""
 
     def __init__(
         self, rules: Game[Any, Any], bot: Bot, others: Sequence[Bot], labels: tuple[str, str], seed: str
@@ -203,7 +209,7 @@ class _Table:
         ]
 
     def play(self, start: int) -> tuple[list[Result], list[list[str]]]:
-        """Play a start from every seat of the bot. Return the results, and for each match the labels by seat."""
+        """Play a start once for each seat of the bot. Return the results, and the labels by match and seat."""
         dealt = self._rules.config_of_deal(Dice(self._derive(f"start/{start}"), 0))
         game = load_game(self._rules.name, dealt)
         results, sat = [], []
@@ -227,7 +233,7 @@ class _Table:
         return hashlib.sha256(f"{self._seed}/{self._rules.name}/{what}".encode()).digest()
 
     def _complain(self, label: str, line: str) -> None:
-        """Print a line about a mistake in a bot to its author, up to `MAX_COMPLAINTS` different ones."""
+        """Print a message for a version's author, unless it was printed before or there were too many."""
         told = self._complaints[label]
         if line not in told and len(told) < MAX_COMPLAINTS:
             told.add(line)

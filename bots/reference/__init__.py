@@ -1,6 +1,6 @@
-"""The reference bots, which are ordinary clients, and code that the searching ones share.
+"""The reference bots, which are ordinary clients of an arena, and code that searching bots share.
 
-search_bots.py has those that search, exact_bots.py those that know the value of every move, dilemma_bots.py those
-of repeated games of two choices. level_bot.py plays as one of them, except for a share of random moves.
-random_bot.py and human.py are the others.
+search_bots.py has the bots that search, exact_bots.py the bots that know the value of every move, dilemma_bots.py the
+bots for repeated games of two choices. level_bot.py plays as another bot, except for a fraction of random moves.
+random_bot.py plays at random, human.py lets a person play.
 """

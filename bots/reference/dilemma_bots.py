@@ -1,7 +1,7 @@
 """The reference bots of the repeated prisoner's dilemma and of other games of two choices each. Choice 0 is
 cooperation.
 
-They react to what was played, which under noise may differ from what was chosen.
+The bots react to the moves that were played, which under noise may differ from the moves that were chosen.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from protocol.messages import Event
 
 
 class MemoryOneBot(Bot):
-    """Decides by what both players played in the round before."""
+    """A bot whose probability of cooperating depends on what both players played in the last round."""
 
     games = ("dilemma",)
 
     @abstractmethod
     def strategy(self, game: Dilemma, seat: int) -> MemoryOne:
-        """Return its probabilities of cooperation in a seat. Raises `UsageFault` if the payoffs allow none."""
+        """Return the bot's probabilities of cooperating in a seat. Raises `UsageFault` if the payoffs do not allow its
+        strategy.
+        """
 
     def check_game(self, game: Game[Any, Any]) -> None:
         super().check_game(game)
@@ -68,7 +70,7 @@ class AlwaysDefect(MemoryOneBot):
 
 
 class TitForTat(MemoryOneBot):
-    """Cooperates, then repeats the opponent's last move: the winner of both tournaments in Axelrod, 1980."""
+    """Cooperates first, then repeats the opponent's last move. It won both tournaments of Axelrod (1980)."""
 
     def strategy(self, game: Dilemma, seat: int) -> MemoryOne:
         return memory_one.TIT_FOR_TAT
@@ -87,7 +89,7 @@ class Grim(TitForTat):
 
 
 class Pavlov(MemoryOneBot):
-    """Keeps its choice if the opponent cooperated, else changes it: win-stay, lose-shift (Nowak and Sigmund, 1993)."""
+    """Repeats its move if the opponent cooperated, else changes it: win-stay, lose-shift (Nowak and Sigmund, 1993)."""
 
     def strategy(self, game: Dilemma, seat: int) -> MemoryOne:
         return memory_one.PAVLOV
@@ -102,8 +104,9 @@ class Generous(MemoryOneBot):
 
 
 class Extort(MemoryOneBot):
-    """Zero-determinant: against any opponent, its mean gain over mutual defection is twice the opponent's (Press and
-    Dyson, 2012). Of the strategies that achieve this it is the one half-way to the sharpest, as extort-2 is.
+    """Extorts twice the opponent's gain: against any opponent, its mean gain over mutual defection is twice that of the
+    opponent (Press and Dyson, 2012). Of these zero-determinant strategies it is half-way to the sharpest, like
+    extort-2.
     """
 
     def strategy(self, game: Dilemma, seat: int) -> MemoryOne:
@@ -118,7 +121,7 @@ class Extort(MemoryOneBot):
 
 
 def moves_played(rules: Game[Any, Any], event: Event) -> tuple[int, int]:
-    """Return what both seats played in the round of an event; under noise that is in the event's result."""
+    """Return the moves that both seats played in the round of an event. Under noise the event's result has them."""
     result = event.result or {}
     if "played" in result:
         one, two = result["played"]
@@ -129,7 +132,7 @@ def moves_played(rules: Game[Any, Any], event: Event) -> tuple[int, int]:
 
 
 def _check_dilemma(name: str, game: Dilemma) -> None:
-    """Raise `UsageFault` unless the matrix is a prisoner's dilemma for both seats."""
+    """Raise `UsageFault` unless the game's payoffs are a prisoner's dilemma for both seats."""
     for seat in range(game.seats):
         stakes = payoff_table_of(game.payoffs, seat)
         if not stakes.is_prisoners_dilemma:

@@ -24,11 +24,11 @@ from protocol.messages import Start
 
 
 class Perfect(Bot):
-    """Plays nim and Grundy's game by theory, so it never loses from a won position, and poker by an equilibrium, which
-    loses nothing on average against any opponent.
+    """Plays nim and Grundy's game by theory, so that it never loses from a won position. Plays poker by an equilibrium,
+    so that no opponent gains on average over both seats.
 
-    From a lost position it leaves the opponent the smallest fraction of winning replies; among such moves in nim, the
-    most objects. The longer the game, the more often the opponent must find the right move.
+    In a lost position it leaves the opponent the smallest fraction of winning replies. Among such moves in nim, it
+    takes the fewest objects: the longer the game, the more often the opponent must find the right move.
     """
 
     games = ("nim", "grundy", *POKER)
@@ -47,7 +47,7 @@ class Perfect(Bot):
 
 
 def draw_equilibrium_move(turn: Turn) -> Mapping[str, Any]:
-    """Draw a move of poker from the equilibrium. The bot reports no value, which would reveal the card."""
+    """Draw a move of poker from the equilibrium's probabilities. There is no value, as it would reveal the card."""
     rules = turn.rules
     chances = [float(chance) for chance in _equilibrium_probabilities(turn)]
     (move,) = turn.random.choices(rules.legal_moves(turn.position), chances)
@@ -59,23 +59,24 @@ def _equilibrium_probabilities(turn: Turn) -> Sequence[float | Fraction]:
 
 
 def smallest_take(moves: list[HeapMove]) -> HeapMove:
-    """Return the move that takes the fewest objects; the first of equals."""
+    """Return the move that takes the fewest objects, the first if there are several."""
     return min(moves, key=lambda move: move.heap - sum(move.parts))
 
 
 class Oracle(Bot):
-    """Plays bounded Risk by exact tables: a random one of the moves with the best expected result, which is the value
-    that it reports.
+    """Plays bounded Risk by exact tables: it chooses at random among the moves with the best expected result, and
+    reports this result as value.
 
-    The table ignores the ply limit. It is made before the bot connects, or before a match on another map. A large one
-    takes minutes the first time, then seconds from the disk. Larger ones still must be made by `arena-bot solve`.
+    The table ignores the limit of plies. It is made before the bot connects, or before a match on another map. To make
+    a large table takes minutes; later it is read from the disk in seconds. For the largest maps, `arena-bot solve` must
+    have made the table.
     """
 
     games = ("risk-duel",)
 
     def check_game(self, game: Game[Any, Any]) -> None:
-        """Raise `UsageFault` if the bot does not play the game, the map is too large and not solved, or numba is
-        missing.
+        """Raise `UsageFault` if the bot does not play the game, numba is missing, or the map is too large and has not
+        been solved by `arena-bot solve`.
         """
         super().check_game(game)
         assert isinstance(game, Duel)
@@ -85,7 +86,7 @@ class Oracle(Bot):
             raise UsageFault(f"{self.name}: {fault}") from fault
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
-        """Raise `UsageFault` if the map is too large and not solved, or numba is missing."""
+        """Load or make the table of the game's map. Raises `UsageFault` as `check_game` does."""
         load_table(load_game("risk-duel") if game is None else game)
 
     def prepare(self, start: Start) -> None:
@@ -101,8 +102,8 @@ class Oracle(Bot):
 
 
 class Equilibrium(Bot):
-    """Plays each round of a matrix game by an equilibrium, at random where that is mixed. No opponent gains by leaving
-    its own equilibrium strategy. It ignores later rounds.
+    """Plays each round of a matrix game by an equilibrium of the single round, at random if the equilibrium is mixed.
+    No opponent gains by leaving the equilibrium. The bot ignores earlier and later rounds.
     """
 
     games = ("dilemma",)
@@ -118,6 +119,6 @@ class Equilibrium(Bot):
 
 
 def load_table(rules: Game[Any, Any]) -> Table:
-    """Return the table of a risk-duel. Raises `UsageFault` if there is none."""
+    """Return the table of exact values for the map of a bounded Risk. Raises `UsageFault` if it can't be made."""
     assert isinstance(rules, Duel)
     return cached_table(rules.map, rules.max_troops, rules.armies)

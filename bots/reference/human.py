@@ -1,4 +1,4 @@
-"""A person at a terminal, who sees events and board and types moves. Ctrl-D gives up the match."""
+"""The bot `human`: a person at a terminal sees events and the board, and types moves. Ctrl-D resigns the match."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, End, Event
 
 MAX_SHOWN_MOVES = 30
+"""The most legal moves that are listed."""
 LINE_WIDTH = 78
+"""The width of a line on the terminal, in characters."""
 COMMANDS = "help, board, moves; Ctrl-D resigns, Ctrl-C quits"
+"""The list of the commands that a person can type, shown with every turn."""
 
 
 class Human(Bot):
-    """Asks at the terminal; plays one match at a time unless configured otherwise."""
+    """Asks a person at the terminal for moves. By default it plays one match, then stops."""
 
     matches = 1
     person = True
@@ -30,7 +33,7 @@ class Human(Bot):
         super().__init__(name)
         self._terminal_lock = threading.Lock()
         self._last_turns: dict[str, Turn] = {}
-        """The previous turn of each match."""
+        """The last turn shown to the person, by match."""
 
     def choose(self, turn: Turn) -> Mapping[str, Any]:
         with self._terminal_lock:
@@ -62,7 +65,7 @@ class Human(Bot):
 
 
 def format_turn(turn: Turn, last_turn: Turn | None = None) -> str:
-    """Return the text for a turn: the events since the last one, the board or its changes, and the moves."""
+    """Return the text for a turn: the events since the last turn, the board or its changes, and the legal moves."""
     lines = []
     if last_turn is None:
         rivals = ", ".join(f"{player.bot} is seat {i}" for i, player in enumerate(turn.players) if i != turn.seat)
@@ -77,7 +80,7 @@ def format_turn(turn: Turn, last_turn: Turn | None = None) -> str:
 
 
 def read_move(turn: Turn, text: str) -> Mapping[str, Any]:
-    """Return the legal move that `text` names by its number in the list, its notation, or JSON. Raises `BotFault`."""
+    """Return the legal move that `text` means: a number in the list, a notation, or JSON. Raises `BotFault`."""
     words = " ".join(text.split())
     for label, _, move in _label_moves(turn):
         if words == label:
@@ -86,7 +89,7 @@ def read_move(turn: Turn, text: str) -> Mapping[str, Any]:
 
 
 def _handle_input(turn: Turn, text: str) -> Mapping[str, Any] | None:
-    """Return the move that was typed. If it was none, print what is asked for or what is wrong and return None."""
+    """Return the move that was typed. If a command was typed, or no legal move, print the answer and return None."""
     asked = text.strip().lower()
     if asked in ("", "help", "?"):
         example = json.dumps(turn.legal[0])
@@ -109,14 +112,14 @@ def _format_events(turn: Turn, events: Sequence[Event]) -> list[str]:
 
 
 def _label_moves(turn: Turn) -> list[tuple[str, str, Mapping[str, Any]]]:
-    """Return label, notation and move of each legal move. Notations that are numbers serve as labels."""
+    """Return label, notation and move of each legal move. Labels count from 1, unless all notations are numbers."""
     notations = [turn_text.format_move(turn.rules, move) for move in turn.legal]
     labels = notations if all(map(str.isdigit, notations)) else [str(i) for i in range(1, len(notations) + 1)]
     return list(zip(labels, notations, turn.legal, strict=True))
 
 
 def _format_moves(turn: Turn) -> list[str]:
-    """Return the lines of moves with their labels, as many on a line as fit."""
+    """Return lines that list the legal moves with their labels, as many moves on a line as fit."""
     listed = _label_moves(turn)
     moves = [label if label == notation else f"{label}) {notation}" for label, notation, _ in listed[:MAX_SHOWN_MOVES]]
     width = max(map(len, moves)) + 2

@@ -1,4 +1,4 @@
-"""`level`: eight playing strengths at even distances, from random moves to a strong bot's."""
+"""The bot `level`: eight evenly spaced playing strengths, from random moves to those of a strong bot."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from protocol.games.base import Game
 from protocol.messages import End, Rejected, Start
 
 TABLES_FILE = "levels.toml"
-"""The file of the levels, in this package."""
+"""The file in this package that defines the levels."""
 
 
 class Mixture(Struct, frozen=True):
-    """The moves of a game at each level, level 1 first: those of `bot`, named as on the command line, except for the
-    fraction `random_share` of random moves.
+    """The definition of the levels in a game. `bot` names a strong bot as on the command line. `random_share` is, for
+    each level from 1 on, the fraction of moves that are random; all other moves are the strong bot's.
     """
 
     bot: str
@@ -37,9 +37,9 @@ class Mixture(Struct, frozen=True):
 
 class _Tables(Struct, frozen=True):
     measured: Mapping[str, Mixture]
-    """The mixtures by name of the game, or of the pool for presets with their own levels."""
+    """The mixtures by name of the game or, for presets that have their own levels, of the pool."""
     unmeasured: Sequence[Mixture]
-    """The mixtures for other games: the first whose bot plays the game applies."""
+    """The mixtures for games that `measured` does not contain. The first one whose bot plays the game applies."""
 
 
 @cache
@@ -50,7 +50,7 @@ def load_tables() -> _Tables:
 
 
 def find_mixture(game: str, pool: str | None = None) -> Mixture | None:
-    """Return the levels of a game, or of the preset of a pool; None if it has none."""
+    """Return the mixture for a pool, or if the pool has none of its own, for the game; None if there is none."""
     measured = load_tables().measured
     if pool is not None and pool in measured:
         return measured[pool]
@@ -63,8 +63,8 @@ def _games_of(word: str) -> Sequence[str]:
 
 
 class Level(Bot):
-    """Plays as another bot does, except for a fraction of random moves that falls with the level. The fractions are
-    fitted so that levels are evenly spaced on the ladder.
+    """Plays as a strong bot does, except for a fraction of random moves, which is lower at higher levels. The fractions
+    are fitted so that levels are evenly spaced on the ladder.
     """
 
     settings: ClassVar[Mapping[str, str]] = {
@@ -73,14 +73,14 @@ class Level(Bot):
     games = tuple(game for game in NAMES if find_mixture(game) is not None)
 
     def __init__(self, name: str, version: str = "", *, level: int | str = 1, mixture: Mixture | None = None) -> None:
-        """Play by `mixture`, if given, in every game instead of by the table."""
+        """Make a bot of a level. If `mixture` is given, it replaces those of `levels.toml` in every game."""
         super().__init__(name, version)
         self._level = read_integer(name, LEVELLED_BOT, level, MAX_LEVEL) or 1
         self._own_mixture = mixture
         self._strong_bots: dict[str, Bot] = {}
-        """The strong bots by the word that names them."""
+        """The strong bots, by the word of the command line that names each."""
         self._bots_by_match: dict[str, Bot] = {}
-        """The bot that was prepared for each match."""
+        """The strong bot that was prepared for each match."""
         self._random = RandomBot(name)
 
     def check_game(self, game: Game[Any, Any]) -> None:

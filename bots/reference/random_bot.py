@@ -1,4 +1,4 @@
-"""`random` plays every legal move with equal probability."""
+"""The bot `random`, which chooses every legal move with equal probability."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference bots that search, or let a kernel choose; their common parts, and the cost of a move."""
+"""The reference bots that search or choose a move by a kernel, their common parts, and their time limits."""
 
 from __future__ import annotations
 
@@ -43,29 +43,32 @@ WEIGHTS_HELP = (
 SETTING_DESCRIPTIONS = {
     key: line for game in KERNEL_GAMES for key, line in settings_class_of(game).descriptions.items()
 }
-"""The settings of searches that only some games have."""
+"""Explanations of the settings of searches that only some games have, by key."""
 DEFAULT_DEPTH = 3
-"""Default depth of a search with fixed depth that has no kernel."""
+"""Default depth of `minimax` in games without a kernel."""
 EXPECTED_MOVES_LEFT = 30
-"""The number of further moves that share the clock."""
+"""The number of moves among which a bot divides the time on its clock."""
 CLOCK_RESERVE_S = 0.6
-"""Seconds reserved for sending moves: enough for the 500 of a campaign, each made at once, on a busy machine."""
+"""Seconds of the clock that are not used for thinking. They suffice to send the 500 moves of a campaign on a busy
+machine."""
 MAX_SEARCH_S = 0.1
-"""The limit without a kernel. A longer search wins nothing in the small games, and tournaments stay quick."""
+"""The longest time for a move, in seconds, in games without a kernel. In these small games a longer search gains
+nothing, and tournaments stay quick."""
 MAX_KERNEL_SEARCH_S = 1.0
+"""The longest time for a move, in seconds, in games with a kernel."""
 NODES_PER_MS = 50
-"""Nodes that a search without a kernel visits in about a millisecond. Once only the clock reserve is left, a search
-gets this many, and fewer as the reserve shrinks.
-"""
+"""Nodes that a search without a kernel visits in about a millisecond."""
 
 
 def make_limit(
     turn: Turn, *, nodes: int | None, bounded: bool = False, search: TimedSearch | None = None
 ) -> SearchLimit:
-    """Return the limit of a search: `nodes` if given, none if the search is `bounded` by depth, else a deadline.
+    """Return the limit of a search: `nodes` if given, no limit if the search is `bounded` by its depth, else a
+    deadline.
 
-    The deadline is a share of the clock above the reserve plus half the increment, counted from the arrival of the
-    turn.
+    The time until the deadline is counted from the arrival of the turn. It is the time on the clock beyond
+    `CLOCK_RESERVE_S`, divided by `EXPECTED_MOVES_LEFT`, plus half of the increment. If nothing is left, the limit is a
+    number of nodes that takes at most a millisecond.
     """
     if nodes is not None:
         return SearchLimit(nodes=nodes)
@@ -81,7 +84,7 @@ def make_limit(
 
 
 def cached_kernel(turn: Turn, find: Callable[[Game[Any, Any]], K]) -> K:
-    """Return the kernel that `find` returns for the turn's rules, cached for the match."""
+    """Return the kernel that `find` returns for the turn's rules. It is kept in the match's memory."""
     if "kernel" not in turn.memory:
         turn.memory["kernel"] = find(turn.rules)
     kernel: K = turn.memory["kernel"]
@@ -89,13 +92,13 @@ def cached_kernel(turn: Turn, find: Callable[[Game[Any, Any]], K]) -> K:
 
 
 def evaluation_name(game: str, name: str | None) -> str:
-    """Return `name` if the game has that evaluation, else the game's default: a bot may play several games."""
+    """Return `name` if the game has an evaluation of this name, else the name of the game's default evaluation."""
     names = names_of(game)
     return name if name in names else names[0]
 
 
 def load_evaluation_for(game: str, name: str | None) -> Evaluate:
-    """Return the evaluation that `evaluation_name` chooses."""
+    """Return the evaluation whose name `evaluation_name` returns."""
     return load_evaluation(game, evaluation_name(game, name))
 
 
@@ -109,7 +112,7 @@ class CompiledBot(Bot):
 
 
 class SearchingBot(CompiledBot):
-    """A bot that plays what its `search` finds. Settings may be text or numbers; bad ones raise `UsageFault`."""
+    """A bot that plays the move that a search finds. Settings may be text or numbers; bad ones raise `UsageFault`."""
 
     settings: ClassVar[Mapping[str, str]] = {
         "depth": "plies (in a campaign as horizon says) to look ahead, 1 to 64; the clock is then ignored",
@@ -119,7 +122,7 @@ class SearchingBot(CompiledBot):
         **SETTING_DESCRIPTIONS,
     }
     algorithm: ClassVar[Algorithm]
-    """The algorithm that the bot runs on a compiled kernel."""
+    """The algorithm of the bot's search in games with a kernel."""
 
     def __init__(
         self,
@@ -139,9 +142,9 @@ class SearchingBot(CompiledBot):
         self.depth = read_integer(kind, "depth", depth, 64)
         self.nodes = read_integer(kind, "nodes", nodes, 10**9)
         self.search_settings = {game: _read_settings(kind, settings_class_of(game), own) for game in KERNEL_GAMES}
-        """The settings of the search by name of the game."""
+        """The game-specific settings of the search, by name of the game."""
         self.weights = {name: read_weights(kind, weights, name) for name in EVALUATION_NAMES}
-        """Weights by name of the evaluation, then of the game."""
+        """The weights of evaluations, by name of the evaluation, then of the game."""
         self._weights_text = weights
         self._evaluation = None if eval is None else read_choice(kind, "eval", eval, EVALUATION_NAMES)
 
@@ -160,7 +163,7 @@ class SearchingBot(CompiledBot):
 
     @abstractmethod
     def generic_search(self, turn: Turn) -> Callable[..., SearchResult[Any]]:
-        """Return the search for games without a kernel."""
+        """Return the function that searches in games without a kernel."""
 
     def max_depth(self, kernel: Kernel | None) -> int:
         """Return the depth limit of the search."""
@@ -197,16 +200,16 @@ class SearchingBot(CompiledBot):
 
 
 def _read_settings(bot: str, kind: type[SearchSettings], own: Mapping[str, str]) -> SearchSettings:
-    """Return the search settings, with defaults for those not given. Raises `UsageFault`."""
+    """Return the search settings with the values in `own`, and defaults for the rest. Raises `UsageFault`."""
     return kind(
         **{key: read_choice(bot, key, own[key], names) for key, names in choices_of(kind).items() if key in own}
     )
 
 
 class Minimax(SearchingBot):
-    """Minimax to a fixed depth, expectiminimax under chance.
+    """Searches by minimax to a fixed depth, by expectiminimax in games with chance.
 
-    It deepens ply by ply, so that a shallower answer is ready if the clock runs out.
+    The search deepens ply by ply, so that the move of a smaller depth is ready if time runs out.
     """
 
     algorithm = "expectiminimax"
@@ -220,7 +223,7 @@ class Minimax(SearchingBot):
 
 
 class AlphaBeta(SearchingBot):
-    """Alpha-beta with iterative deepening and a transposition table; Star1 bounds under chance."""
+    """Searches by alpha-beta with iterative deepening and a transposition table, with Star1 in games with chance."""
 
     algorithm = "alphabeta"
 
@@ -236,7 +239,7 @@ class GeneticBot(AlphaBeta):
 
 
 class Greedy(CompiledBot):
-    """Takes the move with the best expected evaluation; chooses among equals at random (in a campaign: the first)."""
+    """Plays the move with the best expected evaluation; of several at random, in a campaign the first."""
 
     settings: ClassVar[Mapping[str, str]] = {"eval": EVAL_HELP}
 
@@ -272,12 +275,12 @@ class Greedy(CompiledBot):
 
 
 def value_of_state(tree: SearchTree[Any, Any], state: Any) -> float:
-    """Return the value of a state for the seat to move at the root, whatever its ply."""
+    """Return the value of a state for the seat to move at the root, as if the state were the root."""
     return tree.value_of_terminal(state, 0) if tree.rules.to_move(state) is None else tree.evaluate(state)
 
 
 class Raider(CompiledBot):
-    """Plays the policy of the playouts of `uct`, without a search."""
+    """Plays campaigns by the policy that `uct` uses in playouts, without a search."""
 
     games = ("risk-campaign",)
 
@@ -291,8 +294,8 @@ class Raider(CompiledBot):
 
 
 class Uct(CompiledBot):
-    """Plays the most visited move of its search. The value that it reports is its fraction of wins in the simulations,
-    in a campaign a hundredth less for each turn played out.
+    """Plays the most visited move of its Monte Carlo tree search. The value that it reports is the mean result of the
+    simulations, from 0 to 1. In a campaign, each turn of a playout lowers a result by a hundredth.
     """
 
     games = UCT_GAMES

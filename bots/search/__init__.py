@@ -1,7 +1,7 @@
-"""Searches for any game of protocol.games, which return value, best move and principal variation, and count nodes.
+"""Searches for any game of protocol.games. They return value, best move and principal variation, and count nodes.
 
-base.py has what all share; alpha_beta.py, expectiminimax.py and and_or_labelling.py are the searches. kernels.py is
-the registry of searches of particular games; `risk` has those of Risk.
+base.py has the common parts; alpha_beta.py, expectiminimax.py and and_or_labelling.py are the searches. kernels.py is
+the registry of searches for particular games; `risk` has the searches for Risk.
 """
 
 from bots.evaluation.base import WIN_VALUE

@@ -1,4 +1,4 @@
-"""Alpha-beta and Star1, which prune, and the transposition table in which they remember positions."""
+"""The pruning searches alpha-beta and Star1, and their transposition table, which stores values of positions."""
 
 from __future__ import annotations
 
@@ -11,30 +11,31 @@ from bots.search.base import MAX_DEPTH, ChanceNotSupported, M, S, SearchLimit, S
 from protocol.games.base import Game
 
 INFINITY = float("inf")
+"""The bound of the window at the root, which no value reaches."""
 Line = tuple[M, ...]
 Bound = Literal["exact", "lower", "upper"]
 
 
 class TableEntry(NamedTuple):
-    """A position's value, or a bound on it, from the point of view of the position itself."""
+    """A stored value of a position, or a bound on it. In a game without chance, plies to a win count from there."""
 
     value: float
     bound: Bound
     depth: int
     """Plies searched below the position."""
     complete: bool
-    """True if every line searched ended with the game, so that the value also holds for greater depths."""
+    """True if every line searched reached the end of the game: the value then also holds for greater depths."""
     line: tuple[Any, ...]
 
 
 class TranspositionTable(dict[Hashable, TableEntry]):
-    """Entries by position key. A full table is cleared."""
+    """A transposition table: entries by the keys of positions. A full table is cleared."""
 
     def __init__(self, max_entries: int = 50_000) -> None:
         super().__init__()
         self._most = max_entries
         self.has_chance = False
-        """True once a move had several outcomes; values then only hold at the same distance from the root."""
+        """True once a move had several outcomes. Keys then contain the ply, as a value only holds at one ply."""
 
     def put(self, key: Hashable, entry: TableEntry) -> None:
         if len(self) >= self._most:
@@ -51,10 +52,10 @@ def alphabeta(
     limit: SearchLimit | None = None,
     table: TranspositionTable | None = None,
 ) -> SearchResult[M]:
-    """Search by alpha-beta, fail-soft: the returned value may lie outside the window and is then a bound.
+    """Search by fail-soft alpha-beta: a value outside the window of a node is a bound.
 
-    Moves that caused cutoffs elsewhere are tried first. With a `table`, transpositions are not searched twice. Raises
-    `ChanceNotSupported` in a game with chance, and `LimitReached` when `limit` is spent.
+    Moves that caused most cutoffs elsewhere in the tree are tried first. With a `table`, a position that several lines
+    reach is searched once. Raises `ChanceNotSupported` in a game with chance, and `LimitReached` when `limit` is spent.
     """
     return _AlphaBetaSearch(SearchTree(rules, root, evaluate=evaluate, limit=limit), table, chance=False).search(
         root, depth
@@ -70,8 +71,8 @@ def star1(
     limit: SearchLimit | None = None,
     table: TranspositionTable | None = None,
 ) -> SearchResult[M]:
-    """Search by Star1, alpha-beta that also prunes at chance nodes (Ballard 1983). The outcomes still unseen are worth
-    at most a win and at least a loss, so a chance node can be cut off early. Without chance it equals `alphabeta`.
+    """Search by Star1, alpha-beta that also prunes at chance nodes (Ballard 1983). Outcomes not yet searched are worth
+    at most a win and at least a loss, so a chance node can be cut off early. Without chance, Star1 is alpha-beta.
 
     Raises `LimitReached` when `limit` is spent.
     """
@@ -81,7 +82,7 @@ def star1(
 
 
 class _AlphaBetaSearch(Generic[S, M]):
-    """The state of one search: its tree, table and counts of cutoffs."""
+    """One search by alpha-beta or Star1: its tree, its table and its counts of cutoffs by move."""
 
     def __init__(self, tree: SearchTree[S, M], table: TranspositionTable | None, *, chance: bool) -> None:
         self._tree = tree
@@ -97,7 +98,10 @@ class _AlphaBetaSearch(Generic[S, M]):
         return self._tree.make_result(value, line, depth)
 
     def _visit(self, state: S, plies_left: int, ply: int, alpha: float, beta: float) -> tuple[float, Line[M]]:
-        """Return the value if it lies between `alpha` and `beta`, else a bound on it. Search `plies_left` plies."""
+        """Return a state's value, searched `plies_left` plies deep, and its line.
+
+        A value outside `alpha` to `beta` is a bound.
+        """
         tree = self._tree
         tree.count_visit(ply)
         mover = self._rules.to_move(state)
@@ -124,7 +128,7 @@ class _AlphaBetaSearch(Generic[S, M]):
     def _search_moves(
         self, state: S, mover: int, left: int, ply: int, window: tuple[float, float], first: Line[M]
     ) -> tuple[float, Line[M]]:
-        """Return the mover's best value and its line; stop at the first cutoff."""
+        """Return the value of the mover's best move and its line. Stop at the first cutoff."""
         alpha, beta = window
         sign = 1 if mover == self._tree.seat else -1
         best = -sign * INFINITY
@@ -143,7 +147,7 @@ class _AlphaBetaSearch(Generic[S, M]):
         return best, line
 
     def _order_moves(self, state: S, mover: int, first: Line[M]) -> list[M]:
-        """Return the legal moves: the table's move first, then by how often they caused cutoffs."""
+        """Return the legal moves in the order to try them: the table's move, then those that caused most cutoffs."""
         cuts = self._cuts
         moves = sorted(self._rules.legal_moves(state), key=lambda move: -cuts.get((mover, move), 0))
         if first and first[0] in moves:
@@ -167,7 +171,7 @@ class _AlphaBetaSearch(Generic[S, M]):
     def _mean_over_outcomes(
         self, outcomes: Sequence[tuple[Fraction, S]], left: int, ply: int, alpha: float, beta: float
     ) -> float:
-        """Return the mean over the outcomes, or a bound once the unseen ones cannot bring it back into the window."""
+        """Return the mean value of a move's outcomes. Once it must lie outside the window, return a bound instead."""
         win = self._tree.win
         seen, unseen = 0.0, 1.0
         for probability, result in outcomes:
@@ -194,10 +198,10 @@ class _AlphaBetaSearch(Generic[S, M]):
 
 
 def _is_usable(entry: TableEntry, left: int) -> bool:
-    """Return whether a search of `left` plies would find the same, so that the table never changes a value."""
+    """Return whether the entry holds exactly what a search of `left` plies would find."""
     return entry.depth == left or (entry.complete and entry.depth <= left)
 
 
 def _shift_win(value: float, plies: int) -> float:
-    """Return a value as seen `plies` deeper, where a win is that much nearer."""
+    """Return a value counted from a position `plies` deeper in the tree, where a win or loss is `plies` nearer."""
     return value + plies if value >= 1 else value - plies if value <= -1 else value

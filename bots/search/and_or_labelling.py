@@ -11,16 +11,19 @@ from protocol.games.base import Game
 
 Label = Literal["won", "drawn", "lost"]
 _LABEL_VALUES: Mapping[Label, int] = {"won": 1, "drawn": 0, "lost": -1}
+"""The value of each label for MAX."""
 _VALUE_LABELS: tuple[Label, ...] = ("drawn", "won", "lost")
+"""The label of each value for MAX, with the value 0, 1 or −1 as index."""
 
 
 @dataclass(frozen=True, slots=True)
 class Labelling(Generic[M]):
-    """The label of the root for MAX, the seat to move there, with a strategy."""
+    """The label of the root for MAX, the seat to move there, and MAX's strategy."""
 
     label: Label
     strategy: Mapping[Hashable, M]
-    """MAX's move by state key, in every state that the opponent can reach: it achieves `label` against any reply."""
+    """MAX's move by state key, in every state that can arise when MAX plays these moves. They achieve `label` against
+    any reply. Empty if the root is lost."""
     nodes: int
     leaves: int
 
@@ -68,7 +71,7 @@ def label_root(rules: Game[S, M], root: S, *, limit: SearchLimit | None = None) 
 def _find_strategy(
     tree: SearchTree[S, M], root: S, labels: Mapping[Hashable, tuple[int, M | None]]
 ) -> dict[Hashable, M]:
-    """Return MAX's moves in the states reachable when MAX makes them; nothing if the root is lost."""
+    """Return `Labelling.strategy`, MAX's moves, from the labels of states and the moves that achieve the labels."""
     rules = tree.rules
     chosen: dict[Hashable, M] = {}
     if labels[rules.key(root)][0] < 0:

@@ -1,4 +1,4 @@
-"""The common parts of all searches: the game as MAX sees it, node counts, limits, results, iterative deepening."""
+"""The common parts of all searches: the game from MAX's side, node counts, limits, results, iterative deepening."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ S = TypeVar("S")
 M = TypeVar("M", bound=Hashable)
 
 MAX_DEPTH = 1_000_000
-"""A depth that no game reaches: search to the end."""
+"""A search depth that no game reaches: it means to search to the end of the game."""
 DEFAULT_MAX_DEPTH = 200
 """Default depth limit of iterative deepening."""
 SEARCHABLE_GAMES = tuple(
@@ -28,12 +28,12 @@ SEARCHABLE_GAMES = tuple(
 
 
 def win_value(rules: Game[Any, Any]) -> float:
-    """Return the value of a win at the root; it exceeds the length of the longest game."""
+    """Return the value of a win at the root. It exceeds the number of plies of the longest game."""
     return scale_of(rules.name).win
 
 
 def evaluation_scale(rules: Game[Any, Any]) -> float:
-    """Return the value of a position that the evaluation rates 1."""
+    """Return the factor from an evaluation to a search's value: the value of a position that is evaluated as 1."""
     return scale_of(rules.name).opinion
 
 
@@ -67,8 +67,8 @@ class SearchLimit:
         """Nodes visited so far."""
 
     def count_node(self) -> None:
-        """Count one node. Raises `LimitReached` if none was left or the deadline, checked every 32 nodes, has
-        passed.
+        """Count one node. Raises `LimitReached` if no node was left, or if the deadline has passed, which is checked
+        every 32 nodes.
         """
         self.nodes_spent += 1
         if self.nodes_left is not None:
@@ -90,13 +90,12 @@ class SearchResult(Generic[M]):
     """The result of a search."""
 
     value: float
-    """Value for the seat to move: WIN_VALUE − plies for a win, plies − WIN_VALUE for a loss, 0 for a draw, else an
-    evaluation.
-    """
+    """Value for the seat to move: `win_value` − plies for a win, plies − `win_value` for a loss, 0 for a draw, else an
+    evaluation."""
     move: M | None
     """The best move; None only if the game is over."""
     line: tuple[M, ...]
-    """The principal variation, up to its first move with several outcomes."""
+    """The principal variation, up to and including its first move with several outcomes."""
     nodes: int
     """Positions visited, including the root."""
     leaves: int
@@ -106,11 +105,11 @@ class SearchResult(Generic[M]):
     depth: int
     """The depth requested; with iterative deepening, the last depth completed."""
     complete: bool
-    """True if the value is that of the whole game: no evaluation entered it."""
+    """True if the whole game was searched: no evaluation entered the value."""
 
 
 class SearchTree(Generic[S, M]):
-    """A game as MAX sees it, with counts of visits. MAX is the seat to move at the root, every other seat is MIN."""
+    """A game from MAX's side, with counts of visited states. MAX moves at the root, every other seat is MIN."""
 
     def __init__(
         self,
@@ -129,7 +128,7 @@ class SearchTree(Generic[S, M]):
         self.nodes = self.leaves = self.estimates = self.deepest = 0
 
     def count_visit(self, ply: int) -> None:
-        """Count a visit `ply` plies below the root. Raises `LimitReached`."""
+        """Count a visited state, `ply` plies below the root. Raises `LimitReached` when the limit is spent."""
         self.nodes += 1
         if ply > self.deepest:
             self.deepest = ply
@@ -137,7 +136,7 @@ class SearchTree(Generic[S, M]):
             self._limit.count_node()
 
     def value_of_terminal(self, state: S, ply: int) -> float:
-        """Return the value of a terminal state. A shared first place is a draw, any lower place a loss."""
+        """Return MAX's value of a finished game. A shared first place is a draw, any lower place a loss."""
         self.leaves += 1
         if self.seat is None:
             return 0.0
@@ -160,7 +159,7 @@ class SearchTree(Generic[S, M]):
         return outcomes[0][1]
 
     def make_result(self, value: float, line: tuple[M, ...], depth: int) -> SearchResult[M]:
-        """Return a search's result together with the counts."""
+        """Return the result of a search with this value and line, and the counts of this tree."""
         return SearchResult(
             value=value,
             move=line[0] if line else None,
@@ -182,11 +181,11 @@ def deepen(
     max_depth: int = DEFAULT_MAX_DEPTH,
     **options: Any,
 ) -> SearchResult[M]:
-    """Search by iterative deepening: call `search` with depth 1, 2, 3, … up to `max_depth`, and with `options`.
+    """Search by iterative deepening: call `search` with depth 1, 2, 3, … up to `max_depth`. Pass `options` on.
 
-    It stops when `limit` is spent, when the whole game was searched, or when a win or loss is forced. The result is
-    that of the last depth completed; its nodes are those of all depths, its leaves those of the completed ones. If none
-    was completed, the move is the first legal one.
+    Deepening stops when `limit` is spent, when the whole game was searched, or when a win or loss is forced. The result
+    is that of the last completed depth. Its nodes are those of all depths, its leaves those of completed depths. If no
+    depth was completed, the move is the first legal one.
     """
     result: SearchResult[M] | None = None
     before, leaves = limit.nodes_spent, 0

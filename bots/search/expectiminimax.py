@@ -1,4 +1,4 @@
-"""Searches without pruning: minimax, negamax and expectiminimax. Those that prune are in alpha_beta.py."""
+"""Searches without pruning: minimax, negamax and expectiminimax. Pruning searches are in alpha_beta.py."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def negamax(
     tree = SearchTree(rules, root, evaluate=evaluate, limit=limit)
 
     def visit(state: S, ply: int, sign: int) -> tuple[float, tuple[M, ...]]:
-        """Return the value for the side of `sign`: 1 for MAX, −1 for MIN."""
+        """Return a state's value and line for MAX if `sign` is 1, for MIN if it is −1."""
         tree.count_visit(ply)
         mover = rules.to_move(state)
         if mover is None:
@@ -66,9 +66,9 @@ def expectiminimax(
     evaluate: Evaluate = evaluate_as_draw,
     limit: SearchLimit | None = None,
 ) -> SearchResult[M]:
-    """Search by expectiminimax: a move is worth the mean over its outcomes.
+    """Search by expectiminimax: a move's value is the mean over its outcomes.
 
-    Outcomes count as nodes, the chance node itself does not. Raises `LimitReached` when `limit` is spent.
+    Outcomes count as nodes, chance nodes do not. Raises `LimitReached` when `limit` is spent.
     """
     return _search(SearchTree(rules, root, evaluate=evaluate, limit=limit), root, depth, chance=True)
 

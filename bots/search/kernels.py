@@ -1,5 +1,6 @@
-"""The registry of game-specific searches ("kernels"), which work on flat arrays and are compiled if numba is installed,
-and the settings that they take besides depth, nodes and weights.
+"""The registry of game-specific searches ("kernels") and of their settings besides depth, nodes and weights.
+
+Kernels work on flat arrays and are compiled if numba is installed.
 """
 
 from __future__ import annotations
@@ -20,17 +21,21 @@ _KERNEL_PATHS = {
     "risk-duel": "bots.search.risk.duel_search:DuelSearch",
     "risk-campaign": "bots.search.risk.campaign_kernel:CampaignKernel",
 }
+"""The import path of each game's kernel."""
 _ONE_PLY_GAMES = {"risk-campaign"}
 """The games whose kernel is also a `OnePlyKernel`."""
 _UCT_PATHS = {
     "risk-duel": "bots.search.risk.duel_uct:DuelUct",
     "risk-campaign": "bots.search.risk.campaign_uct:CampaignUct",
 }
+"""The import path of each game's Monte Carlo tree search."""
 _RAIDER_PATHS = {"risk-campaign": "bots.search.risk.policies:RaidPolicy"}
+"""The import path of the raider, by game."""
 _SETTINGS_PATHS = {
     "risk-duel": "bots.search.risk.settings:DuelSettings",
     "risk-campaign": "bots.search.risk.settings:CampaignSettings",
 }
+"""The import path of the class of each game's search settings."""
 KERNEL_GAMES = tuple(_KERNEL_PATHS)
 """The games that have a kernel."""
 UCT_GAMES = tuple(_UCT_PATHS)
@@ -50,12 +55,12 @@ class SearchSettings(Struct, frozen=True):
 
     @property
     def needs_rng(self) -> bool:
-        """True if the search draws random moves and therefore needs `below`."""
+        """True if the search draws random moves and so needs `below`, a source of random numbers."""
         return False
 
 
 class MoveFinder(Protocol):
-    """A move finder for one game with one configuration."""
+    """A search or a fixed policy that finds moves in one game under one configuration of its rules."""
 
     def __init__(self, rules: Any) -> None: ...
 
@@ -90,8 +95,8 @@ class Kernel(TimedSearch, Protocol):
     ) -> SearchResult[Any]:
         """Return the best move by iterative deepening up to `depth` within `limit`; always a legal one.
 
-        `settings` are an instance of `settings_class_of` the game. If they draw random moves, `below(n)` returns a
-        random number from 0 to n − 1, as in `Game.sample`.
+        `settings` is an instance of the game's settings class (see `settings_class_of`). If the settings need random
+        moves, `below(n)` returns a random number from 0 to n − 1, as in `Game.sample`.
         """
 
     def perft(self, position: Any, depth: int) -> int:
@@ -99,21 +104,21 @@ class Kernel(TimedSearch, Protocol):
 
 
 class OnePlyKernel(Kernel, Protocol):
-    """The kernel of a game whose rules are too slow to list every outcome of even one move."""
+    """A kernel that can also search one ply exactly: the rules would be too slow to list the outcomes of a move."""
 
     def search_one_ply(self, position: Any, *, evaluation: str, limit: SearchLimit) -> SearchResult[Any]:
-        """Return the move with the best mean over all its outcomes, among all moves or those that `limit` allows."""
+        """Return the move with the best mean over all its outcomes. Once `limit` is spent, no more moves are tried."""
 
 
 class TreeSearch(TimedSearch, Protocol):
-    """The Monte Carlo tree search of one game. Its nodes are simulations."""
+    """The Monte Carlo tree search of one game. It counts simulations as nodes."""
 
     def search(
         self, position: Any, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: SearchLimit
     ) -> SearchResult[Any]:
         """Return the most visited move within `limit`; always a legal one.
 
-        `events` are those since the last call in the match. `below(n)` returns a random number from 0 to n − 1.
+        `events` are those of the match since the last call. `below(n)` returns a random number from 0 to n − 1.
         """
 
     def estimate_wins(self, position: Any, seat: int, sims: int, below: Callable[[int], int]) -> float:
@@ -124,7 +129,7 @@ class Policy(MoveFinder, Protocol):
     """A player of one game that does not search."""
 
     def choose_move(self, position: Any) -> Any:
-        """Return its move in an unfinished position."""
+        """Return the policy's move in an unfinished position."""
 
 
 def kernel_for(rules: Game[Any, Any]) -> Kernel | None:
@@ -134,7 +139,7 @@ def kernel_for(rules: Game[Any, Any]) -> Kernel | None:
 
 
 def one_ply_for(rules: Game[Any, Any]) -> OnePlyKernel | None:
-    """Return the one-ply search of this game; None if the rules are fast enough without one."""
+    """Return the game's kernel if it can search one ply; None if the rules themselves are fast enough for that."""
     return cast(OnePlyKernel, kernel_for(rules)) if rules.name in _ONE_PLY_GAMES else None
 
 
@@ -151,11 +156,11 @@ def raider_for(rules: Game[Any, Any]) -> Policy:
 
 
 def settings_class_of(game: str) -> type[SearchSettings]:
-    """Return the class of the game's search settings. Compiles nothing."""
+    """Return the class of the game's search settings, without compiling the search."""
     kind: type[SearchSettings] = resolve_name(_SETTINGS_PATHS[game]) if game in _SETTINGS_PATHS else SearchSettings
     return kind
 
 
 def choices_of(settings_class: type[SearchSettings]) -> dict[str, tuple[str, ...]]:
-    """Return the valid names of each field."""
+    """Return the valid values of each field of the settings."""
     return {field.name: get_args(field.type) for field in structs.fields(settings_class)}

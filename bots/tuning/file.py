@@ -30,20 +30,28 @@ from protocol.errors import ArenaFault, UsageFault
 from protocol.field_errors import field_error
 
 _SCORES_PER_LINE = 100
+"""The number of scores on a line of the file, if each is one character."""
 _ADJUSTED_SCORES_PER_LINE = 10
+"""The number of scores on a line of the file, if they are luck-adjusted numbers."""
 _MISSING_SCORE = "."
+"""Stands in the file for the score of a game that has not been played."""
 _SCORE_CHARACTERS: Mapping[float | None, str] = {1.0: "1", 0.0: "0", 0.5: "=", None: _MISSING_SCORE}
+"""The character for each score in the file, if luck is not adjusted for."""
 _ADJUSTED_SCORE_PATTERN = re.compile(rf"-?\d{{1,9}}\.\d{{{SCORE_DECIMALS}}}")
+"""The pattern of a luck-adjusted score in the file."""
 _FITNESS_RANGES: Mapping[str, tuple[float, float]] = {"results": (0, 1), "adjusted": (-10, 10)}
-"""Lowest and highest fitness. Luck-adjusted scores may leave [0, 1], but their means leave it by little only."""
-_SCORES = {character: score for score, character in _SCORE_CHARACTERS.items()}
+"""The lowest and the highest valid fitness, by the kind of fitness. A luck-adjusted score may be outside 0 to 1; a mean
+of many is so by little."""
+_SCORES_BY_CHARACTER = {character: score for score, character in _SCORE_CHARACTERS.items()}
+"""The score for each character of `_SCORE_CHARACTERS`."""
 
 
 _COUNT_WORDS = {4: "four", 6: "six"}
+"""The numbers of weights in words."""
 
 
 class TuningNotSaved(ArenaFault):
-    """The file can't be written. Its earlier content is unchanged."""
+    """The file of a tuning can't be written. Its earlier content is unchanged."""
 
 
 def save_tuning(tuning: Tuning, path: Path) -> None:
@@ -61,10 +69,10 @@ def save_tuning(tuning: Tuning, path: Path) -> None:
 
 @contextlib.contextmanager
 def lock_tuning(path: Path) -> Iterator[None]:
-    """Lock the file against other processes that would tune it.
+    """Lock the file of a tuning during this context against other processes that would continue the tuning.
 
-    Raises `ArenaFault` if another process holds the lock, `TuningNotSaved` if the file can't be locked. Windows has no
-    lock.
+    Raises `ArenaFault` if another process holds the lock, `TuningNotSaved` if the file can't be locked. On Windows
+    nothing is locked.
     """
     with contextlib.ExitStack() as held:
         try:
@@ -77,7 +85,7 @@ def lock_tuning(path: Path) -> Iterator[None]:
 
 
 def load_tuning(name: str) -> Tuning:
-    """Return the tuning in a file. Raises `UsageFault`, naming file and key, unless `write` could have written it."""
+    """Return the tuning in a file. Raises `UsageFault` if `save_tuning` could not have written it so."""
     held = read_file(name)
     where = held.file if isinstance(held, FileTable) else short_repr(name)
     try:
@@ -135,8 +143,8 @@ def _generation_table(generation: Generation) -> dict[str, Any]:
 
 
 def _running_table(tuning: Tuning, running: RunningGeneration) -> dict[str, Any]:
-    """Return the table of the running generation. A plain score is one character; luck-adjusted scores are numbers
-    separated by spaces, with a full stop for a game not yet played.
+    """Return the table of the file for the running generation. A score is one character, or a number between spaces if
+    it is luck-adjusted. A full stop stands for a game not yet played.
     """
     if tuning.method.fitness == "results":
         words, between, width = [_SCORE_CHARACTERS[score] for score in running.scores], "", _SCORES_PER_LINE
@@ -172,7 +180,7 @@ class _Running(Struct):
 
 
 class _File(Struct):
-    """The keys that are read from a file, apart from its search. The others follow from them and are only checked."""
+    """The keys that are read from a file, but for its search. All other keys follow from these and are only checked."""
 
     game: str
     provenance: _Provenance
@@ -183,7 +191,7 @@ class _File(Struct):
 
 
 def _file_class(kind: type[SearchSettings]) -> type[Struct]:
-    """Return the file's class for a game with settings of this class. All of them must stand in the table `search`."""
+    """Return the struct of a file for a game with search settings of this class, which its table `search` contains."""
     own = [(field.name, field.type) for field in structs.fields(kind)]
     numbers = [("depth", int | None, None), ("nodes", int | None, None), ("eval", str, FEATURES_EVALUATION)]
     search = defstruct("_Search", [*own, *numbers])
@@ -243,9 +251,9 @@ def _read_running(running: _Running, method: Method, weights: int) -> RunningGen
 
 def _read_scores(text: str) -> tuple[float | None, ...]:
     try:
-        return tuple(_SCORES[character] for line in text.splitlines() for character in line)
+        return tuple(_SCORES_BY_CHARACTER[character] for line in text.splitlines() for character in line)
     except KeyError as exc:
-        raise UsageFault(f"scores of running has the character {exc}: one of {' '.join(_SCORES)}") from exc
+        raise UsageFault(f"scores of running has the character {exc}: one of {' '.join(_SCORES_BY_CHARACTER)}") from exc
 
 
 def _read_adjusted_scores(text: str) -> tuple[float | None, ...]:
@@ -258,7 +266,7 @@ def _read_adjusted_scores(text: str) -> tuple[float | None, ...]:
 
 
 def _read_rows(text: str, method: Method, what: str, weights: int, extra_columns: int) -> tuple[tuple[float, ...], ...]:
-    """Return one row a gene: its weights, followed by its fitness if `extra_columns` is 1."""
+    """Return a row of numbers for each gene: its weights, followed by its fitness if `extra_columns` is 1."""
     lines = text.splitlines()
     if len(lines) != method.genes:
         raise UsageFault(f"{what} has {len(lines)} lines: there must be one for each of {method.genes} genes")
@@ -285,7 +293,9 @@ def _read_row(line: str, method: Method, what: str, count: int, more: int) -> tu
 
 
 def _find_difference(held: Any, right: Any, where: str) -> str | None:
-    """Return a message about the first key at which a file differs from what would be written, or None."""
+    """Return a message about the first key at which a file, `held`, differs from what would be written, `right`. Return
+    None if they are equal.
+    """
     if isinstance(held, dict) and isinstance(right, dict):
         for key in (*held, *right):
             at = f"{where}.{key}" if where else key

@@ -1,8 +1,8 @@
 """The genetic algorithm that tunes an evaluation's weights: schedule of games, fitness, selection and breeding.
 
-It is pure; the games are played elsewhere. All randomness follows from the seed and the number of the generation, so a
-generation can be resumed from its genes alone. The method is that of the project arman-aminian/risk-game-ai-agent;
-where its code and its report differ, this follows the report.
+The games are played elsewhere. All randomness follows from the seed and the number of the generation, so a generation
+can be resumed from its genes alone. The method is that of the project arman-aminian/risk-game-ai-agent; where the
+project's code and report differ, this module follows the report.
 """
 
 from __future__ import annotations
@@ -20,58 +20,67 @@ from protocol.display import short_repr
 from protocol.errors import UsageFault
 
 Gene = tuple[float, ...]
-"""The weights of an evaluation, rounded to `WEIGHT_DECIMALS`. Not all are 0: that would be no evaluation."""
+"""The weights of an evaluation, rounded to `WEIGHT_DECIMALS`. At least one is not 0."""
 Seating = Literal["drawn", "both"]
 Fitness = Literal["results", "adjusted"]
 
 WEIGHT_DECIMALS = 3
+"""The decimals of a weight."""
 FITNESS_DECIMALS = 6
+"""The decimals of a fitness."""
 MAX_GENES = 1000
+"""The most genes of a generation."""
 MAX_STARTS = 1000
+"""The most starting positions that a pair of genes plays."""
 MAX_GENERATIONS = 1000
+"""The most generations of a tuning."""
 MAX_GAMES: Mapping[Fitness, int] = {"results": 100_000, "adjusted": 40_000}
-"""Maximum games of a generation. With more, the file would be too long for `read_file`."""
+"""The most games of a generation, by kind of fitness. With more, the tuning's file would be too long for
+`read_file`."""
 MAX_WEIGHT = 1000.0
+"""The highest value of `Method.highest`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """The parameters of the evolution; the defaults are the report's. `check` tests whether they fit together."""
+    """The parameters of the genetic algorithm. The defaults are those of the project's report."""
 
     genes: int = 100
     tournaments: int = 10
-    """The number of random tournaments of equal size into which a generation is split; in each, every pair plays."""
+    """The number of random tournaments of equal size into which a generation is split. In each, every pair of genes
+    plays."""
     starts: int = 1
-    """Starting positions that a pair plays."""
+    """The number of starting positions that a pair of genes plays."""
     seats: Seating = "drawn"
-    """"drawn": seats are random for every start. "both": every start is played twice, with seats swapped."""
+    """The seats of a pair. "drawn": random for every start. "both": every start is played twice, with seats swapped."""
     best: int = 3
-    """Genes of each tournament that become parents."""
+    """The number of genes of each tournament that become parents."""
     children: int = 12
-    """New genes that are the average of two parents."""
+    """The number of new genes that are the average of two parents."""
     mutants: int = 3
-    """New genes that are a parent with one weight replaced at random."""
+    """The number of new genes that are a parent with one weight replaced at random."""
     generations: int = 4
     highest: float = 10.0
-    """Weights are random from 0 to this."""
+    """The highest weight. The first weights are random from 0 to this."""
     step: float = 1.0
-    """The factor by which the greatest change of a mutant's weight, at first `highest`, shrinks each generation."""
+    """The factor by which the greatest change of a mutant's weight shrinks each generation. At first it is `highest`.
+    """
     fitness: Fitness = "results"
-    """"results": fitness counts scores. "adjusted": it counts scores minus luck."""
+    """The kind of fitness. "results": the mean score. "adjusted": the mean of scores minus luck."""
 
     @property
     def games(self) -> int:
-        """Games of a generation."""
+        """The number of games of a generation."""
         pairs = self.tournaments * comb(self.genes // self.tournaments, 2)
         return pairs * self.starts * (2 if self.seats == "both" else 1)
 
     @property
     def total(self) -> int:
-        """Games of all generations."""
+        """The number of games of all generations."""
         return self.games * self.generations
 
     def check(self) -> None:
-        """Raise `UsageFault` for the first number that is out of range or does not fit the others."""
+        """Raise `UsageFault` for the first parameter that is out of range or contradicts another parameter."""
         _check_integer("genes", self.genes, 2, MAX_GENES)
         _check_integer("tournaments", self.tournaments, 1, self.genes // 2, "at least two genes each")
         if self.genes % self.tournaments:
@@ -101,7 +110,7 @@ class Method:
 
 
 class ScheduledGame(NamedTuple):
-    """A game to play: the genes on seats 0 and 1 by index, and the seeds of deal and dice as in `GameSpec`."""
+    """A game to play: the index of the gene in seat 0, that of the gene in seat 1, and the seeds as in `GameSpec`."""
 
     first: int
     second: int
@@ -110,8 +119,8 @@ class ScheduledGame(NamedTuple):
 
 
 class Generation(NamedTuple):
-    """A generation that has played. `number` counts from 1. `fitness` is by gene, rounded to `FITNESS_DECIMALS`;
-    without adjustment for luck it is from 0 to 1.
+    """A generation whose games are all played. `number` counts from 1. `fitness` is by gene, rounded to
+    `FITNESS_DECIMALS`, and from 0 to 1 if luck is not adjusted for.
     """
 
     number: int
@@ -120,7 +129,7 @@ class Generation(NamedTuple):
 
 
 def draw_first_genes(method: Method, seed: str, weights: int = len(EQUAL_WEIGHTS)) -> tuple[Gene, ...]:
-    """Return the genes of generation 1, with `weights` weights each, uniform from 0 to `method.highest`."""
+    """Return the random genes of generation 1. Each has `weights` weights, uniform from 0 to `method.highest`."""
     chance = _make_rng(seed, 1, "genes")
     return tuple(
         _redraw_zeros(lambda: tuple(_draw_weight(chance, method) for _ in range(weights))) for _ in range(method.genes)
@@ -130,8 +139,8 @@ def draw_first_genes(method: Method, seed: str, weights: int = len(EQUAL_WEIGHTS
 def schedule_games(method: Method, seed: str, number: int) -> tuple[ScheduledGame, ...]:
     """Return the games of a generation, tournament by tournament.
 
-    Every `start` is unique for the seed, except that the two games of one start with swapped seats share it. When luck
-    is adjusted for, these two have their own dice: with the same dice they would come out alike and add no information.
+    Each game has its own `start`, except that the two games of a start with swapped seats share it. If luck is adjusted
+    for, these two have different dice: with equal dice their results would be alike and add no information.
     """
     chance = _make_rng(seed, number, "seats")
     meetings = []
@@ -148,7 +157,9 @@ def schedule_games(method: Method, seed: str, number: int) -> tuple[ScheduledGam
 
 
 def compute_fitness(method: Method, meetings: Sequence[ScheduledGame], scores: Sequence[float]) -> tuple[float, ...]:
-    """Return each gene's fraction of points. Scores are seat 0's: 1 won, 0.5 drawn, 0 lost, or that minus luck."""
+    """Return the fitness of each gene, its mean score. `scores` are those of seat 0: 1 for a win, 0.5 for a draw, 0 for
+    a loss, minus luck if it is adjusted for.
+    """
     points, games = [0.0] * method.genes, [0] * method.genes
     for meeting, score in zip(meetings, scores, strict=True):
         points[meeting.first] += score
@@ -196,18 +207,18 @@ def _select_parents(method: Method, seed: str, generation: Generation) -> list[i
 
 
 def _rank_genes(generation: Generation, genes: Sequence[int]) -> list[int]:
-    """Return the genes by falling fitness; of equals, the lower index first."""
+    """Return the indices of genes by falling fitness; of equal genes, the lower index first."""
     return sorted(genes, key=lambda gene: (-generation.fitness[gene], gene))
 
 
 def _make_child(rng: random.Random, parents: Sequence[Gene]) -> Gene:
-    """Return the average of two different parents. It is never all 0, as half of the smallest weight is rounded up."""
+    """Return the average of two different parents. At least one weight is not 0, as no half is rounded down to 0."""
     one, other = rng.sample(parents, 2)
     return tuple(round((a + b) / 2, WEIGHT_DECIMALS) for a, b in zip(one, other, strict=True))
 
 
 def _make_mutant(chance: random.Random, method: Method, parents: Sequence[Gene], max_change: float) -> Gene:
-    """Return a parent with one weight replaced by a random one at most `max_change` away."""
+    """Return a random parent with one weight changed at random, by at most `max_change`."""
     parent = chance.choice(parents)
     at = chance.randrange(len(parent))
     weight = chance.uniform(max(0.0, parent[at] - max_change), min(method.highest, parent[at] + max_change))

@@ -17,15 +17,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _TIMELESS_METADATA: Mapping[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
-"""Metadata by format that keep the time out of a picture, so that equal tunings give equal bytes."""
+"""Metadata for each picture format that leave out the time, so that equal tunings give equal bytes."""
 _SIZE_INCHES = (6.4, 4.0)
+"""Width and height of a plot in inches."""
 _DOT_SPACING = 0.05
+"""The distance between two dots of equal fitness in a generation. Generations are 1 apart."""
 _MAX_ROW_WIDTH = 0.8
-"""The distance between dots of equal fitness, and the greatest width of a row of them; generations are 1 apart."""
+"""The greatest width of a row of dots of equal fitness. If there are many, they are closer together."""
 
 
 def check_plot(path: Path) -> None:
-    """Raise `UsageFault` for a picture that can't be drawn."""
+    """Raise `UsageFault` if the name of the file has no known picture format, or matplotlib is missing."""
     if _format_of(path) not in _TIMELESS_METADATA:
         raise UsageFault(f"--plot {path}: the name of a plot must end in .{', .'.join(_TIMELESS_METADATA)}")
     if find_spec("matplotlib") is None:
@@ -33,7 +35,9 @@ def check_plot(path: Path) -> None:
 
 
 def plot(tuning: Tuning, path: Path) -> None:
-    """Draw the finished generations: a dot for every gene, lines for best and median. Raises `ArenaFault`."""
+    """Draw the fitness in the finished generations: a dot for every gene, lines for best and median. Raises
+    `ArenaFault` if the file can't be written.
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

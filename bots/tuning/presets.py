@@ -21,12 +21,15 @@ class TuningPreset(NamedTuple):
 
 
 DETERMINISTIC_CONFIG = '{"battle": "deterministic"}'
+"""The config of campaigns without dice."""
 SHORT_CONFIG = '{"max_rounds": 40}'
-"""A campaign cut off after 40 rounds: those of 100 are decided long before they end."""
+"""The config of campaigns of 40 rounds. Games of 100 rounds are decided long before they end."""
 _PAPER_METHOD = Method()
+"""The method of the preset `paper`."""
 _PAIRED_METHOD = Method(
     genes=60, tournaments=6, starts=20, seats="both", best=2, children=24, mutants=12, generations=8
 )
+"""The method of the preset `paired`, with more starts for each pair than `paper`."""
 _ADJUSTED_METHOD = Method(
     genes=60,
     tournaments=6,
@@ -38,9 +41,13 @@ _ADJUSTED_METHOD = Method(
     step=0.93,
     fitness="adjusted",
 )
+"""The method of the preset `adjusted`, with a luck-adjusted fitness."""
 _QUICK_METHOD = Method(genes=20, tournaments=2, children=4, mutants=2, generations=3)
+"""The method of the preset `quick`, with few genes and generations."""
 _DUEL_SETUP = Setup("risk-duel", DuelSettings(), depth=3)
+"""The setup of most presets for bounded Risk."""
 _CAMPAIGN_SETUP = Setup("risk-campaign", CampaignSettings("sure", "plies", "rule"), DETERMINISTIC_CONFIG, depth=3)
+"""The setup of several presets for campaigns: without dice, three plies deep."""
 
 PRESETS: Mapping[str, Mapping[str, TuningPreset]] = {
     "paper": {
@@ -74,9 +81,11 @@ PRESETS: Mapping[str, Mapping[str, TuningPreset]] = {
         "risk-campaign": TuningPreset(_QUICK_METHOD, _CAMPAIGN_SETUP),
     },
 }
-"""Presets by name and game. `adjusted` has few games a generation, as each one tells much, and many mutants, as similar
-genes only learn to beat each other. `paper` is the method of the project arman-aminian/risk-game-ai-agent, according to
-its report. `outlook` tunes the weights of the default evaluation of campaigns with their default search."""
+"""The presets, by name and game. `paper` is the method of the project arman-aminian/risk-game-ai-agent, according to
+its report. `adjusted` has few games a generation, as a luck-adjusted game tells much, and many mutants, as similar
+genes only learn to beat each other. `outlook` tunes the weights of the campaign's default evaluation with its default
+search.
+"""
 
 
 def read_preset(name: str, game: str) -> TuningPreset:

@@ -33,18 +33,19 @@ from protocol.games.base import Game
 from referee.result import points_from_ranks
 
 FEATURES_EVALUATION = "features"
+"""The name of the evaluation by features, which a setup uses by default."""
 CACHED_SETUPS = 4
-"""Setups for which a thread caches rules and search."""
+"""The number of setups for which a thread caches rules and search."""
 SCORE_DECIMALS = 4
-"""Decimals of a luck-adjusted score. The rounding is a hundredth of their spread."""
+"""The decimals of a luck-adjusted score. The rounding error is about a hundredth of the scores' spread."""
 
 
 class Setup(NamedTuple):
     """The common parameters of a tuning's games: the game, and how a move is searched.
 
-    `settings` are an instance of `settings_class_of` the game. `config` is the game's config in JSON. One of `depth`
-    and `nodes` is given; with `depth` None only `nodes` limits the search. `evaluation` is the one whose weights are
-    tuned.
+    `settings` is an instance of the game's settings class (see `settings_class_of`). `config` is the game's config in
+    JSON. At least one of `depth` and `nodes` is given, to limit the search. `evaluation` names the evaluation whose
+    weights are tuned.
     """
 
     game: str
@@ -56,7 +57,7 @@ class Setup(NamedTuple):
 
     @property
     def search(self) -> dict[str, Any]:
-        """The parameters of the search by the keys of `--set`. Without `eval` it uses the features."""
+        """The parameters of the search, by their keys in `--set`. A missing `eval` means `features`."""
         search = {"depth": self.depth, "nodes": self.nodes, **asdict(self.settings)}
         return search if self.evaluation == FEATURES_EVALUATION else {**search, "eval": self.evaluation}
 
@@ -67,9 +68,9 @@ class Setup(NamedTuple):
 
 
 class GameSpec(NamedTuple):
-    """A game to play: the weights of seats 0 and 1, and the seed of deal, dice and random drafts.
+    """A game to play: the weights of seats 0 and 1, and `start`, the seed of deal, dice and random drafts.
 
-    If `dice` is given, it seeds dice and drafts instead, so that games of one deal can have different dice.
+    If `dice` is given, `dice` seeds dice and drafts, so that games with the same deal can have different dice.
     """
 
     first: Gene
@@ -94,7 +95,7 @@ class ScoreAndLuck(NamedTuple):
 
 
 def check_setup(setup: Setup) -> Game[Any, Any]:
-    """Return the rules of the games. Raises `UsageFault` for a setup that can't be played."""
+    """Return the rules of a setup's games. Raises `UsageFault` for a setup that can't be played."""
     game = setup.game
     if game not in WEIGHTED_GAMES:
         raise UsageFault(f"{short_repr(game)} has no weights to tune: one of {', '.join(WEIGHTED_GAMES)}")
@@ -112,7 +113,9 @@ def check_setup(setup: Setup) -> Game[Any, Any]:
 
 
 def play_all(setup: Setup, games: Sequence[GameSpec], version: str) -> list[float]:
-    """Return the score of every game. Raises `ArenaFault` for another version, `UsageFault` as `check_setup` does."""
+    """Play games and return the score of each. Raises `ArenaFault` if `version` is not that of this program,
+    `UsageFault` as `check_setup` does.
+    """
     _check_version(version)
     return [play(setup, seats).score for seats in games]
 
@@ -120,10 +123,10 @@ def play_all(setup: Setup, games: Sequence[GameSpec], version: str) -> list[floa
 def play_with_luck(
     setup: Setup, games: Sequence[GameSpec], version: str, value: str, second_setup: Setup | None = None
 ) -> list[ScoreAndLuck]:
-    """Play as `play_all` does, and measure the luck of every game by the value function of this name.
+    """Play as `play_all` does, and measure the luck of every game by the value function named `value`.
 
-    This may solve an exact table first. Games of one start need different dice: otherwise they come out alike and make
-    the result look too certain.
+    The value function may need an exact table, which is solved first. Games of the same start need different dice: with
+    equal dice their results are alike, and the mean looks too certain.
     """
     _check_version(version)
     freed = []
@@ -193,8 +196,8 @@ def _load_rules(setup: Setup) -> Game[Any, Any]:
 
 
 def rules_and_kernel(setup: Setup) -> tuple[Game[Any, Any], Kernel]:
-    """Return the rules and the search, cached for the last few setups. Each thread has its own, as a search is not
-    thread-safe.
+    """Return the rules and the kernel of a setup, cached for the last few setups. Each thread has its own cache, as a
+    kernel is not thread-safe.
 
     Raises `UsageFault` as `check_setup` does.
     """
@@ -203,7 +206,7 @@ def rules_and_kernel(setup: Setup) -> tuple[Game[Any, Any], Kernel]:
 
 @lru_cache(CACHED_SETUPS)
 def load_value_function(setup: Setup, name: str) -> ValueFunction:
-    """Return a value function of the setup's game, cached for the last few. Raises `UsageFault` if there is none."""
+    """Return the value function `name` of the setup's game, cached. Raises `UsageFault` if there is none."""
     return load_value(rules_and_kernel(setup)[0], name)
 
 

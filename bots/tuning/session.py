@@ -1,4 +1,4 @@
-"""Plays the missing games of a tuning, saves it meanwhile, and reports progress on standard error."""
+"""Plays the missing games of a tuning, saves the tuning at intervals, and reports progress on standard error."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from machine.console import Console
 from machine.workers.local import WorkerPool, spread
 
 SAVE_OVERHEAD_RATIO = 0.05
-"""The fraction of the time within a generation that writing the file may take."""
+"""The fraction of a generation's time that writing the tuning's file may take."""
 
 
 def format_speed(games: int, seconds: float) -> str:
-    """Return the speed as text, in games a second."""
+    """Return the speed of playing as text, in games a second."""
     return f"{games / max(seconds, 1e-3):,.1f} games/s"
 
 
@@ -35,7 +35,7 @@ def _make_work(tuning: Tuning) -> Callable[[Sequence[GameSpec]], list[float]]:
 
 
 class Tuner:
-    """One session of a tuning. `played` counts the games of the session."""
+    """A session that continues a tuning. `played` counts the games played in this session."""
 
     def __init__(self, tuning: Tuning, path: Path) -> None:
         self.tuning = tuning
@@ -61,7 +61,7 @@ class Tuner:
         return monotonic() - self._began
 
     def run(self, pool: WorkerPool) -> None:
-        """Play to the end. On any error or interrupt other than `TuningNotSaved`, save the games played so far."""
+        """Play the tuning to its end. On an error or interrupt, save the games played so far, unless saving failed."""
         self._began = monotonic()
         self._save()
         try:
@@ -100,7 +100,7 @@ class Tuner:
         return scores
 
     def _record_scores(self, running: RunningGeneration, scores: Sequence[float | None]) -> None:
-        """Copy the scores so far into the tuning. A copy after every game would cost more than the games."""
+        """Copy the scores so far into the tuning. It is not called after every game, as it costs more than a game."""
         self.tuning = replace(self.tuning, running=running._replace(scores=tuple(scores)))
 
     def _finish_generation(self, running: RunningGeneration, scores: Sequence[float | None]) -> None:
@@ -128,7 +128,7 @@ class Tuner:
         )
 
     def _status_text(self) -> str:
-        """Return the text beside the bar: the last finished generation, the speed, the time left for all."""
+        """Return the text beside the progress bar: the last generation's fitness, the speed, the time left."""
         told = []
         if self.tuning.generations:
             last = self.tuning.generations[-1]

@@ -1,4 +1,4 @@
-"""A tuning as a value: its preset, method, setup and progress. genetic.py explains the terms."""
+"""A tuning: its preset, method, setup and progress. genetic.py explains the terms."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
 
 MAX_TOTAL_GENES = 15_000
-"""Maximum genes of all generations. With more, the file would be too long for `read_file`."""
+"""The most genes of all generations together. With more, the tuning's file would be too long for `read_file`."""
 MAX_SEED_LENGTH = 64
+"""The most characters of a tuning's seed."""
 
 
 class RunningGeneration(NamedTuple):
-    """The generation in progress: its genes, and by game the score of seat 0 that counts for the fitness; None if the
-    game has not been played.
+    """The generation in progress: its genes, and for each game the score of seat 0, None if the game is not played
+    yet.
     """
 
     genes: tuple[Gene, ...]
@@ -43,13 +44,13 @@ class Tuning:
     method: Method
     setup: Setup
     value: str | None = None
-    """The name of the value function that measures luck, if the fitness is luck-adjusted."""
+    """The name of the value function that measures luck; None if the fitness is not luck-adjusted."""
     generations: tuple[Generation, ...] = ()
     running: RunningGeneration | None = None
 
     @property
     def config(self) -> dict[str, Any]:
-        """The game's config as given."""
+        """The game's config: the keys that the preset and the user give."""
         config: dict[str, Any] = json.loads(self.setup.config)
         return config
 
@@ -72,7 +73,7 @@ class Tuning:
 def begin_generation(
     method: Method, seed: str, generations: Sequence[Generation], weights: int = len(EQUAL_WEIGHTS)
 ) -> RunningGeneration | None:
-    """Return the generation that follows the finished ones, with no game played; None after the last."""
+    """Return the generation after the finished `generations`, with no game played; None if all are finished."""
     if len(generations) == method.generations:
         return None
     genes = breed_genes(method, seed, generations[-1]) if generations else draw_first_genes(method, seed, weights)
@@ -80,12 +81,12 @@ def begin_generation(
 
 
 def format_config(config: Mapping[str, Any]) -> str:
-    """Return a config as text for a `Setup`. Equal configs give equal texts. Nulls are dropped, as TOML has none."""
+    """Return the text of a config for a `Setup`. Equal configs give equal texts. Nulls are left out: TOML has none."""
     return json.dumps(drop_nulls(config), sort_keys=True, default=str)
 
 
 def drop_nulls(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the table without its nulls."""
+    """Return the table without the keys whose values are None."""
     return {key: value for key, value in table.items() if value is not None}
 
 
@@ -117,7 +118,9 @@ def choose_value_function(method: Method, setup: Setup) -> str | None:
 
 
 def _check_value(tuning: Tuning) -> None:
-    """Raise `UsageFault` if the tuning can't measure luck by its value function, unless it is finished."""
+    """Raise `UsageFault` if the tuning's value function does not fit its fitness, or, while the tuning is not finished,
+    cannot measure luck here.
+    """
     if tuning.method.fitness == "results":
         if tuning.value is not None:
             raise UsageFault(f"value is {short_repr(tuning.value)}: it must be none, because fitness is 'results'")
@@ -135,7 +138,7 @@ def check_seed(seed: str) -> None:
 
 
 def format_command(tuning: Tuning) -> str:
-    """Return the command line that makes the tuning, without the option for its file."""
+    """Return the command line that starts the same tuning, without the option for its file."""
     usual = PRESETS[tuning.preset][tuning.setup.game]
     words = ["arena-bot", "tune", tuning.setup.game, "--preset", tuning.preset]
     before = settable_values(*usual)
@@ -150,11 +153,11 @@ def format_command(tuning: Tuning) -> str:
 
 
 def settable_values(method: Method, setup: Setup) -> dict[str, Any]:
-    """Return everything that `--set` may change, by key."""
+    """Return the values that `--set` may change, by key."""
     return {**asdict(method), **setup.search}
 
 
 def _format_value(value: Any) -> str:
-    """Return a config value in the form that `read_value` reads."""
+    """Return the text from which `read_value` reads this config value."""
     plain = isinstance(value, str) and not value.startswith("@") and read_value(value) == value
     return value if plain else json.dumps(value)

@@ -25,25 +25,26 @@ S = TypeVar("S")
 
 Numbers = NDArray[np.int64]
 Vectors = NDArray[np.float32]
-"""An array of games × numbers."""
+"""The vectors that one seat of each game sees: an array of games × numbers."""
 Masks = NDArray[np.int8]
-"""An array of games × actions."""
+"""The action masks of one seat of each game: an array of games × actions."""
 _REGISTRY = {
     "nim": "bots.environments.batched.small_games:NimBatch",
     "tictactoe": "bots.environments.batched.small_games:GridBatch",
     "risk-duel": "bots.environments.batched.duel:DuelBatch",
     "risk-campaign": "bots.environments.batched.campaign:CampaignBatch",
 }
+"""The import path of each game's batch."""
 
 
 class Batch(ABC, Generic[S]):
-    """`count` games under one config. Vectors, masks and action numbers are those of the game's `Encoding`.
+    """A batch of `count` games under one config. Vectors, masks and action numbers are those of the game's `Encoding`.
 
     `luck` names the value function by which the luck of dice is measured and subtracted from rewards.
     """
 
     luck_value_functions: ClassVar[tuple[str, ...]] = (NoLuck.name,)
-    """The value functions of `measuring.value_registry` that this game can measure luck by in batches."""
+    """The names of value functions, of `measuring.value_registry`, by which a batch of this game can measure luck."""
 
     def __init__(self, rules: Game[S, Any], count: int, luck: str = NoLuck.name) -> None:
         self.rules = rules
@@ -62,7 +63,7 @@ class Batch(ABC, Generic[S]):
     @property
     @abstractmethod
     def over(self) -> Numbers:
-        """1 for each game that is over, 0 for the others."""
+        """1 for each game that is over, 0 for each unfinished game."""
 
     @property
     def generators(self) -> Numbers:
@@ -70,11 +71,11 @@ class Batch(ABC, Generic[S]):
         return self._generators
 
     def seed(self, seeds: Iterable[int]) -> None:
-        """Give every game dice that follow from its own seed."""
+        """Set the dice of every game by its own seed."""
         self.generators[:] = [seed_state(seed % SEED_COUNT) for seed in seeds]
 
     def start_games(self, games: Numbers) -> None:
-        """Start these games from the beginning. If the rules deal, the deal comes from the game's own dice."""
+        """Start these games from the beginning. If the rules deal at random, each game's own dice decide the deal."""
         if self._initial_state is not None:
             self._set_states(games, self._initial_state)
             return
@@ -84,7 +85,7 @@ class Batch(ABC, Generic[S]):
 
     @cached_property
     def _initial_state(self) -> Numbers | None:
-        """The initial state of every game, flat; None if it is dealt."""
+        """The initial state of every game as `_flatten` returns it; None if games begin with a random deal."""
         first, deal = self.rules.initial(Dice(bytes(SEED_BYTES), 0))
         return self._flatten(first) if deal is None else None
 
@@ -105,13 +106,17 @@ class Batch(ABC, Generic[S]):
 
     @abstractmethod
     def observe(self, games: Numbers, seats: Numbers, vectors: Vectors, masks: Masks) -> None:
-        """Write what a seat of each of these games sees, and its action mask: all 0 unless the seat is to move."""
+        """Write for one seat of each of these games what the seat sees, to `vectors`, and its action mask, to `masks`.
+
+        The mask is all 0 unless the seat is to move.
+        """
 
     def step(self, games: Numbers, actions: Numbers, rewards: NDArray[np.float64], ended: NDArray[np.int8]) -> int:
         """Play an action in each of these games, none of which may be over.
 
-        `rewards` and `ended` are by game and seat for all games. Rewards are added; `ended` becomes 1 for a seat whose
-        rank is settled. Returns −1, or the index in `games` of the first illegal action; then nothing has changed.
+        `rewards` and `ended` are arrays over all games, by game and seat. A step adds to `rewards`, and sets `ended` to
+        1 for a seat whose rank is settled. Returns −1, or the index in `games` of the first illegal action, in which
+        case nothing has changed.
         """
         return int(self._step(games, np.ascontiguousarray(actions, np.int64), rewards, ended))
 
@@ -123,7 +128,7 @@ class RowBatch(Batch[S]):
     """A batch whose states are the rows of one array, each `width` numbers long."""
 
     columns: ClassVar[tuple[int, int]]
-    """The columns of the seat to move, and of whether the game is over."""
+    """The columns that say which seat is to move, and whether the game is over."""
 
     def __init__(self, rules: Game[S, Any], count: int, luck: str, *, width: int) -> None:
         super().__init__(rules, count, luck)

@@ -1,4 +1,4 @@
-"""Batches of campaigns, on the array `field` of playouts."""
+"""Batches of campaigns, on the array `field` of bots/search/risk/field.py."""
 
 from __future__ import annotations
 
@@ -36,11 +36,13 @@ from protocol.games.base import Game
 from protocol.games.risk.campaign import MAX_PLAYERS, Campaign, Position
 
 PLY_SLOT, ELIMINATED_BEFORE_SLOT, EXTRA_SLOTS = 0, 1, 1 + MAX_PLAYERS
-"""Slots behind the field: the ply, then by seat how many seats were eliminated before it."""
+"""These are slots after those of `field`, and their number: for the ply, and from ELIMINATED_BEFORE_SLOT on for how
+many seats were eliminated before each seat.
+"""
 
 
 class CampaignBatch(RowBatch[Position]):
-    """Draft-and-attack Risk. The logarithms in vectors come from a table."""
+    """A batch of campaigns. The logarithms in vectors come from a table."""
 
     columns = (TURN, OVER)
 
@@ -166,7 +168,7 @@ def _draft(board: Any, field: Any, room: Any, pressure: Any) -> None:
 
 @compiled
 def _reward_survivors(board: Any, field: Any, rewards: Any, ended: Any) -> None:
-    """Reward the seats that are left in a finished game, ranked by territories, then units."""
+    """Reward the seats that are not eliminated in a finished game. Territories decide their ranks, then units."""
     players = board[SEATS]
     for seat in range(players):
         if not field[IS_IN_GAME + seat]:

@@ -1,4 +1,4 @@
-"""Batches of bounded Risk, on the flat positions of the searches."""
+"""Batches of bounded Risk, on the flat positions of bots/search/risk/flat_position.py."""
 
 from __future__ import annotations
 
@@ -47,22 +47,23 @@ from protocol.games.risk.campaign import MAX_PLAYERS
 from protocol.games.risk.duel import NO_OWNER, Duel, Position
 
 TURN, OVER, PLY = range(TROOPS_OF_SEAT + MAX_PLAYERS, TROOPS_OF_SEAT + MAX_PLAYERS + 3)
-"""Slots in the header of a flat position, behind those of the searches: the seat to move, whether the game is over, and
-the ply."""
+"""These are slots of a flat position that searches do not use: the seat to move, whether the game is over, and the
+ply."""
 NO_LUCK, FEATURES_LUCK, TABLE_LUCK = range(3)
+"""These are the modes of measuring luck: not at all, by features, or by the table of exact values."""
 LUCK_MODES = {
     NoLuck.name: NO_LUCK,
     value_functions.PLAIN_FEATURES_NAME: FEATURES_LUCK,
     value_functions.EXACT_NAME: TABLE_LUCK,
 }
-"""Modes of measuring luck, by the name of the value function."""
+"""The mode of measuring luck by each value function."""
 _FEATURE_WEIGHT = 1 / 4
-"""The weight of a seat's mean of features, in points: half of the difference between the seats' means is a value in
-points (`measuring.risk`)."""
+"""The value in points of a seat whose evaluation by features is 1, before the other seat's value is subtracted: the
+difference is a value in points, as in `measuring.risk`."""
 
 
 class DuelBatch(Batch[Position]):
-    """Bounded Risk. States are seen from seat 0, and also from seat 1 if luck is measured by features."""
+    """A batch of bounded Risk. States are seen from seat 0, and also from seat 1 if luck is measured by features."""
 
     luck_value_functions: ClassVar[tuple[str, ...]] = tuple(LUCK_MODES)
 
@@ -112,8 +113,8 @@ class DuelBatch(Batch[Position]):
 
 @lru_cache(maxsize=4)
 def _load_values(board: Board, max_troops: int) -> tuple[Any, list[int]]:
-    """Return what `Table.flat` returns. A table that `arena-bot solve` has stored is memory-mapped, which compiled
-    loops cannot read, so it is solved again in memory.
+    """Return `Table.arrays` of the solved map. A table that `arena-bot solve` has stored is memory-mapped, which
+    compiled loops cannot read, so the map is solved again in memory.
     """
     table = cached_table(board, max_troops)
     return (solve(board, max_troops) if isinstance(table.values, MappedValues) else table).arrays()
@@ -186,7 +187,7 @@ def _value_after(
     owner: int,
     troops: int,
 ) -> float:
-    """Return the value to seat 0, in points, of the position in which a cell has this owner and these troops."""
+    """Return the value to seat 0, in points, of the position after cell `at` gets this owner and these troops."""
     if mode == FEATURES_LUCK:
         return evaluate_change(board, first, scale, at, owner, troops) - evaluate_change(
             board, second, scale, at, owner, troops

@@ -16,11 +16,12 @@ from protocol.games.nim import Nim, Position
 from protocol.games.tictactoe import LINES, Grid
 
 TURN, OVER, PLY, CELLS = range(4)
-"""Slots of a state: TURN the seat to move, OVER whether the game is over, AT the ply. Heaps or cells begin at CELLS."""
+"""These are slots of a game's state. TURN is the seat to move, OVER whether the game is over, PLY the ply. The heaps or
+cells begin at CELLS."""
 
 
 class _SmallBatch(RowBatch[Any]):
-    """The common part of both games: a state is a row of `TURN`, `OVER`, `PLY`, and heaps or cells."""
+    """The common part of the batches of nim and tic-tac-toe."""
 
     columns = (TURN, OVER)
 
@@ -29,7 +30,7 @@ class _SmallBatch(RowBatch[Any]):
 
 
 class NimBatch(_SmallBatch):
-    """Nim. `moves` holds the heaps of the actions, then the numbers of objects that they take."""
+    """A batch of nim. `_moves` has two rows: the heap of each action, and the number of objects that it takes."""
 
     def __init__(self, rules: Game[Position, Any], count: int, luck: str = NoLuck.name) -> None:
         assert isinstance(rules, Nim)
@@ -77,7 +78,7 @@ class GridBatch(_SmallBatch):
 
 @compiled
 def _end_game(state: Any, winner: int, rewards: Any, ended: Any) -> None:
-    """End a game of two seats: the winner gets 1, the loser −1; `winner` −1 is a draw."""
+    """End a game of two seats. The winner is rewarded with 1, the loser with −1; a `winner` of −1 means a draw."""
     state[OVER] = 1
     ended[0] = ended[1] = 1
     if winner >= 0:

@@ -13,21 +13,22 @@ from machine.compiled import compiled, floats
 from protocol.games.risk.battle import MAX_ATTACK_DICE, MAX_DEFENCE_DICE, battle_without_dice, round_odds
 
 MAX_TABLE_UNITS = 80
-"""The most units of either side in the table. Larger battles are scaled down to it."""
+"""The most attackers or defenders in `odds_table`. Larger battles are scaled down to it."""
 _ROW_LENGTH = 3 * (MAX_TABLE_UNITS + 1)
+"""The length of a row of `odds_table`, which holds the battles with one number of attackers."""
 SUFFICIENT_OFFSET = (MAX_TABLE_UNITS + 1) * _ROW_LENGTH
-"""The offset of the table's last part: for each number of defenders, the number of attackers that suffice."""
+"""Where the last part of `odds_table` begins: for each number of defenders, how many attackers are sufficient."""
 SUFFICIENT_PROBABILITY = 0.9
-"""The least probability of winning with the attackers that `find_sufficient` returns."""
+"""A number of attackers is sufficient if they win a battle with at least this probability."""
 
 
 @cache
 def odds_table(dice: bool) -> Any:
-    """Return, by attackers and defenders: the probability of winning, the mean attackers left after a win, and the mean
-    defenders left after a loss.
+    """Return the table of battle results. For each number of attackers and of defenders it holds the probability of
+    winning, the mean attackers left after a win, and the mean defenders left after a loss.
 
-    From `SUFFICIENT_OFFSET` on it holds the fewest attackers that win with probability `SUFFICIENT_PROBABILITY`, at
-    most `MAX_TABLE_UNITS`.
+    From `SUFFICIENT_OFFSET` on it holds, for each number of defenders, the fewest sufficient attackers, at most
+    `MAX_TABLE_UNITS`.
     """
     table = [0.0] * (SUFFICIENT_OFFSET + MAX_TABLE_UNITS + 1)
     for attackers in range(MAX_TABLE_UNITS + 1):
@@ -47,7 +48,7 @@ def odds_table(dice: bool) -> Any:
 
 
 def _odds_with_dice(table: list[float], attackers: int, defenders: int) -> list[float]:
-    """Return the three numbers of one cell, computed from the cells that a round of dice leads to."""
+    """Return a battle's three numbers in `odds_table`, computed from the battles that one round of dice leads to."""
     if not attackers or not defenders:
         return [float(attackers > 0), float(attackers), float(defenders)]
     won = left = held = 0.0
@@ -67,7 +68,7 @@ def _odds_without_dice(attackers: int, defenders: int) -> list[float]:
 
 @compiled
 def look_up_odds(odds: Any, attackers: int, defenders: int) -> tuple[float, float, float]:
-    """Return the probability of a win, the mean attackers left after it, and the mean defenders left after a loss."""
+    """Return the probability of a win, the mean attackers left after a win and the mean defenders after a loss."""
     most = max(attackers, defenders)
     if most <= MAX_TABLE_UNITS:
         at = attackers * _ROW_LENGTH + 3 * defenders
@@ -78,8 +79,8 @@ def look_up_odds(odds: Any, attackers: int, defenders: int) -> tuple[float, floa
 
 @compiled
 def find_sufficient(odds: Any, max_units: int, defenders: int) -> int:
-    """Return the fewest of `max_units` units that win with probability `SUFFICIENT_PROBABILITY`; `max_units` if too few
-    or beyond the table.
+    """Return the fewest attackers that win with probability `SUFFICIENT_PROBABILITY`. Return `max_units` if more would
+    be needed, or if `defenders` exceeds the table.
     """
     if defenders > MAX_TABLE_UNITS:
         return max_units
@@ -87,7 +88,7 @@ def find_sufficient(odds: Any, max_units: int, defenders: int) -> int:
 
 
 def _round_probabilities(attacking: int, defending: int) -> tuple[float, float, float]:
-    """Return the probabilities that a round costs the attacker none, one, or all of the units at stake."""
+    """Return the probabilities that the attacker loses none, one of two, or all of the units at stake in a round."""
     odds = {lost: float(chance) for chance, lost, _ in round_odds(attacking, defending)}
     return odds[0], odds[1] if min(attacking, defending) > 1 else 0.0, odds[min(attacking, defending)]
 
@@ -98,18 +99,20 @@ _ROUND_PROBABILITIES = tuple(
     for defending in range(1, MAX_DEFENCE_DICE + 1)
     for chance in _round_probabilities(attacking, defending)
 )
+"""The `_round_probabilities`, by number of attacking dice, then by number of defending dice."""
 
 
 def floats_needed(units: int) -> int:
-    """Return the floats that `write_results` needs at most with `units` units on the map."""
+    """Return the most floats that `write_results` needs in `chances` for one battle, with `units` units on the map."""
     return 4 * units + 3
 
 
 @compiled
 def write_probabilities(chances: Any, begin: int, attackers: int, defenders: int) -> None:
-    """Write the probabilities that `attackers` … 1 attackers are left, then that 1 … `defenders` defenders are left.
+    """Write the probability of each battle result to `chances`, from `begin` on.
 
-    They begin at `begin`. The three rows of `defenders` + 1 floats behind them are scratch space.
+    The results are that `attackers` … 1 attackers are left, then that 1 … `defenders` defenders are left. The next
+    3 × (`defenders` + 1) floats are scratch space.
     """
     width = defenders + 1
     rows = begin + attackers + defenders
@@ -138,19 +141,23 @@ def write_probabilities(chances: Any, begin: int, attackers: int, defenders: int
 
 @compiled
 def units_left(result: int, attackers: int) -> int:
-    """Return what the result at an index of `write_probabilities` leaves: attackers if > 0, defenders if < 0."""
+    """Return the units left by a result, given its index in `write_probabilities`: attackers if positive, defenders if
+    negative.
+    """
     return attackers - result if result < attackers else attackers - result - 1
 
 
 @compiled
 def fight_without_dice(attackers: int, defenders: int) -> int:
-    """Return what a battle without dice leaves, as `units_left` does: the larger army wins with the difference."""
+    """Return the units left by a battle without dice, in the form of `units_left`: the larger army wins and keeps the
+    difference.
+    """
     return attackers - defenders if attackers > defenders else min(-1, attackers - defenders)
 
 
 @compiled
 def write_mean_results(chances: Any, begin: int, attackers: int, defenders: int) -> int:
-    """Write only two results, win and loss, each with the mean number of units left; the likelier comes first."""
+    """Write a battle as two results, win and loss, each with the mean number of units left; the likelier first."""
     write_probabilities(chances, begin, attackers, defenders)
     won = lost = spared = held = 0.0
     for i in range(attackers):
@@ -169,7 +176,7 @@ def write_mean_results(chances: Any, begin: int, attackers: int, defenders: int)
 
 @compiled
 def write_all_results(chances: Any, begin: int, attackers: int, defenders: int) -> int:
-    """Write all `write_probabilities`, the likeliest first, so that a search that can cut off early does so sooner."""
+    """Write all results of a battle, the likeliest first, so that a pruning search cuts off sooner."""
     write_probabilities(chances, begin, attackers, defenders)
     count = attackers + defenders
     for i in range(count):
@@ -184,12 +191,15 @@ def write_all_results(chances: Any, begin: int, attackers: int, defenders: int) 
 
 
 NO_DICE_MODE, MEANS_MODE, DICE_MODE = range(3)
-"""The ways to resolve a battle: without chance, by its two mean results, or by all results of the dice."""
+"""These are the battle modes: a battle has one result, without chance; two mean results; or all results of the dice."""
 
 
 @compiled
 def write_results(chances: Any, begin: int, attackers: int, defenders: int, battle_mode: int) -> int:
-    """Write a battle's results from `begin` on: all probabilities, then all `units_left`. Return their number."""
+    """Write a battle's results from `begin` on: first the probability of each, then the units that each leaves.
+
+    Return the number of results.
+    """
     if battle_mode == MEANS_MODE:
         return write_mean_results(chances, begin, attackers, defenders)
     if battle_mode == DICE_MODE:

@@ -1,4 +1,4 @@
-"""The campaign's map and rules as a flat array, `board`, and the random numbers of its search keys."""
+"""The campaign's map and rules as a flat array, `board`, and the random numbers from which search keys are made."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from machine.compiled import compiled, ints
 from protocol.games.risk.campaign import MAX_PLAYERS, Campaign
 
 BORDERS, SOURCES, BORDER_COUNT, SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, CONTINENTS, CONTINENT_COUNT, SNAKE = range(4, 15)
-"""The campaign's slots of `board`. At BORDERS begins the list of the cells that borders lead to, at SOURCES that of the
-cells that they lead from; BORDER_COUNT is the number of borders. ATTACKS is the number of attacks a turn under the
-rules. CLASSIC, DICE and SNAKE are 0 or 1. At CONTINENTS begin the continents, each as bonus, count and cells;
-CONTINENT_COUNT is their number.
+"""These are the slots of `board` that only the campaign has. board[BORDERS] is where the list of cells that borders
+lead to begins, board[SOURCES] where the list of cells that borders lead from begins; BORDER_COUNT is the number of
+borders. ATTACKS is the number of attacks allowed in a turn. CLASSIC, DICE and SNAKE are 0 or 1. board[CONTINENTS] is
+where the continents begin, each as bonus, number of cells, and cells; CONTINENT_COUNT is the number of continents.
 """
 
 KEY_DIGIT_BASE = 64
-"""The base of the digits in which troops enter a search key: two with the owner, a third for larger armies."""
+"""The base in which a search key takes a cell's troops, digit by digit. The two lower digits are combined with the
+owner; the third, which only armies from 4,096 on have, is not."""
 SEAT_KEYS, LEFT_KEYS, PLY_KEYS, ROUND_KEYS, TURN_KEY_COUNT = 0, 8, 32, 256, 2048
-"""The random numbers of a search key for everything but territories: where those for seats, remaining attacks, plies
-and rounds begin, and their total. They follow the numbers for the first two digits of troops; the numbers for the third
-digits come last.
-"""
+"""These are offsets in the random numbers of `make_keys`, after those for territories' lower digits. At SEAT_KEYS begin
+the numbers for the seat to move, at LEFT_KEYS for the attacks left, at PLY_KEYS for the ply, at ROUND_KEYS for the
+round. TURN_KEY_COUNT is how many these are. After them follow the numbers for territories' third digits."""
 
 
 def campaign_board(rules: Campaign) -> list[int]:
-    """Return the array `board` of a campaign as a list, for `ints`."""
+    """Return the array `board` of a campaign as a list, which `ints` converts to an array."""
     map_ = rules.map
     values = board_values(map_)
     values[BORDERS] = cell_of(len(map_))
@@ -45,8 +45,9 @@ def campaign_board(rules: Campaign) -> list[int]:
 
 @compiled
 def find_next_turn(board: Any, seats: Any, alive: int, seat: int, round_number: int) -> tuple[int, int]:
-    """Return the next seat after `seat` in round `round_number`, and its round. seats[alive + seat] says whether a seat
-    is in the game.
+    """Return the next seat in the game after `seat` in round `round_number`, and the round of its turn.
+
+    seats[alive + n] is 1 if seat n is still in the game.
     """
     step = -1 if board[SNAKE] and round_number % 2 == 0 else 1
     following = seat + step
@@ -64,8 +65,8 @@ def find_next_turn(board: Any, seats: Any, alive: int, seat: int, round_number: 
 
 @lru_cache(maxsize=8)
 def make_keys(territories: int) -> Any:
-    """Return the Zobrist numbers: by territory, owner and digit of its troops; then by seat, attacks left, ply and
-    round; then by territory and third digit.
+    """Return the random numbers for Zobrist hashing: by territory, owner and lower digit of its troops; then for seat,
+    attacks left, ply and round; then by territory and third digit.
     """
     return ints(
         make_random_numbers(

@@ -1,4 +1,4 @@
-"""The campaign's kernel, which chooses between a search with drafts as moves and one with drafts by the rule."""
+"""The campaign's kernel. It chooses between a search that tries several drafts and one that follows the draft rule."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from protocol.dice import Dice
 from protocol.games.risk.campaign import Campaign, Move, Position
 
 DEFAULT_SETTINGS = CampaignSettings()
+"""The default settings of `CampaignKernel.search`."""
 _DRAFT_RULE_SETTINGS = CampaignSettings(draft="rule")
+"""The settings with which drafts follow the draft rule."""
 
 
 class CampaignKernel:
-    """Searches a campaign with one configuration, one search at a time."""
+    """The kernel of a campaign with one configuration of the rules. It runs one search at a time."""
 
     default_depth: ClassVar[int] = 1
     nodes_per_ms: ClassVar[int] = NODES_PER_MS
@@ -47,8 +49,8 @@ class CampaignKernel:
     ) -> SearchResult[Move]:
         """Return the best move by iterative deepening over turns up to `depth` within `limit`; always a legal one.
 
-        It uses turn_search.py if `settings.draft` is `search`, or to attack with the evaluation `outlook`; else
-        campaign_search.py, where drafts at the root follow `settings.draft`.
+        It uses turn_search.py if `settings.draft` is `search`, and for attacks if the evaluation is `outlook`.
+        Otherwise it uses campaign_search.py, where drafts at the root follow `settings.draft`.
         """
         if settings.draft != "search" and (evaluation != "outlook" or position.phase == "draft"):
             if evaluation == "outlook":
@@ -70,9 +72,9 @@ class CampaignKernel:
         )
 
     def search_one_ply(self, position: Position, *, evaluation: str, limit: SearchLimit) -> SearchResult[Move]:
-        """Return the best move by the expectation over every outcome, among all moves or those that `limit` allows.
+        """Return the move with the best mean over all its outcomes. Once `limit` is spent, no more moves are tried.
 
-        With `outlook` the moves are all drafts to one place, split drafts to the likeliest places, and attacks.
+        With `outlook` the moves are all drafts to one territory, split drafts to the best territories, and attacks.
         """
         if evaluation != "outlook":
             return self.draft_rule_search.search_one_ply(position, evaluation=evaluation, limit=limit)

@@ -1,11 +1,11 @@
 """The search of the campaign in which drafts follow the draft rule: expectiminimax, alpha-beta with Star1, and
-quiescence search at the leaves. A draft at the root is answered without a search.
+quiescence search at the leaves. A draft at the root is chosen without a search.
 
-MAX is the seat at the root, every other seat is MIN. A draft is forced, so it is no ply: it is placed on entering the
-position, unless the table already knows the value.
+MAX is the seat at the root, every other seat is MIN. A draft is forced, so it is no ply: the search places it on
+entering the position, unless the table already knows the value.
 
-A move is one number: the index of the border to attack across, in the order of board[SOURCES]. The number of borders
-means the end of the turn.
+A move is one number: the index of the border to attack across, in the list at board[SOURCES]. The number of borders
+stands for the end of the turn.
 """
 
 from __future__ import annotations
@@ -100,46 +100,50 @@ from protocol.games.risk.campaign import (
 from protocol.games.risk.draft import territories_by_pressure
 
 TURN, LEFT, ROUND, ACTIVE, ELIMINATED, SAVED, KEY, ATTACKS_PER_TURN, ALIVE = range(FIRST_GAME_SLOT, FIRST_GAME_SLOT + 9)
-"""Slots of `play` for the position, apart from owners and troops. TURN: the seat to move. LEFT: the attacks it has
-left. ROUND: the round. ACTIVE: the number of seats in the game. ELIMINATED: the seat that the last attack eliminated
-(−1: none). SAVED: where saved positions begin. KEY: the search key. ATTACKS_PER_TURN: attacks a turn. From ALIVE on, by
-seat: whether it is in the game.
+"""These are slots of `play`, the array of a search, for what a position has besides owners and troops. TURN is the seat
+to move, LEFT the attacks it has left, ROUND the round, ACTIVE the number of seats in the game, ELIMINATED the seat that
+the last attack eliminated (−1: none), KEY the search key, ATTACKS_PER_TURN the limit of attacks in a turn. play[SAVED]
+is where saved positions begin. play[ALIVE + seat] is 1 if the seat is in the game.
 """
 ALL_ATTACKS, BATTLE_MODE, QUIESCENCE, DEPTH_IN_TURNS, ROUND_IN_KEY, LISTS, HISTORY, DRAFTING = range(
     ALIVE + MAX_PLAYERS, ALIVE + MAX_PLAYERS + 8
 )
-"""Slots of `play` for the search. ALL_ATTACKS: 1 if every attack is a move, 0 if only candidates are. BATTLE_MODE: how
-battles are resolved. QUIESCENCE: whether leaves get a quiescence search. DEPTH_IN_TURNS: whether depth counts turns.
-ROUND_IN_KEY: whether the round is part of the key. LISTS and HISTORY: where move lists and history scores begin.
-DRAFTING: whether the turn is at its draft.
+"""These are slots of `play` for the search. ALL_ATTACKS: 1 if every attack is a move, 0 if only candidates are (see
+`list_moves`). BATTLE_MODE: how battles are resolved. QUIESCENCE: whether leaves get a quiescence search.
+DEPTH_IN_TURNS: whether depth counts turns. ROUND_IN_KEY: whether the round is part of the search key. LISTS and
+HISTORY: where move lists and history scores begin. DRAFTING: whether the turn is at its draft.
 """
 DRAFT_SCRATCH = DRAFTING + 1
-"""Scratch space of a draft, two slots a territory. Saved positions follow."""
+"""Where the scratch space for placing a draft begins in `play`: two slots a territory. Saved positions follow."""
 
 INFINITY = float("inf")
 MAX_ATTACKS = 3
-"""Attacks a turn that a search considers, among candidates and in the quiescence search."""
+"""The most attacks of a turn that are searched, both in a search of candidate attacks and in the quiescence search."""
 COMPLETE_FLAG = 4
-"""Flag added to a bound in the table if no evaluation entered the value."""
+"""Added to the kind of bound in a table entry if no evaluation entered the value."""
 DEFAULT_SETTINGS = CampaignSettings(draft="rule")
+"""The default settings of `CampaignSearch.search`."""
 _ONE_PLY_SETTINGS = CampaignSettings(battles="dice", horizon="plies", draft="rule")
+"""The settings of `CampaignSearch.search_one_ply`."""
 _GREEDY_SETTINGS = CampaignSettings(draft="greedy")
+"""The settings with which `CampaignSearch.warm_up` compiles greedy drafts."""
 NO_SEAT = -1
+"""Stands for MAX in the array `state` of `CampaignSearch.perft`, which needs no evaluation."""
 _BATTLE_MODES: Mapping[BattleMode, int] = {"sure": NO_DICE_MODE, "means": MEANS_MODE, "dice": battle_odds.DICE_MODE}
+"""The value of play[BATTLE_MODE] for each value of `settings.battles`."""
 MAX_PLIES = 40
 """The greatest depth of a search, in plies."""
 MIN_NODES = 50
-"""The least number of nodes that is worth a search."""
+"""The least limit of nodes for a search. With fewer nodes, a move is chosen without a search."""
 TABLE_SIZE = 2**17
-"""Positions that the table holds. It is the same on every machine, so that moves are the same."""
+"""Positions that the transposition table holds: the same number on every machine, so that moves are the same."""
 VALUE_TOLERANCE = 0.1
-"""Values count as equal if they differ by less: rounding errors in `state` reach some hundredths. Values go up to
-900,000.
-"""
+"""A greedy draft counts values as equal if they differ by no more than this. Values range up to 900,000; their rounding
+errors reach some hundredths."""
 
 
 def make_play_array(board: list[int], position: Position, depth: int) -> Any:
-    """Return the array `play` with the position's turn and space for `depth` plies of search."""
+    """Return the array `play` of a search, filled with the position's turn, with space for `depth` plies."""
     count, moves, seats = board[TERRITORY_COUNT], board[BORDER_COUNT], board[SEATS]
     kept = DRAFT_SCRATCH + 2 * count
     lines = kept + (cell_of(count) + 1) * (depth + 1)
@@ -161,7 +165,7 @@ def make_play_array(board: list[int], position: Position, depth: int) -> Any:
 
 @compiled
 def turn_key(board: Any, play: Any, keys: Any, ply: int) -> int:
-    """Return what the turn, the ply and, where it matters, the round contribute to the search key."""
+    """Return what the turn, the ply and, if play[ROUND_IN_KEY] is set, the round contribute to the search key."""
     begin = board[TERRITORY_COUNT] * MAX_PLAYERS * 2 * KEY_DIGIT_BASE
     key = keys[begin + SEAT_KEYS + play[TURN]] ^ keys[begin + LEFT_KEYS + play[LEFT]] ^ keys[begin + PLY_KEYS + ply]
     return key ^ keys[begin + ROUND_KEYS + play[ROUND]] if play[ROUND_IN_KEY] else key  # type: ignore[no-any-return]
@@ -195,7 +199,7 @@ def restore_position(state: Any, play: Any, ply: int) -> None:
 
 @compiled
 def restore_turn(play: Any, seat: int, left: int, number: int, eliminated: int) -> None:
-    """Restore the turn, and put the seat that an attack eliminated back into the game."""
+    """Restore the turn that a move has changed, and put the seat that it eliminated back into the game."""
     play[TURN], play[LEFT], play[ROUND], play[DRAFTING] = seat, left, number, 0
     if eliminated >= 0:
         play[ALIVE + eliminated] = 1
@@ -248,7 +252,7 @@ def list_moves(board: Any, state: Any, play: Any, begin: int) -> int:
     """Write the attacks of the seat to move, then the end of the turn, to `play` from `begin` on. Return where they
     end.
 
-    Unless play[ALL_ATTACKS] is 1, an attack needs two units more than the enemy has.
+    Unless play[ALL_ATTACKS] is 1, write only candidate attacks: the source has at least two units more than the target.
     """
     seat, every, borders, end = play[TURN], play[ALL_ATTACKS], board[BORDERS], begin
     for at in range(FIRST_CELL, borders, CELL_LENGTH):
@@ -265,16 +269,15 @@ def list_moves(board: Any, state: Any, play: Any, begin: int) -> int:
 
 @entry
 def attack_size(troops: int, defenders: int, all_attacks: int) -> int:
-    """Return the units that an attack sends: all that can go, or for a candidate the mean of both sides, rounded up."""
+    """Return the units that an attack sends: all that can go; for a candidate the mean of both armies, rounded up."""
     return troops - 1 if all_attacks else (troops + defenders + 1) // 2
 
 
 @compiled
 def apply_attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, remain: int) -> bool:
-    """Carry out an attack. `remain` attackers are left and take the territory; if negative, −`remain` defenders are
-    left.
+    """Apply an attack of `size` units. Return whether the game is over for MAX.
 
-    Returns whether the game is over for MAX.
+    `remain` attackers are left and take the territory. If `remain` is negative, −`remain` defenders are left.
     """
     at, to = board[board[SOURCES] + move], board[board[BORDERS] + move]
     seat, enemy = state[at], state[to]
@@ -309,7 +312,9 @@ def make_move(board: Any, state: Any, play: Any, keys: Any, move: int, size: int
 
 @compiled
 def write_battle(board: Any, state: Any, play: Any, chances: Any, begin: int, move: int) -> tuple[int, int]:
-    """Return the units that a move sends and its number of results; write their chances from `begin` on."""
+    """Write the results of a move to `chances`, from `begin` on. Return the units that the move sends and the number of
+    results.
+    """
     if move == board[BORDER_COUNT]:
         chances[begin], chances[begin + 1] = 1.0, 0.0
         return 0, 1
@@ -320,7 +325,7 @@ def write_battle(board: Any, state: Any, play: Any, chances: Any, begin: int, mo
 
 @compiled
 def value_of_terminal(board: Any, state: Any, play: Any, ply: int) -> float:
-    """Return the value of a game that is over for MAX; among survivors territories decide, then units."""
+    """Return MAX's value of a game that is over for MAX. Among survivors, territories decide, then units."""
     count_terminal(play, ply)
     top = state[SEAT]
     if not play[ALIVE + top]:
@@ -354,9 +359,10 @@ def evaluate_leaf(board: Any, state: Any, play: Any, scale: Any, ply: int, alpha
 
 @compiled
 def first_sources_after(board: Any, last: int) -> tuple[int, int]:
-    """Return the first cell from which attacks may follow `last`, and a lower cell that they may also start from.
+    """Return two cells: after the attack `last`, attacks may start from the first cell and those after it, and from the
+    second.
 
-    If `last` is board[BORDER_COUNT], there was none. Attacks that share no territory are only tried in one order.
+    board[BORDER_COUNT] as `last` means no attack. So attacks that share no territory are only tried in one order.
     """
     if last == board[BORDER_COUNT]:
         return FIRST_CELL, FIRST_CELL
@@ -368,10 +374,10 @@ def first_sources_after(board: Any, last: int) -> tuple[int, int]:
 def search_quiescence(
     board: Any, state: Any, play: Any, scale: Any, attacks_left: int, last: int, ply: int, alpha: float, beta: float
 ) -> float:
-    """Return the evaluation, or the best for the seat to move after up to `attacks_left` candidate attacks without
-    dice.
+    """Return the best evaluation that the seat to move reaches by at most `attacks_left` candidate attacks, resolved
+    without dice.
 
-    After `last`, attacks start only from cells behind its source, or from the two cells that it changed.
+    After the attack `last`, attacks start only from its source, its target, and cells after its source.
     """
     play[NODES] += 1
     play[LEAVES] += 1
@@ -433,8 +439,8 @@ def search_quiescence(
 def search_expectiminimax(
     board: Any, state: Any, play: Any, keys: Any, scale: Any, chances: Any, room: int, depth_left: int, ply: int
 ) -> float:
-    """Return the expectiminimax value of an unfinished position, `depth_left` turns or plies deep. `chances` is free
-    from `room`.
+    """Return the expectiminimax value of an unfinished position, `depth_left` turns or plies deep. The space of
+    `chances` is free from `room` on.
     """
     if play[STOP] or play[NODES] >= play[NODE_LIMIT]:
         play[STOP] = 1
@@ -480,7 +486,7 @@ def search_expectiminimax(
 
 @compiled
 def pick_move(play: Any, begin: int, end: int, table_move: int, history: int) -> int:
-    """Move to `begin` the move to try next: the table's move, else the one that caused most cutoffs."""
+    """Return the move to try next, and swap it to `begin`: the table's move, else the one that caused most cutoffs."""
     best, chosen = -1, begin
     for i in range(begin, end):
         move = play[i]
@@ -538,8 +544,8 @@ def search_alpha_beta(
     """Search by fail-soft alpha-beta with Star1 (Ballard 1983). Return the value that `search_expectiminimax` has, or a
     bound on it.
     """
-    # It is this long because it is the hot loop. Moving its parts, even the table lookup, into functions costs some 5 %
-    # of the nodes a second when compiled, and a call a node when not.
+    # This function is so long because it is the hot loop. If parts of it were functions, even the table lookup alone,
+    # it would visit some 5 % fewer nodes a second when compiled, and need one more call a node when not.
     if play[STOP] or play[NODES] >= play[NODE_LIMIT]:
         play[STOP] = 1
         return 0.0
@@ -621,7 +627,9 @@ def search_alpha_beta(
 
 @entry
 def draft_greedily(board: Any, state: Any, scale: Any, counts: Any, units: int) -> None:
-    """Place units one by one on the own cell where the evaluation gains most; add each territory's to `counts`."""
+    """Place MAX's units one by one, each on the cell where the evaluation gains most. Count them in `counts`, by
+    territory.
+    """
     seat = state[SEAT]
     for _ in range(units):
         best, chosen = -float("inf"), FIRST_CELL
@@ -668,7 +676,7 @@ def perft(board: Any, state: Any, play: Any, keys: Any, pressure: Any, depth: in
 
 
 class CampaignSearch:
-    """Searches a campaign with one configuration, one search at a time."""
+    """The search with drafts by the draft rule, in a campaign with one configuration. It runs one search at a time."""
 
     def __init__(self, rules: Campaign) -> None:
         self.rules = rules
@@ -679,7 +687,7 @@ class CampaignSearch:
 
     @cached_property
     def _table(self) -> tuple[Any, Any]:
-        """The transposition table. Keys include the number of the search, so older entries never match."""
+        """The transposition table. Keys contain the number of the search, so entries of older searches never match."""
         return zeros(2 * TABLE_SIZE), zeros(TABLE_SIZE, float)
 
     def search(
@@ -697,11 +705,10 @@ class CampaignSearch:
     ) -> SearchResult[Move]:
         """Return the best move by iterative deepening up to `depth` within `limit`; always a legal one.
 
-        Depth counts turns, or plies for other values of `settings.horizon`. A horizon in the middle of a turn favours
-        ending the turn early, as the next draft comes sooner. With the horizon `search_quiescence`, the seat to move
-        goes on with candidate attacks at leaves as long as it gains. The tree contains the candidate attacks or,
-        without `candidates`, every attack at full strength. A draft at the root is answered by `settings.draft` without
-        a search.
+        Depth counts turns if `settings.horizon` is `turns`, else plies. A horizon in the middle of a turn favours
+        ending the turn early, as the next draft comes sooner. With the horizon `calm`, the seat to move goes on with
+        candidate attacks at leaves as long as it gains. If `candidates` is true, only candidate attacks are searched,
+        else every attack at full strength. A draft at the root follows `settings.draft`, without a search.
         """
         rules = self.rules
         attacks = min(rules.max_attacks, MAX_ATTACKS) if candidates else rules.max_attacks
@@ -754,11 +761,10 @@ class CampaignSearch:
         return replace(result, nodes=limit.nodes_spent - before)
 
     def search_one_ply(self, position: Position, *, evaluation: str, limit: SearchLimit) -> SearchResult[Move]:
-        """Return the best move by the expectation over the dice, among attacks at full strength and the end of the
-        turn.
+        """Return the move with the best mean over the dice, among attacks at full strength and the end of the turn.
 
-        `limit` may cut the list short. Odds of large armies are floats here; with the fractions of the rules this would
-        take seconds.
+        Once `limit` is spent, no more moves are tried. The odds of battles are floats here: with the exact fractions of
+        the rules, large armies would take seconds.
         """
         return self.search(
             position,
@@ -792,8 +798,8 @@ class CampaignSearch:
     def _choose_draft(
         self, position: Position, drafting: DraftMode, below: Callable[[int], int] | None, state: Any, scale: Any
     ) -> Move:
-        """Return the draft of the seat to move. A `greedy` draft maximises the evaluation of `state`, which it changes,
-        with `scale`. Raises `ValueError` for a `random` draft without `below`.
+        """Return the draft of the seat to move, chosen as `drafting` says. A `greedy` draft changes `state`. Raises
+        `ValueError` for a `random` draft without `below`.
         """
         rules = self.rules
         if drafting == "greedy":
@@ -810,7 +816,7 @@ class CampaignSearch:
         return rules.legal_moves(position)[0]
 
     def _choose_quickly(self, position: Position, limit: SearchLimit) -> SearchResult[Move]:
-        """Return the attack with the most units to spare, or the end of the turn, in microseconds."""
+        """Return the attack that outnumbers its target most, or the end of the turn. This takes microseconds."""
         attacks = (move for move in self.rules.legal_moves(position) if isinstance(move, Attack))
         spare = {attack: attack.units - position.troops[attack.to] for attack in attacks}
         best = max(spare, key=lambda attack: spare[attack], default=None)
@@ -845,7 +851,7 @@ class CampaignSearch:
         return tuple(line)
 
     def _decode_move(self, position: Position, number: int, play: Any) -> Move:
-        """Convert a kernel's move number to a move of the rules."""
+        """Convert a move number to a move of the rules."""
         values = self._values
         if number == values[BORDER_COUNT]:
             return EndTurn()

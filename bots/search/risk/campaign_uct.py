@@ -1,7 +1,7 @@
 """Monte Carlo tree search of a campaign on flat arrays. The tree covers the draft and attacks of the seat's own turn;
-playouts go on from there.
+playouts continue the game.
 
-The tree holds decisions, not the results of the dice (an open loop): each simulation rolls its own dice.
+The tree holds decisions, not the results of the dice (it is open-loop): each simulation rolls its own dice.
 """
 
 from __future__ import annotations
@@ -50,37 +50,37 @@ from protocol.games.risk.campaign import MAX_PLAYERS, Attack, Campaign, Draft, M
 from protocol.messages import CHANCE, Event
 
 END_DECISION = 0
-"""The decision to end a turn. A draft of all units to a cell is twice the cell. An attack across a border is twice the
-border's index in `board`, plus 1 to send only as many units as `find_sufficient` returns.
-"""
+"""The number of the decision to end a turn. A draft of all units to a cell has the number 2 × cell. An attack across a
+border has the number 2 × the border's index in `board`, plus 1 if it sends only sufficient units."""
 EXPLORATION, TEMPERATURE, FLOOR, RISK, HORIZON, ARMY, INCOME, TEMPO, INNER = range(9)
-"""Slots of `params`. EXPLORATION: the constant of PUCT. TEMPERATURE: the gap to the best gain, in units, at which a
-prior falls to a quarter. FLOOR: added to every prior. RISK: the least winning probability of an attack in the tree.
-HORIZON: turns of a playout after the seat's own.
-
-The others belong to the estimate. ARMY and INCOME: the exponents of a seat's fractions of units and income. TEMPO: the
-factor for the seat to move. INNER: the weight of a unit without enemy neighbours.
-"""
+"""These are the slots of the array of `UctParams`. EXPLORATION: the constant of PUCT. TEMPERATURE: how far a gain must
+be below the best, in units, for its prior to fall to a quarter. FLOOR: added to every prior. RISK: the lowest winning
+probability of an attack in the tree. HORIZON: turns of a playout after the seat's own turn. The rest belong to
+`estimate_wins`. ARMY and INCOME: exponents of a seat's fractions of all units and of all income. TEMPO: the factor for
+the seat to move. INNER: the weight of a unit without enemy neighbours."""
 POLICY_OF_SEAT, PATH, CANDIDATES = 2, 8, 72
-"""Slots of `work`. work[POLICY_OF_SEAT + seat] is a seat's policy. The nodes of a simulation begin at PATH, the
-candidates at CANDIDATES.
+"""These are slots of `work`. work[POLICY_OF_SEAT + seat] is a seat's policy in a simulation. From PATH on are the nodes
+that a simulation visits, from CANDIDATES on the decisions that `list_candidates` found.
 """
 MAX_DEPTH = CANDIDATES - PATH
+"""The most nodes on the path of a simulation in the tree."""
 DISCOUNT_PER_TURN = 0.01
-"""The fraction that each playout turn takes off a value. Without it a certain win could be put off for ever."""
+"""The fraction by which each turn of a playout lowers its value. Otherwise the search might put off a certain win for
+ever."""
 
 PREDICTED_LIKELIHOOD = 0.95
-"""The likelihood of a move that a policy predicts."""
+"""The likelihood of a move that a policy predicts, in `OpponentModel`."""
 UNPREDICTED_LIKELIHOOD = 0.35
-"""The likelihood of a move that the raider does not predict. It is high, as the raider stands for all other players."""
+"""The likelihood of a move that the raider does not predict, if the player is a raider. It is high, as the raider
+stands for every player that is not a rush."""
 TRUST_DECAY = 0.03
-"""The fraction by which trust moves back to its start after each move, as players may change their behaviour."""
+"""The fraction by which trust moves back to its prior after each move, as players may change their behaviour."""
 PRIOR_RUSH_TRUST = 0.3
-"""The prior trust in the rush."""
+"""The trust in the rush, a probability, before an opponent's first move."""
 
 
 class UctParams(NamedTuple):
-    """The parameters of a search, in the order of the slots of `params`; for `floats`."""
+    """The parameters of the tree search, explained at EXPLORATION. `floats` converts them to an array."""
 
     exploration: float = 1.0
     temperature: float = 5.0
@@ -94,14 +94,16 @@ class UctParams(NamedTuple):
 
 
 PARAMS_BY_DRAFT = {"classic": UctParams(), "territories": UctParams(army=1.0, income=12.0, tempo=10.0)}
-"""The default parameters by draft rule. If every territory brings a unit, income decides."""
+"""The default parameters by draft rule. With `territories` every territory brings a unit, so income weighs more."""
 
 
 @entry
 def list_candidates(
     board: Any, field: Any, odds: Any, weights: Any, params: Any, work: Any, priors: Any, path: Any
 ) -> int:
-    """Write the decisions in this position to `work` from CANDIDATES on, with their priors. Return their number."""
+    """Write the decisions to choose from to `work`, from CANDIDATES on, and their priors to `priors`. Return how many
+    there are.
+    """
     seat, worth = field[TURN], unit_weight(board, field)
     count, top, drafting = 0, 0.0, field[DRAFTING]
     if drafting:
@@ -173,7 +175,9 @@ def apply_decision(board: Any, field: Any, odds: Any, decision: int) -> None:
 def select_candidate(
     tree: Any, totals: Any, work: Any, priors: Any, found: Any, node: int, count: int, exploration: float
 ) -> int:
-    """Return the candidate to visit by PUCT (Rosin 2011; Silver et al. 2017), unvisited ones at the parent's mean."""
+    """Return the index of the candidate to visit by PUCT (Rosin 2011; Silver et al. 2017). The value of an unvisited
+    candidate is its parent's mean.
+    """
     child, visits, total = tree[node + CHILD], 0, 0.0
     while child:
         found[tree[child + DECISION]] = child
@@ -209,9 +213,9 @@ def integer_power(base: float, power: int) -> float:
 
 @compiled
 def estimate_wins(board: Any, field: Any, manner: Any, shares: Any) -> None:
-    """Write each seat's estimated probability of winning: its strength divided by the sum of all strengths.
+    """Write each seat's estimated probability of winning, which is its strength divided by the sum of all strengths.
 
-    The exponents come from a logistic regression on logarithms over games of raiders, rounded.
+    The exponents are those of a logistic regression over games between raiders, rounded.
     """
     if field[OVER]:
         flat.write_first_place_shares(board, field, shares)
@@ -242,7 +246,7 @@ def estimate_wins(board: Any, field: Any, manner: Any, shares: Any) -> None:
 
 @compiled
 def draw_policies(board: Any, field: Any, limits: Any, work: Any, seat: int) -> None:
-    """Draw the policy of every other seat from `limits` (see `OpponentModel`). `seat` itself plays as a raider."""
+    """Draw the policy of every seat but `seat` by the cumulative trust in `limits`. `seat` itself is a raider."""
     for other in range(board[SEATS]):
         policy = RAID
         if other != seat:
@@ -304,7 +308,7 @@ def simulate(
 
 
 class OpponentModel:
-    """Trust in each opponent's policy, raider or rush, by how well it predicted the opponent's moves in one match.
+    """The trust that each opponent in a match follows a policy, raider or rush, by how well each predicted its moves.
 
     The trust is that of a fixed-share forecaster (Herbster, Warmuth 1998).
     """
@@ -316,11 +320,11 @@ class OpponentModel:
         self._last_position: Position | None = None
 
     def cumulative_trust(self) -> Any:
-        """Return by seat the cumulative trust over policies, from which a policy is drawn."""
+        """Return by seat the cumulative trust over policies, by which `draw_policies` draws."""
         return floats(sum(trust[: policy + 1]) for trust in self.trust for policy in range(POLICY_COUNT))
 
     def learn(self, position: Position, events: Sequence[Event]) -> None:
-        """Learn from the events since the last call, or since the start. Stop at the first gap in them."""
+        """Update the trust by the events since the last call, or since the match began, up to the first gap in them."""
         begin, self._last_position = self._find_start(events), position
         if begin is None:
             return
@@ -340,7 +344,7 @@ class OpponentModel:
             at += 1
 
     def _find_start(self, events: Sequence[Event]) -> Position | None:
-        """Return the position before the events, or None if it is unknown. After a deal, its income is not yet set."""
+        """Return the position before the events; None if it is unknown. A position from a deal has no income yet."""
         rules = self._raid.rules
         if self._last_position is not None:
             return self._last_position
@@ -353,7 +357,7 @@ class OpponentModel:
         return Position(tuple(owner), troops, "draft", 0, rules.max_attacks, 1, (), 0, 1)
 
     def _update_trust(self, field: Any, seat: int, move: tuple[int, ...]) -> None:
-        """Update the trust in a seat by comparing its next move with each policy's."""
+        """Update the trust in the policies for a seat by comparing its next move with the move of each policy."""
         raid = self._raid
         raids, rushes = (
             tuple(map(int, choose_move(raid.board, field, raid.odds, raid.weights, raid.path, policy)))[:2] == move[:2]
@@ -367,7 +371,7 @@ class OpponentModel:
         self.trust[seat] = [1 - rush, rush]
 
     def _decode_event(self, event: Event) -> list[tuple[int, int, int, int]]:
-        """Return the moves of an event for `field.do`; a draft becomes one move for each place."""
+        """Return the moves of an event for `field.apply_move`; a draft becomes one move for each territory."""
         move = self._raid.rules.decode_move(event.move)
         if isinstance(move, Draft):
             return [(cell_of(at), flat.NO_CELL, units, 0) for at, units in move.units]
@@ -378,7 +382,9 @@ class OpponentModel:
 
 
 class CampaignUct:
-    """Searches a campaign, one search at a time. It learns from a match, so each match needs its own."""
+    """The tree search of a campaign. It runs one search at a time. It learns about the opponents of one match, so each
+    match needs an instance.
+    """
 
     nodes_per_ms: ClassVar[int] = uct_tree.SIMULATIONS_PER_MS
 
@@ -392,18 +398,18 @@ class CampaignUct:
 
     @cached_property
     def _arrays(self) -> tuple[Any, ...]:
-        """Tree, totals, `work`, priors, and the array in which `select_candidate` looks up children."""
+        """The arrays of the search: tree, totals, `work`, priors, and the children by decision, to look them up."""
         decisions = 2 * len(self.raid.board)
         return *uct_tree.make_arrays(), zeros(CANDIDATES + decisions), zeros(decisions, float), zeros(decisions)
 
     def search(
         self, position: Position, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: SearchLimit
     ) -> SearchResult[Move]:
-        """Return the most visited move within `limit`, which counts simulations. Without simulations, or with only one
-        candidate, return the raider's move.
+        """Return the most visited move within `limit`, which counts simulations. With fewer than `MIN_SIMULATIONS`, or
+        with only one candidate, return the raider's move.
 
-        From `events`, those since its last turn, it learns how the others play. `below(n)` returns a random number from
-        0 to n − 1.
+        The search learns how opponents play from `events`, those since its last turn. `below(n)` returns a random
+        number from 0 to n − 1.
         """
         raid = self.raid
         if self.rules.to_move(position) is None:

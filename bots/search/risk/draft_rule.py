@@ -1,4 +1,4 @@
-"""The draft rule on flat arrays. protocol.games.risk.draft defines it; rounding is the same here."""
+"""The draft rule on flat arrays. protocol.games.risk.draft defines the rule and its rounding."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from machine.compiled import compiled
 
 @compiled
 def share_units(board: Any, cells: Any, placements: Any, begin: int, pressure: Any, seat: int, units: int) -> int:
-    """Write to `placements`, from `begin` on, the cells of `seat` under most pressure; `board[TERRITORY_COUNT]` slots
-    further on, write the units that each gets. Return the number of cells.
+    """Share the units of a draft among the cells of `seat` under most pressure. Return the number of these cells.
 
-    A cell of `cells` begins with its owner and its troops. `pressure` has space for a float a territory.
+    Write the cells to `placements` from `begin` on, and the units of each `board[TERRITORY_COUNT]` slots further on. In
+    `cells`, a cell begins with its owner and its troops. `pressure` has space for a float a territory.
     """
     kept = _sort_by_pressure(board, cells, placements, begin, pressure, seat)
     total = 0.0
@@ -35,7 +35,7 @@ def share_units(board: Any, cells: Any, placements: Any, begin: int, pressure: A
 
 @compiled
 def _sort_by_pressure(board: Any, cells: Any, room: Any, begin: int, pressure: Any, seat: int) -> int:
-    """Sort the seat's cells into `room` by pressure, greatest first. Return the size of the upper half."""
+    """Sort the seat's cells into `room` by pressure, greatest first. Return half their number, rounded up."""
     own = 0
     for at in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):
         if cells[at] != seat:

@@ -1,5 +1,5 @@
-"""Bounded Risk on flat arrays: moves and their results, perft, expectiminimax, and alpha-beta with Star1 bounds at
-chance nodes and a transposition table.
+"""Searches of bounded Risk on flat arrays: perft, expectiminimax, and alpha-beta with Star1 bounds at chance nodes and
+a transposition table.
 
 A move is one number: the cell to invade or reinforce, or the index in `board` of the border to attack across.
 """
@@ -57,36 +57,40 @@ from protocol.games.risk import duel
 from protocol.games.risk.duel import NO_OWNER, Action, Duel, Position
 
 REINFORCEMENT = duel.REINFORCEMENT_TROOPS
+"""Troops that a reinforcement adds."""
 SUCCESS_PROBABILITY = float(duel.WIN_PROBABILITY)
+"""The probability that an attack takes the territory."""
 FAILURE_PROBABILITY = float(1 - duel.WIN_PROBABILITY)
+"""The probability that an attack fails."""
 INFINITY = float("inf")
 
 BORDERS, SOURCES, ORDER, MAX_TROOPS, MAX_PLIES, MAX_MOVES, MOVE_CODE_COUNT, ZOBRIST, ARMIES = range(4, 13)
-"""Slots of `board`. At BORDERS begin the borders; SOURCES is the distance from a border to the cell that it leads from;
-at ORDER begin the cells sorted by degree. MOVE_CODE_COUNT exceeds every move number. At ZOBRIST begin the random
-numbers, by territory, seat and troops, then by ply. At ARMIES begin the troops of an invasion, by number of free
-territories.
+"""These are the slots of `board` that only bounded Risk has. board[BORDERS] is where the borders begin; board[SOURCES]
+is the distance from a border to the cell that it leads from. board[ORDER] is where the cells begin, those with most
+neighbours first. MOVE_CODE_COUNT exceeds every move number. board[ZOBRIST] is where the random numbers of search keys
+begin, by territory, seat and troops, then by ply. board[ARMIES] is where the troops of an invasion begin, by number of
+free territories.
 """
 EVALUATION_BOUND = 7
-"""scale[EVALUATION_BOUND] is an upper bound on evaluations."""
+"""scale[EVALUATION_BOUND] is the bound on the absolute value of evaluations."""
 
 ROOT_PLY, CUTOFF_COUNTS = FIRST_GAME_SLOT, FIRST_GAME_SLOT + 1
-"""Slots of `work`. ROOT_PLY is the ply of the root. The cutoff counts, by seat and move, begin at work[CUTOFF_COUNTS].
-"""
+"""work[ROOT_PLY] is the ply of the root. work[CUTOFF_COUNTS] is where the counts of cutoffs begin, by seat and move."""
 MOVE_LISTS = 16
-"""The slot of `work` at which the move lists begin, one for each ply."""
+"""Where the lists of moves begin in `work`, one for each ply."""
 
 ENTRY_LENGTH = 2
-"""The slots of an entry in `table`: a position's key; then its move, depth and bound, packed. The entry's value is
-worths[slot // ENTRY_LENGTH].
+"""The slots of an entry in `table`: a position's key; then its best move, depth and bound, packed. The position's value
+is worths[slot // ENTRY_LENGTH].
 """
 DEFAULT_SETTINGS = DuelSettings()
+"""The default settings of `DuelSearch.search`, which ignores all settings."""
 TABLE_SIZE = 2**18
-"""Positions that the table holds. It is the same on every machine, so that moves are the same."""
+"""Positions that the transposition table holds: the same number on every machine, so that moves are the same."""
 
 
 def duel_board(rules: duel.Duel) -> list[int]:
-    """Return the array `board` of bounded Risk as a list, for `ints`."""
+    """Return the array `board` of bounded Risk as a list, which `ints` converts to an array."""
     map_ = rules.map
     values = board_values(map_)
     values[BORDERS] = cell_of(len(map_))
@@ -147,7 +151,7 @@ def troops_placed(board: Any, state: Any, at: int) -> int:
 
 @compiled
 def is_drawn_after(board: Any, work: Any, ply: int) -> bool:
-    """Return whether the ply limit ends the game with the next ply."""
+    """Return whether the limit of plies ends the game in a draw after the next move."""
     return work[ROOT_PLY] + ply + 1 >= board[MAX_PLIES]  # type: ignore[no-any-return]
 
 
@@ -180,7 +184,7 @@ def count_paths(board: Any, state: Any, work: Any, left: int, ply: int) -> int:
 
 @compiled
 def note_frontier(work: Any, ply: int, leaves: int, estimates: int, chosen: int) -> None:
-    """Count a position and the leaves one ply below it. Its line is the move `chosen`."""
+    """Count a position and the leaves one ply below it. Set the position's line to the move `chosen`."""
     work[NODES] += leaves + 1
     work[LEAVES] += leaves
     work[ESTIMATES] += estimates
@@ -191,7 +195,7 @@ def note_frontier(work: Any, ply: int, leaves: int, estimates: int, chosen: int)
 
 @compiled
 def search_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int) -> float:
-    """Search expectiminimax one ply deep: it evaluates the results without entering them."""
+    """Return the expectiminimax value one ply deep. Results are evaluated without making the moves."""
     mover = state[SEAT] ^ (ply & 1)
     sign = -1.0 if ply & 1 else 1.0
     best, chosen = -INFINITY, 0
@@ -296,13 +300,13 @@ def hash_at(board: Any, at: int, owner: int, troops: int) -> int:
 
 @compiled
 def hash_ply(board: Any, ply: int) -> int:
-    """Return what the ply contributes to the key: below a chance node, a value holds at one ply only."""
+    """Return what the ply contributes to the key: below a chance node, a value only holds at one ply."""
     return board[board[ZOBRIST] + 2 * board[TERRITORY_COUNT] * (board[MAX_TROOPS] + 1) + ply]  # type: ignore[no-any-return]
 
 
 @compiled
 def order_moves(work: Any, cuts: int, begin: int, end: int, first: int) -> None:
-    """Put the table's move first, then those that caused most cutoffs."""
+    """Sort the moves from `begin` to `end`: `first`, the table's move, then those that caused most cutoffs."""
     for i in range(begin + 1, end):
         move = work[i]
         j = i
@@ -316,15 +320,15 @@ def order_moves(work: Any, cuts: int, begin: int, end: int, first: int) -> None:
 def star1_window(
     alpha: float, beta: float, low_rest: float, high_rest: float, chance: float, low: float, high: float
 ) -> tuple[float, float]:
-    """Return the window of one of two results (Ballard 1983). It has probability `chance`; the other one adds
-    `low_rest` to `high_rest`. Values lie between `low` and `high`.
+    """Return the window in which to search one of an attack's two results (Ballard 1983). `chance` is its probability.
+    The other result adds `low_rest` to `high_rest` to the mean. Values lie between `low` and `high`.
     """
     return max((alpha - high_rest) / chance, low), min((beta - low_rest) / chance, high)
 
 
 @compiled
 def look_up_bounds(table: Any, worths: Any, key: int, left: int, low: float, high: float) -> tuple[float, float]:
-    """Return the table's bounds on a position's value for the seat that moved there, else `low` and `high`."""
+    """Return bounds on a position's value for the seat that moved to it: `low` and `high`, narrowed by the table."""
     slot = ENTRY_LENGTH * (key & (len(worths) - 1))
     if table[slot] != key or (table[slot + 1] >> 2) & 255 != left:
         return low, high
@@ -353,7 +357,7 @@ def store_entry(
 
 @compiled
 def bound_values(board: Any, state: Any, scale: Any, mover: int, left: int, ply: int) -> tuple[float, float]:
-    """Return bounds on a move's value. A win or loss is possible only if `left` plies suffice to take the whole map."""
+    """Return bounds on the value of any move. A win or loss needs enough of the `left` plies to take the whole map."""
     territories = board[TERRITORY_COUNT]
     low = (
         ply + 2 - WIN_VALUE
@@ -370,7 +374,7 @@ def bound_values(board: Any, state: Any, scale: Any, mover: int, left: int, ply:
 
 @compiled
 def prune_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int, alpha: float, beta: float) -> float:
-    """Search as `search_alpha_beta` does, one ply deep."""
+    """Return the value of `search_alpha_beta` one ply deep. Results are evaluated without making the moves."""
     mover = state[SEAT] ^ (ply & 1)
     sign = -1.0 if ply & 1 else 1.0
     best, chosen = -INFINITY, 0
@@ -520,14 +524,14 @@ def search_alpha_beta(
 
 
 def decode_move(board: list[int], position: duel.Position, move: int) -> Action:
-    """Convert a kernel's move number to an action of the rules. `board` is what `duel_board` returned."""
+    """Convert a move number to an action of the rules. `board` is what `duel_board` returned."""
     if move < board[BORDERS]:
         return Action("invade" if NO_OWNER in position.owner else "reinforce", board[move + INDEX])
     return Action("attack", board[board[move] + INDEX], board[board[move + board[SOURCES]] + INDEX])
 
 
 class DuelSearch:
-    """Searches bounded Risk with one configuration, one search at a time."""
+    """The kernel of bounded Risk with one configuration of the rules. It runs one search at a time."""
 
     default_depth: ClassVar[int] = 3
     nodes_per_ms: ClassVar[int] = work_buffers.NODES_PER_MS
@@ -540,7 +544,7 @@ class DuelSearch:
 
     @cached_property
     def _table(self) -> tuple[Any, Any]:
-        """The transposition table. Keys include the number of the search, so older entries never match."""
+        """The transposition table. Keys contain the number of the search, so entries of older searches never match."""
         return zeros(ENTRY_LENGTH * TABLE_SIZE), zeros(TABLE_SIZE, float)
 
     def search(
@@ -557,8 +561,8 @@ class DuelSearch:
     ) -> SearchResult[Action]:
         """Return the best move by iterative deepening up to `depth` within `limit`; always a legal one.
 
-        It may exceed the node limit by fewer nodes than one position has results. The line ends early at a position
-        that the table already knew.
+        The search may exceed the node limit, by fewer nodes than the moves of one position have results. The line ends
+        early at a position that the table already knew.
         """
         rules = self.rules
         if rules.to_move(position) is None:
@@ -572,7 +576,7 @@ class DuelSearch:
         self._searches += 1
 
         def search_depth(rules: Duel, root: Position, *, depth: int, limit: SearchLimit) -> SearchResult[Action]:
-            """Search once, `depth` plies deep. Raises `LimitReached`."""
+            """Search once, `depth` plies deep. Raises `LimitReached` when the limit is spent."""
             work_buffers.reset_counts(work, limit.nodes_left)
             arrays = self._board, state, scale, work
             if algorithm == "expectiminimax":

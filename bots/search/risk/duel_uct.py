@@ -1,4 +1,6 @@
-"""Monte Carlo tree search of bounded Risk on flat arrays, with evaluated leaves and a branch for each result."""
+"""Monte Carlo tree search of bounded Risk on flat arrays. Leaves are evaluated, and each result of an attack has its
+own branch.
+"""
 
 from __future__ import annotations
 
@@ -39,18 +41,21 @@ from protocol.games.risk.duel import NO_OWNER, Action, Duel, Position
 from protocol.messages import Event
 
 ROOT_PLY, PATH, MOVES = 2, 8, 136
-"""Slots of `work`. ROOT_PLY is the ply of the root. The nodes of a simulation begin at PATH, the moves at MOVES."""
+"""These are slots of `work`. work[ROOT_PLY] is the ply of the root. From PATH on are the nodes that a simulation
+visits, from MOVES on the legal moves of a position.
+"""
 MAX_DEPTH = MOVES - PATH
+"""The most nodes on the path of a simulation."""
 EXPLORATION = 0.4
-"""The constant of PUCT."""
+"""The exploration constant of PUCT."""
 _SUCCESS_THRESHOLD = int(duel.WIN_PROBABILITY * DRAW_RANGE)
-"""An attack takes the territory if the random number is below this."""
+"""An attack takes the territory if the random number drawn for it is below this."""
 
 
 @compiled
 def select_move(tree: Any, totals: Any, work: Any, found: Any, node: int, last: int, count: int) -> int:
-    """Return the move to visit by PUCT with uniform priors (Rosin 2011). `last` is 1 if the last attack succeeded, else
-    0.
+    """Return the move to visit by PUCT with uniform priors (Rosin 2011). `last` is 1 if the previous move of the
+    simulation was a successful attack, else 0.
     """
     child, visits, total = tree[node + CHILD], 0, 0.0
     while child:
@@ -130,7 +135,7 @@ def simulate(
 
 
 class DuelUct:
-    """Searches bounded Risk with one configuration, one search at a time."""
+    """The tree search of bounded Risk with one configuration. It runs one search at a time."""
 
     nodes_per_ms: ClassVar[int] = uct_tree.SIMULATIONS_PER_MS
 
@@ -147,17 +152,18 @@ class DuelUct:
 
     @cached_property
     def _arrays(self) -> tuple[Any, ...]:
-        """Tree, totals, `work`, and the array in which `select_move` looks up children."""
+        """The arrays of the search: tree, totals, `work`, and the children by decision, to look them up."""
         codes = self._values[MOVE_CODE_COUNT]
         return *uct_tree.make_arrays(), zeros(MOVES + codes), zeros(2 * codes)
 
     def search(
         self, position: Position, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: SearchLimit
     ) -> SearchResult[Action]:
-        """Return the most visited action within `limit`, which counts simulations, or the first legal action if it
-        allows none.
+        """Return the most visited action within `limit`, which counts simulations. If `limit` allows no simulation,
+        return the first legal action.
 
-        It ignores `events`: every player is assumed to play well. `below(n)` returns a random number from 0 to n − 1.
+        The search ignores `events`: it assumes that the opponent plays well. `below(n)` returns a random number from 0
+        to n − 1.
         """
         if self.rules.to_move(position) is None:
             return SearchResult(0.0, None, (), nodes=1, leaves=1, max_ply=0, depth=0, complete=True)

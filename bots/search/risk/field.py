@@ -1,7 +1,8 @@
-"""A campaign on one flat array, `field`, for playouts: it is played forward only and keeps its counts up to date.
+"""A campaign's position as one flat array, `field`, for playouts. Moves cannot be undone. Counts, such as a seat's
+territories, are kept up to date.
 
-Territories are cells, as in flat_position.py; `board` is that of campaign_board.py. The array contains the generator of
-its dice.
+Territories are cells, as in flat_position.py; `board` is that of campaign_board.py. `field` also contains the random
+generator of its dice.
 """
 
 from __future__ import annotations
@@ -16,25 +17,27 @@ from protocol.games.risk.battle import MAX_ATTACK_DICE, MAX_DEFENCE_DICE, round_
 from protocol.games.risk.campaign import MAX_PLAYERS, MIN_CLASSIC_DRAFT, Campaign, Position
 
 TURN, LEFT, ROUND, ACTIVE, DRAFTING, UNITS, OVER, IS_IN_GAME = range(SECOND_SLOT + 1, SECOND_SLOT + 9)
-"""Slots of `field` behind the generator. TURN is the seat to move, LEFT the attacks it has left, ROUND the round,
-ACTIVE the number of seats in the game, DRAFTING whether the turn is at its draft, UNITS the units to place, OVER
-whether the game is over. field[IN + seat] says whether the seat is in the game."""
+"""These are slots of `field`, after those of the random generator. TURN is the seat to move, LEFT the attacks it has
+left, ROUND the round, ACTIVE the number of seats in the game, DRAFTING whether the turn is at its draft, UNITS the
+units to place, OVER whether the game is over. field[IS_IN_GAME + seat] says whether the seat is in the game."""
 TERRITORIES_OF_SEAT = IS_IN_GAME + MAX_PLAYERS
 """field[TERRITORIES_OF_SEAT + seat] is the number of the seat's territories."""
 CONTINENT_COUNT, BLOCKS = TERRITORIES_OF_SEAT + MAX_PLAYERS, TERRITORIES_OF_SEAT + MAX_PLAYERS + 1
-"""The number of continents, and where their blocks begin."""
+"""field[CONTINENT_COUNT] is the number of continents. field[BLOCKS] is where the continents' blocks of slots begin."""
 FOES, BLOCK = 2, 3
-"""Offsets in a cell. It begins with owner and troops; FOES is the number of neighbours with another owner; BLOCK is
-where its continent's block begins. A block holds the number of territories by seat, then SIZE and BONUS."""
+"""These are offsets in a territory's cell, after owner and troops. FOES: the number of neighbours with another owner.
+BLOCK: where the block of the territory's continent begins."""
 SIZE, BONUS, BLOCK_WIDTH = MAX_PLAYERS, MAX_PLAYERS + 1, MAX_PLAYERS + 2
+"""SIZE and BONUS are offsets in a continent's block, for its number of territories and its bonus. Before them is the
+number of the continent's territories that each seat holds. BLOCK_WIDTH is the number of slots of a block."""
 NO_CELL = -1
-"""Stands for no territory in place of a cell."""
+"""Takes the place of a cell in a move that has no source or no target."""
 POSITION_BEGIN = TURN
-"""The position begins here; before it is the generator."""
+"""Where the position begins in `field`, after the random generator."""
 
 
 def make_field(rules: Campaign, position: Position, seed: int) -> Any:
-    """Return the array of a position, whose dice come from a `seed` of `machine.generator`."""
+    """Return the array `field` of a position. Its dice are drawn from `seed`, a seed of `machine.generator`."""
     map_ = rules.map
     count, continents = len(map_), len(map_.continents)
     blocks = cell_of(count)
@@ -63,7 +66,8 @@ def make_field(rules: Campaign, position: Position, seed: int) -> Any:
 def _round_thresholds() -> tuple[int, ...]:
     """Return two thresholds for each number of attacking and defending dice.
 
-    A random number below the first costs the attacker nothing, one below the second costs less than all at stake.
+    If a round's random number is below the first, the attacker loses nothing; below the second, less than all units at
+    stake.
     """
     limits = []
     for attacking in range(1, MAX_ATTACK_DICE + 1):
@@ -75,11 +79,12 @@ def _round_thresholds() -> tuple[int, ...]:
 
 
 _ROUND_THRESHOLDS = _round_thresholds()
+"""The two thresholds by number of attacking dice, then by number of defending dice."""
 
 
 @compiled
 def fight(field: Any, attackers: int, defenders: int, dice: int) -> int:
-    """Return what a battle leaves: attackers if positive, defenders if negative."""
+    """Return the units that a battle leaves: attackers if positive, defenders if negative."""
     if not dice:
         return attackers - defenders if attackers > defenders else min(-1, attackers - defenders)
     while attackers > 0 and defenders > 0:
@@ -154,7 +159,7 @@ def end_turn(board: Any, field: Any) -> None:
 
 @compiled
 def apply_battle(board: Any, field: Any, at: int, to: int, units: int, left: int) -> None:
-    """Apply the result of a battle, encoded as by `fight`. After the last attack the turn passes."""
+    """Apply the battle result `left`, in the form that `fight` returns. After the last attack the turn passes."""
     field[at + 1] -= units
     field[LEFT] -= 1
     if left > 0:
@@ -179,8 +184,8 @@ def attack(board: Any, field: Any, at: int, to: int, units: int) -> None:
 
 @entry
 def apply_move(board: Any, field: Any, source: int, target: int, units: int, left: int) -> None:
-    """Play a move: without a target a draft to `source`, without a source the turn's end, else an attack after which
-    `left` units are left.
+    """Play a move: an attack that leaves `left` if it has a source and a target, a draft if it has only a source, the
+    end of the turn if it has neither.
     """
     if target != NO_CELL:
         apply_battle(board, field, source, target, units, left)

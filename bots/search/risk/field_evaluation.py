@@ -22,13 +22,14 @@ from bots.search.risk.flat_position import CELL_LENGTH, FEATURES, FIRST_CELL, NO
 from machine.compiled import compiled
 
 OUTLOOK = 3
-"""The evaluation `outlook`, besides the modes of flat_position.py."""
+"""The mode of the evaluation `outlook`. flat_position.py has the other modes."""
 _IDLE, _DANGER, _ARMY, _INCOME, _PROGRESS, _LAND = range(6)
+"""The order of the weights of `outlook`."""
 
 
 @compiled
 def _continent_progress(field: Any, seat: int) -> float:
-    """Return the sum of continent bonuses, each times the square of the fraction of it that the seat holds."""
+    """Return the sum over continents of the bonus, times the square of the fraction that the seat holds."""
     found = 0.0
     for i in range(field[CONTINENT_COUNT]):
         block = field[BLOCKS] + i * BLOCK_WIDTH
@@ -39,7 +40,7 @@ def _continent_progress(field: Any, seat: int) -> float:
 
 @compiled
 def outlook(board: Any, field: Any, weights: Any, strengths: Any, seat: int) -> float:
-    """Return a seat's fraction of all strength, from 0 to 1. `strengths` has space for a float a seat."""
+    """Return a seat's strength as a fraction of all seats' strength. `strengths` has space for a float a seat."""
     for each in range(board[SEATS]):
         strengths[each] = 0.0
     for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
@@ -97,7 +98,7 @@ def features(board: Any, field: Any, weights: Any, seat: int) -> float:
 
 @compiled
 def evaluate(board: Any, field: Any, weights: Any, strong: Any, seat: int, mode: int) -> float:
-    """Return the evaluation of an unfinished position in this mode, between −1 and 1."""
+    """Return the evaluation of an unfinished position by the evaluation `mode`, between −1 and 1."""
     if mode == NO_EVALUATION:
         return 0.0
     share = features(board, field, weights, seat) if mode == FEATURES else outlook(board, field, weights, strong, seat)

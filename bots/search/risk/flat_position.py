@@ -1,8 +1,8 @@
-"""A Risk map and a position on it as flat arrays. `set_cell` and `evaluate_change` keep the sums that an evaluation
+"""A Risk map and a position on it as flat arrays, `board` and `state`. `set_cell` keeps the sums that an evaluation
 needs.
 
-Everything is seen from MAX's side, the seat that searches: every other owner is an enemy. All sums are integers, so
-undoing a move restores them exactly and no value depends on the path to it.
+Everything is seen from the side of MAX, the seat that searches: every other owner is an enemy. All sums are integers,
+so undoing a move restores them exactly, and no value depends on the path to its position.
 """
 
 from __future__ import annotations
@@ -20,48 +20,58 @@ from protocol.games.risk.campaign import MAX_PLAYERS
 from protocol.games.risk.duel import NO_OWNER
 
 NO_EVALUATION, FEATURES, UNAM = 0, 1, 2
-"""The values of `state[MODE]`, one an evaluation."""
+"""These are the modes of evaluation, the values of `state[MODE]`: none, by the four features, or by `evaluate_unam`."""
 MODES = {"none": NO_EVALUATION, "features": FEATURES, "unam": UNAM}
+"""The mode of each evaluation by its name."""
 
 FIRST_CELL, CELL_LENGTH = 24, 4
-"""A territory's cell is FIRST_CELL + CELL_LENGTH * index, in `board` and `state` alike. The search names territories by
-their cells.
+"""A territory's cell is where its slots begin, in `board` and `state` alike: FIRST_CELL + CELL_LENGTH * index.
+Everywhere a cell stands for its territory.
 """
 
-# board[cell]: where its neighbours begin in `board`; +1: where they end; +2: SHARE_UNIT // their number; +3: its index.
 BORDER, BORDER_END, PER_NEIGHBOUR, INDEX = 0, 1, 2, 3
+"""These are offsets in a territory's cell of `board`. BORDER: where the list of its neighbours' cells begins in
+`board`. BORDER_END: where the list ends. PER_NEIGHBOUR: SHARE_UNIT // the number of neighbours. INDEX: the territory's
+index.
+"""
 TERRITORY_COUNT, SHARES, WALK = 0, 1, 2
-"""Slots of `board`. TERRITORY_COUNT is the number of territories; board[board[SHARES] + n] is SHARE_UNIT // n, for n
-enemies; at WALK begin the pairs of cells of `evaluate_unam`. From slot 4 on the header belongs to the game.
+"""These are the slots of `board` that every game has. TERRITORY_COUNT: the number of territories. SHARES: where a list
+begins whose item n is SHARE_UNIT // n, for n enemy neighbours. WALK: where the pairs of cells for `evaluate_unam`
+begin. The slots from 4 to FIRST_CELL belong to the game.
 """
 
-# state[cell]: its owner; +1: troops. If it is MAX's, +2: enemy neighbours; +3: the sum of its shares against them.
 OWNER, TROOPS, ENEMY_COUNT, ENEMY_SHARES = 0, 1, 2, 3
+"""These are offsets in a territory's cell of `state`. OWNER: the seat that owns the territory. TROOPS: its troops. If
+MAX owns it, ENEMY_COUNT: the number of its enemy neighbours; ENEMY_SHARES: the sum of its shares of troops, own / (own
++ enemy), over these neighbours."""
 SEAT, MODE, FREE_COUNT, UNITS, STRENGTH, EXPOSED, TERRITORIES_OF_SEAT = range(7)
+"""These are slots of `state`. SEAT is MAX, FREE_COUNT the number of free territories, UNITS the number of all troops.
+STRENGTH and EXPOSED are the sums behind the third and fourth feature. state[TERRITORIES_OF_SEAT + seat] is the number
+of a seat's territories."""
 TROOPS_OF_SEAT = TERRITORIES_OF_SEAT + MAX_PLAYERS
-"""Slots of `state`. SEAT is the seat of MAX, FREE_COUNT the number of free territories, UNITS all troops. STRENGTH and
-EXPOSED are the sums behind the third and fourth feature. state[TERRITORIES_OF_SEAT + seat] and state[TROOPS_OF_SEAT +
-seat] are a seat's territories and troops.
-"""
+"""state[TROOPS_OF_SEAT + seat] is the number of a seat's troops."""
 
 SHARE_BITS = 27
+"""The binary digits of a share of troops, which is below 1 and stored as an integer."""
 SHARE_UNIT = reduce(lcm, range(1, 23))
-"""The unit of shares. A share of one among up to 22 neighbours is exact; beyond, its error is at most 4e-7."""
+"""The integer that stands for 1 in a fraction of a territory's neighbours. The fraction is exact for up to 22
+neighbours; for more, its error is at most 4e-7."""
 SAFE_STRENGTH = SHARE_UNIT << SHARE_BITS
-"""The strength of a territory without enemy neighbours."""
+"""The strength of a territory without enemy neighbours, which stands for 1."""
 VALUE_WITHOUT_TERRITORY, BASE, PER_TERRITORY, PER_UNITS, PER_STRENGTH, PER_EXPOSED, PER_POINT = range(7)
-"""Slots of `scale`. VALUE_WITHOUT_TERRITORY is MAX's value without a territory, PER_POINT the value of a point of
-`evaluate_unam`.
-"""
+"""These are slots of `scale`, which turns sums into MAX's value. VALUE_WITHOUT_TERRITORY is the value if MAX holds no
+territory, BASE the value before the sums are added. The others are factors; PER_POINT is that of `evaluate_unam`."""
 
 
 def cell_of(territory: int) -> int:
-    """Return where a territory begins in `board` and `state`."""
+    """Return the cell of a territory, given its index."""
     return FIRST_CELL + CELL_LENGTH * territory
 
 
 def board_values(board: Board) -> list[int]:
-    """Return the map as a list, for `ints`. A game first fills its slots of the header and may append to the list."""
+    """Return the array `board` of a map as a list. The game fills its own slots and may append more; `ints` converts
+    the list to an array.
+    """
     count = len(board)
     borders = [[cell_of(other) for other in others] for others in board.neighbours]
     values = [0] * FIRST_CELL
@@ -79,7 +89,7 @@ def board_values(board: Board) -> list[int]:
 
 
 def scale_values(board: Board, weights: Sequence[float], opinion: float, max_troops: int = 0) -> list[float]:
-    """Return the factors that turn sums into a value, for `floats`.
+    """Return the array `scale`, the factors that turn sums into a value, as a list. `floats` converts it to an array.
 
     `weights` are those of the four features, `opinion` is the value of an evaluation of 1. Only `evaluate_unam` needs
     `max_troops`.
@@ -112,7 +122,9 @@ def weigh_features(scale: Any, owned: int, army: int, units: int, strength: int,
 
 @compiled
 def evaluate_unam(board: Any, state: Any, scale: Any) -> float:
-    """Return the score of the walk (Prieto et al. 2014, invadeReforzaAtaca), scaled by its bound."""
+    """Return the evaluation of Prieto et al. 2014 (invadeReforzaAtaca): the score of a walk over the map, scaled by its
+    bound.
+    """
     seat = state[SEAT]
     score = 0
     begin = board[WALK]
@@ -150,7 +162,7 @@ def evaluate(board: Any, state: Any, scale: Any) -> float:
 
 @compiled
 def set_cell(board: Any, state: Any, at: int, owner: int, troops: int) -> None:
-    """Set owner and troops of a cell; NO_OWNER and 0 make it free. Setting the old ones again undoes the change."""
+    """Set owner and troops of a cell; NO_OWNER and 0 make it free. Setting the old values again undoes the change."""
     was, before = state[at + OWNER], state[at + TROOPS]
     state[at + OWNER], state[at + TROOPS] = owner, troops
     state[UNITS] += troops - before

@@ -1,8 +1,8 @@
-"""Fixed policies for a campaign that the tree search assumes for the players: the raider, its own, and the rush, a
-naive first idea.
+"""Fixed policies that the campaign's tree search assumes the players to follow: the raider, also for its own seat, and
+the rush, a naive first idea.
 
-The raider drafts all new units where the attacks from there gain most, then attacks while they gain enough. An attack's
-gain is its expected change of a value counted in units. It drives playouts and gives the tree search its priors.
+The raider drafts all new units where the attacks from there gain most, then attacks while an attack gains enough. An
+attack's gain is its expected change of a value counted in units. The gains give the tree search its priors.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ TERRITORY, ENEMY_LOSS, IDLE, KILLED, CONTINENT, PROGRESS, ELIMINATION, MIN_GAIN,
 
 
 class RaidWeights(NamedTuple):
-    """The weights of the raider, in units; for `floats`."""
+    """The weights of the raider, in units. `floats` converts them to an array."""
 
     territory: float = 4.0
     """The value of a territory won."""
     taken: float = 1.0
     """The value of an enemy's loss of a territory."""
     idle: float = 0.4
-    """The value of a unit without enemy neighbours."""
+    """The value of an own unit without enemy neighbours."""
     killed: float = 0.85
     """The value of an enemy unit killed."""
     hold: float = 3.3
     """The value of each unit of a continent's bonus, won or taken away."""
     progress: float = 0.9
-    """The fraction of `hold` that counts for progress towards a continent."""
+    """The fraction of `hold` that counts for progress towards holding a continent."""
     elimination: float = 7.5
     """The value of eliminating a seat."""
     least: float = 0.6
-    """The least gain for which it attacks."""
+    """The least gain for which the raider attacks."""
     fear: float = 0.06
-    """The loss for each unit by which the strongest neighbouring enemy outnumbers the units that moved in."""
+    """The loss for each unit by which the strongest enemy next to a conquered territory outnumbers its new units."""
 
 
 @compiled
 def unit_weight(board: Any, field: Any) -> float:
-    """Return the weight of units: below 1 if the seat to move has more of them than all others together."""
+    """Return the weight of a unit: below 1 if the seat to move has more units than all others together."""
     seat = field[TURN]
     own, others = 1 + field[UNITS], 1
     for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
@@ -75,8 +75,8 @@ def unit_weight(board: Any, field: Any) -> float:
 def attack_gain(
     board: Any, field: Any, odds: Any, weights: Any, unit_weight: float, at: int, army: int, units: int, to: int
 ) -> tuple[float, float, float]:
-    """Return the gain of attacking cell `to` from `at` with `units` of its `army`, the probability of winning, and the
-    mean attackers left after a win. Units count `unit_weight`.
+    """Return the gain of attacking cell `to` from cell `at` with `units` of its `army`, the probability of winning, and
+    the mean attackers left after a win. `unit_weight` is the weight of a unit.
     """
     seat, enemy, defenders = field[TURN], field[to], field[to + 1]
     chance, left, held = look_up_odds(odds, units, defenders)
@@ -115,7 +115,9 @@ def attack_gain(
 def site_value(
     board: Any, field: Any, odds: Any, weights: Any, unit_weight: float, path: Any, site: int, units: int
 ) -> float:
-    """Return the gain of repeated attacks at full strength from a site with `units` new units. Overwrites `path`."""
+    """Return the gain of repeated attacks at full strength from a cell, `site`, that gets `units` new units. Overwrite
+    `path`.
+    """
     seat, taken = field[TURN], 0
     value, likely = 0.0, 1.0
     at, army = site, field[site + 1] + units
@@ -178,7 +180,7 @@ def choose_attack(board: Any, field: Any, odds: Any, weights: Any, worth: float)
 
 @compiled
 def choose_rush_site(board: Any, field: Any) -> int:
-    """Return the cell where the rush drafts its new units: the first of those with the most enemy neighbours."""
+    """Return the cell where the rush drafts its new units: the first cell with the most enemy neighbours."""
     most, chosen = -1, NO_CELL
     for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
         if field[at] == field[TURN] and field[at + FOES] > most:
@@ -202,7 +204,7 @@ def choose_rush_attack(board: Any, field: Any) -> tuple[int, int, int]:
 
 
 RAID, RUSH, POLICY_COUNT = range(3)
-"""The policies, and their number."""
+"""The numbers of the two policies, and how many policies there are."""
 
 
 @compiled
@@ -228,7 +230,7 @@ def play_turn(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy
 
 @entry
 def choose_move(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy: int) -> tuple[int, int, int]:
-    """Return a policy's next move: a site, NO_CELL and the new units for a draft; else an attack."""
+    """Return source, target and units of a policy's next move. A draft has its cell as source, NO_CELL as target."""
     worth = unit_weight(board, field) if policy == RAID else 1.0
     if field[DRAFTING]:
         site = (
@@ -239,7 +241,7 @@ def choose_move(board: Any, field: Any, odds: Any, weights: Any, path: Any, poli
 
 
 class RaidPolicy:
-    """Plays the raider's policy under one configuration with given weights."""
+    """The raider in a campaign with one configuration, with given weights."""
 
     def __init__(self, rules: Campaign, weights: Sequence[float] = RaidWeights()) -> None:
         self.rules = rules
@@ -250,7 +252,7 @@ class RaidPolicy:
         """Scratch space for `site_value`."""
 
     def choose_move(self, position: Position) -> Move:
-        """Return the raider's move in an unfinished position, without search or chance, in some microseconds."""
+        """Return the raider's move in an unfinished position, without search or chance, in microseconds."""
         return self.choose_move_on_field(make_field(self.rules, position, 0))
 
     def choose_move_on_field(self, field: Any) -> Move:
@@ -258,7 +260,7 @@ class RaidPolicy:
         return self.decode_move(*map(int, choose_move(self.board, field, self.odds, self.weights, self.path, RAID)))
 
     def decode_move(self, source: int, target: int, units: int) -> Move:
-        """Convert a move of the kernels to one of the rules."""
+        """Convert a move of `choose_move` to a move of the rules."""
         if source == NO_CELL:
             return EndTurn()
         at = int(self.board[source + INDEX])

@@ -27,7 +27,7 @@ class CampaignSettings(SearchSettings, frozen=True):
     horizon: Horizon = "turns"
     """The unit of depth. `turns`, `plies`, or `calm`: plies, followed at the leaves by attacks that are sure to win."""
     draft: DraftMode = "search"
-    """Where the bot drafts its own units. `search`: what the search finds. `rule`: the draft rule. `greedy`: where the
+    """The draft of the seat that searches. `search`: what the search finds. `rule`: the draft rule. `greedy`: where the
     features gain most. `random`: at random. `front`: all to the territory under most pressure.
     """
 

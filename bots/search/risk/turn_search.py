@@ -1,8 +1,8 @@
 """The campaign's search over whole turns, on the array `field`: drafts and attacks in one tree, by expectiminimax or
 alpha-beta with Star1.
 
-MAX is the seat at the root, every other seat is MIN. Only the few drafts and attacks that gain the raider most are
-searched. A battle has two results, won and lost, each with the mean units left.
+MAX is the seat at the root, every other seat is MIN. Only the few drafts and attacks with the greatest gain for the
+raider are searched. A battle has two results, won and lost, each with the mean units left.
 """
 
 from __future__ import annotations
@@ -55,37 +55,37 @@ from machine.compiled import compiled, entry, floats, ints, zeros
 from protocol.games.risk.campaign import MAX_PLAYERS, Attack, Campaign, Draft, EndTurn, Move, Position
 
 END_MOVE, DRAFT_RULE_MOVE = 0, 1
-"""The encoding of moves. END_MOVE ends a turn, and DRAFT_RULE_MOVE drafts by the draft rule. A draft to a cell is twice
-the cell, plus 1 for half of the units. An attack across a border is twice the border's index in `board`, plus 1 to send
-only as many units as `find_sufficient` returns.
-"""
+"""These are the numbers of two moves: END_MOVE ends the turn, DRAFT_RULE_MOVE drafts by the draft rule. A draft to a
+cell has the number 2 × cell, plus 1 if it places only half of the units. An attack across a border has the number 2 ×
+the border's index in `board`, plus 1 if it sends only sufficient units."""
 MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, SPLIT_COUNT, WIDTHS = range(
     FIRST_GAME_SLOT, FIRST_GAME_SLOT + 10
 )
-"""Slots of `work`. MAX_SEAT: the seat of MAX. MODE: the evaluation. SEARCH_NUMBER: the number of an alpha-beta search,
-else 0. MAX_PLIES: the greatest number of plies. ROOT_MOVE: the move to try first at the root, −1 for none. SAVED: where
-saved positions begin, one for each ply. LISTS: where the move lists begin, each with room for MAX_MOVES. RULE_DRAFT:
-where the units begin that the draft rule places at the root, by territory index. SPLIT_COUNT: the number of best sites
-that also get split drafts. From WIDTHS on, by turn: the limit of drafts, then the limit of attacks.
+"""These are slots of `work`. MAX_SEAT is MAX, MODE the mode of evaluation, SEARCH_NUMBER the number of an alpha-beta
+search, 0 for expectiminimax. MAX_PLIES is the greatest depth in plies, ROOT_MOVE the move to try first at the root (−1:
+none). work[SAVED] is where saved positions begin, one a ply; work[LISTS] where the lists of moves begin, one of
+MAX_MOVES slots a ply; work[RULE_DRAFT] where the units begin that the draft rule places at the root, by territory.
+SPLIT_COUNT is the number of best drafts that are also tried with half of the units. From WIDTHS on are the limits of
+drafts by turn, then the limits of attacks by turn.
 """
 WIDTH_COUNT = 4
-"""Turns with their own limits of moves. Later turns have the last one's."""
+"""The number of turns with their own limits of moves. Later turns have the limits of the last of these."""
 SLOT_COUNT = WIDTHS + 2 * WIDTH_COUNT
-"""The end of the fixed slots of `work`. Behind it are the arrays that begin where the slots above say."""
+"""The number of fixed slots of `work`. After them are saved positions, lists of moves and the draft by the rule."""
 MAX_MOVES = 64
-"""The greatest number of moves of a position."""
+"""The most moves that a search lists in a position."""
 GAINS = MAX_PLAYERS
-"""The offset of the gains of moves in `scores`: `MAX_MOVES` for each ply, after one float for each seat."""
+"""Where the gains of listed moves begin in `scores`, MAX_MOVES slots a ply. Before them is a float for each seat."""
 MIN_PROBABILITY = 0.001
-"""Results with a lower probability are ignored."""
+"""Battle results with a lower probability are ignored."""
 EVALUATIONS = {**MODES, "outlook": OUTLOOK}
-"""The values of `work[MODE]`."""
+"""The mode of each evaluation by its name."""
 MAX_PLIES_PER_TURN = MAX_ATTACKS + 2
 """The most plies of a turn: a draft in two halves, then attacks."""
 MAX_TURNS = 6
 """The greatest depth of a search, in turns."""
 TABLE_SIZE = 2**17
-"""Positions that the table holds. It is the same on every machine, so that moves are the same."""
+"""Positions that the transposition table holds: the same number on every machine, so that moves are the same."""
 
 
 class SearchWidth(NamedTuple):
@@ -97,8 +97,9 @@ class SearchWidth(NamedTuple):
 
 
 DEFAULT_WIDTH = SearchWidth((6, 2, 2, 2), (3, 1, 1, 1), 2)
+"""The limits of moves by default: fewer after the first turn."""
 FULL_WIDTH = SearchWidth((MAX_MOVES // 2,) * WIDTH_COUNT, (MAX_MOVES - 1,) * WIDTH_COUNT, 2)
-"""The widest search: as many moves as a list has space for."""
+"""The limits of the widest search: as many moves as a list has space for."""
 
 
 @compiled
@@ -125,7 +126,7 @@ def list_drafts(
 ) -> int:
     """Write the drafts of a ply, greatest gain first. Return how many there are.
 
-    At the root they include split drafts to the best sites and the draft of the rule.
+    At the root they include half drafts to the best cells and the draft by the draft rule.
     """
     seat, worth = field[TURN], unit_weight(board, field)
     begin, first = work[LISTS] + ply * MAX_MOVES, GAINS + ply * MAX_MOVES
@@ -182,7 +183,7 @@ def list_moves(
     turn: int,
     first_move: int,
 ) -> int:
-    """Write the moves of a ply in this turn, `first_move` before the others if it is one. Return how many there are."""
+    """Write the moves of a ply, with `first_move` at the front if it is one of them. Return how many there are."""
     wide = WIDTHS + min(turn, WIDTH_COUNT - 1)
     if field[DRAFTING]:
         count = list_drafts(board, field, odds, raid, work, scores, path, ply, work[wide])
@@ -207,7 +208,7 @@ def attack_units(board: Any, field: Any, odds: Any, move: int) -> int:
 
 @compiled
 def mean_results(board: Any, field: Any, odds: Any, move: int) -> tuple[float, int, int]:
-    """Return the probability of a move's first result (1 unless it is an attack), and what both results leave."""
+    """Return the probability of a move's first result (1 unless it is an attack), and the units that each leaves."""
     if move // 2 < board[BORDERS]:
         return 1.0, 0, 0
     chance, spared, held = look_up_odds(odds, attack_units(board, field, odds, move), field[board[move // 2] + 1])
@@ -220,7 +221,7 @@ def mean_results(board: Any, field: Any, odds: Any, move: int) -> tuple[float, i
 
 @compiled
 def make_move(board: Any, field: Any, odds: Any, work: Any, move: int, left: int) -> None:
-    """Play a move. If it is an attack, its result is `left`."""
+    """Play a move. If it is an attack, `left` is its result, in the form that `fight` returns."""
     at = move // 2
     if at >= board[BORDERS]:
         source = board[board[SOURCES] + at - board[BORDERS]]
@@ -248,7 +249,7 @@ def position_key(board: Any, field: Any, keys: Any, ply: int) -> int:
 
 @compiled
 def value_of_terminal(board: Any, field: Any, work: Any, scores: Any, ply: int) -> float:
-    """Return the value of a game that is over for MAX."""
+    """Return MAX's value of a game that is over for MAX."""
     count_terminal(work, ply)
     if not field[IS_IN_GAME + work[MAX_SEAT]]:
         return ply - WIN_VALUE
@@ -288,9 +289,9 @@ def search_node(
     beta: float,
 ) -> float:
     """Return the value for MAX of an unfinished position, `turns_left` of `depth` turns before the horizon. With
-    pruning it may be a bound outside `alpha` to `beta`. `opinion` is the value of an evaluation of 1.
+    pruning, a value outside `alpha` to `beta` is a bound. `opinion` is the value of an evaluation of 1.
     """
-    # As long as prune in campaign_search.py, and for the same reason.
+    # This function is so long for the reason given in `search_alpha_beta` of campaign_search.py.
     if work[STOP] or work[NODES] >= work[NODE_LIMIT]:
         work[STOP] = 1
         return 0.0
@@ -367,7 +368,7 @@ def search_node(
 
 
 class TurnSearch:
-    """Searches a campaign with one configuration, one search at a time."""
+    """The search over whole turns in a campaign with one configuration. It runs one search at a time."""
 
     def __init__(self, rules: Campaign) -> None:
         self.rules = rules
@@ -382,7 +383,7 @@ class TurnSearch:
 
     @cached_property
     def _table(self) -> tuple[Any, Any]:
-        """The transposition table. Keys include the number of the search, so older entries never match."""
+        """The transposition table. Keys contain the number of the search, so entries of older searches never match."""
         return zeros(2 * TABLE_SIZE), zeros(TABLE_SIZE, float)
 
     def search(
@@ -399,8 +400,8 @@ class TurnSearch:
     ) -> SearchResult[Move] | None:
         """Return the best move by iterative deepening over turns up to `depth`; expectiminimax searches only `depth`.
 
-        At most `plies` plies are searched. Returns None if `limit` did not suffice for one move. If the last depth was
-        cut short, its best move so far counts, as it tried the previous depth's move first.
+        At most `plies` plies are searched. Returns None if `limit` did not suffice to search one move. If the search of
+        the last depth was stopped, its best move so far is returned: the previous depth's best move was tried first.
         """
         deepest = min(depth, MAX_TURNS)
         field = make_field(self.rules, position, 0)
@@ -457,7 +458,7 @@ class TurnSearch:
         return move
 
     def _decode_line(self, position: Position, field: Any, line: list[int]) -> Move:
-        """Return the first move of a line as a move of the rules. The halves of a split draft are one move."""
+        """Return the first move of a line as a move of the rules. The parts of a split draft become one move."""
         board, first = self._board, line[0]
         if position.phase == "draft":
             return self._rule_draft(position) if first == DRAFT_RULE_MOVE else self._decode_draft(position, line)
@@ -469,7 +470,9 @@ class TurnSearch:
         return Attack(int(board[to + INDEX]), int(board[source + INDEX]), int(units))
 
     def _decode_draft(self, position: Position, line: list[int]) -> Draft:
-        """Return the draft that a line begins with. If the line ends within it, its last place gets the rest."""
+        """Return the draft that a line begins with. If the line ends before all units are placed, the last territory
+        gets the rest.
+        """
         placed, left = dict[int, int](), position.units
         for number in line:
             if left == 0 or number // 2 >= self._board[BORDERS]:

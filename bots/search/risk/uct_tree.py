@@ -11,22 +11,22 @@ from bots.search.base import SearchLimit
 from machine.compiled import HAS_NUMBA, compiled, zeros
 
 DECISION, SIBLING, CHILD, VISITS, NODE_LENGTH = range(5)
-"""Offsets in a node of `tree`, which is NODE_LENGTH slots long; the root is the first. DECISION led to the node,
-SIBLING is its parent's next child, CHILD its own first child (0: none), VISITS its count of visits. totals[node //
-NODE_LENGTH] is the sum of the values of its visits.
+"""These are offsets in a node of `tree`, which is NODE_LENGTH slots long; the root is the first node. DECISION: the
+number of the decision that leads to the node. SIBLING: its parent's next child. CHILD: its own first child (0: none).
+VISITS: its number of visits. totals[node // NODE_LENGTH] is the sum of the values of its visits.
 """
 NEXT_NODE, TREE_END = 0, 1
-"""work[NEXT_NODE] is where the next node goes, work[TREE_END] where the tree is full."""
+"""work[NEXT_NODE] is where the next new node begins in `tree`. work[TREE_END] is where the space of `tree` ends."""
 MAX_NODES = 2**18
-"""Nodes that a tree holds, the same on every machine, so that moves are the same. A full tree gets no new nodes."""
+"""Nodes that a tree can hold: the same on every machine, so that moves are the same. A full tree gets no new nodes."""
 MIN_SIMULATIONS = 10
-"""The least number of simulations that is worth a search."""
+"""With fewer simulations than this, the campaign's tree search returns the raider's move."""
 SIMULATIONS_PER_MS = 1
-"""Simulations in about a millisecond."""
+"""The number of simulations that take about a millisecond."""
 FIRST_BATCH_SIZE = 100 if HAS_NUMBA else 1
-"""Simulations before the first look at the clock."""
+"""The number of simulations in the first batch. The clock is read after each batch."""
 BATCH_DURATION_S = 0.004
-"""Seconds of simulations between two looks at the clock."""
+"""The longest duration of a later batch of simulations, in seconds."""
 
 
 def make_arrays() -> tuple[Any, Any]:
@@ -65,7 +65,7 @@ def children(tree: Any, node: int) -> Iterator[int]:
 
 
 def most_visited_child(tree: Any, totals: Any, node: int) -> int:
-    """Return the most visited child, the one with the higher mean of equals; 0 if there is none."""
+    """Return the most visited child, among equals the one with the highest mean; 0 if the node has no child."""
 
     def rank(child: int) -> tuple[int, float]:
         visits = int(tree[child + VISITS])
@@ -75,15 +75,15 @@ def most_visited_child(tree: Any, totals: Any, node: int) -> int:
 
 
 def visit_lead(tree: Any) -> int:
-    """Return how many more visits the root's favourite has than the next child."""
+    """Return how many more visits the root's most visited child has than the second."""
     first, second = nlargest(2, [0, 0, *(int(tree[child + VISITS]) for child in children(tree, 0))])
     return first - second
 
 
 def run_simulations(simulate: Callable[[int], object], tree: Any, limit: SearchLimit) -> None:
-    """Run simulations until `limit` is spent: all at once if it counts nodes, in batches if it is a deadline.
+    """Run simulations until `limit` is spent: all in one call if it counts nodes, in batches if it is a deadline.
 
-    With a deadline it stops once no other move can become the favourite in the time left.
+    With a deadline, simulations stop once no other move can become the most visited in the time left.
     """
     if limit.nodes_left is not None:
         sims = limit.nodes_left

@@ -1,4 +1,4 @@
-"""The common parts of the kernels' searches: the array with their counts and lines, and how they are stopped."""
+"""The common parts of the kernels' searches: `work`, the array with counts and lines, and the stop at a deadline."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from bots.search.base import LimitReached, M, SearchLimit, SearchResult
 from machine.compiled import HAS_NUMBA, compiled
 
 NODES, LEAVES, ESTIMATES, DEEPEST, NODE_LIMIT, STOP, LINES, LINE_LENGTH = range(8)
-"""Slots of `work`, after the counts. NODE_LIMIT is the limit of nodes; 1 in STOP makes the search end. At LINES begin
-the lines, each LINE_LENGTH slots long: a count, then moves. From FIRST_GAME_SLOT on the slots belong to the game.
+"""These are slots of `work`. The first four are counts: nodes, leaves, evaluated leaves and the deepest ply. NODE_LIMIT
+is the limit of nodes. A 1 in STOP makes the search end. work[LINES] is where the lines begin, one a ply, each
+work[LINE_LENGTH] slots long: its number of moves, then the moves.
 """
 FIRST_GAME_SLOT = 8
+"""The first slot of `work` that belongs to a game's own search."""
 NODES_PER_MS = 500 if HAS_NUMBA else 10
-"""Nodes visited in about a millisecond."""
+"""The number of nodes that a kernel visits in about a millisecond."""
 NO_LIMIT = 2**62
+"""Stands for no limit of nodes in work[NODE_LIMIT]."""
 EXACT_BOUND, LOWER_BOUND, UPPER_BOUND = 0, 1, 2
-"""The kinds of a stored value: exact, or a bound."""
+"""These are the kinds of values in a transposition table: exact values, lower bounds and upper bounds."""
 
 
 def make_random_numbers(count: int) -> list[int]:
@@ -37,7 +40,7 @@ def make_random_numbers(count: int) -> list[int]:
 
 
 def reset_counts(work: Any, max_nodes: int | None) -> None:
-    """Reset the counts and set the limit of nodes; None: no limit."""
+    """Reset the counts of `work` and set its limit of nodes; None: no limit."""
     work[NODES] = work[LEAVES] = work[ESTIMATES] = work[DEEPEST] = 0
     work[NODE_LIMIT] = NO_LIMIT if max_nodes is None else max_nodes
 
@@ -50,7 +53,7 @@ def charge_limit(work: Any, limit: SearchLimit) -> None:
 
 
 def read_principal_variation(work: Any) -> list[int]:
-    """Return the principal variation."""
+    """Return the move numbers of the principal variation in `work`."""
     first = int(work[LINES]) + 1
     return [int(move) for move in work[first : first + int(work[first - 1])]]
 
@@ -71,7 +74,7 @@ def make_result(work: Any, value: float, line: tuple[M, ...], depth: int) -> Sea
 
 @contextmanager
 def stop_at(work: Any, deadline: float | None) -> Iterator[None]:
-    """Stop the search at `deadline` by a timer, as compiled code cannot read the clock."""
+    """Stop the search within this context at `deadline`. A timer does it, as compiled code cannot read the clock."""
     if deadline is None:
         yield
         return

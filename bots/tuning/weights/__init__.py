@@ -1,4 +1,6 @@
-"""Sets of weights for evaluations of Risk: by name (the files in this folder), from a tuning's file, or as text."""
+"""Sets of weights for evaluations of Risk: named ones in the files of this folder, those of a tuning's file, and the
+reading of them from text.
+"""
 
 from __future__ import annotations
 
@@ -13,30 +15,34 @@ from protocol.config_values import FileTable
 from protocol.errors import UsageFault
 
 WEIGHTED_GAMES = ("risk-duel", "risk-campaign")
-"""The games whose evaluation has weights."""
+"""The games with an evaluation that has weights."""
 _FOLDER = Path(__file__).parent
+"""The folder with the files of the named sets."""
 _EQUAL_NAME = "equal"
+"""The name of the set of default weights."""
 WEIGHT_SET_NAMES = (
     _EQUAL_NAME,
     *sorted(set.intersection(*({file.stem for file in (_FOLDER / game).glob("*.toml")} for game in WEIGHTED_GAMES))),
 )
-"""The named sets: equal weights, and the tunings that the package contains for both games."""
+"""The names of the sets: `equal`, and the tunings that the package contains for both games."""
 _MAX_WEIGHTS = {
     len(default_weights("risk-campaign", "features")): sys.float_info.max,
     len(default_weights("risk-campaign", "outlook")): 10.0,
 }
-"""The highest weight by number of weights. Those of `outlook` are exponents."""
+"""The highest valid weight, by number of weights: four for `features`, six for `outlook`, where some are exponents."""
 _WEIGHTS_FORM = "four numbers of 0 or more (or six from 0 to 10 for outlook), not all 0, like 1,1,1,1"
+"""A description of valid weights, for messages."""
 
 
 def read_weights(
     bot: str, text: str, evaluation: str = "features", *, strict: bool = False
 ) -> Mapping[str, tuple[float, ...]]:
-    """Return the weights of each game in `WEIGHTED_GAMES` that has the evaluation.
+    """Return the weights for an evaluation that `text` names, for each game in `WEIGHTED_GAMES` that has the
+    evaluation.
 
-    `text` is a list of numbers (`1,2,3,4` or `1/2/3/4`), a name, or `@FILE`, a tuning. Numbers and files hold for both
-    games. `equal` gives the default weights; so do weights of another evaluation, unless `strict`. Raises `UsageFault`,
-    whose message begins with the bot's name.
+    `text` is a list of numbers (`1,2,3,4` or `1/2/3/4`), the name of a set, or `@FILE`, the file of a tuning. Numbers
+    and files apply to both games. `equal` means the default weights. Weights of another evaluation are replaced by the
+    default weights, unless `strict` is set. Raises `UsageFault`, whose message begins with the bot's name.
     """
     usual = {game: weights for game in WEIGHTED_GAMES if (weights := default_weights(game, evaluation))}
     if text == _EQUAL_NAME:
@@ -64,21 +70,21 @@ def _parse_weights(bot: str, text: str) -> tuple[float, ...]:
 
 
 def are_weights(values: Sequence[float]) -> bool:
-    """Return whether some evaluation has this number of weights, all are in its range, and one is above 0."""
+    """Return whether an evaluation has this number of weights, all are in its range, and at least one is above 0."""
     return (
         len(values) in _MAX_WEIGHTS and all(0 <= value <= _MAX_WEIGHTS[len(values)] for value in values) and any(values)
     )
 
 
 def _load_named_set(bot: str, game: str, evaluation: str, name: str) -> tuple[float, ...] | None:
-    """Return the named set for the evaluation; None if it has none of that name."""
+    """Return the set of weights called `name` for the evaluation; None if the evaluation has no such set."""
     folder = _FOLDER / game if evaluation == "features" else _FOLDER / game / evaluation
     file = folder / f"{name}.toml"
     return _load_weights(bot, str(file)) if file.exists() else None
 
 
 def _load_weights(bot: str, name: str) -> tuple[float, ...]:
-    """Return the key `weights` of a file."""
+    """Return the weights in the file of a tuning, its key `weights`. Raises `UsageFault`."""
     held = read_file(name)
     where = f"{bot}: in {held.file if isinstance(held, FileTable) else repr(name)}"
     if not isinstance(held, FileTable) or "weights" not in held:
@@ -92,7 +98,7 @@ def _load_weights(bot: str, name: str) -> tuple[float, ...]:
 
 
 def _read_numbers(value: object) -> list[float]:
-    """Return the numbers of a list from a file; an empty list if it holds anything else."""
+    """Return the numbers of a list from a file; an empty list if the value is no list of numbers."""
     if not isinstance(value, list) or not all(type(number) in (int, float) for number in value):
         return []
     try:
