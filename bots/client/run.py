@@ -146,7 +146,7 @@ class ClientBase(ABC):
         self._clock = clock
         self._name = name
         self._settings = settings
-        self._nodes = NodeRouter(protocol, settings.url, single_node=settings.stay, hosts=settings.hosts)
+        self._nodes = NodeRouter(protocol, settings.url, single_node=settings.single_node, hosts=settings.hosts)
         self._first = self._connection_to(settings.url, settings.patience)
         self._others: dict[str, NodeConnection] = {}
         """The connections to nodes other than the first, by URL."""

@@ -86,7 +86,7 @@ class Settings:
     """The seconds to keep trying while the arena cannot be reached; None: for ever."""
     assigned: bool = False
     """True if a tournament assigns the matches: the bot makes no seeks, and stops when the arena closes."""
-    stay: bool = False
+    single_node: bool = False
     """True to connect to no other node of the arena than the one at `url`."""
     hosts: tuple[str, ...] = ()
     """Further hosts on which the arena may have nodes: `b.example`, or `*.example` for all its subdomains."""

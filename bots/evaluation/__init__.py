@@ -23,7 +23,7 @@ class _GameEvaluations(NamedTuple):
     """The import path of the default weights, for evaluations that have weights."""
 
 
-_RISK_SCALE = ValueScale(opinion=0.9 * WIN_VALUE)
+_RISK_SCALE = ValueScale(evaluation_factor=0.9 * WIN_VALUE)
 """The scale of values in both Risk games."""
 _REGISTRY: Mapping[str, _GameEvaluations] = {
     "nim": _GameEvaluations({"parity": "bots.evaluation.small_games:nim_parity"}),

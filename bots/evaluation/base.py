@@ -20,7 +20,7 @@ class ValueScale(NamedTuple):
 
     win: float = WIN_VALUE
     """The value of a win at the root. It exceeds the number of plies of the longest game."""
-    opinion: float = 1.0
+    evaluation_factor: float = 1.0
     """The value of a state that is evaluated as 1. In games with chance it is nearly that of a win, so that a mean over
     outcomes weighs good states almost like wins. In other games only the order of values matters."""
 

@@ -34,7 +34,7 @@ def win_value(rules: Game[Any, Any]) -> float:
 
 def evaluation_scale(rules: Game[Any, Any]) -> float:
     """Return the factor from an evaluation to a search's value: the value of a position that is evaluated as 1."""
-    return scale_of(rules.name).opinion
+    return scale_of(rules.name).evaluation_factor
 
 
 class ChanceNotSupported(Fault):

@@ -16,7 +16,7 @@ from bots.search.risk.field import (
     BLOCK_WIDTH,
     DRAFTING,
     IS_IN_GAME,
-    LEFT,
+    ATTACKS_LEFT,
     OVER,
     POSITION_BEGIN,
     ROUND,
@@ -83,7 +83,7 @@ class CampaignBatch(RowBatch[Position]):
             troops=tuple(state[FIRST_CELL + 1 : cells.stop : CELL_LENGTH]),
             phase="draft" if state[DRAFTING] else "attack",
             units=state[UNITS],
-            attacks_left=state[LEFT],
+            attacks_left=state[ATTACKS_LEFT],
             round=state[ROUND],
             out=tuple(out),
             seat=state[TURN],
@@ -152,7 +152,7 @@ def _write_observations(board: Any, shares: Any, states: Any, games: Any, seats:
             vector[begin + 1] = not field[IS_IN_GAME + seat]
         vector[rest] = field[DRAFTING]
         vector[rest + 1] = shares[field[UNITS]]
-        vector[rest + 2] = field[LEFT] / board[ATTACKS]
+        vector[rest + 2] = field[ATTACKS_LEFT] / board[ATTACKS]
         vector[rest + 3] = min(field[ROUND], board[ROUNDS]) / board[ROUNDS]
         mask[:] = 0
         if going_on and field[TURN] == seats[i]:

@@ -21,7 +21,7 @@ where the continents begin, each as bonus, number of cells, and cells; CONTINENT
 KEY_DIGIT_BASE = 64
 """The base in which a search key takes a cell's troops, digit by digit. The two lower digits are combined with the
 owner; the third, which only armies from 4,096 on have, is not."""
-SEAT_KEYS, LEFT_KEYS, PLY_KEYS, ROUND_KEYS, TURN_KEY_COUNT = 0, 8, 32, 256, 2048
+SEAT_KEYS, ATTACKS_LEFT_KEYS, PLY_KEYS, ROUND_KEYS, TURN_KEY_COUNT = 0, 8, 32, 256, 2048
 """These are offsets in the random numbers of `make_keys`, after those for territories' lower digits. At SEAT_KEYS begin
 the numbers for the seat to move, at LEFT_KEYS for the attacks left, at PLY_KEYS for the ply, at ROUND_KEYS for the
 round. TURN_KEY_COUNT is how many these are. After them follow the numbers for territories' third digits."""

@@ -36,7 +36,7 @@ from bots.search.risk.campaign_board import (
     CONTINENTS,
     DICE,
     KEY_DIGIT_BASE,
-    LEFT_KEYS,
+    ATTACKS_LEFT_KEYS,
     PLY_KEYS,
     ROUND_KEYS,
     ROUNDS,
@@ -99,7 +99,9 @@ from protocol.games.risk.campaign import (
 )
 from protocol.games.risk.draft import territories_by_pressure
 
-TURN, LEFT, ROUND, ACTIVE, ELIMINATED, SAVED, KEY, ATTACKS_PER_TURN, ALIVE = range(FIRST_GAME_SLOT, FIRST_GAME_SLOT + 9)
+TURN, ATTACKS_LEFT, ROUND, ACTIVE, ELIMINATED, SAVED, KEY, ATTACKS_PER_TURN, ALIVE = range(
+    FIRST_GAME_SLOT, FIRST_GAME_SLOT + 9
+)
 """These are slots of `play`, the array of a search, for what a position has besides owners and troops. TURN is the seat
 to move, LEFT the attacks it has left, ROUND the round, ACTIVE the number of seats in the game, ELIMINATED the seat that
 the last attack eliminated (−1: none), KEY the search key, ATTACKS_PER_TURN the limit of attacks in a turn. play[SAVED]
@@ -150,7 +152,7 @@ def make_play_array(board: list[int], position: Position, depth: int) -> Any:
     lists = lines + (depth + 2) * (depth + 2)
     history = lists + (moves + 1) * (depth + 1)
     play = zeros(history + 2 * (moves + 1))
-    play[TURN], play[LEFT], play[ROUND] = position.seat, position.attacks_left, position.round
+    play[TURN], play[ATTACKS_LEFT], play[ROUND] = position.seat, position.attacks_left, position.round
     play[ACTIVE], play[ELIMINATED], play[SAVED], play[ATTACKS_PER_TURN] = (
         seats - len(position.out),
         -1,
@@ -167,7 +169,11 @@ def make_play_array(board: list[int], position: Position, depth: int) -> Any:
 def turn_key(board: Any, play: Any, keys: Any, ply: int) -> int:
     """Return what the turn, the ply and, if play[ROUND_IN_KEY] is set, the round contribute to the search key."""
     begin = board[TERRITORY_COUNT] * MAX_PLAYERS * 2 * KEY_DIGIT_BASE
-    key = keys[begin + SEAT_KEYS + play[TURN]] ^ keys[begin + LEFT_KEYS + play[LEFT]] ^ keys[begin + PLY_KEYS + ply]
+    key = (
+        keys[begin + SEAT_KEYS + play[TURN]]
+        ^ keys[begin + ATTACKS_LEFT_KEYS + play[ATTACKS_LEFT]]
+        ^ keys[begin + PLY_KEYS + ply]
+    )
     return key ^ keys[begin + ROUND_KEYS + play[ROUND]] if play[ROUND_IN_KEY] else key  # type: ignore[no-any-return]
 
 
@@ -200,7 +206,7 @@ def restore_position(state: Any, play: Any, ply: int) -> None:
 @compiled
 def restore_turn(play: Any, seat: int, left: int, number: int, eliminated: int) -> None:
     """Restore the turn that a move has changed, and put the seat that it eliminated back into the game."""
-    play[TURN], play[LEFT], play[ROUND], play[DRAFTING] = seat, left, number, 0
+    play[TURN], play[ATTACKS_LEFT], play[ROUND], play[DRAFTING] = seat, left, number, 0
     if eliminated >= 0:
         play[ALIVE + eliminated] = 1
         play[ACTIVE] += 1
@@ -243,7 +249,7 @@ def place_draft(board: Any, state: Any, play: Any, keys: Any, pressure: Any) -> 
 def pass_turn(board: Any, play: Any) -> bool:
     """Pass the turn to the next seat in the game. Return whether the last round is over."""
     following, number = find_next_turn(board, play, ALIVE, play[TURN], play[ROUND])
-    play[TURN], play[ROUND], play[LEFT], play[DRAFTING] = following, number, play[ATTACKS_PER_TURN], 1
+    play[TURN], play[ROUND], play[ATTACKS_LEFT], play[DRAFTING] = following, number, play[ATTACKS_PER_TURN], 1
     return number > board[ROUNDS]  # type: ignore[no-any-return]
 
 
@@ -282,7 +288,7 @@ def apply_attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: 
     at, to = board[board[SOURCES] + move], board[board[BORDERS] + move]
     seat, enemy = state[at], state[to]
     set_cell_and_key(board, state, play, keys, at, seat, state[at + 1] - size)
-    play[LEFT] -= 1
+    play[ATTACKS_LEFT] -= 1
     play[ELIMINATED] = -1
     if remain < 0:
         set_cell_and_key(board, state, play, keys, to, enemy, -remain)
@@ -305,7 +311,7 @@ def make_move(board: Any, state: Any, play: Any, keys: Any, move: int, size: int
     if move < board[BORDER_COUNT]:
         if apply_attack(board, state, play, keys, move, size, units_left):
             return True
-        if play[LEFT]:
+        if play[ATTACKS_LEFT]:
             return False
     return pass_turn(board, play)
 
@@ -353,7 +359,7 @@ def value_of_terminal(board: Any, state: Any, play: Any, ply: int) -> float:
 def evaluate_leaf(board: Any, state: Any, play: Any, scale: Any, ply: int, alpha: float, beta: float) -> float:
     """Return the value at the horizon, after a quiescence search if play[QUIESCENCE] is set."""
     play[play[LINES] + ply * play[LINE_LENGTH]] = 0
-    more = min(play[LEFT], MAX_ATTACKS) if play[QUIESCENCE] else 0
+    more = min(play[ATTACKS_LEFT], MAX_ATTACKS) if play[QUIESCENCE] else 0
     return search_quiescence(board, state, play, scale, more, board[BORDER_COUNT], ply, alpha, beta)
 
 
@@ -451,7 +457,7 @@ def search_expectiminimax(
         return evaluate_leaf(board, state, play, scale, ply, -INFINITY, INFINITY)
     play[NODES] += 1
     save_position(state, play, ply)
-    seat, attacks, number = play[TURN], play[LEFT], play[ROUND]
+    seat, attacks, number = play[TURN], play[ATTACKS_LEFT], play[ROUND]
     sign = 1.0 if seat == state[SEAT] else -1.0
     best = -INFINITY
     begin = play[LISTS] + ply * (board[BORDER_COUNT] + 1)
@@ -572,7 +578,7 @@ def search_alpha_beta(
         return best
     play[NODES] += 1
     save_position(state, play, ply)
-    seat, attacks, number = play[TURN], play[LEFT], play[ROUND]
+    seat, attacks, number = play[TURN], play[ATTACKS_LEFT], play[ROUND]
     sign = 1.0 if seat == state[SEAT] else -1.0
     low, high = alpha, beta
     best = -INFINITY * sign
@@ -648,7 +654,7 @@ def perft(board: Any, state: Any, play: Any, keys: Any, pressure: Any, depth: in
     if depth == 0:
         return 1
     save_position(state, play, depth)
-    seat, left, number = play[TURN], play[LEFT], play[ROUND]
+    seat, left, number = play[TURN], play[ATTACKS_LEFT], play[ROUND]
     if play[DRAFTING]:
         place_draft(board, state, play, keys, pressure)
         paths = perft(board, state, play, keys, pressure, depth - 1)
@@ -664,7 +670,7 @@ def perft(board: Any, state: Any, play: Any, keys: Any, pressure: Any, depth: in
             remain = units_left(result, size) if board[DICE] else fight_without_dice(size, defenders)
             over = apply_attack(board, state, play, keys, move, size, remain)
             gone = play[ELIMINATED]
-            if not over and play[LEFT] == 0:
+            if not over and play[ATTACKS_LEFT] == 0:
                 over = pass_turn(board, play)
             paths += (depth == 1) if over else perft(board, state, play, keys, pressure, depth - 1)
             restore_position(state, play, depth)
@@ -783,7 +789,7 @@ class CampaignSearch:
         play[BATTLE_MODE] = _BATTLE_MODES[settings.battles] if rules.battle == "dice" else NO_DICE_MODE
         play[ROUND_IN_KEY] = rules.snake or position.round + depth >= rules.max_rounds
         if candidates:
-            play[LEFT] = min(play[LEFT], MAX_ATTACKS)
+            play[ATTACKS_LEFT] = min(play[ATTACKS_LEFT], MAX_ATTACKS)
             play[ATTACKS_PER_TURN] = min(play[ATTACKS_PER_TURN], MAX_ATTACKS)
         self._searches += 1
         play[KEY] = self._searches
@@ -834,7 +840,7 @@ class CampaignSearch:
         """Return the principal variation in `play`, with its drafts, up to the first battle with dice."""
         rules, position = self.rules, root
         line: list[Move] = []
-        left = int(play[LEFT])
+        left = int(play[ATTACKS_LEFT])
         for number in work_buffers.read_principal_variation(play):
             line.append(self._decode_move(position, number, play))
             if isinstance(line[-1], Attack) and rules.battle == "dice":

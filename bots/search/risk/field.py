@@ -16,7 +16,7 @@ from machine.generator import DRAW_RANGE, FIRST_SLOT, SECOND_SLOT, draw, seed_st
 from protocol.games.risk.battle import MAX_ATTACK_DICE, MAX_DEFENCE_DICE, round_odds
 from protocol.games.risk.campaign import MAX_PLAYERS, MIN_CLASSIC_DRAFT, Campaign, Position
 
-TURN, LEFT, ROUND, ACTIVE, DRAFTING, UNITS, OVER, IS_IN_GAME = range(SECOND_SLOT + 1, SECOND_SLOT + 9)
+TURN, ATTACKS_LEFT, ROUND, ACTIVE, DRAFTING, UNITS, OVER, IS_IN_GAME = range(SECOND_SLOT + 1, SECOND_SLOT + 9)
 """These are slots of `field`, after those of the random generator. TURN is the seat to move, LEFT the attacks it has
 left, ROUND the round, ACTIVE the number of seats in the game, DRAFTING whether the turn is at its draft, UNITS the
 units to place, OVER whether the game is over. field[IS_IN_GAME + seat] says whether the seat is in the game."""
@@ -43,7 +43,7 @@ def make_field(rules: Campaign, position: Position, seed: int) -> Any:
     blocks = cell_of(count)
     field = [0] * (blocks + BLOCK_WIDTH * continents)
     field[FIRST_SLOT], field[SECOND_SLOT] = seed_state(seed)
-    field[TURN], field[LEFT], field[ROUND] = position.seat, position.attacks_left, position.round
+    field[TURN], field[ATTACKS_LEFT], field[ROUND] = position.seat, position.attacks_left, position.round
     field[ACTIVE] = rules.seats - len(position.out)
     field[DRAFTING], field[UNITS] = position.phase == "draft", position.units
     field[OVER] = rules.to_move(position) is None
@@ -153,7 +153,7 @@ def end_turn(board: Any, field: Any) -> None:
     following, number = find_next_turn(board, field, IS_IN_GAME, field[TURN], field[ROUND])
     if number > board[ROUNDS]:
         field[OVER] = 1
-    field[TURN], field[ROUND], field[LEFT], field[DRAFTING] = following, number, board[ATTACKS], 1
+    field[TURN], field[ROUND], field[ATTACKS_LEFT], field[DRAFTING] = following, number, board[ATTACKS], 1
     field[UNITS] = income(board, field, following)
 
 
@@ -161,7 +161,7 @@ def end_turn(board: Any, field: Any) -> None:
 def apply_battle(board: Any, field: Any, at: int, to: int, units: int, left: int) -> None:
     """Apply the battle result `left`, in the form that `fight` returns. After the last attack the turn passes."""
     field[at + 1] -= units
-    field[LEFT] -= 1
+    field[ATTACKS_LEFT] -= 1
     if left > 0:
         loser = field[to]
         field[to + 1] = left
@@ -173,7 +173,7 @@ def apply_battle(board: Any, field: Any, at: int, to: int, units: int, left: int
                 field[OVER] = 1
     else:
         field[to + 1] = -left
-    if field[LEFT] == 0 and not field[OVER]:
+    if field[ATTACKS_LEFT] == 0 and not field[OVER]:
         end_turn(board, field)
 
 

@@ -19,7 +19,7 @@ from bots.search.risk.field import (
     DRAFTING,
     FOES,
     IS_IN_GAME,
-    LEFT,
+    ATTACKS_LEFT,
     NO_CELL,
     SIZE,
     TERRITORIES_OF_SEAT,
@@ -121,7 +121,7 @@ def site_value(
     seat, taken = field[TURN], 0
     value, likely = 0.0, 1.0
     at, army = site, field[site + 1] + units
-    while taken < field[LEFT] and army > 1:
+    while taken < field[ATTACKS_LEFT] and army > 1:
         best, to, chance, left = weights[MIN_GAIN], NO_CELL, 0.0, 0.0
         for i in range(board[at], board[at + 1]):
             if field[board[i]] != seat:

@@ -22,7 +22,7 @@ from bots.search.risk.campaign_board import (
     ATTACKS,
     BORDERS,
     KEY_DIGIT_BASE,
-    LEFT_KEYS,
+    ATTACKS_LEFT_KEYS,
     PLY_KEYS,
     ROUND_KEYS,
     SEAT_KEYS,
@@ -32,7 +32,7 @@ from bots.search.risk.campaign_board import (
     make_keys,
 )
 from bots.search.risk.campaign_search import COMPLETE_FLAG, INFINITY, MAX_ATTACKS, store_entry
-from bots.search.risk.field import DRAFTING, FOES, IS_IN_GAME, LEFT, OVER, ROUND, TURN, UNITS, make_field
+from bots.search.risk.field import DRAFTING, FOES, IS_IN_GAME, ATTACKS_LEFT, OVER, ROUND, TURN, UNITS, make_field
 from bots.search.risk.field_evaluation import OUTLOOK, evaluate
 from bots.search.risk.flat_position import CELL_LENGTH, FIRST_CELL, INDEX, MODES, TERRITORY_COUNT
 from bots.search.risk.policies import RaidWeights, attack_gain, site_value, unit_weight
@@ -240,7 +240,10 @@ def make_move(board: Any, field: Any, odds: Any, work: Any, move: int, left: int
 def position_key(board: Any, field: Any, keys: Any, ply: int) -> int:
     """Return the search key of a position `ply` plies from the root."""
     begin = board[TERRITORY_COUNT] * MAX_PLAYERS * 2 * KEY_DIGIT_BASE
-    key = keys[begin + SEAT_KEYS + field[TURN]] ^ keys[begin + LEFT_KEYS + 2 * field[LEFT] + field[DRAFTING]]
+    key = (
+        keys[begin + SEAT_KEYS + field[TURN]]
+        ^ keys[begin + ATTACKS_LEFT_KEYS + 2 * field[ATTACKS_LEFT] + field[DRAFTING]]
+    )
     key ^= keys[begin + PLY_KEYS + ply] ^ keys[begin + ROUND_KEYS + field[ROUND]]
     for at in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):
         key ^= cell_key(board, field, keys, at)
@@ -405,7 +408,7 @@ class TurnSearch:
         """
         deepest = min(depth, MAX_TURNS)
         field = make_field(self.rules, position, 0)
-        field[LEFT] = min(field[LEFT], MAX_ATTACKS)
+        field[ATTACKS_LEFT] = min(field[ATTACKS_LEFT], MAX_ATTACKS)
         work, scores = self._make_arrays(position, field, deepest, width)
         work[MODE] = EVALUATIONS[evaluation]
         work[MAX_PLIES] = deepest * MAX_PLIES_PER_TURN if plies is None else plies
