@@ -13,10 +13,10 @@ from bots.search.risk.campaign_board import ATTACKS, BORDER_COUNT, BORDERS, ROUN
 from bots.search.risk.draft_rule import share_units
 from bots.search.risk.field import (
     ACTIVE,
+    ATTACKS_LEFT,
     BLOCK_WIDTH,
     DRAFTING,
     IS_IN_GAME,
-    ATTACKS_LEFT,
     OVER,
     POSITION_BEGIN,
     ROUND,

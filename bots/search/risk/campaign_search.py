@@ -29,6 +29,7 @@ from bots.search.risk.battle_odds import (
 )
 from bots.search.risk.campaign_board import (
     ATTACKS,
+    ATTACKS_LEFT_KEYS,
     BORDER_COUNT,
     BORDERS,
     CLASSIC,
@@ -36,7 +37,6 @@ from bots.search.risk.campaign_board import (
     CONTINENTS,
     DICE,
     KEY_DIGIT_BASE,
-    ATTACKS_LEFT_KEYS,
     PLY_KEYS,
     ROUND_KEYS,
     ROUNDS,

@@ -14,12 +14,12 @@ from bots.search.risk import field as flat
 from bots.search.risk.battle_odds import find_sufficient, look_up_odds, odds_table
 from bots.search.risk.campaign_board import CLASSIC, campaign_board
 from bots.search.risk.field import (
+    ATTACKS_LEFT,
     BLOCK,
     BONUS,
     DRAFTING,
     FOES,
     IS_IN_GAME,
-    ATTACKS_LEFT,
     NO_CELL,
     SIZE,
     TERRITORIES_OF_SEAT,

@@ -20,9 +20,9 @@ from bots.search.risk import work_buffers
 from bots.search.risk.battle_odds import find_sufficient, look_up_odds, odds_table
 from bots.search.risk.campaign_board import (
     ATTACKS,
+    ATTACKS_LEFT_KEYS,
     BORDERS,
     KEY_DIGIT_BASE,
-    ATTACKS_LEFT_KEYS,
     PLY_KEYS,
     ROUND_KEYS,
     SEAT_KEYS,
@@ -32,7 +32,7 @@ from bots.search.risk.campaign_board import (
     make_keys,
 )
 from bots.search.risk.campaign_search import COMPLETE_FLAG, INFINITY, MAX_ATTACKS, store_entry
-from bots.search.risk.field import DRAFTING, FOES, IS_IN_GAME, ATTACKS_LEFT, OVER, ROUND, TURN, UNITS, make_field
+from bots.search.risk.field import ATTACKS_LEFT, DRAFTING, FOES, IS_IN_GAME, OVER, ROUND, TURN, UNITS, make_field
 from bots.search.risk.field_evaluation import OUTLOOK, evaluate
 from bots.search.risk.flat_position import CELL_LENGTH, FIRST_CELL, INDEX, MODES, TERRITORY_COUNT
 from bots.search.risk.policies import RaidWeights, attack_gain, site_value, unit_weight
