@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 FORMULA_PREFIXES = frozenset("=+-@\t\r\n＝＋－＠'")
-"""First characters of a text that a spreadsheet takes for a formula, and the apostrophe that prevents it."""
+"""The characters with which a formula in a spreadsheet may start, and the apostrophe, which marks a cell as text."""
 _NUMBER_PATTERN = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?\Z", re.ASCII)
 _NON_ASCII_PATTERN = re.compile(r"[^\x00-\x7e]")
 
@@ -60,12 +60,12 @@ def short_repr(value: Any, max_chars: int = 40) -> str:
 
 
 def format_rating(mu: float, sigma: float) -> str:
-    """Format a rating as mean and 3 standard deviations, like the pages: `25.0 ± 25.0`."""
+    """Format a rating as its mean ± 3 standard deviations, as web pages do: `25.0 ± 25.0`."""
     return f"{mu:.1f} ± {3 * sigma:.1f}"
 
 
 def list_first(items: Iterable[Any], max_items: int = 8, separator: str = ", ") -> str:
-    """List the first items and the number of others."""
+    """List the first items, then the number of items left out."""
     listed = list(map(str, items))
     more = f" and {len(listed) - max_items} more" if len(listed) > max_items else ""
     return (separator.join(listed[:max_items]) + more) or "none"

@@ -66,7 +66,7 @@ class BadRecord(ArenaFault):
 
 @contextmanager
 def os_errors_as(fault_class: type[Fault], what: str) -> Iterator[None]:
-    """Turn an `OSError` inside the block into a fault of this kind, with `what` failed and the reason."""
+    """Turn an `OSError` inside the block into a `fault_class`. Its message says that `what` failed, and why."""
     try:
         yield
     except OSError as exc:

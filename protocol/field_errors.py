@@ -25,7 +25,7 @@ from msgspec.inspect import (
 from protocol.display import list_choices, short_repr
 
 SECRET = {"secret": True}
-"""The `extra` of a type whose values must not appear in messages."""
+"""The `extra` (of `msgspec.Meta`) for a type whose values are secret, so error messages must not show them."""
 _fields = cache(msgspec.structs.fields)
 _CONVERSION_ERRORS = (msgspec.ValidationError, UnicodeError, RecursionError)
 

@@ -13,10 +13,10 @@ FAILED = "failed"
 VOID = "void"
 
 NATURAL_ENDINGS = (WIN, DRAW, PLY_LIMIT, ROUND_LIMIT)
-"""Reasons that the game itself gives. They add nothing to a seat's rank."""
+"""Reasons that come from the rules of the game. Tables omit them, because a seat's rank says enough."""
 DROP_OUT_REASONS = (RESIGNED, TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW, FAILED)
 """Reasons for which a seat may drop out."""
 ABSENCES = frozenset({TIMEOUT, DISCONNECTED, NO_SHOW})
-"""Reasons of a seat that did not answer in time."""
+"""Reasons of seats that did not answer in time or were not connected."""
 FORFEITS = frozenset({TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW, FAILED})
-"""Reasons of a seat that lost without being beaten and without resigning."""
+"""Reasons of seats that dropped out without resigning."""

@@ -13,13 +13,18 @@ from protocol.display import short_repr
 from protocol.errors import BadConfig
 
 MAX_COORDINATE = 100
+"""Maximum x and y of a territory."""
 _MAX_LABEL_CHARS = 24
 MIN_TERRITORIES, MAX_TERRITORIES = 2, 100
 MAX_BORDERS = 1000
-"""Maximum number of borders of a map. They fit in a message; a planar map has fewer than 300."""
+"""Maximum number of borders of a map. This many fit in a message, and a planar map of 100 territories has fewer than
+300.
+"""
 MAX_BONUS = 100
-"""Maximum bonus of a continent, and of all together: larger armies would fight battles that delay other matches."""
+"""Maximum bonus of a continent, and maximum sum of all bonuses: the battles of larger armies would delay other matches.
+"""
 MAX_NAME_CHARS = 40
+"""Maximum characters in the name of a territory or continent."""
 
 
 class Territory(NamedTuple):
@@ -34,7 +39,9 @@ class Territory(NamedTuple):
 
 
 class Continent(NamedTuple):
-    """A continent. `bonus` is the number of extra units in a classic draft for holding all of it."""
+    """A continent. `bonus` is the number of extra units in a classic draft for a seat that holds all its
+    territories.
+    """
 
     name: str
     bonus: int
@@ -42,7 +49,7 @@ class Continent(NamedTuple):
 
 @dataclass(frozen=True)
 class Board:
-    """A connected map of 2 to 100 territories, which are referred to by index."""
+    """A connected map of 2 to 100 territories. Code refers to a territory by its index."""
 
     name: str
     territories: tuple[Territory, ...]
@@ -100,8 +107,8 @@ def check_connected(board: Board, where: str) -> None:
 
 
 def _connected_components(board: Board) -> list[set[int]]:
-    """Return the connected components. No graph library: its import takes a third of a second, and a map may arrive
-    while others play.
+    """Return the connected components of a map. A graph library is not used: its import would take a third of a second,
+    and a map may arrive while other matches are played.
     """
     parts: list[set[int]] = []
     for start in range(len(board)):

@@ -20,17 +20,19 @@ from protocol.games.risk.board import MAX_COORDINATE, Board
 
 SEAT_LETTERS = "ABCDEF"
 MAX_LISTED_CHANGES = 4
-"""Maximum number of changes to list; if there are more, the whole board is clearer."""
+"""Maximum number of changed territories to list. If there are more, a drawing of the whole board is clearer."""
 WIDTH = 80
+"""Columns of a drawn map."""
 HEIGHT = 41
 MAX_TERRITORIES_WITH_PIECES = 12
-"""Maximum number of territories of a map that also shows troops as pieces."""
+"""Maximum number of territories of a map whose drawing shows troops as pieces, too."""
 MAX_TROOPS_AS_PIECES = 49
 NAME_LENGTHS = (21, 16, 13, 10, 8, 6)
+"""Maximum lengths of territory names in labels, tried from the longest."""
 LABEL_SHIFTS = sorted(product(range(-8, 9), range(-3, 4)), key=lambda by: (abs(by[0]) + 2 * abs(by[1]), by))
-"""Columns and rows by which a label may move to find room, smallest shift first."""
+"""Shifts (columns, rows) by which a label may move to find room, smallest first."""
 MIN_WRAPPED_BORDER_LENGTH = 0.8 * MAX_COORDINATE
-"""A longer border, on a map that is not small, leaves at one edge and comes back at the other."""
+"""Length above which a border leaves the drawing at one edge and comes back at the other, unless the map is small."""
 
 
 class _Label(NamedTuple):
@@ -51,7 +53,7 @@ _Mark: TypeAlias = tuple[tuple[int, int], str]
 
 
 class _Layout(NamedTuple):
-    """The part of a picture that does not change during a game."""
+    """The part of a drawn map that does not change during a game."""
 
     labels: tuple[_Label, ...]
     lines: tuple[tuple[_Mark, ...], ...]
