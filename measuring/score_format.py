@@ -51,8 +51,8 @@ def format_score_with_interval(comparison: Comparison) -> str:
 
 
 def describe_comparison(one: str, other: str, comparison: Comparison, scores: str) -> str:
-    """Say in a sentence which of two is better, or how far from even the one's true score may be; `scores` says what it
-    scored.
+    """Describe in a sentence which of two sides is better, or else how far from even the true score of `one` may be.
+    `scores` is the text for the score of `one`.
     """
     if comparison.low > 0.5:
         return f"{one} is better than {other}: it {scores}"

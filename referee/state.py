@@ -25,7 +25,9 @@ MAX_EVENTS_IN_MEMORY, TRIMMED_EVENT_COUNT = 256, 128
 second number, provided that it can fetch older events.
 """
 MAX_EVENT_BYTES_IN_MEMORY, TRIMMED_EVENT_BYTES = 32 * 1024, 16 * 1024
-"""The same two limits in bytes of events as JSON. The bytes are counted every `EVENTS_PER_SIZE_CHECK` events."""
+"""Bytes of events, as JSON, used in the same way as the numbers above. They are counted every `EVENTS_PER_SIZE_CHECK`
+events.
+"""
 EVENTS_PER_SIZE_CHECK = 64
 
 _encode = msgspec.json.Encoder().encode
