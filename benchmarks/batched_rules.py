@@ -1,9 +1,10 @@
 """Compare the batched rules with the reference rules in random playouts, and the frequencies of dice with their odds.
 
-Both sets of rules play with the same dice, and every position, vector, mask, reward and end must be equal. `python
-benchmarks/batched_rules.py [--playouts 100000] [--game GAME]… [--seed 1]` The playouts of each game are split among
-several configs; 100,000 take some six minutes of one core. The program stops at the first difference with exit status
-1. The exit status is also 1 if the observed dice have a probability below one in a million.
+Both sets of rules play with the same dice, and every position, vector, mask, reward and end must be equal.
+`python benchmarks/batched_rules.py [--playouts 100000] [--game GAME]… [--seed 1]`
+The playouts of each game are split among several configs; 100,000 take some six minutes of one core. The program stops
+at the first difference with exit status 1. The exit status is also 1 if the observed dice have a probability below one
+in a million.
 """
 
 from __future__ import annotations

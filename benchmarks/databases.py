@@ -2,8 +2,9 @@
 
 The same matches (season.py) are stored on both, one per transaction and in batches. Then all ratings must be equal to
 the last digit, `arena db check` must find both sound, and `arena db copy` to the server and back must change nothing.
-The program starts its own PostgreSQL server (tests/postgres.py), which syncs commits to disk. Usage: python
-benchmarks/databases.py [--matches 1000] [--batch 16] Exit status 1 if any of these checks fails.
+The program starts its own PostgreSQL server (tests/postgres.py), which syncs commits to disk.
+Usage: python benchmarks/databases.py [--matches 1000] [--batch 16]
+Exit status 1 if any of these checks fails.
 """
 
 from __future__ import annotations

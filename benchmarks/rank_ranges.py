@@ -2,8 +2,8 @@
 
 In each round, every pair of thirty simulated bots meets in both seat orders. Strengths are evenly spaced: the best bot
 scores 0.85 on average, the last 0.15. Each line has the rounds, the matches, the mean number of ranks in a range, the
-mean number of bots that may be first, and the number of ranges, over all seeds, that missed the bot's true rank. Usage:
-python benchmarks/rank_ranges.py [--rounds 1,3,10,30] [--bots 30] [--seeds 5]
+mean number of bots that may be first, and the number of ranges, over all seeds, that missed the bot's true rank.
+Usage: python benchmarks/rank_ranges.py [--rounds 1,3,10,30] [--bots 30] [--seeds 5]
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 The program prints the compressed size of each page with everything that it loads, the first contentful paint and the
 cumulative layout shift. The pages come from `arena web` with the matches of scripts/screenshots. Each page is loaded
-with an empty cache. Usage: python benchmarks/pages/paint.py [--rounds 5] [--small] Exit status 1 if a page weighs more
-than 150 KiB.
+with an empty cache.
+Usage: python benchmarks/pages/paint.py [--rounds 5] [--small]
+Exit status 1 if a page weighs more than 150 KiB.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Pairs of bots play at full speed. Periods without load alternate with periods in which many clients watch one of the
 matches, or a page is refreshed repeatedly. A ratio compares a period with load to the periods just before and after it.
 Usage: python benchmarks/pages/watching.py [--watchers 500] [--refreshes 10] [--pairs 16] [--seconds 5] [--rounds 8]
-[--data DIR] [--small] Exit status 1 if a watcher lost its connection, or a page did not load.
+    [--data DIR] [--small]
+Exit status 1 if a watcher lost its connection, or a page did not load.
 """
 
 from __future__ import annotations

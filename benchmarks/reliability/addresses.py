@@ -3,9 +3,10 @@ using up open files.
 
 An honest pair plays from its own address, beside `--attackers` processes of each kind of attack with addresses of their
 own, while a newcomer connects from another address. Then the server is limited to `--files` open files, and attackers
-open as many connections as they can. Usage: python benchmarks/reliability/addresses.py [--attackers 2] [--seconds 10]
-[--files 256] [--small] Exit status 1 if the pair lost its connection, the newcomer was not welcomed, an address
-exceeded its limits, or the server ran out of files.
+open as many connections as they can.
+Usage: python benchmarks/reliability/addresses.py [--attackers 2] [--seconds 10] [--files 256] [--small]
+Exit status 1 if the pair lost its connection, the newcomer was not welcomed, an address exceeded its limits, or the
+server ran out of files.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 Forty bots from one address connect at the same time and play on the ladder. Each plays two of three games, in four
 matches at a time. Forty browsers from this address watch all matches, some of them in detail, and load a page twice a
-second or more. Usage: python benchmarks/reliability/classroom.py [--people 40] [--seconds 60] [--small] Exit status 1
-if anything was refused or a connection was lost.
+second or more.
+Usage: python benchmarks/reliability/classroom.py [--people 40] [--seconds 60] [--small]
+Exit status 1 if anything was refused or a connection was lost.
 """
 
 from __future__ import annotations

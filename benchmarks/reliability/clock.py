@@ -4,9 +4,9 @@ clock.
 There are three kinds of delay. Puppets send the most expensive requests allowed. The server is stopped by a signal,
 while the bot thinks or while its move waits unread. The bot answers pings late. Thinking lasts from the arrival of a
 turn to the departure of the move, by the bot's own clock. `gained` is the part of the thinking time that was not taken
-off the bot's bank; `given back` is the lag compensation in the record. Usage: python benchmarks/reliability/clock.py
-[--seconds 20] [--puppets 2] [--small] Exit status 1 if more time was gained than given back, or if more than 1 % of the
-bank was given back.
+off the bot's bank; `given back` is the lag compensation in the record.
+Usage: python benchmarks/reliability/clock.py [--seconds 20] [--puppets 2] [--small]
+Exit status 1 if more time was gained than given back, or if more than 1 % of the bank was given back.
 """
 
 from __future__ import annotations

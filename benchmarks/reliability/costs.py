@@ -1,9 +1,10 @@
 """Measure how long the costliest legal request of each kind blocks the event loop, in processor time, for every game.
 
 Clients in another thread send requests to a server in this process. The cost of a request is its longest callback, in
-the fastest of several runs. The cost of `deal` is extrapolated from the mean to the longest of 10⁹ deals. Usage: python
-benchmarks/reliability/costs.py [--runs 2] [--games nim,grundy] [--small] Exit status 1 if a request blocks the loop for
-more than ten times the limit of 5 ms, which a slow machine alone does not explain.
+the fastest of several runs. The cost of `deal` is extrapolated from the mean to the longest of 10⁹ deals.
+Usage: python benchmarks/reliability/costs.py [--runs 2] [--games nim,grundy] [--small]
+Exit status 1 if a request blocks the loop for more than ten times the limit of 5 ms, which a slow machine alone does
+not explain.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 A flooder is one connection, or a series of connections, that sends as fast as the server reads. Eight flooders have
 eight addresses; with `--beside` they share the pair's address. For each kind of flood, the pair is measured alone, then
-beside flooders. Usage: python benchmarks/reliability/floods.py [--seconds 5] [--kinds ping,unseek] [--flooders 1,8]
-[--beside] [--small] Exit status 1 if the pair lost its connection or any of its requests was refused.
+beside flooders.
+Usage: python benchmarks/reliability/floods.py [--seconds 5] [--kinds ping,unseek] [--flooders 1,8] [--beside] [--small]
+Exit status 1 if the pair lost its connection or any of its requests was refused.
 """
 
 from __future__ import annotations

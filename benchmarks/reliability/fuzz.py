@@ -2,10 +2,10 @@
 
 Part one tests the codec and the readers of its messages, and compares the fast decoder with the general one. Part two
 sends WebSocket frames in arbitrary pieces through the arena's fast path and through the library. Part three runs a
-server with an honest pair, and with bots in both encodings most of whose messages are broken in transit. Usage: python
-benchmarks/reliability/fuzz.py [--frames 200000] [--both 300000] [--live 20000] [--seed 1] [--small] Exit status 1 if a
-frame causes anything but a fault of the bot, or if two paths disagree. Also if the server ends, writes a traceback or
-leaves inconsistent data, or if the honest pair loses its connection or receives an error.
+server with an honest pair, and with bots in both encodings most of whose messages are broken in transit.
+Usage: python benchmarks/reliability/fuzz.py [--frames 200000] [--both 300000] [--live 20000] [--seed 1] [--small]
+Exit status 1 if a frame causes anything but a fault of the bot, or if two paths disagree. Also if the server ends,
+writes a traceback or leaves inconsistent data, or if the honest pair loses its connection or receives an error.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Measure delays of an honest pair of bots while other bots use up their quotas, and when those bots are cut off.
 
 From each of several addresses, bots hold as many matches as they may start, of one of four kinds. `matches` are small
-matches in which nobody moves. `maps` are matches on a large map of their own. `notes` are played at full speed with a
+matches in which no bot moves. `maps` are matches on a large map of their own. `notes` are played at full speed with a
 note on every move. `views` are played like `notes`, and the latest matches are watched again every second. Then all
-bots are cut off at once. Usage: python benchmarks/reliability/hoards.py [--kinds matches,maps] [--addresses 1,8,64]
-[--seconds 20] [--small] Exit status 1 if an address exceeded a quota, a request of the pair was refused, or memory
-exceeded its limit.
+bots are cut off at once.
+Usage: python benchmarks/reliability/hoards.py [--kinds matches,maps] [--addresses 1,8,64] [--seconds 20] [--small]
+Exit status 1 if an address exceeded a quota, a request of the pair was refused, or memory exceeded its limit.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 Bots of the client library play rated nim through a proxy that randomly delays, slices, stalls, resets or drops data.
 Usage: python benchmarks/reliability/network.py [--matches 1000] [--bots 24] [--slots 4] [--seed 1] [--clock 20+0.2]
-[--small] Exit status 1 if a match hangs, if bots were sent different ends of it, if the stored end differs from the one
-sent, or if a record or the ratings are wrong.
+    [--small]
+Exit status 1 if a match hangs, if bots were sent different ends of it, if the stored end differs from the one sent, or
+if a record or the ratings are wrong.
 """
 
 from __future__ import annotations
