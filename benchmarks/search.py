@@ -41,12 +41,15 @@ AFRICA = Duel({"map": "africa"})
 PLY_COUNTS = (0, 8, 10, 12, 14, 16, 18, 20)
 """The measured Risk positions are those after these numbers of random plies."""
 SPEED_PLIES = (8, 12)
+"""Random plies before the Risk positions in which the speed is measured."""
 DEPTH_PLIES = 6
+"""Depth of the Risk searches whose nodes are counted."""
 MIN_MEASURED_S = 1.0
 """Minimum seconds per measurement, in processor time, so that other load matters little."""
 RISK_ROW_FORMAT = "{:<12}{:<34}{:>14}{:>9}"
 """The format of a row of the table of speeds in Risk."""
 SHARE_ROW_FORMAT = "{:>6}{:>18}{:>12}{:>8}{:>16}{:>12}{:>8}{:>10}{:>11}"
+"""The format of a row of the table of nodes in Risk."""
 
 
 class SearchSpeed(NamedTuple):

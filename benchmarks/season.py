@@ -50,6 +50,7 @@ POOLS = (("nim", "classic"), ("nim", "sticks"), ("tictactoe", "classic"), ("risk
 CLOCK = Clock(bank_ms=60_000, increment_ms=500)
 """The clock of the matches."""
 BATCH_SIZE = 500
+"""Matches that are stored in a transaction."""
 KIB_PER_MIB = 1024
 SAMPLE_INTERVAL_S = 0.01
 """Seconds between two measurements of a process's memory."""
@@ -65,6 +66,7 @@ COMMANDS = (
     "db check",
     "db rebuild-ratings",
 )
+"""The commands to measure. `OUT` stands for an output path."""
 
 
 class Cost(NamedTuple):

@@ -30,6 +30,7 @@ this limit.
 MAX_CLOCK_CHARACTERS = 40
 """Maximum characters of a clock on a command line, so that no number in it becomes an infinite float."""
 _MIN_UNPRINTABLE_INTEGER = 10**MAX_DIGITS
+"""The smallest integer with more digits than Python converts to text."""
 _LONG_NUMBER_MESSAGE = f"a number has more than {MAX_DIGITS} digits"
 
 

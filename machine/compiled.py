@@ -21,6 +21,7 @@ from protocol.errors import UsageFault
 F = TypeVar("F", bound=Callable[..., Any])
 
 _NUMBA_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+"""The options with which numba compiles functions."""
 HAS_NUMBA = os.environ.get("ARENA_PLAIN", "") in ("", "0") and find_spec("numba") is not None
 """True if `compiled` compiles functions."""
 

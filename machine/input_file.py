@@ -19,6 +19,7 @@ PIPE_TIMEOUT_S = 10.0
 never end.
 """
 _CHUNK_BYTES = 64 * 1024
+"""Bytes that are read at a time."""
 
 
 def read_text(path: Path) -> str:

@@ -20,7 +20,9 @@ from pathlib import Path
 from machine.subprocesses import adopt_orphans, die_with_parent
 
 STARTED_MESSAGE = b"started\n"
+"""The keeper's report that the program has started."""
 FAILED_MESSAGE = b"failed "
+"""The beginning of the keeper's report that the program cannot be started. An errno follows."""
 
 
 def main() -> None:

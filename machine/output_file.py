@@ -24,6 +24,7 @@ _MAX_LINKS = 40
 _ORIGINAL_STDOUT: ContextVar[TextIO | None] = ContextVar("_STDOUT", default=None)
 """The original standard output, while printed text is redirected to standard error."""
 _DESCRIPTOR_FOLDER_PATTERN = re.compile(r"/proc/(\d+|self|thread-self)(/task/\d+)?/fd|/dev/fd")
+"""A folder in which Linux shows the open file descriptors of a process."""
 
 
 def is_stdout(path: Path) -> bool:

@@ -17,6 +17,7 @@ from protocol.errors import ArenaFault
 ENCODING_ERRORS = "backslashreplace"
 """The error handler for characters that the encoding of a stream lacks."""
 _ENCODING_SAMPLE = "ascii \\ é ─ 🎲\n"
+"""A text with which `_can_write` tests an encoding."""
 _lenient = False
 
 

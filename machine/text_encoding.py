@@ -11,6 +11,7 @@ _ENCODING_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+"""The byte order mark of each encoding, with Python's name of the encoding."""
 _BYTE_ORDER_MARK = "\ufeff"
 
 

@@ -18,6 +18,7 @@ from msgspec import Struct
 _BET_SIZES = 9
 """Number of sizes of bets; each size is half the one before."""
 _MAX_BET_FRACTION = 0.999
+"""The fraction of its capital that the largest bet can lose."""
 BET_FRACTIONS = tuple(way * _MAX_BET_FRACTION / 2**size for size in range(_BET_SIZES) for way in (1, -1))
 """The fraction of its capital that each bet can lose at worst. Its sign is positive for a bet on scores above the
 mean.

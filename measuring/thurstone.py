@@ -9,8 +9,11 @@ from statistics import NormalDist, fmean
 
 _NORMAL = NormalDist()
 _MAX_ITERATIONS = 200
+"""Maximum iterations over all strengths."""
 _TOLERANCE = 1e-9
+"""The iteration ends if no strength changes by this much."""
 _MAX_STEP = 0.5
+"""Maximum change of a strength in an iteration."""
 
 
 def estimate_strengths(scores: Mapping[tuple[int, int], Sequence[float]], players: int) -> list[float]:

@@ -31,20 +31,31 @@ APPRAISERS = "bot_arena.appraisers"
 # These are the names of environment variables of a bot's process, from URL to PIN_NODE. A tournament sets the variables
 # for the bots that it starts.
 URL = "ARENA_URL"
+"""The variable with the URL of the arena."""
 TOKEN = "ARENA_TOKEN"  # noqa: S105
+"""The variable with the bot's token."""
 TOKEN_FD = "ARENA_TOKEN_FD"  # noqa: S105
 """The variable with a file descriptor from which the bot reads its token, as one line. It exists because other users
 may be able to read the environment of a process.
 """
 BOT = "ARENA_BOT"
+"""The variable with the bot's name."""
 GAME = "ARENA_GAME"
+"""The variable with the name of the game to play."""
 CONFIG = "ARENA_CONFIG"
+"""The variable with the preset, or the config in JSON."""
 MATCHES = "ARENA_MATCHES"
+"""The variable with the number of matches after which the bot stops."""
 SLOTS = "ARENA_SLOTS"
+"""The variable with the number of matches that the bot plays at a time."""
 HOSTS = "ARENA_HOSTS"
+"""The variable with other hosts to which the bot may follow redirects between nodes."""
 SEED = "ARENA_SEED"
+"""The variable with the seed of the bot's `turn.random` and of its nonces."""
 RECONNECT_TIMEOUT = "ARENA_PATIENCE"
+"""The variable with the seconds for which the bot tries to reconnect."""
 ASSIGNED_MATCHES = "ARENA_ASSIGNED"
+"""The variable that makes the bot wait for assigned matches, without seeking any."""
 PIN_NODE = "ARENA_STAY"
 """The variable that makes the bot play only at the node that it was started for."""
 
@@ -53,7 +64,9 @@ LEVELLED_BOT = "level"
 MAX_LEVEL = 8
 """The highest level of the bot `LEVELLED_BOT`. The lowest is 1."""
 _LEVEL_PATTERN = re.compile(rf"{LEVELLED_BOT}:([^=,]+)")
+"""A bot with its level, such as `level:3`."""
 _FILE_PATTERN = re.compile(r"((?s:.*)\.py)(?::([^:=/\\]+))?(?::(.*))?")
+"""A bot in a Python file: the path, a class and settings."""
 _SETTING_SEPARATOR = re.compile(r",(?!-?\d*\.?\d+(?:,|\Z))")
 """A comma between two settings. In `depth=4,weights=1,2.5,3` only the first comma matches: a bare number continues a
 list.

@@ -31,11 +31,14 @@ from protocol.messages import (
 )
 from protocol.names import MATCH_PATTERN
 
-# These are limits for each value in a frame: items of an array, entries of a map, bytes of a string, levels of nesting.
 MAX_ARRAY = 1024
+"""Maximum items of an array in a frame."""
 MAX_MAP = 128
+"""Maximum entries of a map in a frame."""
 MAX_STRING_BYTES = 4096
+"""Maximum bytes of a string in a frame."""
 MAX_DEPTH = 8
+"""Maximum levels of nesting in a frame."""
 _SAFE_STRING_LENGTH = MAX_STRING_BYTES // 4  # characters that fit even at 4 bytes each
 _MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**64 - 1
 # Each message converts to its own struct, found by its tag: msgspec prepares a union again at every call.
@@ -222,6 +225,7 @@ class Codec:
 MSGPACK = Codec("arena.v1.msgpack", msgspec.msgpack.Encoder().encode, _unpack_msgpack)
 JSON = Codec("arena.v1.json", _pack_json, _unpack_json)
 CODECS = {codec.subprotocol: codec for codec in (MSGPACK, JSON)}
+"""The codecs by the name of their WebSocket subprotocol."""
 
 
 class UnusableInfo(NamedTuple):

@@ -48,6 +48,7 @@ PLAIN_LETTERS = {
 which a test compares with this one.
 """
 _PLAIN_LETTER_TABLE = {ord(letter): plain for letter, plain in PLAIN_LETTERS.items()}
+"""`PLAIN_LETTERS` as a table for `str.translate`."""
 
 
 def normalize_display(text: str) -> str:

@@ -28,6 +28,7 @@ SECRET = {"secret": True}
 """The `extra` (of `msgspec.Meta`) for a type whose values are secret, so error messages must not show them."""
 _fields = cache(msgspec.structs.fields)
 _CONVERSION_ERRORS = (msgspec.ValidationError, UnicodeError, RecursionError)
+"""The errors that the conversion of an invalid value may raise."""
 
 
 def field_error(value: Any, cls: type[Struct]) -> str | None:

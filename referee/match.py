@@ -585,6 +585,7 @@ _WAITING_HANDLERS: dict[type[MatchEvent], _Handler] = {
     Pause: Match._on_pause,
     Abort: Match._call_off,
 }
+"""The handlers of events before every seat is ready."""
 _PLAYING_HANDLERS: dict[type[MatchEvent], _Handler] = {
     SeatReady: Match._ignore,
     MoveReceived: Match._on_move,
@@ -598,12 +599,14 @@ _PLAYING_HANDLERS: dict[type[MatchEvent], _Handler] = {
     Pause: Match._on_pause,
     Abort: Match._call_off,
 }
+"""The handlers of events during play."""
 _OVER_HANDLERS: dict[type[MatchEvent], _Handler] = {
     **dict.fromkeys(_PLAYING_HANDLERS, Match._ignore),
     MoveReceived: Match._reject_late_move,
     Disconnect: Match._on_disconnect,
     Reconnect: Match._on_reconnect,
 }
+"""The handlers of events after the end of the match."""
 _HANDLERS_BY_PHASE = (_WAITING_HANDLERS, _PLAYING_HANDLERS, _OVER_HANDLERS)
 """The handlers of events, for each phase. The handlers of a repeated `ready` and of most events after the end do
 nothing.

@@ -140,6 +140,7 @@ EventLine = Ply | Sealed | Strike
 AnyLine = Header | Ply | Sealed | Strike | Footer | Secret | Begun | Void
 _encode = msgspec.json.Encoder().encode
 _JOURNAL_ONLY_PREFIXES = tuple(b'{"type":"%s"' % tag for tag in (b"secret", b"begun", b"void"))
+"""The beginnings of lines that only a journal has."""
 
 
 class Record(NamedTuple):

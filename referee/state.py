@@ -29,6 +29,7 @@ MAX_EVENT_BYTES_IN_MEMORY, TRIMMED_EVENT_BYTES = 32 * 1024, 16 * 1024
 events.
 """
 EVENTS_PER_SIZE_CHECK = 64
+"""New events after which a match counts the bytes of its events in memory."""
 
 _encode = msgspec.json.Encoder().encode
 

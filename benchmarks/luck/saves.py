@@ -62,6 +62,7 @@ BOT_SPECS = {
     "greedy": "greedy",
     "random": "random",
 }
+"""The bots that are not given by weights, by name, as for `bots.play`."""
 SOUTH_AMERICA, AFRICA = {"map": "south-america"}, {"map": "africa"}
 ROWS = (
     SavingsRow("duel-paired", "risk-duel", {}, ("paired", "equal"), ("exact", "fitted-1", "features-1"), 10_000),

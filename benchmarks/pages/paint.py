@@ -39,6 +39,7 @@ MEASURE_SCRIPT = """new Promise((done) => {
   const paint = performance.getEntriesByName("first-contentful-paint")[0];
   requestAnimationFrame(() => setTimeout(() => done([paint ? paint.startTime : 0, shift])));
 })"""
+"""The JavaScript that measures a loaded page."""
 
 
 class Appearance(NamedTuple):

@@ -26,6 +26,7 @@ from typing import Any
 from rig import PING, PONG, Closed, RawConnection, Server, make_frame, make_message_frame, parse_options, run_attackers
 
 BANK_S = 60.0
+"""The bank of each seat."""
 MOVES_PER_SEAT = 10
 """The number of moves of each seat. Seats take one at a time from a heap of twice this size."""
 STOP_S = 0.5
@@ -182,6 +183,7 @@ _SCENARIOS = (
     ("the server is stopped, the move lies unread", "unread"),
     ("pings are answered late", "pongs"),
 )
+"""The scenarios to measure: a title, and how the match is disturbed."""
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -43,6 +43,7 @@ RUN_TIMEOUT_S = 300.0
 KINDS = ("hello", "seek", "unseek", "start", "ready", "deal", "move", "strike", "back", "watch", "end")
 """The kinds of requests to measure."""
 SLOTS = 64
+"""Matches that a bot plays at a time in `Run.play_many`."""
 TAIL_FACTOR = -math.log(1e-9)
 """The ratio of the longest of 10⁹ deals to the mean, for a deal that is redrawn until it fits."""
 

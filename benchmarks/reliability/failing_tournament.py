@@ -33,6 +33,7 @@ FAILING_BOTS = {
     "silent": "import signal; signal.pause()",
     "quitter": "BOT",
 }
+"""The programs of the failing bots, by name. `BOT` stands for `BOT_TEMPLATE` with the body from `CHOOSE_BODIES`."""
 BOT_TEMPLATE = """
 from bots import Bot, GiveUp, run
 
@@ -46,6 +47,7 @@ CHOOSE_BODIES = {
     "midway": "import os; print('midway died', flush=True); os._exit(1)",
     "quitter": "raise GiveUp('enough')",
 }
+"""The body of the method `choose` of bots that fail in it."""
 POOL = "nim/classic"
 
 

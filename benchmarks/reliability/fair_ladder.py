@@ -53,7 +53,9 @@ for name in ("FIRST_PAUSE_S", "MAX_PAUSE_S", "MAX_ADDRESS_PAUSE_S"):
     setattr(playban, name, getattr(playban, name) / {haste})
 cli.main()
 """
+"""The program of a server whose timeouts and pauses are divided by `haste`."""
 RATED_PER_PAIR = 50
+"""The limit of rated matches of a pair of bots, as an option of the server."""
 NO_DICE = Dice(bytes(32), 0)
 """The dice for moves, which use no dice."""
 TROLL_COUNT = 6

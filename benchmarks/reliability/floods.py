@@ -37,8 +37,11 @@ from rig import (
 )
 
 BLOCK_BYTES = 64 * 1024
+"""Bytes that a flooder writes at a time, approximately."""
 WARM_UP_S = 1.0
+"""Seconds between the start of flooders and the measurement."""
 SMALL_KINDS = ("ping", "before hello", "unseek")
+"""The kinds of floods in a small run."""
 
 
 def make_invalid_map() -> dict[str, Any]:

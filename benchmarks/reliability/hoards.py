@@ -30,8 +30,11 @@ runs are short.
 MAX_TOTAL_MEMORY_MIB = 512
 """The quota of memory of all addresses together, in MiB."""
 CONNECTION_COUNT = 800
+"""Maximum connections of all addresses together."""
 PROCESS_COUNT = 8
+"""Maximum processes of the bots."""
 SLOTS = 64
+"""Matches that each bot may play at a time."""
 SERVER_MIB = 160.0
 """Memory that the server needs besides the quotas, in MiB: for connections, and for results on their way to the
 store.

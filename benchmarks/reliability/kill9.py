@@ -41,6 +41,7 @@ GAMES: dict[str, tuple[str, dict[str, Any]]] = {
     "kuhn": ("kuhn", {"preset": "short"}),
     "leduc": ("leduc", {"preset": "short"}),
 }
+"""The games that the bots play, by a name on the command line: the game and its config."""
 MAX_CALL_NUMBER = 600
 """A server is killed in one of its first calls that change a file, drawn from this many. A server makes some hundreds
 of such calls per second.

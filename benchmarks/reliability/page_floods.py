@@ -37,6 +37,7 @@ MAX_P50_RATIO, MAX_EXTRA_DELAY_S = 3.0, 1.0
 under a flood.
 """
 CONNECTIONS_PER_ADDRESS = 4
+"""Connections of each flooding address."""
 CLOCK = Clock(bank_ms=60_000_000, increment_ms=1000)
 """The clock of the stored matches."""
 TERRITORY_COUNT = 100
@@ -44,6 +45,7 @@ TERRITORY_COUNT = 100
 PAGES = ("/", "/matches", "/api/v1/bots?limit=3")
 """The small pages that the visitor requests."""
 VISITOR_ADDRESS = "127.0.0.9"
+"""The loopback address of the visitor."""
 
 
 def fill_store(data: Path, rounds: int) -> tuple[str, str]:

@@ -31,8 +31,11 @@ from rig import Server, parse_options
 from protocol.errors import ArenaFault
 
 GAMES = ("nim", "nim", "nim", "nim", "tictactoe", "tictactoe")
+"""The games that the bots play, one for each bot."""
 SECTOR_BYTES = 512
+"""Bytes of a sector, which a disk writes completely or not at all."""
 _CHANGE_HEADER = struct.Struct("=cdQQI")
+"""The header of a logged change in the output of storage.c."""
 
 
 class Change(NamedTuple):

@@ -39,6 +39,7 @@ MSGPACK, JSON = "arena.v1.msgpack", "arena.v1.json"
 TIMEOUT_S = 60.0
 """Timeout in seconds for everything that these programs wait for."""
 PAGE_URL_PATTERN = r"the page is at http://\S+:(\d+)"
+"""The line with which a server reports the URL of its web page."""
 
 
 def parse_options(parser: argparse.ArgumentParser, **small: Any) -> argparse.Namespace:

@@ -46,6 +46,7 @@ from arena.store.store import Store
 from machine import event_loop
 
 MOVE_DELAY_S = 0.01
+"""Seconds that a bot takes for a move."""
 MAX_NEWCOMERS = 20
 """Maximum number of newcomers at a time. Without this limit, newcomers would pile up on a slow machine, which would
 look like growth of the server.
@@ -250,6 +251,7 @@ def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[ServerSa
 
 
 _PLAYERS_CODE = "import asyncio, sys, soak; asyncio.run(soak._play(*map(int, sys.argv[1:3]), float(sys.argv[3])))"
+"""The program of the process with all players."""
 
 
 if __name__ == "__main__":

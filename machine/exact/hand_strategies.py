@@ -25,6 +25,7 @@ SOLVED_GAMES = ("kuhn", "leduc")
 KUHN_VALUE = Fraction(-1, 18)
 """The equilibrium value of a hand for the player who moves first."""
 LEDUC_FILE = Path(__file__).with_name("leduc.json")
+"""The file with the table of the equilibrium of Leduc poker."""
 PROBABILITY_UNITS = 1_000_000
 """The sum of the probabilities of a decision in a table, in which they are integers."""
 _THIRD = Fraction(1, 3)

@@ -23,6 +23,7 @@ from protocol.errors import ArenaFault, UsageFault
 WORKER_CHECK_INTERVAL_S = 0.5
 """Seconds between two checks whether a cluster has workers."""
 _LIBRARY_LOGGERS = ("distributed", "distributed.client", "distributed.gc", "tornado", "tornado.application")
+"""The loggers of Dask and its server, which are silenced."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,9 @@ _REGISTRY = {
     "kuhn": "protocol.games.kuhn:Kuhn",
     "leduc": "protocol.games.leduc:Leduc",
 }
+"""The module and class of each game, by name."""
 NAMES = tuple(_REGISTRY)
+"""The names of all games."""
 _pack = msgspec.msgpack.Encoder(order="deterministic").encode
 _shared_games: WeakValueDictionary[tuple[str, bytes], Game[Any, Any]] = WeakValueDictionary()
 

@@ -18,6 +18,7 @@ S = TypeVar("S")
 M = TypeVar("M")
 
 PROBABILITY_ONE = Fraction(1)
+"""The probability of an outcome without chance."""
 
 
 class Game(ABC, Generic[S, M]):
@@ -284,3 +285,4 @@ class _NoDice(Dice):
 
 
 NO_DICE = _NoDice()
+"""The dice to pass for moves without chance."""

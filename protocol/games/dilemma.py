@@ -19,7 +19,9 @@ from protocol.messages import CHANCE, Event
 
 MIN_CHOICES, MAX_CHOICES = 2, 5
 MAX_ROUNDS = 10_000
+"""Maximum rounds of a match."""
 MAX_PAYOFF = 1_000_000
+"""Maximum size of a payoff, positive or negative."""
 CHANCE_DENOMINATOR = 10_000
 """Chances are whole multiples of 1 / CHANCE_DENOMINATOR."""
 _EXACT_ARITHMETIC = Context(traps=[InvalidOperation, Inexact])

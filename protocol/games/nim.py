@@ -26,11 +26,13 @@ from protocol.games.theory.impartial import count_lost_positions
 from protocol.messages import CHANCE, Event
 
 MAX_LISTED_MOVES = 512
+"""Maximum moves that a `turn` lists; if there are more, it also has `options`."""
 MAX_DEAL_DRAWS = 20_000
 """Maximum number of draws of all heaps for one deal."""
 MAX_MEAN_DEAL_BYTES = 520
 """Maximum bytes of dice that a deal may take on average. One deal in 10⁹ takes 21 times as many bytes, in some 5 ms."""
 _CONFIG_DEFAULTS = {"heaps": [3, 5, 7], "take": None, "misere": False, "start": "given"}
+"""The defaults of the keys of a config."""
 
 
 class Position(NamedTuple):

@@ -19,7 +19,9 @@ from protocol.messages import CHANCE, Event
 
 FOLD, CHECK, CALL, BET, RAISE = MOVES = ("fold", "check", "call", "bet", "raise")
 ANTE = 1
+"""Chips that each seat puts into the pot before a hand."""
 MAX_HANDS = 10_000
+"""Maximum hands of a match."""
 MOVE_EXAMPLE = '{"do": "check"}'
 """A move in JSON, for error messages."""
 

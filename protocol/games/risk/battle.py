@@ -15,8 +15,11 @@ from protocol.dice import Dice
 from protocol.messages import Event
 
 DICE_PURPOSE = "attack"
+"""The purpose under which `Dice` draws the dice of battles."""
 MAX_ATTACK_DICE = 3
+"""Maximum dice of the attacker in a round."""
 MAX_DEFENCE_DICE = 2
+"""Maximum dice of the defender in a round."""
 SIDES = 6
 """The number of sides of a die."""
 MAX_LISTED_ROUNDS = 500
@@ -126,6 +129,7 @@ def _throws(dice: int) -> Iterator[tuple[int, ...]]:
 _LOSS_TABLES = {
     (a, d): _loss_table(a, d) for a in range(1, MAX_ATTACK_DICE + 1) for d in range(1, MAX_DEFENCE_DICE + 1)
 }
+"""The `_loss_table` for each number of the attacker's and the defender's dice."""
 
 
 def describe_attack(event: Event) -> str:

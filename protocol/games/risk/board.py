@@ -15,6 +15,7 @@ from protocol.errors import BadConfig
 MAX_COORDINATE = 100
 """Maximum x and y of a territory."""
 _MAX_LABEL_CHARS = 24
+"""Maximum characters of a territory's name in a message."""
 MIN_TERRITORIES, MAX_TERRITORIES = 2, 100
 MAX_BORDERS = 1000
 """Maximum number of borders of a map. This many fit in a message, and a planar map of 100 territories has fewer than

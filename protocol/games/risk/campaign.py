@@ -28,7 +28,9 @@ __all__ = ["Attack", "Campaign", "Draft", "EndTurn", "Move", "Position"]
 
 MAX_PLAYERS = 6
 MIN_CLASSIC_DRAFT = 3
+"""Minimum units of a classic draft."""
 MAX_FIRST_DRAFT = 100
+"""Maximum of the config key `first_draft`."""
 MAX_UNITS = 10_500
 """Maximum number of units that may enter a game with dice. A battle of this many units takes some 3 ms."""
 _CONFIG_DEFAULTS = {
@@ -41,6 +43,7 @@ _CONFIG_DEFAULTS = {
     "max_rounds": 100,
     "deal": None,
 }
+"""The defaults of the keys of a config."""
 
 
 class Campaign(Game[Position, Move]):

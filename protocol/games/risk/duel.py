@@ -23,19 +23,23 @@ from protocol.messages import Event
 from protocol.reasons import PLY_LIMIT, WIN
 
 NO_OWNER = -1
+"""The owner of a free territory."""
 DEFAULT_INVASION_TROOPS = 3
 """Troops of an invasion for which the config gives no number."""
 REINFORCEMENT_TROOPS = 2
+"""Troops that a reinforcement adds to a territory."""
 WIN_PROBABILITY = Fraction(15, 36)
 """The probability that one die beats another."""
 MAX_REFUSAL_CHARS = 200
 """Maximum characters of the message that refuses an illegal move."""
 _CONFIG_DEFAULTS = {"map": "south-america", "max_troops": 10, "max_plies": 400}
+"""The defaults of the keys of a config."""
 _MOVE_FORMS = {
     "invade": ('{"do": "invade", "to": 0}', ("to",)),
     "reinforce": ('{"do": "reinforce", "at": 0}', ("at",)),
     "attack": ('{"do": "attack", "from": 0, "to": 1}', ("from", "to")),
 }
+"""An example of each kind of move, with the names of its integer fields."""
 
 
 class Position(NamedTuple):

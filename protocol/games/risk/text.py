@@ -19,14 +19,17 @@ from protocol.games.parsing import MAX_MOVE_DIGITS, parse_whole_number
 from protocol.games.risk.board import MAX_COORDINATE, Board
 
 SEAT_LETTERS = "ABCDEF"
+"""The letters that stand for seats 0 to 5 in drawings."""
 MAX_LISTED_CHANGES = 4
 """Maximum number of changed territories to list. If there are more, a drawing of the whole board is clearer."""
 WIDTH = 80
 """Columns of a drawn map."""
 HEIGHT = 41
+"""Maximum rows of a drawn map."""
 MAX_TERRITORIES_WITH_PIECES = 12
 """Maximum number of territories of a map whose drawing shows troops as pieces, too."""
 MAX_TROOPS_AS_PIECES = 49
+"""Maximum troops of any territory on a map whose drawing shows troops as pieces."""
 NAME_LENGTHS = (21, 16, 13, 10, 8, 6)
 """Maximum lengths of territory names in labels, tried from the longest."""
 LABEL_SHIFTS = sorted(product(range(-8, 9), range(-3, 4)), key=lambda by: (abs(by[0]) + 2 * abs(by[1]), by))

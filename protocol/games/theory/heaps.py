@@ -200,3 +200,4 @@ def nim_rule(take: AllowedTakes) -> HeapRule:
 
 
 GRUNDY_RULE = GrundyRule()
+"""The rule of Grundy's game, shared because its values grow with use."""

@@ -24,6 +24,7 @@ NAMES = (
     "grid-6x6",
     "grid-10x10",
 )
+"""The names of the shipped maps."""
 
 
 def find_map(value: Any, game: str = "map") -> Board:
