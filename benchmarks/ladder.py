@@ -223,7 +223,9 @@ def play_optimal_rounds(ladder: SimulatedLadder) -> None:
 
 
 def play_ladder(count: int, kind: str, seed: int, spread: float) -> SimulatedLadder:
-    """Play a ladder of `count` bots with one kind of pairing. `spread` scales the prior's deviation of strengths."""
+    """Play a ladder of `count` bots with one kind of pairing. Strengths are drawn with `spread` times the standard
+    deviation of the rating system's prior.
+    """
     ladder = SimulatedLadder(count, Random(f"{count}/{seed}"), spread)
     if kind == OPTIMAL_ROUNDS:
         play_optimal_rounds(ladder)

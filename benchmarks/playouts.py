@@ -30,7 +30,7 @@ CONFIGS: Mapping[str, Mapping[str, Any]] = {
 }
 """The campaigns to measure, by name."""
 TURN_COUNTS = (0, 4, 12)
-"""The measured positions are those after these numbers of turns of the raider."""
+"""The numbers of turns of the raider after which positions are measured."""
 MIN_MEASURED_S = 1.0
 """Minimum seconds per measurement, in processor time, so that other load matters little."""
 ROW_FORMAT = "{:<16}{:<14}{:>16}{:>9}{:>16}{:>9}"

@@ -39,7 +39,7 @@ ROW_FORMAT = "{:<16}{:>10}{:>10}{:>10}{:>11}{:>9}{:>9}"
 AFRICA = Duel({"map": "africa"})
 """Bounded Risk on the map of Africa."""
 PLY_COUNTS = (0, 8, 10, 12, 14, 16, 18, 20)
-"""The measured Risk positions are those after these numbers of random plies."""
+"""The numbers of random plies after which Risk positions are measured."""
 SPEED_PLIES = (8, 12)
 """Random plies before the Risk positions in which the speed is measured."""
 DEPTH_PLIES = 6

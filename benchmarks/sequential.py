@@ -166,7 +166,9 @@ def draw_from_file(scores: Scores, *, raw: bool) -> DrawScores:
 
 
 def _lost_game_kinds() -> list[Kind]:
-    """Return kinds in which one side, or either side, loses a whole game (half a pair) in one of a number of pairs."""
+    """Return the kinds in which one given side, or either side, loses a whole game (half a pair) in one of a number of
+    pairs.
+    """
     kinds = []
     for h1, rare in ((0.02, (10, 15, 20, 30, 50, 80)), (0.01, (20, 50, 100)), (0.05, (10, 15))):
         kinds += [

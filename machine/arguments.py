@@ -89,7 +89,9 @@ def read_text_or_file(text: str, key: str) -> str:
 
 
 def read_file(name: str) -> Any:
-    """Read JSON from a file named `.json`, else TOML; a table becomes a `FileTable`. Raises `UsageFault`."""
+    """Read JSON from a file whose name ends in `.json`, or TOML from any other file. A table becomes a `FileTable`.
+    Raises `UsageFault`.
+    """
     form = "JSON" if name.endswith(".json") else "TOML"
     try:
         text = decode(_read_bytes(name))

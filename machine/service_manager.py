@@ -30,7 +30,7 @@ class ServiceManager:
         watched = environment.pop("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
         microseconds = environment.pop("WATCHDOG_USEC", "")
         self._watchdog_interval_s = (_read_count(microseconds) or 0) / 2e6 or None if watched else None
-        """Seconds between two watchdog messages: half the watchdog's timeout. None without a watchdog."""
+        """Seconds between two watchdog messages, which is half the watchdog's timeout; None if there is no watchdog."""
         self._ready = False
 
     def notify(self, *lines: str) -> None:

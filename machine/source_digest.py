@@ -67,9 +67,9 @@ def digest(module: Path) -> str:
 
 
 def find_sources(module: Path) -> set[Path]:
-    """Return the source files of a module, including those it imports.
+    """Return the source files of a module and of all modules that it imports.
 
-    Imports are followed into packages beside the module's own package and into those of this project, but not into
+    Imports are followed into packages beside the module's own package and into packages of this project, but not into
     installed packages. Raises `OSError` if a file cannot be read.
     """
     root = _root(module)

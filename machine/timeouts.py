@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def timeout_factor(environ: Mapping[str, str] = os.environ) -> float:
-    """Return the factor from the environment, 1 by default. Raises `UsageFault` for an invalid one."""
+    """Return the factor from the environment, 1 by default. Raises `UsageFault` for an invalid factor."""
     text = environ.get(FACTOR_VARIABLE) or "1"
     try:
         factor = float(text)

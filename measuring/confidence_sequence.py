@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 _BET_SIZES = 9
-"""Number of sizes of bets; each size is half the one before."""
+"""Number of sizes of bets. Each size is half of the previous size."""
 _MAX_BET_FRACTION = 0.999
 """The fraction of its capital that the largest bet can lose."""
 BET_FRACTIONS = tuple(way * _MAX_BET_FRACTION / 2**size for size in range(_BET_SIZES) for way in (1, -1))
@@ -62,7 +62,7 @@ def confidence_sequence(scores: Sequence[float], confidence: float = 0.95) -> In
 
 
 def _find_end(is_inside: Callable[[float], bool], inside: float, outside: float) -> float:
-    """Return the end of an interval by bisection, between a point inside and one outside."""
+    """Return the end of an interval by bisection, between a point `inside` the interval and a point `outside`."""
     while abs(outside - inside) > _END_TOLERANCE:
         middle = (inside + outside) / 2
         if is_inside(middle):

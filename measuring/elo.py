@@ -13,7 +13,7 @@ from msgspec import Struct
 from measuring.scores import Z95, Estimate, count_moments
 
 NORMALISED_ELO_SCALE = 800 / math.log(10)
-"""Normalised Elo per standard deviation of a single game by which the mean score exceeds one half."""
+"""The normalised Elo of a mean score that exceeds one half by one standard deviation of a single game."""
 
 
 class EloDifference(Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """Match scores of one side, grouped into the units and strata from which intervals are computed.
 
 A unit is all matches from one start, whatever seats the side had in them. A unit counts by its mean score. Opponents
-and seats come from a schedule, not from chance, so units are compared with others of the same opponent and seats.
+and seats come from a schedule, not from chance, so a unit is compared only with units of the same opponents and seats.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ class SideScore(NamedTuple):
     None if unknown.
 
     Matches against the same opponents with the same `start` form one unit. A match whose `start` is None is a unit of
-    its own. A side of several bots lists its further seats, higher ones, in `more_seats`. Void matches do not become
-    scores.
+    its own. A side of several bots lists all seats after its first in `more_seats`. Void matches do not become scores.
     """
 
     points: float

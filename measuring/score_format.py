@@ -95,7 +95,7 @@ def _format_elo_number(elo_difference: float) -> str:
 
 
 def format_superiority(comparison: Comparison) -> str:
-    """Format the likelihood that the side is the better one: `97.5 %`."""
+    """Format the likelihood that the side is better than its opponent: `97.5 %`."""
     percent = 100 * comparison.superiority
     said = "> 99.9" if percent > 99.9 else "< 0.1" if percent < 0.1 else f"{percent:.1f}"
     return f"{said} %"

@@ -237,8 +237,8 @@ def normal_llr(pairs: int, total: float, squares: float, cubes: float, mean0: fl
 def max_empirical_llr(pairs: int, total: float, mean0: float, mean1: float) -> float:
     """Return an upper bound of the empirical likelihood ratio of `RealValued` after this many pairs, whatever its sign.
 
-    It reaches the mean of a hypothesis only by moving weight from the observed distribution to scores of 0 or 1. numba
-    can compile the function unchanged.
+    The bound is that of distributions that reach the mean of a hypothesis only by moving weight from the observed
+    scores to scores of 0 or 1. numba can compile the function unchanged.
     """
     mean = (total + 0.5 * pairs + UNSEEN_COUNT) / (pairs + 2 * UNSEEN_COUNT)
     if not 0 < mean < 1:

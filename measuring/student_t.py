@@ -72,8 +72,8 @@ def satterthwaite(parts: Iterable[tuple[float, float]]) -> float:
     freedom).
 
     For a single square, or for several equal ones, the result is a whole number, because callers round down. If all
-    squares are 0 up to rounding, it is the sum of all degrees of freedom. Source: F. E. Satterthwaite, An approximate
-    distribution of estimates of variance components (1946).
+    squares are 0 up to rounding, the result is the sum of all degrees of freedom. Source: F. E. Satterthwaite, An
+    approximate distribution of estimates of variance components (1946).
     """
     found = list(parts)
     total = math.fsum(square for square, _ in found)

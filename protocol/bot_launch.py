@@ -35,8 +35,8 @@ URL = "ARENA_URL"
 TOKEN = "ARENA_TOKEN"  # noqa: S105
 """The variable with the bot's token."""
 TOKEN_FD = "ARENA_TOKEN_FD"  # noqa: S105
-"""The variable with a file descriptor from which the bot reads its token, as one line. It exists because other users
-may be able to read the environment of a process.
+"""The variable with a file descriptor from which the bot reads its token, as one line. It is safer than `TOKEN`,
+because other users may be able to read the environment of a process.
 """
 BOT = "ARENA_BOT"
 """The variable with the bot's name."""
@@ -101,8 +101,8 @@ def split_bot_word(word: str) -> tuple[str | None, str]:
 
 
 def bot_name_of(word: str) -> str:
-    """Return the name under which a bot on a command line plays: the given one, or that of the reference bot or file.
-    Characters of a file's name that a bot's name cannot have become a dash.
+    """Return the name under which a bot on a command line plays. This is the given name, or else the name of the
+    reference bot or file. Characters of a file's name that are not allowed in names of bots become dashes.
     """
     name, bot = split_bot_word(word)
     if name is not None:

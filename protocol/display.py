@@ -23,12 +23,12 @@ def escape_unprintable(text: str, *, lines: bool = False) -> str:
 
 
 def truncate(text: str, max_chars: int) -> str:
-    """Cut a text to `max_chars` characters, followed by the number of those cut off."""
+    """Cut a text to `max_chars` characters, followed by the number of characters cut off."""
     return text if len(text) <= max_chars else f"{text[:max_chars]}... ({len(text) - max_chars} characters more)"
 
 
 def printable_json(text: str) -> str:
-    """Escape in JSON text what `escape_unprintable` escapes; a JSON parser reads the same values."""
+    """Escape in JSON text all characters that `escape_unprintable` escapes. JSON parsers still read equal values."""
 
     def escape(found: re.Match[str]) -> str:
         char = found[0]
@@ -42,7 +42,7 @@ def printable_json(text: str) -> str:
 
 def csv_cell(text: str) -> str:
     """Put an apostrophe before text that a spreadsheet would compute, unless it is a number. Text that starts with an
-    apostrophe gets one, too: removing one apostrophe always restores the text.
+    apostrophe gets a second one, so that removing one apostrophe always restores the text.
     """
     return f"'{text}" if text[:1] in FORMULA_PREFIXES and not _NUMBER_PATTERN.match(text) else text
 

@@ -26,7 +26,7 @@ class BotFault(Fault):
 
 
 class MalformedMessage(BotFault):
-    """A frame that is no message of the protocol. `ref` is the id in it, if that could be read."""
+    """A frame that is no message of the protocol. `ref` is the id in the frame, if it could be read."""
 
     code = error_codes.BAD_MESSAGE
     ref: str | None = None

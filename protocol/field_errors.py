@@ -32,7 +32,9 @@ _CONVERSION_ERRORS = (msgspec.ValidationError, UnicodeError, RecursionError)
 
 
 def field_error(value: Any, cls: type[Struct]) -> str | None:
-    """Return why a map is not this struct: its first field that is unknown, missing or invalid; None if it is one."""
+    """Return why a map cannot be converted to a struct: its first field that is unknown, missing or invalid. Return
+    None if it can.
+    """
     fields = _fields(cls)
     config = cls.__struct_config__
     names = [field.name for field in fields]

@@ -1,4 +1,6 @@
-"""The reasons why a match ended, or one seat's part in it, as `end`, records, tables and the ladder write them."""
+"""The reasons why a match ended, or why one seat's part in it ended. The message `end`, records, tables and the ladder
+use these words.
+"""
 
 WIN = "win"
 DRAW = "draw"

@@ -25,8 +25,8 @@ MAX_EVENTS_IN_MEMORY, TRIMMED_EVENT_COUNT = 256, 128
 second number, provided that it can fetch older events.
 """
 MAX_EVENT_BYTES_IN_MEMORY, TRIMMED_EVENT_BYTES = 32 * 1024, 16 * 1024
-"""Bytes of events, as JSON, used in the same way as the numbers above. They are counted every `EVENTS_PER_SIZE_CHECK`
-events.
+"""Bytes of events in memory, as JSON. If a match has more than the first number, it keeps only the latest events, up to
+the second number. The bytes are counted every `EVENTS_PER_SIZE_CHECK` events.
 """
 EVENTS_PER_SIZE_CHECK = 64
 """New events after which a match counts the bytes of its events in memory."""
@@ -82,7 +82,7 @@ class MatchStanding(Struct, gc=False):
     time.
     """
     events_dropped: int = 0
-    """The number of events before those in memory."""
+    """The number of events that are no longer in memory."""
     moves_dropped: Mapping[int, int] = {}
     """The number of moves among the dropped events, by seat."""
     load_older: OlderEvents | None = None

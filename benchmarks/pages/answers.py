@@ -113,7 +113,7 @@ def peak_mib(process: int) -> float:
 
 
 class BenchmarkDatabase(NamedTuple):
-    """The URL of a database, and the folder of its server, if it has one."""
+    """A database to measure: its URL, and the folder of its server, if it has one."""
 
     url: str
     server: Path | None

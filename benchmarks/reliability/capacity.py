@@ -24,7 +24,7 @@ NORMAL_REASONS = frozenset({"win"})
 
 
 class Crowd:
-    """Bots that play one match after the other until `stop`."""
+    """A group of bots that play one match after the other until `stop`."""
 
     def __init__(self, port: int, bots: int, pace: float) -> None:
         self.felt = PlayTimes()

@@ -89,7 +89,7 @@ def _read_options() -> argparse.Namespace:
 
 
 def _run_scenario(server: Server, options: argparse.Namespace, what: str, how: str) -> bool:
-    """Play one match. Return whether nothing was gained beyond what was given back."""
+    """Play one match with a disturbance. Return whether the bot gained no more time than was given back."""
     pace = options.seconds / MOVES_PER_SEAT
     attack = run_attackers(options.puppets, flood, server.port) if how == "flood" else contextlib.nullcontext()
     with attack:

@@ -286,7 +286,7 @@ async def run_all(port: int, meter: Meter, options: argparse.Namespace) -> dict[
 
 
 def measure(options: argparse.Namespace) -> dict[tuple[str, str], float]:
-    """Serve in this thread while another one makes the requests."""
+    """Run the server in this thread while another thread makes the requests."""
     meter, ports, found = Meter(), queue.Queue[int](), dict[tuple[str, str], float]()
 
     class Ports(logging.Handler):

@@ -165,9 +165,7 @@ def encode(message: Any, encoding: str) -> bytes:
 
 
 def fuzz(message: dict[str, Any], encoding: str, rng: random.Random) -> bytes:
-    """Encode a message. At random, it is changed by `bend` before, its bytes by `break_bytes` afterwards, both or
-    neither.
-    """
+    """Encode a message. At random, `bend` changes the message before, and `break_bytes` the bytes afterwards."""
     for _ in range(rng.randrange(3)):
         message = bend(message, rng)
     data = encode(message, encoding)

@@ -143,8 +143,8 @@ class Table:
 
     @property
     def start(self) -> tuple[float, float]:
-        """The expected result of each seat from the empty board. In paired matches, the results of both seats cancel
-        out.
+        """The expected result of each seat from the empty board. It cancels out in paired matches, in which each bot
+        plays both seats.
         """
         count = len(self._places)
         value = self.value(Position((NO_OWNER,) * count, (0,) * count, 0, 0))

@@ -10,7 +10,7 @@ from protocol.games.risk.campaign import Campaign
 from protocol.games.risk.duel import NO_OWNER, Duel
 
 CLEAR_LEAD_FACTOR = 1.2
-"""Ratio of troops above which a seat is ahead of the strongest other seat, or that seat ahead of it."""
+"""Ratio of troops above which one of two seats is ahead of the other."""
 LAST_EARLY_ROUND, LAST_MIDDLE_ROUND = 3, 10
 """The last rounds of the early part and of the middle part of a campaign."""
 

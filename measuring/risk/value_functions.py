@@ -63,8 +63,8 @@ class Coefficients(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The content of a file of coefficients. `turn`, and `attacks` for each attack left, add to the logit of the seat
     to move.
 
-    With more than two seats the features are those of `SHARE_NAMES` and have no odds. `name`, with a version, is the
-    name of the value function; `provenance` says how the coefficients were made.
+    With more than two seats, the features are `SHARE_NAMES`, and their `odds` are not used. `name`, with a version, is
+    the name of the value function; `provenance` says how the coefficients were made.
     """
 
     name: str

@@ -23,7 +23,7 @@ PROBABILITY_ONE = Fraction(1)
 
 class Game(ABC, Generic[S, M]):
     """One game under one config. `S` is a state and `M` a move; both are immutable and hashable. Seats count from 0. A
-    subclass reads `config` in `__init__` and raises `BadConfig` for what it cannot play.
+    subclass reads `config` in `__init__` and raises `BadConfig` for a config that it cannot play.
     """
 
     name: ClassVar[str]
@@ -47,7 +47,7 @@ class Game(ABC, Generic[S, M]):
     default, so digests of old records stay valid.
     """
     tutorial: ClassVar[Mapping[str, Any] | None] = None
-    """The config of the game's tutorial; None without one."""
+    """The config of the game's tutorial; None if the game has no tutorial."""
     draw_probability: ClassVar[float]
     """The draw probability of equal players, by which all rating pools of the game compute."""
     payoff_unit: ClassVar[str] = ""
@@ -72,8 +72,8 @@ class Game(ABC, Generic[S, M]):
         """
 
     def state_before_deal(self) -> S | None:
-        """Return the state before the first deal, if that deal counts as luck and is among the `chance_outcomes`. None
-        without a deal, and where both seat orders of a paired match get the same deal.
+        """Return the state before the first deal, if that deal counts as luck and is among the `chance_outcomes`.
+        Return None if there is no deal, or if both seat orders of a paired match get one deal.
         """
         return None
 
@@ -242,7 +242,7 @@ class Game(ABC, Generic[S, M]):
 
     @property
     def pool(self) -> str | None:
-        """The rating pool of this config, `game/preset`; None if it is no preset."""
+        """The rating pool of this config, `game/preset`; None if the config is no preset."""
         preset = self.preset
         return None if preset is None else f"{self.name}/{preset}"
 

@@ -26,7 +26,7 @@ from protocol.games.theory.impartial import count_lost_positions
 from protocol.messages import CHANCE, Event
 
 MAX_LISTED_MOVES = 512
-"""Maximum moves that a `turn` lists; if there are more, it also has `options`."""
+"""Maximum moves that a `turn` lists. If there are more, the `turn` also has `options`."""
 MAX_DEAL_DRAWS = 20_000
 """Maximum number of draws of all heaps for one deal."""
 MAX_MEAN_DEAL_BYTES = 520
@@ -51,8 +51,8 @@ class Take(NamedTuple):
 
 
 class Nim(Game[Position, Take]):
-    """Nim. Config: `heaps` (1 to 64 of 0 to 1,000, at most 2,000 in all), `take` (null: any positive number; else 1 to
-    16 allowed removals), `misere`, `start` ("given", or "p-position": a random lost position with heaps at most as
+    """Nim. Config: `heaps` (1 to 64 heaps of 0 to 1,000, at most 2,000 in all), `take` (null: any positive number; else
+    1 to 16 allowed removals), `misere`, `start` ("given", or "p-position": a random lost position with heaps at most as
     large as `heaps`).
     """
 

@@ -90,8 +90,8 @@ def battle_odds(attackers: int, defenders: int) -> tuple[tuple[Fraction, int, in
 
 
 def _add_ways(ways: dict[tuple[int, int], tuple[int, int]], state: tuple[int, int], count: int, power: int) -> None:
-    """Add `count` ways, out of six to the `power`, to those of a state. If the state's power differs, both counts are
-    first brought to the larger power.
+    """Add `count` ways, out of six to the `power`, to the ways of a state. If the power of the state's ways differs,
+    both counts are first brought to the larger power.
     """
     before, over = ways.get(state, (0, power))
     if over < power:

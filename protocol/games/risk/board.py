@@ -95,12 +95,12 @@ class Board:
 
 
 def parse_map(value: Mapping[str, Any], where: str) -> Board:
-    """Parse a map, connected or not. Raises `BadConfig`, which begins with `where`."""
+    """Parse a map, connected or not. Raises `BadConfig` whose message begins with `where`."""
     return _MapParser(where).board(value)
 
 
 def check_connected(board: Board, where: str) -> None:
-    """Raise `BadConfig`, which begins with `where`, if the map is in more than one part."""
+    """Raise `BadConfig` if the map has more than one part. The message begins with `where`."""
     parts = _connected_components(board)
     if len(parts) > 1:
         one, other = (board.territories[min(part)].name for part in parts[:2])

@@ -52,7 +52,9 @@ class Position(NamedTuple):
 
 
 class Action(NamedTuple):
-    """An action: `do` is invade, reinforce or attack, `to` its territory, `source` the attacker's, else −1."""
+    """An action. `do` is invade, reinforce or attack, and `to` is the target territory. `source` is the territory from
+    which an attack comes, −1 for other actions.
+    """
 
     do: str
     to: int

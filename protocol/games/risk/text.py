@@ -164,8 +164,8 @@ def _place_labels(board: Board, army_width: int) -> _Layout | None:
 def _try_place_labels(
     board: Board, length: int, height: int, army: int, shifts: Sequence[tuple[int, int]], gap: int
 ) -> tuple[_Label, ...] | None:
-    """Place every label, moved by the first of `shifts` that finds room; None if one does not fit. `gap` is the number
-    of empty rows between labels.
+    """Place every label, moved by the first of `shifts` that finds room. Return None if a label does not fit. `gap` is
+    the number of empty rows between labels.
     """
     placed: list[_Label] = []
     for i, place in enumerate(board.territories):
@@ -266,7 +266,7 @@ def summarise_holdings(owner: Sequence[int], troops: Sequence[int]) -> str:
 def list_changes(
     board: Board, before: tuple[Sequence[int], Sequence[int]], after: tuple[Sequence[int], Sequence[int]]
 ) -> list[str]:
-    """List the territories whose owner or troops differ, with the new ones: `3 (Peru): A 4`."""
+    """List the territories whose owner or troops differ, with the new owner and troops: `3 (Peru): A 4`."""
     old, new = zip(*before, strict=True), zip(*after, strict=True)
     differ = [(at, now) for at, (was, now) in enumerate(zip(old, new, strict=True)) if was != now]
     return [

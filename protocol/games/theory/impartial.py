@@ -44,7 +44,7 @@ def outcome_class(heaps: Iterable[int], take: AllowedTakes, *, misere: bool) -> 
 
 
 def outcome(heaps: Iterable[int], rule: HeapRule, *, misere: bool = False) -> Class:
-    """Return who wins a sum under `rule`: the previous player ("P") or the next ("N").
+    """Return who wins a sum of heaps under `rule`: the previous player ("P") or the next ("N").
 
     In misère play, the rule of Nim is applied to Grundy values: the outcome is that of normal play while some heap has
     a value of 2 or more, else the opposite. This is correct if the rule is tame, as subtraction games are (Ferguson
@@ -134,9 +134,9 @@ def hardest_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False)
 
 
 def count_lost_positions(heaps: Sequence[int], values: Sequence[int], *, misere: bool = False) -> int:
-    """Return the number of lost positions (see `outcome`) in which no heap is larger than the one of `heaps` at the
-    same place. In normal play, positions without a move count. `values` are the Grundy values of all possible heaps.
-    For n values it takes n log n steps per heap size.
+    """Return the number of lost positions (see `outcome`) in which no heap is larger than the heap at its place in
+    `heaps`. In normal play, positions without a move are lost, too. `values` are the Grundy values of all possible
+    heaps. For n values, the function takes n log n steps per heap size.
     """
     if not misere:
         return _count_nim_sum_zero(heaps, values)
