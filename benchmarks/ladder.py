@@ -31,11 +31,15 @@ POOL = "nim/classic"
 MEASURED_COUNTS = (5, 10, 20, 50, 100)
 """The numbers of matches per bot after which the ladder is measured."""
 NEW_SEEK_DELAY_S, PAIRING_INTERVAL_S = 0.02, 1.0
+"""The ladder pairs waiting bots `NEW_SEEK_DELAY_S` after a new seek, and at least every `PAIRING_INTERVAL_S`."""
 FAST_MATCH_S, SLOW_MATCH_S = 0.2, 6.0
-"""Seconds per match of fast bots and of slow bots."""
+"""A match takes `FAST_MATCH_S` seconds between fast bots, and `SLOW_MATCH_S` with a slow bot."""
 PRESENCE_S, ABSENCE_S = 60.0, 60.0
-"""Seconds for which bots that come and go are present, and for which they are away."""
+"""Bots that come and go are present for `PRESENCE_S` seconds, then away for `ABSENCE_S` seconds."""
 OLD_MAX_WAIT_S, OLD_NEIGHBOUR_COUNT = 2.0, 16
+"""In the former pairing, a bot waits at most `OLD_MAX_WAIT_S` for a good match, among `OLD_NEIGHBOUR_COUNT` bots of
+similar rating.
+"""
 
 Pair = tuple[Seeker, Seeker]
 

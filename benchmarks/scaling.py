@@ -52,13 +52,14 @@ CONFIGS: dict[str, dict[str, Any]] = {
 }
 """The two games, each with its config."""
 PACED_PAIRS, MOVE_DELAY_S = 4, 0.02
-"""The number of pairs that play at a fixed pace, and their seconds per move."""
+"""`PACED_PAIRS` pairs play at a fixed pace of `MOVE_DELAY_S` seconds per move."""
 MOVES: dict[str, Callable[[int], dict[str, int]]] = {
     "nim": lambda ply: {"heap": int(ply >= 500), "take": 1},
     "dilemma": lambda _: {"choose": 0},
 }
 """The function that returns the move at a ply, for each game."""
 _TURN, _PLY, _LEGAL = b"\xa4type\xa4turn", b"\xa3ply", b"\xa5legal"
+"""The beginning of a turn message, and the keys of its fields `ply` and `legal`, in msgpack."""
 
 
 class PreparedBot(asyncio.Protocol):

@@ -27,7 +27,7 @@ _GC_GEN0_THRESHOLD = 20_000
 nothing.
 """
 _WRONG_TYPE_PATTERN = re.compile(r"Invalid value for (.+): Input should be a valid ([a-z]+)\b.*")
-"""Typer's message for a value of the wrong type."""
+"""The form of Typer's message for a value of the wrong type."""
 
 
 def run(app: typer.Typer, name: str, words: Sequence[str] | None = None, renamed: Mapping[str, str] = {}) -> NoReturn:

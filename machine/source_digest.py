@@ -25,7 +25,7 @@ _IMPORT_PATTERN = re.compile(
     r"(?:^|[;:])[ \t]*(?:from[ \t]*([\w.]+)[ \t]*)?\bimport\b[ \t]*(\([^)]*\)|(?:\\\n|[^\n;])*)", re.MULTILINE
 )
 _NAME_PATTERN = re.compile(r"[\w.]+")
-"""A dotted name in an import statement."""
+"""The form of a dotted name in an import statement."""
 
 
 @cache

@@ -20,11 +20,16 @@ MAX_NICENESS_VARIABLE = "ARENA_MAX_NICENESS"
 _LOWEST_PRIORITY = 19
 """The nice value of the lowest priority."""
 _SET_PDEATHSIG, _SET_DUMPABLE, _SET_CHILD_SUBREAPER = 1, 4, 36
+"""Options of the system call `prctl`."""
 _SIGKILL = 9
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
+"""Options of glibc's `mallopt`."""
 _AUTOGROUP = Path("/proc/self/autogroup")
 """The file with the nice value of this process's session."""
 _AUTOGROUP_TRIES, _AUTOGROUP_RETRY_DELAY_S = 20, 0.1
+"""`_AUTOGROUP_TRIES` is the number of attempts to write to `_AUTOGROUP`, `_AUTOGROUP_RETRY_DELAY_S` the delay between
+two of them.
+"""
 
 
 def keep_private() -> None:

@@ -14,6 +14,7 @@ from protocol.games.dilemma import CHANCE_DENOMINATOR, Dilemma, DilemmaState
 from protocol.games.poker import Poker, PokerState
 
 CHIPS_UNIT, PAYOFFS_UNIT = "chips", "in payoffs"
+"""`CHIPS_UNIT` is the unit of luck in poker, `PAYOFFS_UNIT` in the dilemma."""
 
 
 def poker_values(game: Poker) -> ValueFactories:

@@ -13,6 +13,7 @@ from measuring.student_t import satterthwaite, standard_error, student_cdf, t_cr
 from measuring.variance_reduction import equivalent_games
 
 _NORMAL = NormalDist()
+"""The standard normal distribution."""
 Z95 = _NORMAL.inv_cdf(0.975)
 """The distance from a normal mean to either end of its 95 % interval, in standard errors."""
 

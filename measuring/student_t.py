@@ -8,6 +8,7 @@ from functools import lru_cache
 from statistics import NormalDist
 
 _NORMAL = NormalDist()
+"""The standard normal distribution."""
 _MIN_NORMAL_DF = 500
 """Minimum degrees of freedom for which the corrected normal distribution is right to six digits."""
 _MIN_STANDARD_ERROR = 1e-9

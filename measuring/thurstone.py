@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from statistics import NormalDist, fmean
 
 _NORMAL = NormalDist()
+"""The standard normal distribution."""
 _MAX_ITERATIONS = 200
 """Maximum iterations over all strengths."""
 _TOLERANCE = 1e-9
-"""The iteration ends if no strength changes by this much."""
+"""The iteration ends if no strength changes by this amount."""
 _MAX_STEP = 0.5
 """Maximum change of a strength in an iteration."""
 

@@ -64,9 +64,9 @@ LEVELLED_BOT = "level"
 MAX_LEVEL = 8
 """The highest level of the bot `LEVELLED_BOT`. The lowest is 1."""
 _LEVEL_PATTERN = re.compile(rf"{LEVELLED_BOT}:([^=,]+)")
-"""A bot with its level, such as `level:3`."""
+"""The form of a bot with its level, such as `level:3`."""
 _FILE_PATTERN = re.compile(r"((?s:.*)\.py)(?::([^:=/\\]+))?(?::(.*))?")
-"""A bot in a Python file: the path, a class and settings."""
+"""The form of a bot in a Python file, with an optional class and settings."""
 _SETTING_SEPARATOR = re.compile(r",(?!-?\d*\.?\d+(?:,|\Z))")
 """A comma between two settings. In `depth=4,weights=1,2.5,3` only the first comma matches: a bare number continues a
 list.

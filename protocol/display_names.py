@@ -13,7 +13,7 @@ from protocol.errors import UsageFault
 from protocol.names import MAX_NAME_LENGTH, NAME_DESCRIPTION, TEXT_PATTERN, is_bot_name
 
 MAX_DISPLAY_LENGTH = 48
-"""Maximum characters of a display name. A full name of three words has about 30."""
+"""Maximum characters of a display name. A full name of three words has about 30 characters."""
 MAX_MARKS = 4
 """Maximum combining marks in a row. Scripts that need many use three or four; more would be drawn over other lines."""
 DISPLAY_FORM = (

@@ -112,5 +112,5 @@ def describe_type(kind: Any) -> str:
 
 
 def _non_optional(about: Type) -> Type:
-    """Return a type without the alternatives of its union, such as None."""
+    """Return the first type of a union, without alternatives such as None. Return any other type unchanged."""
     return _non_optional(about.types[0]) if isinstance(about, UnionType) else about

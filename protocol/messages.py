@@ -19,12 +19,13 @@ MAX_SERVER_FRAME_BYTES = 1024 * 1024
 MAX_SLOTS = 64
 """Maximum matches that a bot may play at a time."""
 MAX_STRIKES = 3
-"""Refused moves after which a seat drops out."""
+"""Number of refused moves after which a seat drops out."""
 MAX_BAD_MESSAGES = 20
-"""Bad messages after which the arena closes a connection."""
+"""Number of bad messages after which the arena closes a connection."""
 MAX_NOTE_CHARS = 256
 """Maximum characters of the note in an `info`."""
 MIN_TOKEN_CHARS, MAX_TOKEN_CHARS = 16, 128
+"""`MIN_TOKEN_CHARS` and `MAX_TOKEN_CHARS` limit the length of a token."""
 MAX_CLOCK_MS = 24 * 3600 * 1000
 """Maximum bank and maximum increment of a new match: one day."""
 

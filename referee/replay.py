@@ -138,8 +138,8 @@ def apply_journal(
 
 
 def apply_lines(standing: MatchStanding, deal: Event | None, lines: Iterable[EventLine], match: str) -> list[int]:
-    """Apply all lines to the standing of a match that has just begun. Return the seats that dropped out while it went
-    on. Raises `BadRecord` as `replay_courses` does.
+    """Apply all lines to the standing of a match that has just begun. Return the seats that dropped out while the match
+    went on. Raises `BadRecord` as `replay_courses` does.
     """
     return [
         line.event.seat

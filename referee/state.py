@@ -21,15 +21,15 @@ from referee.footer import count_moves
 from referee.record import MAX_INFO_BYTES, info_bytes
 
 MAX_EVENTS_IN_MEMORY, TRIMMED_EVENT_COUNT = 256, 128
-"""Numbers of events in memory. If a match has more than the first number, it keeps only the latest, as many as the
-second number, provided that it can fetch older events.
+"""`MAX_EVENTS_IN_MEMORY` is the maximum number of events in memory. If a match has more, it drops all but the latest
+`TRIMMED_EVENT_COUNT`, provided that it can fetch older events.
 """
 MAX_EVENT_BYTES_IN_MEMORY, TRIMMED_EVENT_BYTES = 32 * 1024, 16 * 1024
-"""Bytes of events in memory, as JSON. If a match has more than the first number, it keeps only the latest events, up to
-the second number. The bytes are counted every `EVENTS_PER_SIZE_CHECK` events.
+"""`MAX_EVENT_BYTES_IN_MEMORY` is the maximum of bytes of events in memory, as JSON. If a match has more, it drops all
+but the latest events of `TRIMMED_EVENT_BYTES` bytes. The bytes are counted every `EVENTS_PER_SIZE_CHECK` events.
 """
 EVENTS_PER_SIZE_CHECK = 64
-"""New events after which a match counts the bytes of its events in memory."""
+"""Number of new events after which a match counts the bytes of its events in memory."""
 
 _encode = msgspec.json.Encoder().encode
 

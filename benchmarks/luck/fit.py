@@ -32,12 +32,13 @@ SEED = "fit-1"
 CONFIGS: dict[str, dict[str, Any]] = {"world": {"draft": "classic"}}
 """Config keys for a campaign on a map, if they differ from the defaults."""
 MIN_WEIGHT, MAX_WEIGHT = 2.0, 10.0
-"""The range of the random weights. Within it, all four features matter."""
+"""Random weights are drawn between `MIN_WEIGHT` and `MAX_WEIGHT`. In this range, all four features matter."""
 RIDGE = 1e-3
 """The scale of the ridge penalties of both regressions."""
 DIGITS = 5
 """Decimal places of the printed coefficients."""
 FEATURE_COUNT = len(FEATURE_NAMES)
+"""The number of features of a position."""
 
 
 class ChanceEvents(NamedTuple):

@@ -32,8 +32,9 @@ BUILTIN_SHARE = 0.3
 BATCH_SIZE = 20_000
 """The number of matches that are inserted at a time."""
 START_TIME, DURATION_DAYS = datetime(2025, 1, 1, tzinfo=UTC), 600
+"""The made-up matches begin at `START_TIME` and are spread over `DURATION_DAYS` days."""
 UNRATED_SHARE, TOURNAMENT_SHARE = 0.1, 0.3
-"""The shares of all matches that are unrated, and that belong to a tournament."""
+"""`UNRATED_SHARE` is the share of unrated matches, `TOURNAMENT_SHARE` the share of matches in tournaments."""
 REASON_WEIGHTS = {"win": 70, "resigned": 9, "timeout": 8, "disconnected": 5, "illegal": 4, "no_show": 3, "void": 1}
 """The relative frequencies of the reasons of a match's end."""
 DRAW_SHARE = 0.5

@@ -68,7 +68,9 @@ MOVE_DELAY_S = 0.02
 HANDS = 100
 """The number of hands in a match of Leduc poker."""
 HONEST_OPPONENTS, HONEST_MATCHES = 5, 4
-"""The number of honest opponents on a ladder with payoffs, and of matches with each of them."""
+"""On a ladder with payoffs, the attacked bot plays `HONEST_MATCHES` matches with each of `HONEST_OPPONENTS`
+opponents.
+"""
 MAX_MOVED = 0.1
 """Maximum change of a mean by throw-away names, on average, in chips per hand."""
 

@@ -24,8 +24,8 @@ from typing import Any
 from rig import Closed, HonestPair, RawConnection, Server, parse_options, run_attackers
 
 MAX_MATCHES, MAX_MEMORY_MIB, MAX_STORED_MIB = 400, 96, 32
-"""The quotas of an address: matches, MiB of memory, and MiB of disk per day. They are below the defaults, because the
-runs are short.
+"""The quotas of an address: `MAX_MATCHES` matches, `MAX_MEMORY_MIB` of memory and `MAX_STORED_MIB` of disk per day.
+They are below the defaults, because the runs are short.
 """
 MAX_TOTAL_MEMORY_MIB = 512
 """The quota of memory of all addresses together, in MiB."""

@@ -56,8 +56,8 @@ ANSWER_TIMEOUT_S = 8.0
 IN_FLIGHT_S = 0.5
 """Seconds within which everything arrives that a node sent before it was frozen."""
 MAX_MOVE_AFTER_KILL_S, MAX_MOVE_AFTER_FREEZE_S, MAX_REVOKE_S = 15.0, 30.0, 1.0
-"""Maximum seconds until other nodes pair a node's games after a kill and after a freeze, and until a revoked bot has
-left all nodes.
+"""Other nodes must pair a node's games within `MAX_MOVE_AFTER_KILL_S` after a kill and `MAX_MOVE_AFTER_FREEZE_S` after
+a freeze. A revoked bot must leave all nodes within `MAX_REVOKE_S`.
 """
 FAULT_WEIGHTS = {
     "kill -9": 8,

@@ -33,8 +33,8 @@ from protocol.messages import Clock
 MAX_MEMORY_MIB = 300.0
 """Maximum memory of the web process in MiB."""
 MAX_P50_RATIO, MAX_EXTRA_DELAY_S = 3.0, 1.0
-"""Maximum ratio of the visitor's p50 to the p50 without a flood, and maximum additional seconds of the slowest answer
-under a flood.
+"""Under a flood, the visitor's p50 may be `MAX_P50_RATIO` times the p50 without a flood, and the slowest answer may
+take `MAX_EXTRA_DELAY_S` longer.
 """
 CONNECTIONS_PER_ADDRESS = 4
 """Connections of each flooding address."""

@@ -35,6 +35,7 @@ from protocol.messages import Start
 MOVE_DELAY_S = 0.05
 """Seconds that a bot thinks about a move. With this delay, some match is running at every restart."""
 KNOCK_INTERVAL_S, VISIT_INTERVAL_S = 0.01, 0.1
+"""A visitor waits `KNOCK_INTERVAL_S` between two connections, and `VISIT_INTERVAL_S` between two handshakes."""
 
 
 class RestartPlayer(Bot):

@@ -102,7 +102,7 @@ class Table:
         self.values = values
         self.positions = shape.positions
         self.tolerance = value_tolerance(values.error)
-        """Moves whose values differ by less than this count as equally good."""
+        """The difference of values below which moves count as equally good."""
         self._rules = Duel({"map": board.encoded, "max_troops": shape.cap, "armies": list(armies)})
         self._beginnings: dict[Position, float] = {}
         self._cap = shape.cap

@@ -19,6 +19,7 @@ symmetry in the low bits.
 SYMMETRY_MASK = (1 << SYMMETRY_BITS) - 1
 """The mask of the bits of a spot that hold the index of a symmetry."""
 REINFORCEMENT_KIND, ATTACK_KIND, EQUAL_ATTACK_KIND = 0, 1, 2
+"""The kinds of encoded moves. `EQUAL_ATTACK_KIND` is an attack that frees its source if it fails."""
 MOVE_SIZE = 6
 """Number of integers of an encoded move.
 

@@ -47,8 +47,8 @@ extrapolation, which repairs a bad one.
 _MAX_STORED_CHANGE = 30_000
 """The number to which the largest change of a sweep is scaled, so that changes fit in 16 bits."""
 _MIN_EXTRAPOLATED_CHANGE = 5
-"""If the largest change of a sweep is at most this many units, values are not extrapolated: rounding distorts small
-changes too much.
+"""Largest change of a sweep, in units, at which values are not extrapolated, because rounding distorts small changes
+too much.
 """
 _ROWS_PER_TASK = 500
 """Number of rows in a task of a thread. Rows are in the order in which sweeps converge fastest. With small tasks,

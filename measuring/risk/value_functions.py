@@ -37,6 +37,8 @@ from protocol.games.risk.campaign import Campaign
 from protocol.games.risk.duel import Duel, Position
 
 EXACT_NAME, PLAIN_FEATURES_NAME = "exact", "features-1"
+"""`EXACT_NAME` and `PLAIN_FEATURES_NAME` are the names of the value functions of the exact table and of plain features.
+"""
 MAX_QUICK_POSITIONS = 1_000_000
 """Maximum number of positions of a table that is solved in some 20 s."""
 _MAX_DRAWN_PLY_RATIO = 1 / 3

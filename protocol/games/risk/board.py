@@ -17,6 +17,7 @@ MAX_COORDINATE = 100
 _MAX_LABEL_CHARS = 24
 """Maximum characters of a territory's name in a message."""
 MIN_TERRITORIES, MAX_TERRITORIES = 2, 100
+"""`MIN_TERRITORIES` and `MAX_TERRITORIES` limit the number of territories of a map."""
 MAX_BORDERS = 1000
 """Maximum number of borders of a map. This many fit in a message, and a planar map of 100 territories has fewer than
 300.
@@ -29,8 +30,8 @@ MAX_NAME_CHARS = 40
 
 
 class Territory(NamedTuple):
-    """A territory. `continent` is an index; `x` (to the right) and `y` (downwards), 0 to 100, are its coordinates. They
-    are integers: a config is hashed, and a float has no unique spelling.
+    """A territory. `continent` is the index of its continent. Its coordinates `x` (to the right) and `y` (downwards)
+    are integers from 0 to 100, because a config is hashed and a float has no unique spelling.
     """
 
     name: str

@@ -213,7 +213,7 @@ class Duel(Game[Position, Action]):
         return f"{self.map.label(territory)} is {holder}"
 
     def _add_legal_moves(self, state: Position, why: str) -> str:
-        """Append to the reason `why` a move is illegal as many legal moves of each kind as fit in a line."""
+        """Return the reason `why` a move is illegal, followed by as many legal moves of each kind as fit in a line."""
         by_kind: dict[str, list[str]] = {}
         for move in self.legal_moves(state):
             where = f"{move.source}-{move.to}" if move.do == "attack" else str(move.to)
