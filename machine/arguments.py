@@ -22,7 +22,7 @@ from protocol.secret_text import strip_invisible
 MAX_FILE_BYTES = 1024 * 1024
 """Maximum bytes of a file named on a command line."""
 MAX_DAYS = 36500
-"""Maximum days that an option may have."""
+"""Maximum number of days in an option such as `90d`."""
 MAX_DIGITS = 4300
 """Maximum digits of an integer, which is Python's limit for conversion. Only TOML's non-decimal integers could exceed
 this limit.

@@ -63,6 +63,7 @@ def forecast(
 
 
 _HYPOTHESES: tuple[Verdict, Verdict] = ("h0", "h1")
+"""The names of both hypotheses, as verdicts have them."""
 
 
 class _Pool(NamedTuple):

@@ -10,7 +10,7 @@ from statistics import NormalDist, fmean
 _NORMAL = NormalDist()
 """The standard normal distribution."""
 _MAX_ITERATIONS = 200
-"""Maximum iterations over all strengths."""
+"""Maximum number of iterations over all strengths."""
 _TOLERANCE = 1e-9
 """The iteration ends if no strength changes by this amount."""
 _MAX_STEP = 0.5

@@ -14,7 +14,7 @@ SeatValues = tuple[float, ...]
 the values of two seats sum to 1. Values may also have another unit.
 """
 POINTS_UNIT = "points"
-"""The unit of value functions that measure luck in points."""
+"""The name of the unit of luck that is measured in points."""
 
 
 class ValueFunction(ABC):

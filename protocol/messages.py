@@ -17,7 +17,7 @@ PROTOCOL_VERSION = 1
 MAX_CLIENT_FRAME_BYTES = 16 * 1024
 MAX_SERVER_FRAME_BYTES = 1024 * 1024
 MAX_SLOTS = 64
-"""Maximum matches that a bot may play at a time."""
+"""Maximum number of matches that a bot may play at a time."""
 MAX_STRIKES = 3
 """Number of refused moves after which a seat drops out."""
 MAX_BAD_MESSAGES = 20
@@ -60,9 +60,9 @@ RequestId = Annotated[
 ]
 PresetName = Annotated[str, Meta(max_length=64, description="the name of a preset of the game")]
 MAX_PRESETS = 64
-"""Maximum presets that an open seek may name."""
+"""Maximum number of presets that an open seek may name."""
 MAX_WARMING_GAMES = 64
-"""Maximum games of a `warming` message."""
+"""Maximum number of games in a `warming` message."""
 GameName = Annotated[str, Meta(max_length=64, description="the name of a game, as in welcome")]
 Followed = Annotated[str, Meta(max_length=40, description="the id of a match, or * for all")]
 Nonce = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$(?!\n)", description="16 bytes in lower-case hex, 32 digits")]

@@ -8,6 +8,7 @@ import re
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$(?!\n)"
 """The form of a bot's name."""
 MAX_NAME_LENGTH = 32
+"""Maximum characters of a bot's name."""
 NAME_DESCRIPTION = "1 to 32 letters, digits, dots, dashes or underscores, starting with a letter or digit"
 """The form of a bot's name, as error messages describe it."""
 MATCH_PATTERN = r"^[a-z0-9-]{1,40}$(?!\n)"

@@ -138,9 +138,9 @@ class MatchStanding(Struct, gc=False):
             self.clock = self.clock.shift(pause_s, now)
 
     def deadline(self, away_limit_s: float) -> float | None:
-        """Return the time of the next deadline; None if there is no deadline. While the match waits for seats, it is
-        the end of the wait. In play, it is when a bank is empty or a seat has been disconnected for `away_limit_s`
-        seconds (0: no limit).
+        """Return the time of the next deadline; None if there is no deadline. While the match waits for seats, the
+        deadline is the end of the wait. In play, it is the first time at which a bank is empty or a seat has been
+        disconnected for `away_limit_s` seconds (0: no limit).
         """
         if self.wait_until is not None:
             return self.wait_until

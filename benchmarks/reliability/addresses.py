@@ -27,7 +27,7 @@ from rig import Closed, HonestPair, RawConnection, Server, parse_options, run_at
 MAX_CONNECTIONS_PER_ADDRESS, MAX_NAMES_PER_HOUR = 100, 100
 """`MAX_CONNECTIONS_PER_ADDRESS` limits the connections of an address, `MAX_NAMES_PER_HOUR` its new names per hour."""
 HONEST_ADDRESS, NEWCOMER_ADDRESS = "127.0.0.2", "127.0.0.3"
-"""The loopback addresses of the honest pair and of the newcomer."""
+"""`HONEST_ADDRESS` is the loopback address of the honest pair, `NEWCOMER_ADDRESS` that of the newcomer."""
 CONNECTION_ERRORS = (OSError, Closed, asyncio.IncompleteReadError, TimeoutError)
 """The errors by which a connection may fail."""
 

@@ -49,6 +49,7 @@ CHOOSE_BODIES = {
 }
 """The body of the method `choose` of bots that fail in it."""
 POOL = "nim/classic"
+"""The rating pool of the tournaments."""
 
 
 def main() -> None:

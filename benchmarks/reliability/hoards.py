@@ -30,9 +30,9 @@ They are below the defaults, because the runs are short.
 MAX_TOTAL_MEMORY_MIB = 512
 """The quota of memory of all addresses together, in MiB."""
 CONNECTION_COUNT = 800
-"""Maximum connections of all addresses together."""
+"""Maximum number of connections of all addresses together."""
 PROCESS_COUNT = 8
-"""Maximum processes of the bots."""
+"""Maximum number of processes in which the bots run."""
 SLOTS = 64
 """Matches that each bot may play at a time."""
 SERVER_MIB = 160.0

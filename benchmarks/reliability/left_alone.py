@@ -1,9 +1,9 @@
 """Run a ladder of eight reference bots that seek the next match of Nim as soon as one is over.
 
-Further options are passed to `arena serve`.
+All other options are passed to `arena serve`.
 Usage: python benchmarks/reliability/left_alone.py [--seconds 240] [--small] [--max-matches-per-hour 600]
-Exit status 1 if a pair never met, a bot had less than half the mean number of matches, or `perfect` is not first;
-a small run is too short to judge that.
+Exit status 1 if a pair never met, a bot had less than half the mean number of matches, or `perfect` is not first. With
+--small, the run is too short for these checks, and the status is always 0.
 """
 
 from __future__ import annotations

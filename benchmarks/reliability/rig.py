@@ -35,9 +35,9 @@ from typing import Any, Self
 import msgpack
 
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
-"""The opcodes of WebSocket frames."""
+"""These six constants are the opcodes of WebSocket frames."""
 MSGPACK, JSON = "arena.v1.msgpack", "arena.v1.json"
-"""The names of the subprotocols of both encodings."""
+"""`MSGPACK` and `JSON` are the names of the subprotocols of both encodings."""
 TIMEOUT_S = 60.0
 """Seconds after which the programs give up waiting for an event."""
 PAGE_URL_PATTERN = r"the page is at http://\S+:(\d+)"

@@ -21,7 +21,7 @@ FOLD, CHECK, CALL, BET, RAISE = MOVES = ("fold", "check", "call", "bet", "raise"
 ANTE = 1
 """Chips that each seat puts into the pot before a hand."""
 MAX_HANDS = 10_000
-"""Maximum hands of a match."""
+"""Maximum number of hands in a match."""
 MOVE_EXAMPLE = '{"do": "check"}'
 """A move in JSON, for error messages."""
 
