@@ -1,9 +1,10 @@
-"""Compare the batched rules with the reference rules in random playouts, and the dice with their odds.
+"""Compare the batched rules with the reference rules in random playouts, and the frequencies of dice with their odds.
 
-Both play with the same dice, and every position, vector, mask, reward and end must be equal.
+Both sets of rules play with the same dice, and every position, vector, mask, reward and end must be equal.
 `python benchmarks/batched_rules.py [--playouts 100000] [--game GAME]… [--seed 1]`
-The playouts of each game are split among several configs; 100,000 take some six minutes of one core. Stops at the first
-difference with exit status 1, which is also that of dice less likely than one in a million.
+The playouts of each game are split among several configs; 100,000 take some six minutes of one core. The program stops
+at the first difference with exit status 1. The exit status is also 1 if the observed dice have a probability below one
+in a million.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from machine.compiled import HAS_NUMBA
 from protocol.games.risk.battle import round_odds
 
 NO_LUCK = "none"
+"""The name of the value function that measures no luck."""
 CONFIGS: Mapping[str, Sequence[tuple[Mapping[str, Any], str, float]]] = {
     "nim": (
         ({}, NO_LUCK, 0.5),
@@ -47,8 +49,9 @@ CONFIGS: Mapping[str, Sequence[tuple[Mapping[str, Any], str, float]]] = {
 }
 """The configs of each game, with the value function that measures luck and the share of the playouts."""
 BATCH_SIZE = 64
+"""The number of games that the batched rules play at a time."""
 MAX_DEVIATION_SIGMAS = 4.9
-"""Limit of the largest deviation, in standard deviations."""
+"""Maximum deviation of a throw's frequency from its odds, in standard deviations."""
 
 
 def main() -> None:

@@ -2,9 +2,9 @@
 
 The same matches (season.py) are stored on both, one per transaction and in batches. Then all ratings must be equal to
 the last digit, `arena db check` must find both sound, and `arena db copy` to the server and back must change nothing.
-The PostgreSQL server is started for this (tests/postgres.py), and syncs its commits.
+The program starts its own PostgreSQL server (tests/postgres.py), which syncs commits to disk.
 Usage: python benchmarks/databases.py [--matches 1000] [--batch 16]
-Exit status 1 if any of these fails.
+Exit status 1 if any of these checks fails.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def measure_storing(database: Database, matches: Sequence[StorableMatch], batch:
 
 
 def read_all_ratings(database: Database) -> list[tuple[Any, ...]]:
-    """Return every rating, and those before and after each match."""
+    """Return every current rating, and the ratings before and after each match."""
     with closing(Store.open(database)) as store:
         return store.read(_read_all_ratings)
 
@@ -75,7 +75,7 @@ def print_claim(claim: str, *, holds: bool) -> bool:
 
 
 def compare_databases(folder: Path, server: PostgresServer, matches: Sequence[StorableMatch], batch: int) -> bool:
-    """Run and print the comparison. Return whether everything is as it should be."""
+    """Run and print the comparison. Return whether all checks passed."""
     for name in ("singly", "batches", "copy"):
         server.execute(f"CREATE DATABASE {name}")
     where = {

@@ -20,8 +20,9 @@ from bots import play_all
 from bots.client.settings import read_config
 
 BOTS = ("always-cooperate", "always-defect", "extort", "generous", "grim", "pavlov", "random", "tit-for-tat")
+"""The reference bots to compare."""
 Scores = dict[tuple[str, str], list[float]]
-"""The mean payoff per round of each match, by bot and opponent."""
+"""The type of results: the mean payoff per round of each match, by (bot, opponent)."""
 
 
 def main() -> None:
@@ -47,7 +48,9 @@ def play_pairs(bots: Sequence[str], config: dict[str, Any] | None, matches: int)
 
 
 def make_table(bots: Sequence[str], found: Scores) -> str:
-    """Return a table with a row per bot, best first: its mean payoff with a 95 % interval, overall and by opponent."""
+    """Return a table with a row for each bot, the best first. A row has the mean payoff with a 95 % interval, overall
+    and for each opponent.
+    """
     means = {bot: fmean(fmean(found[bot, other]) for other in bots if other != bot) for bot in bots}
     order = sorted(bots, key=lambda bot: -means[bot])
     lines = [
@@ -62,7 +65,7 @@ def make_table(bots: Sequence[str], found: Scores) -> str:
 
 
 def _half_interval(opponents: list[list[float]]) -> float:
-    """Return half the 95 % interval of the mean over opponents."""
+    """Return half the width of the 95 % interval of the mean over opponents."""
     squares = sum(variance(matches) / len(matches) for matches in opponents if len(matches) > 1)
     return 1.96 * math.sqrt(squares) / len(opponents)
 

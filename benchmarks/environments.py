@@ -1,8 +1,9 @@
-"""Measure the steps per second of environments: many games at once, one at a time, and OpenSpiel's of the same game.
+"""Measure the steps per second of environments that play many games at once or a single game, and of OpenSpiel's
+environments for the same games.
 
-In a step, the player to move gets a vector and a mask and takes a random legal action, and a finished game restarts.
-All environments take turns, several times, measured in processor time, so that other load matters little. Printed are
-the median, minimum and maximum of the rounds; ratios are taken within a round.
+In a step, the player to move gets a vector and a mask and takes a random legal action. A finished game restarts. In
+each of several rounds, all environments are measured in turn, in processor time, so that other load matters little. The
+program prints the median, minimum and maximum of the rounds. Ratios compare environments within a round.
 
 `python benchmarks/environments.py [--seconds 0.3] [--rounds 5]`
 Takes a minute. OpenSpiel needs `pip install open_spiel`; `ARENA_PLAIN=1` measures uncompiled rules.
@@ -30,6 +31,7 @@ BATCH_GAMES = 1024
 SPIEL_GAMES = 16
 """The number of games in OpenSpiel's vector environment, which plays them one after the other."""
 SPIEL_NAMES = {"nim": "nim(pile_sizes=3;5;7,is_misere=false)", "tictactoe": "tic_tac_toe"}
+"""The name of each game in OpenSpiel, with its parameters."""
 GAMES: Sequence[tuple[str, Mapping[str, Any], str | None]] = (
     ("nim", {}, "none"),
     ("tictactoe", {}, "none"),
@@ -38,9 +40,11 @@ GAMES: Sequence[tuple[str, Mapping[str, Any], str | None]] = (
     ("risk-campaign", {}, "none"),
     ("risk-campaign", {"preset": "world"}, "none"),
 )
+"""The games to measure, each with its config and the value function that measures luck."""
 StepFunction = Callable[[], int]
-"""Plays for a few milliseconds and returns the number of steps."""
+"""The type of a function that plays for a few milliseconds and returns the number of steps."""
 ROW_FORMAT = "{:<28}{:<34}{:>12}{:>26}{:>9}{:>20}"
+"""The format of a row of the printed table."""
 
 
 def main() -> None:
@@ -56,7 +60,7 @@ def main() -> None:
 
 
 def make_environments(game: str, config: Mapping[str, Any], luck: str | None) -> dict[str, StepFunction]:
-    """Return the environments to compare, by name, the batch first."""
+    """Return the environments to compare, by name. The batch of many games comes first."""
     found = {
         "batch, all seats": make_batch(game, config, luck),
         "batch, a seat against others": make_single_seat_batch(game, config, luck),
@@ -99,7 +103,7 @@ def make_batch(game: str, config: Mapping[str, Any], luck: str | None) -> StepFu
 
 
 def make_single_seat_batch(game: str, config: Mapping[str, Any], luck: str | None) -> StepFunction:
-    """Return a stepping function whose count includes the opponents' steps."""
+    """Return a step function for a batch in which one seat acts. The returned count includes the opponents' steps."""
     made = 0
 
     def opponent(vectors: Any, masks: Any, draw: np.random.Generator) -> Any:

@@ -1,4 +1,5 @@
-"""Compare estimated losses per move with exact ones on a solved map, for `uct` with more and more simulations.
+"""Compare estimated losses per move with exact losses on a solved map, for `uct` with increasing numbers of
+simulations.
 
 python benchmarks/estimates.py
 """
@@ -15,8 +16,11 @@ from machine.exact.graders import grader_of
 from referee.replay import iter_moves, replay
 
 CONFIG = {"map": "south-america"}
+"""The config of bounded Risk, with a solved map."""
 MATCHES = 12
+"""The number of matches of each pair of bots."""
 PAIRS = (("random", "greedy"), ("depth2=alphabeta:depth=2", "uct=uct:sims=200"))
+"""The pairs of bots whose moves are graded."""
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
-"""Measure the advantage of each seat between equal bots, by preset, in points above a player at par.
+"""Measure the advantage of each seat between equal bots, for each preset, in points above the average of all seats.
 
-It comes from the exact table if there is one, or else from matches of a bot against itself, each with its own start.
+The advantage comes from the exact table if there is one, or else from matches of a bot against itself. Each of these
+matches has its own start.
 
     python benchmarks/first_seat.py [--bot BOT]... [--matches N] [--no-luck-adjustment] [--set KEY=VALUE]...
         [--jobs N] [PRESET ...]
@@ -30,14 +31,17 @@ from protocol.games.risk.campaign import Campaign
 from protocol.games.risk.duel import Duel
 
 BOTS = ("ga=ga:depth=3,nodes=1000", "uct=uct:sims=300")
+"""The bots that play against themselves."""
 GAMES = (Duel, Campaign)
+"""The games whose presets are measured."""
 ROW_FORMAT = "{:<20} {:<12} {:>7} {:>4}  {:<29} {:<29} {:>7}"
+"""The format of a row of the printed table."""
 Points = tuple[tuple[float, ...], tuple[float, ...]]
-"""The points of a match by seat, as played and adjusted for luck."""
+"""The type of a match's points: the points of each seat as played, and adjusted for luck."""
 
 
 class SelfPlayRow(NamedTuple):
-    """A bot that plays itself under a config."""
+    """A row of the table: a bot that plays against itself under a config."""
 
     game: str
     config: dict[str, Any]
@@ -46,7 +50,7 @@ class SelfPlayRow(NamedTuple):
 
 
 def play_row(row: SelfPlayRow, seeds: Sequence[int]) -> list[tuple[Points, float]]:
-    """Play matches. Return the points of each, with its processor time in seconds."""
+    """Play a match for each seed. Return the points of each match, with the match's processor time in seconds."""
     rules = load_game(row.game, row.config)
     value = NoLuck.name if row.raw else value_names(rules)[0]
     found = []
@@ -61,7 +65,7 @@ def play_row(row: SelfPlayRow, seeds: Sequence[int]) -> list[tuple[Points, float
 
 
 def _format_estimate(estimate: Estimate | None) -> str:
-    """Return how far a seat is above half the points, with its 95 % interval."""
+    """Format how far a seat is above half the points, with the 95 % interval."""
     if estimate is None:
         return ""
     mean, low, high = (share - 0.5 for share in (estimate.mean, estimate.low, estimate.high))

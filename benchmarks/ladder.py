@@ -1,11 +1,13 @@
-"""Measure how fast a ladder finds the true order of bots, with random, former, present and optimal pairing.
+"""Measure how fast a ladder finds the true order of bots, with four kinds of pairing: random, the former one, the
+present one and the optimal one.
 
-Time is simulated: some bots are slow, some come and go. After several numbers of matches per bot it prints Kendall's
-tau between rating and strength, the share of possible pairs that met, and the fewest matches of a bot relative to the
-mean. All are means over several ladders.
+Time is simulated: some bots are slow, some come and go. After 5, 10, 20, 50 and 100 matches per bot, the program prints
+Kendall's tau between rating and strength, the share of possible pairs that met, and the fewest matches of a bot
+relative to the mean. All figures are means over several ladders.
 
-With `--in-rounds` every bot is present and plays once a round, so that only the pairing differs. It prints the matches
-per bot until tau reaches each of several values, for random and for optimal pairing. `--spread 0.5` halves differences.
+With `--in-rounds`, every bot is present and plays once a round, so that only the pairing differs. The program then
+prints the matches per bot until tau reaches 0.6, 0.7, 0.8, 0.85 and 0.9, for random and for optimal pairing. `--spread
+0.5` halves the differences between strengths.
 """
 
 from __future__ import annotations
@@ -25,13 +27,19 @@ from arena.ratings.ladder_pairing import Seeker, group_seekers, information_gain
 from arena.ratings.rating_system import BETA, MU, SIGMA, Rating, RatingStanding, rate, skill_overlap
 
 POOL = "nim/classic"
+"""The rating pool of the simulated ladder."""
 MEASURED_COUNTS = (5, 10, 20, 50, 100)
+"""The numbers of matches per bot after which the ladder is measured."""
 NEW_SEEK_DELAY_S, PAIRING_INTERVAL_S = 0.02, 1.0
+"""The ladder pairs waiting bots `NEW_SEEK_DELAY_S` after a new seek, and at least every `PAIRING_INTERVAL_S`."""
 FAST_MATCH_S, SLOW_MATCH_S = 0.2, 6.0
-"""Seconds per match of fast and slow bots."""
+"""A match takes `FAST_MATCH_S` seconds between fast bots, and `SLOW_MATCH_S` with a slow bot."""
 PRESENCE_S, ABSENCE_S = 60.0, 60.0
-"""Some bots come and go: seconds for which they stay, and for which they stay away."""
+"""Bots that come and go are present for `PRESENCE_S` seconds, then away for `ABSENCE_S` seconds."""
 OLD_MAX_WAIT_S, OLD_NEIGHBOUR_COUNT = 2.0, 16
+"""In the former pairing, a bot waits at most `OLD_MAX_WAIT_S` for a good match, among `OLD_NEIGHBOUR_COUNT` bots of
+similar rating.
+"""
 
 Pair = tuple[Seeker, Seeker]
 
@@ -55,7 +63,7 @@ Pairing = Callable[[Sequence[Seeker], float, Sequence[Seeker], Random], Sequence
 
 
 def pair_randomly(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], rng: Random) -> list[Pair]:
-    """Pair all waiting bots at random, at once."""
+    """Pair all waiting bots at random, without delay."""
     mixed = rng.sample(waiting, len(waiting))
     return list(zip(mixed[::2], mixed[1::2], strict=False))
 
@@ -66,7 +74,9 @@ def match_quality(first: Rating, second: Rating) -> float:
 
 
 def pair_as_formerly(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], rng: Random) -> list[Pair]:
-    """Pair by the best match quality among bots of similar rating; after two seconds of waiting, among all."""
+    """Pair bots as former versions did: by the best match quality among bots of similar rating, or among all bots after
+    two seconds of waiting.
+    """
     left, pairs = sorted(waiting, key=lambda one: (one.seeking_since, -one.sigma, one.bot)), []
     while left:
         first, mine = left[0], Rating(left[0].mu, left[0].sigma)
@@ -88,16 +98,17 @@ def pair_as_now(
 
 
 PAIRINGS: Mapping[str, Pairing] = {"random": pair_randomly, "before": pair_as_formerly, "now": pair_as_now}
+"""The kinds of pairing in simulated time, by name."""
 RANDOM_ROUNDS = "lots"
-"""Random pairing in rounds in which every bot plays."""
+"""The name of random pairing in rounds in which every bot plays."""
 TAU_TARGETS = (0.6, 0.7, 0.8, 0.85, 0.9)
-"""The values of tau that `--in-rounds` looks for."""
+"""The values of Kendall's tau for which `--in-rounds` prints the matches per bot."""
 OPTIMAL_ROUNDS = "best"
-"""The most informative pairs of all, in rounds in which every bot plays."""
+"""The name of pairing by the most informative pairs, in rounds in which every bot plays."""
 
 
 class SimulatedLadder:
-    """A ladder with its bots, and measurements after each number of matches per bot in `MEASURED_COUNTS`."""
+    """A ladder with its bots, and its measurements after each number of matches per bot in `MEASURED_COUNTS`."""
 
     def __init__(self, count: int, rng: Random, spread: float = 1.0) -> None:
         self.rng = rng
@@ -216,7 +227,9 @@ def play_optimal_rounds(ladder: SimulatedLadder) -> None:
 
 
 def play_ladder(count: int, kind: str, seed: int, spread: float) -> SimulatedLadder:
-    """Play a ladder of `count` bots with one kind of pairing. `spread` scales the prior's deviation of strengths."""
+    """Play a ladder of `count` bots with one kind of pairing. Strengths are drawn with `spread` times the standard
+    deviation of the rating system's prior.
+    """
     ladder = SimulatedLadder(count, Random(f"{count}/{seed}"), spread)
     if kind == OPTIMAL_ROUNDS:
         play_optimal_rounds(ladder)
@@ -240,7 +253,7 @@ def measure_means(count: int, kind: str, ladders: int, spread: float) -> list[di
 
 
 def matches_until(tau_wanted: float, means: Sequence[Mapping[str, float]]) -> float | None:
-    """Return the matches per bot until tau reaches a value, by interpolation; None if it never does."""
+    """Return the matches per bot until tau reaches `tau_wanted`, by interpolation; None if tau never reaches it."""
     before, known = 0.0, 0.0
     for after, row in zip(MEASURED_COUNTS, means, strict=True):
         if row["tau"] >= tau_wanted:
@@ -250,7 +263,7 @@ def matches_until(tau_wanted: float, means: Sequence[Mapping[str, float]]) -> fl
 
 
 def print_rounds(count: int, ladders: int, spread: float) -> None:
-    """Print the matches per bot that random and optimal pairing need."""
+    """Print the matches per bot that random and optimal pairing need to reach each of `TAU_TARGETS`."""
     print(f"\n{count} bots, strengths of {spread:g} deviations: matches a bot until tau is so much")
     lots, best = (measure_means(count, kind, ladders, spread) for kind in (RANDOM_ROUNDS, OPTIMAL_ROUNDS))
     for wanted in TAU_TARGETS:

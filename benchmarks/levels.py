@@ -1,13 +1,14 @@
-"""Fit and measure the levels of the bot `level` in round robins of two seats, every pair from both sides.
+"""Fit and measure the levels of the bot `level` in round robins of two seats, in which every pair plays from both
+sides.
 
     python benchmarks/levels.py fit nim --bot perfect
     python benchmarks/levels.py ladder nim
 
-`fit` plays mixtures of a bot with random moves. Each of its passes moves the shares to where strengths would be evenly
-spaced, and it prints the line for bots/reference/levels.toml. `play_ladder` plays the eight levels and rates them as an
-arena does; Ctrl-C prints the results so far. `gap` is the rating difference to the level below. If a value function can
-remove luck, `less luck` is the same from adjusted scores, on the scale of the ratings (Thurstone's model, which is
-TrueSkill's for settled ratings).
+`fit` plays mixtures of a bot with random moves. Each pass changes the shares of random moves so that strengths should
+become evenly spaced. At the end, `fit` prints the line for bots/reference/levels.toml. `ladder` plays the eight levels
+and rates them as an arena does; Ctrl-C prints the results so far. `gap` is the rating difference to the level below. If
+a value function can remove luck, `less luck` is this difference from adjusted scores, on the scale of ratings
+(Thurstone's model, which is TrueSkill's model for settled ratings).
 """
 
 from __future__ import annotations
@@ -34,17 +35,20 @@ from protocol.bot_launch import MAX_LEVEL
 from protocol.games import load_game
 
 RATING_UNIT = math.sqrt(2) * BETA
-"""The difference of settled ratings at which the stronger wins 84 of 100 matches."""
+"""The difference of settled ratings at which the stronger player wins 84 of 100 matches."""
 MIXTURE_COUNT = 12
 """The number of mixtures in a pass of a fit."""
 BOOTSTRAP_SAMPLES = 300
+"""The number of bootstrap samples for the intervals of gaps."""
 
 
 class RoundRobin(NamedTuple):
     """The results of a round robin: scores by pair, and the ratings after all matches."""
 
     scores: Mapping[tuple[int, int], Sequence[float]]
-    """The first player's score in each round of both seats, by pair; adjusted for luck if `less_luck`."""
+    """The scores of the first player of each pair, one for each round of both seats, adjusted for luck if
+    `less_luck`.
+    """
     standings: Sequence[RatingStanding]
     less_luck: bool
 
@@ -52,7 +56,9 @@ class RoundRobin(NamedTuple):
 def play_rounds(
     players: Sequence[Bot], game: str, config: Mapping[str, Any], rounds: int, seed: str
 ) -> Iterator[RoundRobin]:
-    """Play all pairs from both seats, round by round, so that all ratings settle together. Yield after each round."""
+    """Play all pairs from both seats, round by round, so that all ratings settle at the same rate. Yield the results so
+    far after each round.
+    """
     rules = load_game(game, config)
     less_luck = default_value_names(rules)[0] != NoLuck.name
     seeds = [f"{seed}-{number}" for number in range(rounds)]
@@ -82,7 +88,7 @@ def play_rounds(
 
 
 def ratings_of(scores: Mapping[tuple[int, int], Sequence[float]], players: int) -> list[float]:
-    """Return the maximum likelihood ratings, centred on 0, for the scores of the pairs."""
+    """Return the maximum-likelihood ratings for the scores of the pairs. The ratings are centred on 0."""
     return [RATING_UNIT * strength for strength in estimate_strengths(scores, players)]
 
 

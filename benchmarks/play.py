@@ -1,4 +1,4 @@
-"""Compare matches in one process (`bots.play_all`) with those of the same bots as processes of a tournament.
+"""Compare matches in one process (`bots.play_all`) with matches of the same bots as processes of a tournament.
 
 Prints matches per second, processor milliseconds per match, and the ratios. Takes a minute on two idle cores. Startup
 is excluded. On a busy machine, look at the processor time.
@@ -21,8 +21,11 @@ from typing import NamedTuple
 from bots import play_all
 
 GAMES = {"nim": ("random", "perfect"), "risk-duel": ("ga:depth=3", "alphabeta:depth=3")}
+"""The bots that play each game."""
 MATCH_COUNTS = {"nim": 400, "risk-duel": 60}
+"""The number of matches of each game."""
 ROW_FORMAT = "{:<10}{:<30}{:<11}{:>10}{:>8}{:>10}{:>8}"
+"""The format of a row of the printed table."""
 
 
 class MatchSpeed(NamedTuple):
@@ -48,7 +51,7 @@ def main() -> None:
 
 
 def play_in_process(game: str, bots: Sequence[str], matches: int) -> MatchSpeed:
-    """Measure from the end of the first match on."""
+    """Measure matches in one process, from the end of the first match on."""
     playing = play_all(bots, game, range(matches + 1))
     next(playing)
     began, before = time.perf_counter(), time.process_time()
@@ -58,7 +61,9 @@ def play_in_process(game: str, bots: Sequence[str], matches: int) -> MatchSpeed:
 
 
 def play_as_processes(game: str, bots: Sequence[str], matches: int) -> MatchSpeed:
-    """Measure from the first start to the last end, less the processor time of a tournament of one match."""
+    """Measure matches of a tournament, from the first start to the last end. The processor time of a tournament of one
+    match is subtracted.
+    """
     run_tournament(game, bots, 1)  # warm up whatever is compiled or solved once
     alone, _ = run_tournament(game, bots, 1)
     spent, results = run_tournament(game, bots, 1 + matches)

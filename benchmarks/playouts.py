@@ -28,11 +28,13 @@ CONFIGS: Mapping[str, Mapping[str, Any]] = {
     "world, 3 seats": {"preset": "world-3"},
     "world, 6 seats": {"preset": "world"},
 }
+"""The campaigns to measure, by name."""
 TURN_COUNTS = (0, 4, 12)
-"""The numbers of raider turns after which positions are taken."""
+"""The numbers of turns of the raider after which positions are measured."""
 MIN_MEASURED_S = 1.0
 """Minimum seconds per measurement, in processor time, so that other load matters little."""
 ROW_FORMAT = "{:<16}{:<14}{:>16}{:>9}{:>16}{:>9}"
+"""The format of a row of the printed table."""
 
 
 def main() -> None:
@@ -84,7 +86,7 @@ def measure_speeds(rules: Campaign) -> tuple[float, float]:
 
 
 def position_after(rules: Campaign, turns: int) -> Position:
-    """Return a reproducible position in a draft phase."""
+    """Return a reproducible position in a draft phase, after `turns` turns of the raider."""
     player, state = RaidPolicy(rules), rules.initial(Dice(bytes(32), 0))[0]
     while turns or state.phase == "attack":
         seat = state.seat

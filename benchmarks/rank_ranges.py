@@ -1,8 +1,8 @@
-"""Measure how wide the ranges of ranks of a class's tournament are, by number of rounds.
+"""Measure how wide the ranges of ranks in a class's tournament are, for several numbers of rounds.
 
-In each round every two of thirty simulated bots meet in both seat orders. Strengths are evenly spaced: the best scores
-0.85 on average, the last 0.15. Each line has the rounds, the matches, the mean number of ranks in a range, the mean
-number of bots that may be the first, and how many ranges missed the bot's true rank, over all seeds.
+In each round, every pair of thirty simulated bots meets in both seat orders. Strengths are evenly spaced: the best bot
+scores 0.85 on average, the last 0.15. Each line has the rounds, the matches, the mean number of ranks in a range, the
+mean number of bots that may be first, and the number of ranges, over all seeds, that missed the bot's true rank.
 Usage: python benchmarks/rank_ranges.py [--rounds 1,3,10,30] [--bots 30] [--seeds 5]
 """
 
@@ -16,11 +16,11 @@ from statistics import fmean
 from arena.ratings.rank_ranges import RankRange, ScoredMatch, rank_ranges
 
 EDGE = 0.7
-"""The difference of the mean scores of the best and the last."""
+"""The difference between the mean score of the best bot and that of the last bot."""
 
 
 def played(bots: int, rounds: int, seed: int) -> list[RankRange]:
-    """Return the ranges of the bots, best first, after a tournament."""
+    """Return the bots' ranges of ranks after a tournament, the best bot first."""
     chance, matches = Random(seed), []
     for number in range(rounds):
         for one, other in itertools.combinations(range(bots), 2):

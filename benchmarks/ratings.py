@@ -1,4 +1,6 @@
-"""Measure the processor time of rating a match in milliseconds, for matches decided or tied to several degrees."""
+"""Measure the processor time of rating a match in milliseconds, for matches without ties, with some tied seats and with
+all seats tied.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from arena.ratings import rating_system
 from arena.ratings.rating_system import RatingStanding
 
 SEAT_COUNT = 6
+"""The number of seats of the larger matches."""
 REPETITIONS = 5
+"""The number of measurements of each match, of which the shortest counts."""
 
 
 def main() -> None:

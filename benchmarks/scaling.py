@@ -1,12 +1,14 @@
-"""Measure plies per second of an arena with one node and with two, and what a busy game costs players of another.
+"""Measure plies per second of an arena with one node and with two, and how much a busy game delays players of another
+game.
 
-The clients run on this machine too, so their share of the processors is printed as well. Each round measures one node
-and two in turn, with the same two games, of which each of two nodes has one. The last line is `ratio N`, the median of
-the rounds' ratios.
+The clients also run on this machine, so their use of the processors is printed as well. Each round measures one node,
+then two nodes, with the same two games. Each of two nodes has one of the games. The last line is `ratio N`, the median
+of the rounds' ratios.
 
-Then bots play one of the games at a fixed pace, and the time from a move to the opponent's turn is measured: alone,
-with the other game busy on the other node, and with it busy on the same node. Where nodes and clients share processors
-they slow each other down, so the second case is also measured with a processor for each node and its clients.
+Then bots play one of the games at a fixed pace, and the time from a move to the opponent's turn is measured in three
+cases: alone, with the other game busy on the other node, and with the other game busy on the same node. Nodes and
+clients that share processors slow each other down, so the second case is also measured with a processor for each node
+and its clients.
 
     python benchmarks/scaling.py [--seconds 5] [--rounds 3] [--pairs 16] [--small]
 
@@ -43,17 +45,20 @@ from arena.store.database_url import open_database_url
 from postgres import PostgresServer, postgres_server
 
 NODES = ("a", "b")
+"""The names of the nodes."""
 CONFIGS: dict[str, dict[str, Any]] = {
     "nim": {"heaps": [500, 500], "take": [1, 2, 3]},
     "dilemma": {"rounds": 1000},
 }
+"""The two games, each with its config."""
 PACED_PAIRS, MOVE_DELAY_S = 4, 0.02
-"""The number of pairs, and their seconds per move, in the paced game that runs beside the busy one."""
+"""`PACED_PAIRS` pairs play at a fixed pace of `MOVE_DELAY_S` seconds per move."""
 MOVES: dict[str, Callable[[int], dict[str, int]]] = {
     "nim": lambda ply: {"heap": int(ply >= 500), "take": 1},
     "dilemma": lambda _: {"choose": 0},
 }
 _TURN_TYPE, _PLY_KEY, _LEGAL_KEY = b"\xa4type\xa4turn", b"\xa3ply", b"\xa5legal"
+"""The beginning of a turn message, and the keys of its fields `ply` and `legal`, in msgpack."""
 
 
 class PreparedBot(asyncio.Protocol):
@@ -66,7 +71,7 @@ class PreparedBot(asyncio.Protocol):
         self._upgraded = False
         self._moves: list[bytes] = []
         self.moved = 0.0
-        """The time of its last move."""
+        """The time when the bot sent its last move."""
         self.opponent = self
 
     def connection_made(self, transport: Any) -> None:
@@ -151,7 +156,9 @@ def _return_bot(bot: PreparedBot) -> PreparedBot:
 
 
 class Load(NamedTuple):
-    """A process of clients: pairs of a game on a node, with `pace` seconds per move, on one `processor` or on any."""
+    """A load: a process of clients, which are pairs of bots that play a game on a node. They take `pace` seconds per
+    move. The process runs on one `processor`, or on any.
+    """
 
     game: str
     port: int
@@ -160,8 +167,8 @@ class Load(NamedTuple):
     processor: int | None = None
 
     def play(self, pipe: Connection) -> None:
-        """Play. Whenever the other end of `pipe` asks, send the delays since the last time, each in seconds from a move
-        to the opponent's turn.
+        """Play. Whenever the other end of `pipe` asks, send the times, in seconds, from each move to the opponent's
+        turn.
         """
         if self.processor is not None:
             os.sched_setaffinity(0, {self.processor})
@@ -185,7 +192,9 @@ class Load(NamedTuple):
 
 
 class LoadResults(NamedTuple):
-    """The results of loads: plies per second and sorted delays of each, and the processors that both sides used."""
+    """The results of several loads: the plies per second and the sorted delays of each load, and how many processors
+    servers and clients used.
+    """
 
     rates: list[float]
     delays: list[list[float]]
@@ -195,7 +204,7 @@ class LoadResults(NamedTuple):
 
 @contextlib.contextmanager
 def run_servers(postgres: PostgresServer, names: Sequence[str]) -> Iterator[dict[str, Server]]:
-    """Run servers that share a new database; yield them by node name."""
+    """Run servers that share a new database. Yield the servers by the name of their node."""
     database = f"arena_{secrets.token_hex(4)}"
     postgres.execute(f"CREATE DATABASE {database}")
     url = postgres.url(database)
@@ -207,7 +216,7 @@ def run_servers(postgres: PostgresServer, names: Sequence[str]) -> Iterator[dict
 
 
 def measure_loads(servers: dict[str, Server], loads: Sequence[Load], seconds: float) -> LoadResults:
-    """Let all loads play, and return the plies and delays that they measured in the given seconds."""
+    """Let all loads play for the given seconds, and return their results."""
     spawn = multiprocessing.get_context("spawn")
     lines, processes = [], []
     for load in loads:
@@ -254,7 +263,7 @@ def owner_of(game: str, names: Sequence[str]) -> str:
 
 
 def measure_throughput(postgres: PostgresServer, arguments: argparse.Namespace) -> float:
-    """Return the ratio of two nodes' plies to one node's."""
+    """Return the ratio of plies with two nodes to plies with one node."""
     ratios = []
     for turn in range(arguments.rounds):
         rates: dict[int, list[float]] = {}
@@ -275,7 +284,7 @@ def measure_throughput(postgres: PostgresServer, arguments: argparse.Namespace) 
 
 
 def print_latency(postgres: PostgresServer, arguments: argparse.Namespace) -> None:
-    """Print the delays of a game's players while another game is busy or not."""
+    """Print the delays of the players of a game, with and without another busy game."""
     cold, hot = CONFIGS
     own: Sequence[int | None] = sorted(os.sched_getaffinity(0))[: len(CONFIGS)]
     shared: Sequence[int | None] = [None] * len(CONFIGS)

@@ -1,7 +1,7 @@
 """Measure the nodes, time and speed of every search on tic-tac-toe, nim and grundy, relative to minimax.
 
-Then compares three searches of bounded Risk on the map of Africa: the kernel with numba, the kernel as plain Python,
-and the generic search.
+Then compare three searches of bounded Risk on the map of Africa: the kernel with numba, the kernel as plain Python, and
+the generic search.
 
 `python benchmarks/search.py`
 """
@@ -33,16 +33,23 @@ POSITIONS: tuple[tuple[str, Mapping[str, Any], int | None], ...] = (
     ("nim", {"preset": "min-nim"}, 5),
     ("grundy", {"heaps": [16]}, None),
 )
+"""The measured initial positions: a game, a config, and the depth of the search (None: the whole game)."""
 ROW_FORMAT = "{:<16}{:>10}{:>10}{:>10}{:>11}{:>9}{:>9}"
+"""The format of a row of the first table."""
 AFRICA = Duel({"map": "africa"})
+"""Bounded Risk on the map of Africa."""
 PLY_COUNTS = (0, 8, 10, 12, 14, 16, 18, 20)
-"""The numbers of random plies that lead to the Risk positions."""
+"""The numbers of random plies after which Risk positions are measured."""
 SPEED_TEST_PLIES = (8, 12)
+"""Random plies before the Risk positions in which the speed is measured."""
 DEPTH_PLIES = 6
+"""Depth of the Risk searches whose nodes are counted."""
 MIN_MEASURED_S = 1.0
 """Minimum seconds per measurement, in processor time, so that other load matters little."""
 RISK_ROW_FORMAT = "{:<12}{:<34}{:>14}{:>9}"
+"""The format of a row of the table of speeds in Risk."""
 SHARE_ROW_FORMAT = "{:>6}{:>18}{:>12}{:>8}{:>16}{:>12}{:>8}{:>10}{:>11}"
+"""The format of a row of the table of nodes in Risk."""
 
 
 class SearchSpeed(NamedTuple):
@@ -75,7 +82,7 @@ def compare_all() -> None:
 
 
 def report(comparison: SearchComparison) -> None:
-    """Print a line per search. The ratios are minimax's nodes and seconds over the search's own."""
+    """Print a line for each search. The ratios are the nodes and seconds of minimax divided by those of the search."""
     print(ROW_FORMAT.format("algorithm", "nodes", "leaves", "seconds", "nodes/s", "fewer", "faster"))
     first = comparison.searches[0]
     for search in comparison.searches:
@@ -94,7 +101,7 @@ def report(comparison: SearchComparison) -> None:
 
 
 def print_risk_speeds() -> None:
-    """Print the nodes per second by evaluation, with ratios to the generic search."""
+    """Print the nodes per second of each search of Risk, for each evaluation, with ratios to the generic search."""
     plain = subprocess.run(
         [sys.executable, __file__, "speeds"],
         env={**os.environ, "ARENA_PLAIN": "1"},

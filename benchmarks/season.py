@@ -1,10 +1,11 @@
-"""Measure commands that read all matches, by number of matches: seconds, ratio to half as many, and peak MiB.
+"""Measure commands that read all matches, for several numbers of matches: seconds, the ratio to the seconds for half
+the matches, and peak MiB.
 
-Thirty bots play the matches at random, in four pools, rated, with valid records.
+Thirty bots play rated matches at random, in four pools, with valid records.
 Usage: python benchmarks/season.py [--matches 100000] [--data DIR] [--only WORD] [--postgresql]
-The largest database has `--matches` matches, others have half and a quarter of it. `--data` keeps and reuses them.
-`--postgresql` copies each to a PostgreSQL server started for this (tests/postgres.py) and measures that as well; `busy`
-is then the command's own processor time, without the server's.
+The largest database has `--matches` matches; two smaller ones have a half and a quarter of them. `--data` keeps and
+reuses the databases. With `--postgresql`, the program starts a PostgreSQL server (tests/postgres.py), copies each
+database to it and measures it as well; `busy` is then the processor time of the command without that of the server.
 """
 
 from __future__ import annotations
@@ -41,13 +42,18 @@ from referee.footer import ClosedMatch
 from referee.record import RecordedSeat, make_header
 
 SEED = 20_261_123
+"""The seed of the matches."""
 BOTS = [f"student-{number:02}" for number in range(30)]
+"""The names of the bots."""
 POOLS = (("nim", "classic"), ("nim", "sticks"), ("tictactoe", "classic"), ("risk-duel", "south-america"))
+"""The games and presets that are played."""
 CLOCK = Clock(bank_ms=60_000, increment_ms=500)
+"""The clock of the matches."""
 BATCH_SIZE = 500
+"""Matches that are stored in a transaction."""
 KIB_PER_MIB = 1024
 SAMPLE_INTERVAL_S = 0.01
-"""Seconds between two samples of a process's memory."""
+"""Seconds between two measurements of a process's memory."""
 COMMANDS = (
     "matches",
     "matches --bot student-07 --lost --csv",
@@ -60,6 +66,7 @@ COMMANDS = (
     "db check",
     "db rebuild-ratings",
 )
+"""The commands to measure. `OUT` stands for an output path."""
 
 
 class Cost(NamedTuple):
@@ -71,7 +78,7 @@ class Cost(NamedTuple):
 
 
 def play_matches(count: int) -> Iterator[ClosedMatch]:
-    """Play matches, reproducible for the same count except for their times."""
+    """Play `count` matches. They are reproducible for equal counts, except for their times."""
     chance = Random(SEED)
     games: list[tuple[Game[Any, Any], str]] = []
     for game, preset in POOLS:
@@ -90,7 +97,7 @@ def play_matches(count: int) -> Iterator[ClosedMatch]:
 
 
 def make_databases(folder: Path, sizes: list[int]) -> None:
-    """Make databases of these sizes; each smaller one is an earlier copy of the largest."""
+    """Make databases of these sizes. Each smaller database is an earlier copy of the largest."""
     (folder / str(sizes[-1])).mkdir(parents=True)
     file = folder / str(sizes[-1]) / "arena.db"
     batch: list[StorableMatch] = []
@@ -126,14 +133,16 @@ def measure_command(words: str, folder: Path, url: str | None) -> Cost:
 
 
 def peak_kib(process: int) -> int:
-    """Return a process's peak memory in KiB. Its resource usage at exit would include the memory of this process."""
+    """Return the peak memory of a running process in KiB. Its resource usage at exit would also count the memory of
+    this process.
+    """
     with contextlib.suppress(OSError, IndexError):
         return int(Path(f"/proc/{process}/status").read_text().split("VmHWM:")[1].split()[0])
     return 0
 
 
 def measure(folder: Path, sizes: list[int], only: str, urls: dict[int, str]) -> None:
-    """Print a line per command, size and database; `urls` are the databases on a server, by size."""
+    """Print a line for each command, size and database. `urls` are the databases on the PostgreSQL server, by size."""
     print(f"{'arena':40}{'matches':>9}{'on':>12}{'s':>9}{'busy s':>9}{'ratio':>7}{'MiB':>7}")
     for words in COMMANDS:
         if only not in words:

@@ -1,19 +1,20 @@
-"""Measure the error rates of sequential tests and confidence sequences, on many tests at h0 and at h1.
+"""Measure the error rates of sequential tests and confidence sequences, by many simulated tests at h0 and at h1.
 
     python benchmarks/sequential.py
     python benchmarks/sequential.py --only "a game lost"
     python benchmarks/sequential.py --pairs FILE --h1 0.02
 
-Each line is a kind of pairs, shifted to the mean in question. `errors` is the share of tests that accepted the wrong
-hypothesis, which should not exceed alpha or beta, 0.05 each. `games` is the mean number until a verdict. `left` is the
-share of tests in which the true mean was ever outside the confidence sequence, checked after each of 1,000 pairs; it
+Each line is a kind of pairs, shifted to the mean of h0 or h1. `errors` is the fraction of tests that accepted the wrong
+hypothesis. It should not exceed alpha or beta, which are 0.05. `games` is the mean number of games until a verdict.
+`left` is the fraction of tests in which the true mean was outside the confidence sequence after any of 1,000 pairs. It
 should not exceed 0.05.
 
-The last kinds, `--only assumed:`, violate the methods' assumptions: they show what it costs if pairs leave the range
-from 0 to 1, depend on each other, or drift.
+The last kinds (`--only assumed:`) violate the methods' assumptions. They show the errors if pairs leave the range from
+0 to 1, depend on each other, or drift.
 
-A file of `--pairs` has a pair's mean score on each line, raw or adjusted for luck, and is sampled with replacement.
-Loops are compiled if numba is installed (the extra `fast`); the functions are those of the tests.
+A file for `--pairs` has the mean score of a pair on each line, raw or adjusted for luck. It is sampled with
+replacement. Loops are compiled if numba is installed (the extra `fast`); they use the functions of the tests
+themselves.
 """
 
 from __future__ import annotations
@@ -46,20 +47,20 @@ from measuring.sequential import (
 
 Scores = NDArray[numpy.float64]
 DrawScores = Callable[[numpy.random.Generator, int, float], Scores]
-"""A function that draws the mean scores of pairs with a given expectation."""
+"""The type of a function that draws the mean scores of pairs with a given expectation."""
 
 DRIFT_PERIOD_PAIRS = 1024
 """The period, in pairs, of a bot that drifts. `FIRST_PAIRS` pairs are half a period."""
 FIRST_PAIRS = 512
-"""Pairs drawn for a test at first; their number doubles while there is no verdict."""
+"""Number of pairs that are first drawn for a test. It doubles while there is no verdict."""
 COMPARED_TESTS = 5
-"""Tests at each hypothesis that are repeated with the original classes."""
+"""Number of tests at each hypothesis that are repeated with the original classes, to compare the results."""
 SEQUENCE_PAIRS = 1000
-"""Pairs over which a confidence sequence is followed."""
+"""Number of pairs over which a confidence sequence is checked."""
 
 
 class Kind(NamedTuple):
-    """A kind of pairs, with the h1 for which a test takes some hundred pairs."""
+    """A kind of pairs to simulate, with the h1 for which a test takes some hundred pairs."""
 
     name: str
     test: type[SequentialTest]
@@ -68,7 +69,9 @@ class Kind(NamedTuple):
 
 
 def draw_results(seat_0: float, seat_1: float, drawn: float = 0.0) -> DrawScores:
-    """Draw results in which a side of equal strength wins these shares from either seat; a share `drawn` is drawn."""
+    """Draw results between sides of equal strength. A side wins the fractions `seat_0` and `seat_1` of games on these
+    seats, and the fraction `drawn` is drawn.
+    """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         games = []
@@ -85,7 +88,7 @@ def draw_normal(spread: float) -> DrawScores:
 
 
 def draw_heavy_tails(spread: float) -> DrawScores:
-    """Draw from Student's t distribution with three degrees of freedom."""
+    """Draw scores from Student's t distribution with three degrees of freedom."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         return mean + spread * chance.standard_t(3, pairs) / math.sqrt(3)
@@ -99,7 +102,9 @@ def draw_skewed(spread: float) -> DrawScores:
 
 
 def draw_blunders(pairs_in_one: int, spread: float, turned: float) -> DrawScores:
-    """Draw nearly even pairs; one in `pairs_in_one` is shifted by `turned`, to either side as the mean requires."""
+    """Draw nearly even pairs. One in `pairs_in_one` pairs is shifted by `turned` up or down, so that the mean is
+    right.
+    """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         often, edge = 1 / pairs_in_one, (mean - 0.5) / turned
@@ -111,7 +116,7 @@ def draw_blunders(pairs_in_one: int, spread: float, turned: float) -> DrawScores
 
 
 def draw_mistakes(pairs_in_one: int, spread: float, lost: float) -> DrawScores:
-    """Draw pairs slightly above the mean, but one side loses `lost` in one of `pairs_in_one` pairs."""
+    """Draw pairs slightly above the mean, except that the side loses `lost` points in one of `pairs_in_one` pairs."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         missed = numpy.where(chance.random(pairs) < 1 / pairs_in_one, lost, 0.0)
@@ -133,8 +138,8 @@ def draw_dependent(share: float, spread: float) -> DrawScores:
 
 
 def draw_drifting(way: float, spread: float) -> DrawScores:
-    """Draw normal scores that drift from `way` above the mean to `way` below in `DRIFT_PERIOD_PAIRS` pairs: an opponent
-    learns.
+    """Draw normal scores that drift from `way` above the mean to `way` below it within `DRIFT_PERIOD_PAIRS` pairs, as
+    if the opponent learned.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -145,7 +150,9 @@ def draw_drifting(way: float, spread: float) -> DrawScores:
 
 
 def draw_from_file(scores: Scores, *, raw: bool) -> DrawScores:
-    """Draw from the pairs of a file: raw results with the likeliest weights for the mean, others shifted to it."""
+    """Draw from the pairs of a file. Raw results are drawn with their maximum-likelihood probabilities for the mean;
+    adjusted results are shifted to the mean.
+    """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         if raw:
@@ -159,7 +166,9 @@ def draw_from_file(scores: Scores, *, raw: bool) -> DrawScores:
 
 
 def _lost_game_kinds() -> list[Kind]:
-    """Return kinds in which one side, or either, loses a whole game (half a pair) in one of some number of pairs."""
+    """Return the kinds in which one given side, or either side, loses a whole game (half a pair) in one of a number of
+    pairs.
+    """
     kinds = []
     for h1, rare in ((0.02, (10, 15, 20, 30, 50, 80)), (0.01, (20, 50, 100)), (0.05, (10, 15))):
         kinds += [
@@ -201,7 +210,9 @@ KINDS = [
     Kind("assumed: 0.3 of the pair before", RealValued, 0.02, draw_dependent(0.3, 0.1)),
     Kind("assumed: drifts from 0.02 up to down", RealValued, 0.02, draw_drifting(0.02, 0.1)),
 ]
-"""The last kinds violate the methods' assumptions: pairs outside 0 to 1, dependent pairs, or a changing mean."""
+"""All kinds of pairs to simulate. The last kinds violate the methods' assumptions: pairs outside 0 to 1, dependent
+pairs, or a changing mean.
+"""
 
 _Loop = Callable[..., Any]  # arrays here, lists in the tests
 _solve: _Loop = compiled(solve_multiplier)
@@ -214,7 +225,9 @@ _log_capital: _Loop = compiled(log_capital)
 
 @compiled
 def _decide_adjusted(scores: Scores, null: float, other: float, bound: float) -> int:
-    """Return the number of pairs after which `RealValued` decides, negative for h0; 0 if it does not."""
+    """Return the number of pairs after which `RealValued` decides. The number is negative if h0 is accepted, and 0 if
+    there is no verdict.
+    """
     values, counts = numpy.empty(len(scores) + 2), numpy.ones(len(scores) + 2)
     values[0], values[1], values[2:] = 0.0, 1.0, scores
     counts[:2] = UNSEEN_COUNT
@@ -239,7 +252,9 @@ def _decide_adjusted(scores: Scores, null: float, other: float, bound: float) ->
 
 @compiled
 def _decide_results(scores: Scores, null: float, other: float, bound: float) -> int:
-    """Return the number of pairs after which `Pentanomial` decides, negative for h0; 0 if it does not."""
+    """Return the number of pairs after which `Pentanomial` decides. The number is negative if h0 is accepted, and 0 if
+    there is no verdict.
+    """
     values, counts = numpy.arange(5) / 4, numpy.full(5, UNSEEN_COUNT)
     for at, score in enumerate(scores):
         which = int(4 * score)
@@ -270,7 +285,9 @@ def _is_ever_outside(scores: Scores, mean: float, limit: float) -> bool:
 
 
 class ErrorRates(NamedTuple):
-    """The shares of tests that erred and whose interval ever excluded the mean, and the mean number of games."""
+    """The error rates of many tests: the fraction of tests that erred, the fraction whose interval ever excluded the
+    true mean, and the mean number of games.
+    """
 
     errors: float
     games: float
@@ -278,7 +295,7 @@ class ErrorRates(NamedTuple):
 
 
 def run_tests(kind: Kind, holds: str, tests: int, seed: str) -> ErrorRates:
-    """Test pairs of a kind where h0 or h1 holds."""
+    """Simulate tests on pairs of a kind for which h0 or h1 is true (`holds`)."""
     hypotheses = Hypotheses(h1=kind.h1)
     mean = hypotheses.scores[holds == "h1"]
     decide = _decide_results if kind.test is Pentanomial else _decide_adjusted
@@ -305,7 +322,7 @@ def _check_against_class(test: SequentialTest, scores: Scores, decided: int) -> 
 
 
 def read_pairs(file: Path, h1: float) -> Kind:
-    """Read a file of pairs into a kind. Raise `SystemExit` with what is wrong."""
+    """Return the kind that draws from a file of pairs. Raise `SystemExit` with a message if the file is invalid."""
     scores = []
     try:
         lines = file.read_text().splitlines()

@@ -1,17 +1,20 @@
-"""Measure plies per second through the whole server (journal, digest, records, store), relative to an echo.
+"""Measure plies per second through the whole server (journal, digest, records, store), relative to a server that only
+echoes.
 
-Both use the same library, clients and number of connections, with server and clients in a process each. A ply is one
-frame in and one frame out, like an echo. Servers of other versions, as of a commit, are measured in turn with the same
-clients. Ratios to the echo are medians of the rounds' ratios. The last line is `ratio N`, this version's plies over the
-echo's round trips.
+The echo uses the library, the clients and the number of connections of the server. Server and clients run in one
+process each. A ply is one frame in and one frame out, like an echo. With `--against`, the servers of other commits are
+measured in turn with the same clients. Ratios to the echo are medians of the rounds' ratios. The last line is `ratio
+N`: the plies of this version divided by the round trips of the echo.
 
-With `--mqtt` this version is also measured while it publishes everything to a Mosquitto started for this, with
-`--metrics` while it measures itself and serves its metrics every second, and with both while it does both.
+With `--mqtt`, this version is also measured while it publishes everything to a Mosquitto broker, which the program
+starts. With `--metrics`, it is also measured while it collects metrics and serves them every second. With both options,
+it is also measured while it does both.
 
-With `--rate` bots move at random moments, with this total rate of plies per second. Printed are the time from a move to
-the opponent's turn, as bots see it, and the server's resident memory at the end of a run and at its peak.
+With `--rate`, bots move at random moments, at this total rate of plies per second. The program then prints the time
+from a move to the opponent's turn, as bots see it, and the server's resident memory at the end of a run and at its
+peak.
 Usage: python benchmarks/server.py [--connections 64] [--seconds 5] [--rounds 3] [--rate N] [--against COMMIT]...
-       [--mqtt] [--metrics] [--profile FILE]
+    [--mqtt] [--metrics] [--profile FILE]
 """
 
 from __future__ import annotations
@@ -46,11 +49,12 @@ from machine import event_loop
 
 REPOSITORY = Path(__file__).parents[1]
 PROGRAM_NAMES = ("server.py", "referee.py")
-"""Names that this program has had, newest first."""
+"""The file names that this program has had in different commits, newest first."""
 GAME = "nim"
 CONFIG = {"heaps": [500, 500], "take": [1, 2, 3]}
-"""A config of nim with 1,000 plies per match and up to six legal moves per turn."""
+"""The config of the matches, which have 1,000 plies with up to six legal moves."""
 POOL = "nim/classic"
+"""The rating pool of the matches."""
 _MOVE_FRAME = msgpack.packb({"type": "move", "match": "m-100", "ply": 100, "move": {"heap": 0, "take": 1}})
 _TURN_FRAME = msgpack.packb(
     {
@@ -65,21 +69,23 @@ _TURN_FRAME = msgpack.packb(
         "digest": "0" * 64,
     }
 )
-"""The frames of such a match: the echo answers a move with a turn."""
+"""`_MOVE_FRAME` and `_TURN_FRAME` are frames like those of a match. The echo answers a move frame with a turn frame."""
 
 
 class _Run(NamedTuple):
-    """The figures of a server in a run, medians of several runs, or ratios to another server's."""
+    """The figures of a server in a run. They may also be medians over several runs, or ratios to another server."""
 
     rate: float
     cost: float
-    """Processor time of the server per ply, in µs."""
+    """The processor time of the server per ply, in µs."""
     p50: float
-    """Time from a move to the opponent's turn in µs. This and the next two are only known with a rate."""
+    """The median time from a move to the opponent's turn, in µs. This and the next two fields are only known with
+    `--rate`.
+    """
     p99: float
     longest: float
     memory: float
-    """The resident memory in MiB."""
+    """The resident memory of the server in MiB."""
     peak: float
 
 
@@ -90,11 +96,11 @@ class _Contender:
     name: str
     command: list[str]
     root: Path = REPOSITORY
-    """The folder with its packages."""
+    """The folder with the packages of the server's version."""
     runs: list[_Run] = field(default_factory=list)
 
     def ratios_to(self, other: _Contender) -> _Run:
-        """Return the ratios of its figures to another's in the same rounds."""
+        """Return the ratios of the figures of this server to those of `other` in the same rounds."""
         return _medians([_Run(*map(_ratio, run, of)) for run, of in zip(self.runs, other.runs, strict=True)])
 
 
@@ -103,12 +109,14 @@ def _medians(runs: list[_Run]) -> _Run:
 
 
 def _ratio(one: float, other: float) -> float:
-    """Return the ratio, or NaN if the other figure is unknown."""
+    """Return the ratio of two figures, or NaN if the second is unknown."""
     return one / other if other else float("nan")
 
 
 class _Load:
-    """The state shared by the clients: they count plies, and wait for permission to move if a rate is given."""
+    """The state that all clients share. Clients count plies in it, and wait for permission to move if there is a
+    rate.
+    """
 
     def __init__(self, connections: int, rate: float) -> None:
         self.rate = rate
@@ -116,16 +124,16 @@ class _Load:
         self.latencies: list[float] = []
         self.is_counting = False
         self.connect_limit = asyncio.Semaphore(50)
-        """Limits how many clients connect at the same time, because connecting has a timeout."""
+        """A limit of the number of clients that connect at the same time, because connecting has a timeout."""
         self.complete = asyncio.Event()
-        """Set once all are connected."""
+        """This event is set once all clients are connected."""
         self._missing = connections
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._moved_at: dict[object, float] = {}
-        """The time of the unanswered move of each match."""
+        """The times at which moves without an answer were sent, by match."""
 
     async def wait_until_complete(self) -> None:
-        """Wait until all are connected: clients that play already would slow down those that connect."""
+        """Wait until all clients are connected. Clients that played before would slow down the connecting ones."""
         self._missing -= 1
         if not self._missing:
             self.complete.set()
@@ -142,12 +150,12 @@ class _Load:
         self._moved_at[match] = time.perf_counter()
 
     def quantile(self, share: float) -> float:
-        """Return the quantile `share` of the latencies; NaN without plies."""
+        """Return the quantile `share` of the times from a move to the opponent's turn; NaN without plies."""
         times = sorted(self.latencies)
         return times[min(int(share * len(times)), len(times) - 1)] if times else float("nan")
 
     async def release_moves(self) -> None:
-        """Let waiting clients move in order of arrival, at the rate. Timers alone are too coarse for that."""
+        """Let waiting clients move, in order of arrival, at the given rate. Timers alone are too coarse for this."""
         moments = random.Random(1)
         due = time.perf_counter()
         while True:
@@ -202,7 +210,9 @@ def _read_options() -> argparse.Namespace:
 
 
 def _make_contenders(options: argparse.Namespace, folder: Path, broker: str | None) -> list[_Contender]:
-    """Return the echo, this version and the others, in the order of measurement. `broker` is a URL."""
+    """Return the servers in the order of measurement: the echo, this version and other versions. `broker` is the URL of
+    a broker.
+    """
     this = [sys.executable, __file__, "--serve"]
     profile = ["--profile", str(options.profile)] if options.profile else []
     commits = [_resolve_commit(name) for name in options.against]
@@ -218,7 +228,7 @@ def _make_contenders(options: argparse.Namespace, folder: Path, broker: str | No
 
 @contextlib.contextmanager
 def run_mosquitto(folder: Path) -> Iterator[str]:
-    """Run a broker without persistence on its own port; yield the URL of a topic prefix."""
+    """Run a broker without persistence on a port of its own. Yield the URL of a topic prefix on it."""
     program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
     if program is None:
         _exit_with_error("mosquitto is not installed")
@@ -243,7 +253,7 @@ def _resolve_commit(name: str) -> str:
 
 
 def _extract_commit(commit: str, root: Path) -> _Contender:
-    """Extract a commit into a folder, and return its server, which its own benchmark runs."""
+    """Extract a commit into a folder, and return its server. The commit's own version of this program runs it."""
     root.mkdir()
     tree = subprocess.run(["git", "-C", str(REPOSITORY), "archive", commit], stdout=subprocess.PIPE, check=True).stdout
     subprocess.run(["tar", "-x", "-C", str(root)], input=tree, check=True)
@@ -254,7 +264,9 @@ def _extract_commit(commit: str, root: Path) -> _Contender:
 
 
 def _find_python(root: Path) -> str:
-    """Return this Python, or one in a new environment if the version needs packages that this one lacks."""
+    """Return the Python for a version: this Python, or that of a new environment if the version needs packages that
+    this Python lacks.
+    """
     needed = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
     install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     offline = [sys.executable, *install, "--dry-run", "--no-index", *needed]
@@ -338,7 +350,7 @@ async def _run_load(
 
 
 def _processor_s(pid: int) -> float:
-    """Return the processor seconds of a process; Linux only, 0 elsewhere."""
+    """Return the processor seconds of a process. On systems other than Linux, return 0."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -347,7 +359,9 @@ def _processor_s(pid: int) -> float:
 
 
 def _memory_mib(pid: int, what: str) -> float:
-    """Return a process's memory in MiB by its name in Linux's status file; 0 elsewhere."""
+    """Return a figure of a process's memory in MiB. `what` is the name of the figure in Linux's status file. On other
+    systems, return 0.
+    """
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -356,7 +370,7 @@ def _memory_mib(pid: int, what: str) -> float:
 
 
 async def _echo_client(port: int, number: int, load: _Load) -> None:
-    """Do the work of a bot without a referee: read a turn and send a move."""
+    """Act as a client of the echo, which has no referee: read a turn and send a move."""
     async with load.connect_limit:
         wire = await _connect(port, number)
     async with wire:
@@ -392,7 +406,9 @@ async def _playing_client(port: int, number: int, load: _Load) -> None:
 
 
 def _connect(port: int, number: int) -> connect:
-    """Connect from a loopback address shared by a hundred clients, as many as may wait to say hello."""
+    """Connect from a loopback address that a hundred clients share. An arena lets this many clients of an address wait
+    to say hello.
+    """
     return connect(
         f"ws://127.0.0.1:{port}",
         compression=None,
@@ -436,7 +452,7 @@ async def _serve_arena(options: argparse.Namespace) -> None:
     count = 0
 
     class Paired(Arena):
-        """An arena that admits everyone, and has each pair play one match after the other."""
+        """An arena that admits every bot, and lets each pair play one match after the other."""
 
         async def authenticate(self, hello: Hello, address: str) -> Identity:
             return Identity(hello.bot)
@@ -502,7 +518,7 @@ async def _read_metrics(port: int) -> None:
 
 
 async def _serve_until_line(port: int) -> None:
-    """Print the port, then serve until the parent process sends a line."""
+    """Print the server's port, then serve until the parent process sends a line."""
     print(port, flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
 

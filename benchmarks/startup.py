@@ -1,10 +1,10 @@
-"""Measure the start of `arena serve` and its memory, by number of matches.
+"""Measure the start-up time and the memory of `arena serve`, for several numbers of stored matches.
 
-Printed are the seconds until it is ready, the MiB of the server and of its web process then, and their peaks after some
-pages were requested and bots have played.
+The program prints the seconds until the server is ready, the MiB of the server and of its web process at that time, and
+their peaks after some pages were requested and bots have played.
 
 Usage: python benchmarks/startup.py [--matches 1000 20000 100000] [--data DIR] [--times 3]
-The databases are made like those of `season.py`; `--data` keeps and reuses them.
+The databases are made like those of `season.py`. `--data` keeps and reuses them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,16 @@ from typing import NamedTuple
 import season
 
 PAGES = ("/", "/matches", "/leaderboard", "/bots/student-07", "/api/v1/matches?limit=100")
+"""The pages that are requested."""
 MATCH_COUNT = 20
+"""The number of matches that the bots play."""
 KIB_PER_MIB = 1024
 
 
 class StartupTimes(NamedTuple):
-    """Seconds until it was ready; MiB of the server and the web process then, and the peaks of both."""
+    """The measurements of a start: seconds until the server was ready, the MiB of the server and of the web process at
+    that time, and the peaks of both.
+    """
 
     seconds: float
     server: float

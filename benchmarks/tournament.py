@@ -1,10 +1,11 @@
-"""Measure matches per second of tournaments by the way they are run, each as a ratio to one worker.
+"""Measure matches per second of tournaments that are run in different ways, each as a ratio to a tournament with one
+worker.
 
     python benchmarks/tournament.py [--quick 400] [--slow 24] [--against CHECKOUT]
 
-`slow` is Nim between custom bots that are busy for 50 ms per move; `quick` is Nim between reference bots. A rate counts
-the matches from the first start to the last end, without starting and stopping processes. `--against` has another
-checkout play the same, with this Python.
+`slow` is Nim between custom bots that are busy for 50 ms per move; `quick` is Nim between reference bots. A rate is
+measured from the first start to the last end of a match, without starting and stopping processes. `--against` also
+measures another checkout, with this Python.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Busy(Bot):
 
 run(Busy("busy"))
 """
+"""The program of the custom bot, which is busy for 50 ms per move."""
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
-"""Measure games per second of one generation of every preset of `arena-bot tune`, with one and with two workers.
+"""Measure games per second in one generation of every preset of `arena-bot tune`, with one worker and with two.
 
-Prints the ratio. Takes about five minutes on a machine with two idle cores. Only playing is timed: the workers are
-running and have loaded the code. With the address of a Dask scheduler its workers are measured as well.
+The program prints the ratio of both. It takes about five minutes on a machine with two idle cores. Only playing is
+timed: the workers have started and loaded the code before. With the address of a Dask scheduler, the workers of its
+cluster are measured as well.
 
 `python benchmarks/tuning.py [ADDRESS]`
 """
@@ -26,11 +27,15 @@ from protocol import VERSION
 Play = Callable[[Sequence[GameSpec]], list[float]]
 
 SEED = "benchmark"
+"""The seed of the games."""
 MIN_PLAYED_S = 20.0
-"""Minimum seconds that each pool plays: whole generations, or the first games of a slow one."""
+"""Minimum seconds for which each pool of workers plays. It plays whole generations, or only the first games of a slow
+generation.
+"""
 PROBE_GAMES = 20
-"""The number of games played to estimate the time of one."""
+"""The number of games that are played first, to estimate the time of a game."""
 ROW_FORMAT = "{:<9}{:<15}{:>7}  {:<12}{:>10}{:>9}"
+"""The format of a row of the printed table."""
 
 
 def main() -> None:
@@ -46,7 +51,7 @@ def main() -> None:
 
 
 def report(name: str, game: str, preset: TuningPreset, pools: Mapping[str, WorkerPool]) -> None:
-    """Print a line for each pool; the ratio is to the first."""
+    """Print a line for each pool of workers. Ratios are to the first pool."""
     value = choose_value_function(*preset)
     play: Play = partial(play_all, preset.setup, version=VERSION)
     if value is not None:
@@ -72,13 +77,13 @@ def first_generation(preset: TuningPreset) -> list[GameSpec]:
 
 
 def warm_up(pool: WorkerPool, play: Play, games: Sequence[GameSpec]) -> None:
-    """Run as many tasks as are in flight at once: while one worker loads the code, the others get their tasks."""
+    """Run as many tasks as a pool keeps in flight, so that every worker gets some and loads the code."""
     for _ in pool.run(play, ([game] for game in islice(games, TASKS_PER_WORKER * pool.size))):
         pass
 
 
 def games_needed(pool: WorkerPool, play: Play, games: Sequence[GameSpec]) -> int:
-    """Return how many games keep this pool playing for `MIN_PLAYED_S`, at most all."""
+    """Return how many games keep this pool playing for `MIN_PLAYED_S` seconds, at most all games of the generation."""
     few = games[:PROBE_GAMES]
     return min(len(games), max(PROBE_GAMES, int(len(few) * MIN_PLAYED_S / measure_s(pool, play, few))))
 

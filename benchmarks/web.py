@@ -1,8 +1,9 @@
-"""Measure the web pages: response times with a million matches, their cost to players, and their weight.
+"""Measure the web pages: response times with a million matches, how much they slow down players, and their size.
 
-Runs pages/answers.py, pages/watching.py and pages/paint.py, each with its own data; each has its own options.
+This program runs pages/answers.py, pages/watching.py and pages/paint.py, each with its own data. To use their options,
+run them directly.
 Usage: python benchmarks/web.py [--small]
-Exit status 1 if one fails.
+Exit status 1 if one of them fails.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 from pathlib import Path
 
 PROGRAMS = ("answers", "watching", "paint")
+"""The programs to run, without the folder `pages` and the ending."""
 
 
 def main() -> None:

@@ -1,4 +1,6 @@
-"""Values on command lines: `@my.toml` reads the value from a file, anything else is the value itself."""
+"""Parsing of values on command lines. `@my.toml` stands for the content of that file; any other text is the value
+itself.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,17 @@ from protocol.messages import MAX_CLOCK_MS, Clock
 from protocol.secret_text import strip_invisible
 
 MAX_FILE_BYTES = 1024 * 1024
+"""Maximum bytes of a file named on a command line."""
 MAX_DAYS = 36500
+"""Maximum number of days in an option such as `90d`."""
 MAX_DIGITS = 4300
-"""Maximum digits of an integer: Python's limit for conversion. Only TOML's non-decimal integers could exceed it."""
+"""Maximum digits of an integer, which is Python's limit for conversion. Only TOML's non-decimal integers could exceed
+this limit.
+"""
 MAX_CLOCK_CHARACTERS = 40
-"""Maximum characters of a clock: no float becomes infinite."""
+"""Maximum characters of a clock on a command line, so that no number in it becomes an infinite float."""
 _MIN_UNPRINTABLE_INTEGER = 10**MAX_DIGITS
+"""The smallest integer with more digits than Python converts to text."""
 _LONG_NUMBER_MESSAGE = f"a number has more than {MAX_DIGITS} digits"
 
 
@@ -55,7 +62,9 @@ def read_value(text: str) -> Any:
 
 
 def add_preset(config: dict[str, Any], preset: str | None, option: str) -> None:
-    """Add the preset of `--preset` to a game's config, which `option` gave. Raises `UsageFault` if both name one."""
+    """Add the preset from the option `--preset` to a game's config, which came from the option `option`. Raises
+    `UsageFault` if both name a preset.
+    """
     if preset is None:
         return
     if "preset" in config:
@@ -64,7 +73,7 @@ def add_preset(config: dict[str, Any], preset: str | None, option: str) -> None:
 
 
 def read_text_or_file(text: str, key: str) -> str:
-    """Return a text, or the first line of the file that it names (`@/run/secrets/db`), as for a password.
+    """Return a text, such as a password, or the first line of the file that the text names (`@/run/secrets/db`).
 
     Raises `UsageFault`, which names the key and the file, never the content.
     """
@@ -80,7 +89,9 @@ def read_text_or_file(text: str, key: str) -> str:
 
 
 def read_file(name: str) -> Any:
-    """Read JSON from a file named `.json`, else TOML; a table becomes a `FileTable`. Raises `UsageFault`."""
+    """Read JSON from a file whose name ends in `.json`, or TOML from any other file. A table becomes a `FileTable`.
+    Raises `UsageFault`.
+    """
     form = "JSON" if name.endswith(".json") else "TOML"
     try:
         text = decode(_read_bytes(name))
@@ -93,8 +104,8 @@ def read_file(name: str) -> Any:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Parse TOML. Raises `tomllib.TOMLDecodeError`, also for what is nested too deeply, and `ValueError` for an integer
-    of more than `MAX_DIGITS` digits. Both have a message for users.
+    """Parse TOML. Raises `tomllib.TOMLDecodeError`, also if values are nested too deeply, and `ValueError` for an
+    integer of more than `MAX_DIGITS` digits. Both exceptions have a message for users.
     """
     try:
         held = tomllib.loads(text)
@@ -134,6 +145,6 @@ def _format_name(name: str) -> str:
 
 
 def _format_reason(exc: Exception) -> str:
-    """Return the parser's message. A long one keeps its end, which names the line."""
+    """Return the parser's message. A long message is cut at its start, because its end names the line."""
     text = str(exc) if str(exc).isprintable() else repr(str(exc))
     return text if len(text) <= 100 else f"{text[:50]}...{text[-45:]}"

@@ -14,10 +14,11 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def replacing_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary file beside `path`, or beside the target of its link: it replaces `path` at the end.
+    """Yield a temporary file, which replaces `path` at the end of the block. It is beside `path`, or beside the target
+    if `path` is a link.
 
     On an exception the temporary file is removed instead. Raises `OSError` if `path` is a pipe, a device or a socket,
-    which no file may replace.
+    because a file must not replace these.
     """
     check_replaceable(path)
     temporary = _sibling(path, "part")
@@ -41,7 +42,8 @@ def check_replaceable(path: Path) -> None:
 
 @contextlib.contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
-    """Yield an empty folder beside `path`, which is renamed to `path` at the end, or removed on an exception.
+    """Yield an empty folder beside `path`. At the end of the block it is renamed to `path`; on an exception it is
+    removed.
 
     Raises `FileExistsError` if `path` is anything but an empty folder, at the start or at the end.
     """
@@ -74,10 +76,11 @@ def flush_to_disk(path: Path) -> None:
 
 @contextlib.contextmanager
 def file_lock(path: Path) -> Iterator[None]:
-    """Hold an exclusive lock of a file between processes, by a lock file beside it; it ends with this process.
+    """Hold an exclusive lock of a file between processes during the block, by a lock file beside the file. The lock
+    also ends with this process.
 
-    Raises `BlockingIOError` if another process holds it, and `OSError` if no lock file can be made. Windows has no
-    lock.
+    Raises `BlockingIOError` if another process holds it, and `OSError` if no lock file can be made. On Windows, nothing
+    is locked.
     """
     if sys.platform == "win32":
         yield

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 
 class Backoff:
-    """Delays in seconds from `first_s`, doubling up to `max_s`.
+    """A sequence of delays in seconds, which start at `first_s` and double up to `max_s`.
 
-    `jitter` returns a number from 0 to 1 and scales each delay to between half and all of it, so that many clients do
-    not retry at the same moment.
+    `jitter` returns a number from 0 to 1 and scales each delay to between half and all of its length, so that many
+    clients do not retry at the same moment.
     """
 
     def __init__(self, first_s: float, max_s: float, jitter: Callable[[], float] = lambda: 1.0) -> None:
@@ -24,6 +24,8 @@ class Backoff:
         return wait * (0.5 + 0.5 * self._jitter())
 
     def reset(self, up_s: float | None = None) -> None:
-        """Restart at the first delay; after a success of `up_s` seconds, only if that is at least the next delay."""
+        """Restart at the first delay. If a success that lasted `up_s` seconds is given, restart only if it lasted at
+        least as long as the next delay.
+        """
         if up_s is None or up_s >= self._next:
             self._next = self._first

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 
 class HttpAnswer(NamedTuple):
-    """An HTTP answer of any status; its body is cut at `max_bytes`."""
+    """An HTTP answer with any status. Its body is cut at `max_bytes` bytes."""
 
     status: int
     body: bytes
@@ -27,7 +27,8 @@ def fetch(
 ) -> HttpAnswer:
     """Fetch an http or https address. Raises `OSError` (including `TimeoutError`), `HTTPException` and `ValueError`.
 
-    A timer enforces the limit: a peer that sends a byte now and then would pass every read's timeout.
+    A timer enforces the limit, because a peer that sends one byte before each read's timeout could delay the answer for
+    ever.
     """
     connections = _Connections()
     deadline = time.monotonic() + timeout_s

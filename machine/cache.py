@@ -1,4 +1,4 @@
-"""The folder for files that can be made again: exact tables, compiled code."""
+"""The cache folder, for files that can be made again: exact tables and compiled code."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from pathlib import Path
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return `$XDG_CACHE_HOME/bot-arena`, else `~/.cache/bot-arena`. It may be missing or read-only."""
+    """Return the cache folder, `$XDG_CACHE_HOME/bot-arena` or else `~/.cache/bot-arena`. It may be missing or
+    read-only.
+    """
     base = environ.get("XDG_CACHE_HOME", "")
     home = environ.get("HOME") or os.path.expanduser("~")
     return (Path(base) if os.path.isabs(base) else Path(home, ".cache")) / "bot-arena"
 
 
 def make_room(folder: Path, pattern: str, max_bytes: int) -> None:
-    """Remove files that match a pattern, those with the oldest modification time first, until `max_bytes` suffice."""
+    """Remove files in the folder that match a pattern until the rest take at most `max_bytes` bytes. Files with the
+    oldest modification time go first.
+    """
     with contextlib.suppress(OSError):
         files = sorted((path.stat().st_mtime_ns, path.stat().st_size, path) for path in folder.glob(pattern))
         there = sum(size for _, size, _ in files)

@@ -1,4 +1,4 @@
-"""The frame of a command-line program: one-line errors for faults and usage, and uniform exit codes."""
+"""Running a command-line program, with one-line errors for faults and wrong usage, and uniform exit codes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,13 @@ from protocol.errors import BotFault, Fault, UsageFault
 _ParseError: type[Exception] = typer.BadParameter.__mro__[1]
 """The base class of all usage errors of Typer, which exports only some of them."""
 _INTERRUPT_RETRY_DELAY_S = 0.05
-"""Seconds until a lost interrupt is sent again."""
+"""Seconds until an interrupt (Ctrl-C) that Python dropped is sent again."""
 _GC_GEN0_THRESHOLD = 20_000
-"""Allocations before Python looks for cycles. Its default, 700, makes start-up 5 % slower and finds nothing."""
+"""Number of allocations after which Python collects garbage. The default of 700 makes start-up 5 % slower and finds
+nothing.
+"""
 _WRONG_TYPE_PATTERN = re.compile(r"Invalid value for (.+): Input should be a valid ([a-z]+)\b.*")
+"""The form of Typer's message for a value of the wrong type."""
 
 
 def run(app: typer.Typer, name: str, words: Sequence[str] | None = None, renamed: Mapping[str, str] = {}) -> NoReturn:
@@ -60,7 +63,9 @@ def run(app: typer.Typer, name: str, words: Sequence[str] | None = None, renamed
 
 @contextmanager
 def _resending_interrupts() -> Iterator[None]:
-    """Send Ctrl-C again in a moment if Python drops it because it came while an object was freed."""
+    """Send Ctrl-C again after a short delay if Python drops it during the block. Python does so if Ctrl-C comes while
+    an object is freed.
+    """
     if sys.platform == "win32":
         yield
         return
@@ -103,7 +108,9 @@ def run_command(
 
 
 def _to_fault(exc: Exception, renamed: Mapping[str, str]) -> UsageFault | SystemExit:
-    """Return what to raise for a usage error; a call without arguments prints the help instead."""
+    """Return the exception to raise for a usage error. For a call without arguments, print the help and return
+    `SystemExit`.
+    """
     text = exc.format_message()  # type: ignore[attr-defined]
     if "\n" in text:
         say(text, err=True)

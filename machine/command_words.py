@@ -7,7 +7,9 @@ import sys
 
 
 def split_command(text: str, *, windows: bool = sys.platform == "win32") -> list[str]:
-    """Split a command line into words; quotes keep blanks, and on Windows backslashes stay. Raises `ValueError`."""
+    """Split a command line into words. Quotes keep blanks in a word. With `windows`, backslashes are ordinary
+    characters. Raises `ValueError`.
+    """
     lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
     lexer.whitespace_split = True
     lexer.commenters = ""

@@ -1,4 +1,5 @@
-"""Loops compiled by numba if it is installed (the extra `fast`); otherwise the same source runs as plain Python.
+"""Compilation of loops by numba, if it is installed (the extra `fast`). Without numba, the same source runs as plain
+Python.
 
 Compiled functions take numbers, flat arrays and tuples of these. Arrays are numpy arrays with numba, and lists without
 it, which plain Python reads several times faster. `ARENA_PLAIN=1` disables numba.
@@ -20,12 +21,13 @@ from protocol.errors import UsageFault
 F = TypeVar("F", bound=Callable[..., Any])
 
 _COMPILE_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+"""The options with which numba compiles functions."""
 HAS_NUMBA = os.environ.get("ARENA_PLAIN", "") in ("", "0") and find_spec("numba") is not None
 """True if `compiled` compiles functions."""
 
 
 def _import_numba() -> Any:
-    """Import numba, which takes a third of a second, so only when a loop is compiled. Raises `UsageFault`."""
+    """Import numba. That takes a third of a second, so it happens only when a loop is compiled. Raises `UsageFault`."""
     try:
         import numba
     except ImportError as exc:  # for example if numpy is too new for it
@@ -34,20 +36,23 @@ def _import_numba() -> Any:
 
 
 def compiled(function: F) -> F:
-    """Return `function`, compiled for calls from other compiled functions; functions it calls must be defined above it.
+    """Return `function`, compiled for calls from other compiled functions. The functions that it calls must be defined
+    above it.
 
-    It must not divide by zero, which compiled code does not notice.
+    The function must not divide by zero: compiled code raises no error for that.
     """
     quick: F = _import_numba().njit(**_COMPILE_OPTIONS)(function) if HAS_NUMBA else function
     return quick
 
 
 def entry(function: F) -> F:
-    """Return `function`, compiled for calls from Python: it runs without the GIL and is cached on disk.
+    """Return `function`, compiled for calls from Python. The compiled function runs without the GIL and is cached on
+    disk.
 
-    Only entries are cached, each with all that it calls: numba cannot link a cached recursive function into another.
-    The cache folder is named after a digest of all sources that the module depends on. So code is compiled again
-    exactly when one of them changes, and checkouts with the same sources share it.
+    Only such entries are cached, each with all functions that it calls: numba cannot link a cached recursive function
+    into another function. The cache folder is named after a digest of all sources that the module depends on. So code
+    is compiled again exactly when one of these sources changes, and checkouts with equal sources share the compiled
+    code.
     """
     if not HAS_NUMBA:
         return function

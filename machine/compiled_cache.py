@@ -1,7 +1,7 @@
 """A disk cache of numba's compiled code, keyed by the content of its sources.
 
 Numba's own cache keys by path and modification time, so every checkout of the same sources would compile again. This
-module imports numba, so it is imported with the first function to be compiled.
+module imports numba, so it is only imported when the first function is compiled.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from machine.source_digest import digest
 def compiled_folder(module: Path) -> Path | None:
     """Return the folder for the compiled code of a module, named after a digest of all its sources.
 
-    Return None if a source cannot be read or nothing can be written: numba then caches beside the sources.
+    Return None if a source cannot be read or the folder cannot be written. In that case numba caches beside the
+    sources.
     """
     try:
         folder = cache_folder() / f"compiled-{digest(module)}"
@@ -35,7 +36,7 @@ def compiled_folder(module: Path) -> Path | None:
 
 
 class _Locator(_CacheLocator):
-    """Tells numba where to cache the code of a function."""
+    """The object that tells numba where to cache the code of a function."""
 
     def __init__(self, folder: Path, line: int) -> None:
         self._folder = folder
@@ -50,7 +51,7 @@ class _Locator(_CacheLocator):
         return str(self._folder)
 
     def get_source_stamp(self) -> str:
-        """Return a stamp that changes with the sources: the name of the folder."""
+        """Return a stamp that changes with the sources. It is the name of the cache folder."""
         return self._folder.name
 
     def get_disambiguator(self) -> str:
@@ -73,7 +74,9 @@ class CompiledCache(FunctionCache):
         super().__init__(function)  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save compiled code under a lock: two processes at once would give different code the same file name."""
+        """Save compiled code under a lock. Without it, two processes could give the same file name to different
+        code.
+        """
         with (Path(self.cache_path) / "lock").open("ab") as file:
             lock(file.fileno())
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""The cores that this process may use, and a warning if more processes are asked for than they can run at once."""
+"""The number of cores that this process may use, and a warning about options that ask for more processes or threads."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from machine.terminal import say
 
 
 def usable_cores() -> int:
-    """Return how many cores this process may run on: a container, `taskset` or a batch system may leave it some."""
+    """Return the number of cores that this process may run on. A container, `taskset` or a batch system may exclude
+    some cores.
+    """
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0)) or 1
     return os.cpu_count() or 1
 
 
 def excess_warning(option: str, wanted: int) -> str | None:
-    """Return a line where an option asks for more processes or threads than there are cores, else None."""
+    """Return a line of warning if an option asks for more processes or threads than there are cores, else None."""
     cores = usable_cores()
     if wanted <= cores:
         return None
@@ -24,7 +26,7 @@ def excess_warning(option: str, wanted: int) -> str | None:
 
 
 def warn_of_excess(option: str, wanted: int) -> None:
-    """Print that line, if there is one, to standard error."""
+    """Print the warning of `excess_warning`, if there is one, to standard error."""
     line = excess_warning(option, wanted)
     if line is not None:
         say(f"warning: {line}", err=True)

@@ -12,7 +12,9 @@ from machine.standard_streams import fill_descriptors
 
 T = TypeVar("T")
 GC_GEN0_THRESHOLD = 50_000
-"""Allocations before the collector runs; objects of a finished match have no cycles and are freed without it."""
+"""Number of allocations after which the garbage collector runs. It can be high, because objects of a finished match
+have no cycles and are freed without it.
+"""
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
@@ -23,15 +25,15 @@ def run(main: Coroutine[Any, Any, T]) -> T:
 
 
 def relax_gc() -> None:
-    """Freeze existing objects, so that garbage collection skips them, and collect new ones rarely."""
+    """Freeze existing objects, so that garbage collection skips them, and make collections of new objects rare."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(GC_GEN0_THRESHOLD, 20, 20)
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """Return a new event loop, uvloop's if installed; descriptors 0 to 2 are opened first, as it aborts on sockets
-    there.
+    """Return a new event loop, that of uvloop if it is installed. Closed descriptors from 0 to 2 are opened first,
+    because uvloop aborts if a socket gets such a number.
     """
     fill_descriptors()
     try:
@@ -43,7 +45,7 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
 
 
 class BackgroundTasks(set[asyncio.Task[None]]):
-    """Running tasks, held until they are done: an event loop keeps only weak references."""
+    """A set that holds running tasks until they are done. An event loop itself keeps only weak references."""
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start a task in the background."""
@@ -66,7 +68,9 @@ class BackgroundTasks(set[asyncio.Task[None]]):
 
 @asynccontextmanager
 async def background_task(work: Coroutine[Any, Any, object]) -> AsyncIterator[None]:
-    """Run `work` in the background until the block ends, then cancel it. Raises its error if it has failed by then."""
+    """Run `work` in the background until the block ends, then cancel it. If `work` has failed before, raise its
+    error.
+    """
     task = asyncio.create_task(work)
     try:
         yield
@@ -78,7 +82,7 @@ async def background_task(work: Coroutine[Any, Any, object]) -> AsyncIterator[No
 
 
 async def run_until_first(*coroutines: Coroutine[Any, Any, object]) -> None:
-    """Run all of these until one ends or fails, and cancel the others."""
+    """Run several awaitables until one of them ends or fails, then cancel the rest."""
     tasks = [asyncio.create_task(work) for work in coroutines]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,6 @@
-"""A lock on an open file, exclusive or shared between processes; it ends with the file or the process."""
+"""A lock on an open file between processes, exclusive or shared. It ends when the file is closed or the process
+ends.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,9 @@ import sys
 
 
 def lock(file: int, *, shared: bool = False, wait: bool = True) -> None:
-    """Lock an open file, where the system can. Raises `BlockingIOError` if another process holds it, unless `wait`."""
+    """Lock an open file, on systems that support it. Raises `BlockingIOError` if another process holds it, unless
+    `wait`.
+    """
     if sys.platform == "win32":
         return
     try:

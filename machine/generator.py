@@ -1,4 +1,4 @@
-"""A random number generator for compiled loops; its state is the first two slots of a flat array."""
+"""A random number generator for compiled loops. Its state is in the first two slots of a flat array."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any
 from machine.compiled import compiled
 
 FIRST_SLOT, SECOND_SLOT = 0, 1
-"""Indices of the two state slots."""
+"""`FIRST_SLOT` and `SECOND_SLOT` are the indices of the slots with the state of the generator."""
 _FIRST_MODULUS, _SECOND_MODULUS = 2147483563, 2147483399
+"""The moduli of the two combined generators."""
 DRAW_RANGE = _FIRST_MODULUS - 1
-"""`draw` returns numbers below this."""
+"""The range of `draw`, which returns numbers below this one."""
 SEED_COUNT = 2**31 - 1
-"""Number of seeds, from 0 on."""
+"""The number of possible seeds. Seeds start at 0."""
 
 
 def seed_state(seed: int) -> tuple[int, int]:
@@ -22,7 +23,9 @@ def seed_state(seed: int) -> tuple[int, int]:
 
 @compiled
 def draw(state: Any) -> int:
-    """Return a number from 0 to DRAW_RANGE - 1 by L'Ecuyer's two generators (1988): the same compiled and plain."""
+    """Return a number from 0 to DRAW_RANGE - 1 by L'Ecuyer's combination of two generators (1988). Compiled code and
+    plain Python give equal numbers.
+    """
     first = state[FIRST_SLOT] = 40014 * state[FIRST_SLOT] % _FIRST_MODULUS
     second = state[SECOND_SLOT] = 40692 * state[SECOND_SLOT] % _SECOND_MODULUS
     return (first - second) % DRAW_RANGE  # type: ignore[no-any-return]

@@ -1,7 +1,7 @@
 """Blocking of signals for a server that has not installed its handlers yet, or is about to replace itself.
 
-Without a handler they would end the process: a deployment that signals twice would kill the server that it starts. A
-blocked signal stays pending, even across exec, and is delivered once it is released.
+Without a handler, the signals would end the process: a deployment that signals twice would kill the server that it
+starts. A blocked signal stays pending, even across exec, and is delivered once it is released.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def block_signals() -> None:
 
 
 def unblock_signals() -> None:
-    """Deliver the blocked signals: their handlers are installed now."""
+    """Unblock the signals, and so deliver pending ones. Call it once their handlers are installed."""
     if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _blocked_signals())
 

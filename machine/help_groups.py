@@ -12,7 +12,7 @@ OPTIONS_HEADING = "Options"
 
 
 class GroupedCommand(TyperCommand):
-    """A command with its options in groups; those without a group come last."""
+    """A command whose help shows its options in groups. Options without a group come last."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the sections of the options."""
@@ -20,7 +20,7 @@ class GroupedCommand(TyperCommand):
 
 
 class CommandGroup(TyperGroup):
-    """A group of commands with these under headings: those of `headings` first, in this order."""
+    """A group of commands whose help shows the commands under headings. The `headings` come first, in their order."""
 
     headings: Sequence[str] = ()
 
@@ -30,7 +30,7 @@ class CommandGroup(TyperGroup):
         _write_options(self, ctx, formatter)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write a section for each heading; columns have the same width in all."""
+        """Write a section for each heading. Columns have the same width in all sections."""
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         width = max((len(name) for name, _ in commands), default=0)
         sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in self.headings}

@@ -7,14 +7,16 @@ from collections.abc import Sequence
 
 
 class Histogram:
-    """Counts of observations up to each of the rising `bounds`, and beyond the last."""
+    """A histogram: counts of observations between the ascending `bounds`, and of observations above the last bound."""
 
     __slots__ = ("bounds", "counts", "sum")
 
     def __init__(self, bounds: Sequence[float]) -> None:
         self.bounds = tuple(bounds)
         self.counts = [0] * (len(self.bounds) + 1)
-        """Observations above the previous bound and up to this one; the last count is of those above all bounds."""
+        """The number of observations above the previous bound and up to this one, for each bound. The last count is of
+        observations above all bounds.
+        """
         self.sum = 0.0
 
     def observe(self, value: float) -> None:

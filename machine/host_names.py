@@ -1,6 +1,7 @@
-"""Hosts as `Host` headers, origins and URLs name them, read whole or not at all.
+"""Reading of hosts in `Host` headers, origins and URLs. A text must be a valid host as a whole.
 
-Parsers of the standard library take `[::1].evil` for `::1`: what only begins or ends like a host may be anybody's.
+Parsers of the standard library take `[::1].evil` for `::1`. That is dangerous: a text that only begins or ends like a
+trusted host may belong to anyone.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ import ipaddress
 import re
 from urllib.parse import urlsplit
 
-_HOST = re.compile(
+_HOST_PATTERN = re.compile(
     r"(?:\[([0-9a-f:.]+(?:%[0-9a-z._~-]+)?)\]|([^\s\[\]:/?#@\\%]+))(?::[0-9]{0,5})?", re.IGNORECASE | re.ASCII
 )
-"""A name or an address, with a port or without (RFC 9110, 7.2)."""
+"""The form of a host: a name or an address, with or without a port (RFC 9110, 7.2)."""
 
 
 def read_host(text: str) -> str:
-    """Return the name or address in `example.org:8080` or `[::1]`, in lower case; empty if the text is no host."""
-    found = _HOST.fullmatch(text)
+    """Return the name or address in `example.org:8080` or `[::1]`, in lower case. Return an empty text if it is no
+    host.
+    """
+    found = _HOST_PATTERN.fullmatch(text)
     if found is None:
         return ""
     address, name = found.groups()
@@ -31,7 +34,7 @@ def read_host(text: str) -> str:
 
 
 def host_of_url(url: str) -> str:
-    """Return the host of a URL, in lower case; empty if it has none."""
+    """Return the host of a URL, in lower case. Return an empty text if it has none."""
     try:
         place = urlsplit(url).netloc
     except ValueError:

@@ -1,8 +1,8 @@
-"""A supervisor process between a program and its owner: `python -m machine.keeper LINE COMMAND…`.
+"""A supervisor process that runs a program for its owner: `python -m machine.keeper LINE COMMAND…`.
 
-LINE is the descriptor of a socket. The keeper reports on it `STARTED_MESSAGE`, or `FAILED_MESSAGE` with an errno. Any
-data sent to it then asks the program to end (SIGTERM). The keeper exits as the program does. When the other side of the
-socket is closed, it kills the program and all its descendants.
+LINE is the descriptor of a socket to the owner. On the socket, the keeper reports `STARTED_MESSAGE`, or
+`FAILED_MESSAGE` with an errno. After that, any data from the owner asks the program to end (SIGTERM). The keeper exits
+as the program does. When the owner closes its side of the socket, the keeper kills the program and all its descendants.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from pathlib import Path
 from machine.subprocesses import adopt_orphans, die_with_parent
 
 STARTED_MESSAGE = b"started\n"
+"""The keeper's report that the program has started."""
 FAILED_MESSAGE = b"failed "
+"""The beginning of the keeper's report that the program cannot be started. An errno follows."""
 
 
 def main() -> None:
@@ -41,7 +43,7 @@ def main() -> None:
 
 
 def supervise(line: socket.socket, start: Callable[[], int], on_ended: Callable[[], None] = lambda: None) -> None:
-    """Start a program and supervise it until it or the owner's side of the socket ends.
+    """Start a program and supervise it until the program ends or the owner closes its side of the socket.
 
     `start` returns its process id or raises `OSError`. `on_ended` is called when the program and its descendants have
     ended.
@@ -62,7 +64,7 @@ def supervise(line: socket.socket, start: Callable[[], int], on_ended: Callable[
 
 
 def _watch(child: int, line: socket.socket, signals: socket.socket) -> int | None:
-    """Return the program's wait status when it ends, or None when the owner closes the socket."""
+    """Wait until the program ends, and return its wait status. Return None if the owner closes the socket first."""
     while True:
         ready, _, _ = select.select([signals, line], [], [])
         if signals in ready:
@@ -82,7 +84,7 @@ def _watch(child: int, line: socket.socket, signals: socket.socket) -> int | Non
 
 
 def _prepare_signals() -> socket.socket:
-    """Become a subreaper, survive SIGTERM, SIGINT and SIGHUP, and return a socket that gets a byte for each signal."""
+    """Become a subreaper, and survive SIGTERM, SIGINT and SIGHUP. Return a socket that gets a byte for each signal."""
     adopt_orphans()
     read, write = socket.socketpair()
     write.setblocking(False)
@@ -103,7 +105,7 @@ def _reap(child: int) -> int | None:
 
 
 def _kill_all(child: int) -> None:
-    """Kill the child's process group, and then orphaned descendants, until none are left."""
+    """Kill the child's process group, then orphaned descendants until there are no more."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):
@@ -122,7 +124,7 @@ def _children() -> list[int]:
 
 
 def _end_as(status: int) -> None:
-    """End this process as a child has ended: with its exit code, or by the signal that killed it."""
+    """End this process as the child ended: with the child's exit code, or by the signal that killed the child."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         if number != signal.SIGKILL:

@@ -15,16 +15,21 @@ from machine.token_bucket import TokenBucket
 from protocol.display import escape_unprintable, printable_json, truncate
 
 MAX_TEXT_CHARS = 1000
-"""Maximum characters of a message, a field and a traceback line; longer ones are cut and marked."""
+"""Maximum characters of a message, of a field and of a traceback line. Longer texts are cut and marked."""
 MAX_TRACEBACK_LINES = 40
-"""Maximum lines of a traceback; the last ones are kept."""
+"""Maximum lines of a traceback. Of a longer traceback, the last lines are kept."""
 STRANGER_LINE_BURST, STRANGER_LINES_PER_SECOND = 300, 2.0
-"""Rate limit of lines that strangers cause: a burst, then lines a second."""
+"""The rate limit of log lines that strangers (unknown clients) cause: a burst of `STRANGER_LINE_BURST` lines, then
+`STRANGER_LINES_PER_SECOND`.
+"""
 SUMMARY_DELAY_S = 60.0
 """Seconds after the first suppressed line until the number of suppressed lines is logged."""
 LIBRARY_LOGGERS = ("asyncio", "uvicorn", "websockets")
+"""The names of the loggers of libraries."""
 STRANGER_LOGGERS = (*LIBRARY_LOGGERS, "arena.network", "arena.web.errors")
-"""Loggers of connections and requests; other lines caused by strangers set `of_stranger`."""
+"""The names of the loggers whose lines strangers may cause, by connections and requests. Lines of other loggers that
+strangers cause set `of_stranger`.
+"""
 
 log = logging.getLogger("arena.log")
 
@@ -35,7 +40,9 @@ def log_fields(**fields: str) -> dict[str, dict[str, str]]:
 
 
 class TextLines(logging.Formatter):
-    """Formats records as `arena: message`, on a node `arena NODE: message`; only tracebacks take more than a line."""
+    """A formatter of log lines as text: `arena: message`, or `arena NODE: message` on a node. Only tracebacks take more
+    than one line.
+    """
 
     def __init__(self, node: str | None = None) -> None:
         super().__init__()
@@ -47,7 +54,9 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """Formats records as JSON lines: `time` (UTC, ISO 8601), `level`, `event`, `fields`, `message` and any `node`."""
+    """A formatter of log lines as JSON, with `time` (UTC, ISO 8601), `level`, `event`, `fields`, `message` and, on a
+    node, `node`.
+    """
 
     def __init__(self, node: str | None = None) -> None:
         super().__init__()
@@ -74,7 +83,7 @@ class JsonLines(logging.Formatter):
 
 
 class SuppressedLineCounter:
-    """Counts suppressed log lines by event, and logs the counts a minute after the first."""
+    """A counter of suppressed log lines by event. It logs the counts a minute after the first suppressed line."""
 
     def __init__(self, logger: logging.Logger) -> None:
         self._to = logger
@@ -125,7 +134,9 @@ class LineLimit(logging.Filter):
 
 
 def configure_logging(level: str, form: str, node: str | None = None) -> None:
-    """Log to standard error from this level on, as text or JSON; `node` names the node of a cluster."""
+    """Log lines of at least this level to standard error, as text or JSON (`form`). `node` is the name of the node in a
+    cluster.
+    """
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines(node) if form == "json" else TextLines(node))
     limit = LineLimit()
@@ -148,7 +159,9 @@ def _is_among(name: str, loggers: tuple[str, ...]) -> bool:
 
 
 def _has_traceback(record: logging.LogRecord) -> bool:
-    """Return whether the record's traceback is useful: that of an `OSError` raised in a library is not."""
+    """Return whether the traceback of a log record is useful. The traceback of an `OSError` raised in a library is
+    not.
+    """
     if not record.exc_info:
         return False
     return not (isinstance(record.exc_info[1], OSError) and _is_among(record.name, LIBRARY_LOGGERS))

@@ -1,4 +1,4 @@
-"""The memory available to this process: the machine's, or the limit of its control group."""
+"""The memory available to this process, which is that of the machine or the limit of its control group."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 CGROUP_FOLDER = Path("/sys/fs/cgroup")
 """The folder in which Linux shows the limits of control groups."""
 PROCESS_CGROUP_FILE = Path("/proc/self/cgroup")
-"""The file that lists the control groups of this process; those of version 1 with their controllers."""
+"""The file that lists the control groups of this process. Groups of version 1 are listed with their controllers."""
 
 
 def memory_bytes() -> int:
-    """Return the bytes of memory available to this process and others in its control group."""
+    """Return the bytes of memory available to this process together with all others in its control group."""
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return min([machine, *_cgroup_limits()])
 
 
 def _cgroup_limits() -> Iterator[int]:
-    """Yield the limits of the process's groups and their ancestors, as far as they are readable."""
+    """Yield the memory limits of this process's control groups and of their ancestors, as far as these are readable."""
     try:
         groups = PROCESS_CGROUP_FILE.read_text().splitlines()
     except OSError:

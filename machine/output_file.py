@@ -1,5 +1,5 @@
-"""Output to paths that a person names: files are replaced atomically, pipes and devices written to, `-` is standard
-output.
+"""Output to paths that a person names. Files are replaced atomically, pipes and devices are written to, and `-` is
+standard output.
 """
 
 from __future__ import annotations
@@ -17,22 +17,24 @@ from typing import BinaryIO, TextIO, cast
 from machine.atomic_write import replacing_file
 
 STDOUT = Path("-")
-_ADVICE = "name a file in an existing folder"
+"""The path that stands for standard output on command lines."""
+_BAD_PATH_ADVICE = "name a file in an existing folder"
 _MAX_LINKS = 40
-"""Maximum links to follow, as in Linux."""
+"""Maximum number of symbolic links to follow, as in Linux."""
 _ORIGINAL_STDOUT: ContextVar[TextIO | None] = ContextVar("_STDOUT", default=None)
-"""The original standard output while text is redirected to standard error."""
-_DESCRIPTORS = re.compile(r"/proc/(\d+|self|thread-self)(/task/\d+)?/fd|/dev/fd")
+"""The original standard output, while printed text is redirected to standard error."""
+_DESCRIPTOR_FOLDER_PATTERN = re.compile(r"/proc/(\d+|self|thread-self)(/task/\d+)?/fd|/dev/fd")
+"""A folder in which Linux shows the open file descriptors of a process."""
 
 
 def is_stdout(path: Path) -> bool:
-    """Return whether a name stands for standard output: `-`, /dev/stdout, or a link to it."""
+    """Return whether a path stands for standard output: `-`, /dev/stdout, or a link to /dev/stdout."""
     return path == STDOUT or _descriptor_of(path) == 1
 
 
 @contextlib.contextmanager
 def text_to_stderr(path: Path | None) -> Iterator[None]:
-    """Redirect printed text to standard error if `path` is standard output, which is then reserved for data."""
+    """If `path` is standard output, reserve it for data: during the block, printed text goes to standard error."""
     if path is None or not is_stdout(path):
         yield
         return
@@ -53,12 +55,12 @@ def why_not_writable(path: Path) -> str | None:
     except OSError:
         # A dangling link is filled at its target.
         folder = Path(os.path.realpath(path)).parent
-        return None if folder.is_dir() and os.access(folder, os.W_OK) else _ADVICE
+        return None if folder.is_dir() and os.access(folder, os.W_OK) else _BAD_PATH_ADVICE
     if stat.S_ISDIR(mode):
-        return _ADVICE
+        return _BAD_PATH_ADVICE
     if stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
         return "it is a disk or a socket: name a file"
-    return None if os.access(path, os.W_OK) else _ADVICE
+    return None if os.access(path, os.W_OK) else _BAD_PATH_ADVICE
 
 
 def write_output(path: Path, data: bytes) -> None:
@@ -103,9 +105,9 @@ def _write_all(file: BinaryIO, data: bytes) -> None:
 
 
 def _descriptor_of(path: Path) -> int | None:
-    """Return the descriptor of this process that a path stands for, or None."""
+    """Return the file descriptor of this process that a path such as /dev/fd/3 stands for, or None."""
     for _ in range(_MAX_LINKS):
-        if path.name.isdecimal() and _DESCRIPTORS.fullmatch(folder := os.path.realpath(path.parent)):
+        if path.name.isdecimal() and _DESCRIPTOR_FOLDER_PATTERN.fullmatch(folder := os.path.realpath(path.parent)):
             number = re.match(r"/proc/(\d+)", folder)
             return int(path.name) if number is None or int(number[1]) == os.getpid() else None
         try:

@@ -1,6 +1,8 @@
-"""Digests of all sources that a module depends on: its own and those it imports, directly or not.
+"""Digests of all sources that a module depends on: its own source, and those of all modules that it imports directly or
+indirectly.
 
-Import statements are found in the text, without parsing: that is quick, and finds too many rather than too few.
+Import statements are found by patterns in the text, without parsing. That is quick, and finds too many modules rather
+than too few.
 """
 
 from __future__ import annotations
@@ -14,14 +16,16 @@ from pathlib import Path
 _ROOT = Path(__file__).parents[1]
 PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
 """The packages of bot-arena."""
-_PAGES = (("arena", "web", "static"), ("arena", "web", "templates"), ("arena", "documents"))
-"""Folders whose files are shown and change no result."""
+_PAGE_FOLDERS = (("arena", "web", "static"), ("arena", "web", "templates"), ("arena", "documents"))
+"""Folders of web pages and documents, which do not change the results of matches."""
 _SITE_FOLDERS = ("site-packages", "dist-packages")
-_COMMENT = re.compile("#.*")
-_IMPORT = re.compile(
+"""Folders of installed packages."""
+_COMMENT_PATTERN = re.compile("#.*")
+_IMPORT_PATTERN = re.compile(
     r"(?:^|[;:])[ \t]*(?:from[ \t]*([\w.]+)[ \t]*)?\bimport\b[ \t]*(\([^)]*\)|(?:\\\n|[^\n;])*)", re.MULTILINE
 )
-_NAME = re.compile(r"[\w.]+")
+_NAME_PATTERN = re.compile(r"[\w.]+")
+"""The form of a dotted name in an import statement."""
 
 
 @cache
@@ -31,7 +35,7 @@ def digest_of_all() -> str:
 
 
 def digest_of_packages(home: Path) -> str:
-    """Return a hexadecimal digest of the `files_of_packages`. Raises `OSError` like `digest`."""
+    """Return a hexadecimal digest of the files that `files_of_packages` yields. Raises `OSError` like `digest`."""
     held = hashlib.sha256()
     for file in files_of_packages(home):
         held.update(f"{file.relative_to(home)} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
@@ -41,13 +45,13 @@ def digest_of_packages(home: Path) -> str:
 def files_of_packages(home: Path) -> Iterator[Path]:
     """Yield the files of the packages in a folder that results may depend on, in order: sources, and data of any kind.
 
-    Files of pages, compiled code and hidden files, as editors leave them, are not among them.
+    Files of web pages, compiled code and hidden files (which editors leave) are omitted.
     """
     for package in PACKAGES:
         for file in sorted((home / package).rglob("*")):
             parts = file.relative_to(home).parts
             hidden = "__pycache__" in parts or any(part.startswith(".") for part in parts)
-            of_pages = any(parts[: len(folder)] == folder for folder in _PAGES)
+            of_pages = any(parts[: len(folder)] == folder for folder in _PAGE_FOLDERS)
             if not hidden and not of_pages and file.is_file():
                 yield file
 
@@ -55,7 +59,7 @@ def files_of_packages(home: Path) -> Iterator[Path]:
 def digest(module: Path) -> str:
     """Return a hexadecimal digest of a module's name and of the names and contents of all its sources.
 
-    It does not depend on where they lie. Raises `OSError` if one cannot be read.
+    The digest does not depend on where the sources are. Raises `OSError` if a source cannot be read.
     """
     root = _root(module)
     held = sorted(f"{_name_of(file, root)} {_read(file)[0]}" for file in find_sources(module))
@@ -63,9 +67,9 @@ def digest(module: Path) -> str:
 
 
 def find_sources(module: Path) -> set[Path]:
-    """Return the source files of a module, including those it imports.
+    """Return the source files of a module and of all modules that it imports.
 
-    Imports are followed into packages beside the module's own package and into those of this project, but not into
+    Imports are followed into packages beside the module's own package and into packages of this project, but not into
     installed packages. Raises `OSError` if a file cannot be read.
     """
     root = _root(module)
@@ -95,18 +99,18 @@ def _name_of(file: Path, root: Path) -> str:
 
 @cache
 def _read(file: Path) -> tuple[str, tuple[str, ...]]:
-    """Return the digest of a source, and all names that it may import; relative names keep their dots."""
+    """Return the digest of a source file, and all names that it may import. Relative names keep their dots."""
     source = file.read_bytes()
-    names = dict.fromkeys(_imported(_COMMENT.sub("", source.decode(errors="replace"))))
+    names = dict.fromkeys(_imported(_COMMENT_PATTERN.sub("", source.decode(errors="replace"))))
     return hashlib.sha256(source).hexdigest(), tuple(names)
 
 
 def _imported(text: str) -> Iterator[str]:
     """Yield the modules named in import statements, and names that may be modules of a package named there."""
-    for package, names in _IMPORT.findall(text):
+    for package, names in _IMPORT_PATTERN.findall(text):
         if package:
             yield package
-        for name in _NAME.findall(names):
+        for name in _NAME_PATTERN.findall(names):
             if package:
                 yield f"{package}{'' if package.endswith('.') else '.'}{name}"
             else:
@@ -114,7 +118,7 @@ def _imported(text: str) -> Iterator[str]:
 
 
 def _resolve_name(name: str, file: Path) -> str | Path:
-    """Return an absolute name unchanged, or the path that a relative one stands for."""
+    """Return an absolute module name unchanged. For a relative name, return the path that it stands for."""
     plain = name.lstrip(".")
     if plain == name:
         return name
@@ -126,7 +130,9 @@ def _resolve_name(name: str, file: Path) -> str | Path:
 
 @cache
 def _source_files(name: str | Path, root: Path, own: str) -> tuple[Path, ...]:
-    """Return the source files of an imported module, none if it is outside the packages to follow."""
+    """Return the source files of an imported module. Return none if the module is outside the packages that are
+    followed.
+    """
     if isinstance(name, Path):
         paths = [name]
     else:

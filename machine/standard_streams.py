@@ -1,7 +1,7 @@
 """Standard input, output and error, made safe when they are closed, full or have a limited encoding.
 
-A free descriptor below 3 would be given to the next file or socket: prints would be written into it, and some libraries
-abort.
+If a descriptor below 3 is closed, the next file or socket gets its number. Printed text would be written into that
+file, and some libraries would abort.
 """
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ from typing import Any, TextIO
 from protocol.errors import ArenaFault
 
 ENCODING_ERRORS = "backslashreplace"
-"""Error handler for characters that the encoding lacks."""
-_SAMPLE = "ascii \\ é ─ 🎲\n"
+"""The error handler for characters that the encoding of a stream lacks."""
+_ENCODING_SAMPLE = "ascii \\ é ─ 🎲\n"
+"""A text with which `_can_write` tests an encoding."""
 _lenient = False
 
 
 class OutputFault(ArenaFault):
-    """Standard output cannot be written to."""
+    """The error that standard output cannot be written to."""
 
 
 class ReaderGone(SystemExit):
-    """The reader of standard output closed it: the program ends successfully."""
+    """The exit of a program because the reader of standard output closed it. The exit code is that of success."""
 
 
 def prepare() -> None:
     """Open closed standard streams, and escape characters that an encoding lacks. Call it first in a program.
 
-    Afterwards standard output raises `OutputFault` if it is full and `ReaderGone` if its reader is gone, once. Failures
-    of standard error are ignored.
+    After this, a write to standard output raises `OutputFault` if it is full, and `ReaderGone` if its reader is gone.
+    Only the first failed write raises an error. Failures of standard error are ignored.
     """
     fill_descriptors()
     if sys.stdin is None:
@@ -44,7 +45,7 @@ def prepare() -> None:
 
 
 def fill_descriptors() -> None:
-    """Open closed descriptors among 0, 1 and 2 to the null device."""
+    """Open each of the descriptors 0, 1 and 2 that is closed, to the null device."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
@@ -57,13 +58,13 @@ def fill_descriptors() -> None:
 
 
 def tolerate_lost_output() -> None:
-    """Ignore lost output from now on: for a program that does more than print."""
+    """Ignore failed writes to standard output from now on. This suits a program that does more than print."""
     global _lenient
     _lenient = True
 
 
 class _GuardedDescriptor(io.FileIO):
-    """A descriptor that raises its first write failure, as in `prepare`, and ignores later ones."""
+    """A descriptor whose first failed write raises an error, as `prepare` describes. Later failures are ignored."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__(descriptor, "wb", closefd=False)
@@ -84,7 +85,9 @@ class _GuardedDescriptor(io.FileIO):
 
 
 def _prepare_stream(stream: TextIO | None, descriptor: int) -> TextIO:
-    """Return a stream that writes to the descriptor; a replaced stream, as in tests, stays."""
+    """Return a safe stream that writes to the descriptor. A stream that has been replaced, as in tests, is returned
+    unchanged.
+    """
     if stream is None:
         return open(descriptor, "w", encoding="utf-8", errors=ENCODING_ERRORS, closefd=False)
     if type(stream) is not io.TextIOWrapper or isinstance(getattr(stream.buffer, "raw", None), _GuardedDescriptor):
@@ -106,9 +109,11 @@ def _prepare_stream(stream: TextIO | None, descriptor: int) -> TextIO:
 
 
 def _can_write(encoding: str) -> bool:
-    """Return whether an encoding can write escapes for characters it lacks: that of host names, `idna`, cannot."""
+    """Return whether an encoding can write escapes for characters that it lacks. The encoding of host names, `idna`,
+    cannot.
+    """
     try:
-        _SAMPLE.encode(encoding, ENCODING_ERRORS)
+        _ENCODING_SAMPLE.encode(encoding, ENCODING_ERRORS)
     except (UnicodeError, LookupError):
         return False
     return True

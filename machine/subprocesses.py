@@ -1,4 +1,6 @@
-"""Linux process control: privacy, death with the parent, orphans, freed memory, priority, and exit codes in words."""
+"""Control of processes on Linux: privacy, death with the parent, orphans, freed memory, priority, and descriptions of
+exit codes.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +16,33 @@ from protocol.display import short_repr
 from protocol.errors import UsageFault
 
 MAX_NICENESS_VARIABLE = "ARENA_MAX_NICENESS"
+"""The environment variable with the maximum nice value of background processes."""
 _LOWEST_PRIORITY = 19
+"""The nice value of the lowest priority."""
 _SET_PDEATHSIG, _SET_DUMPABLE, _SET_CHILD_SUBREAPER = 1, 4, 36
+"""These constants are options of the system call `prctl`."""
 _SIGKILL = 9
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
+"""These constants are parameters of glibc's function `mallopt`."""
 _AUTOGROUP = Path("/proc/self/autogroup")
+"""The file with the nice value of this process's session."""
 _AUTOGROUP_TRIES, _AUTOGROUP_RETRY_DELAY_S = 20, 0.1
+"""`_AUTOGROUP_TRIES` is the number of attempts to write to `_AUTOGROUP`, `_AUTOGROUP_RETRY_DELAY_S` the delay between
+two of them.
+"""
 
 
 def keep_private() -> None:
-    """Hide environment, memory and files of this process from others of the same user; only root may look.
+    """Hide the environment, the memory and the open files of this process from other processes of the same user. Only
+    root may read them.
 
-    It lasts until the process runs another program. There are no core dumps, and no debugger can attach.
+    This lasts until the process runs another program. Until then there are no core dumps, and no debugger can attach.
     """
     _prctl(_SET_DUMPABLE, 0)
 
 
 def die_with_parent() -> None:
-    """Request that this process is killed when the thread that started it ends. The request survives exec."""
+    """Let the kernel kill this process when the thread that started it ends. This setting survives exec."""
     _prctl(_SET_PDEATHSIG, _SIGKILL)
 
 
@@ -43,7 +54,7 @@ def adopt_orphans() -> None:
 def trim_malloc() -> None:
     """Make glibc give freed blocks of 1 MiB and more back to Linux, and share the rest between threads.
 
-    By default it keeps larger and larger blocks, for each thread, and memory grows as if it leaked.
+    By default, glibc keeps larger and larger blocks for each thread, and memory grows as if it leaked.
     """
     libc = ctypes.CDLL(None)
     if hasattr(libc, "mallopt"):
@@ -54,14 +65,14 @@ def trim_malloc() -> None:
 def leave_process_group() -> None:
     """Move this process into its own group, so that Ctrl-C only reaches the process that started it.
 
-    It is not a new session: Linux may schedule sessions as groups ("autogroup"), and then the nice value only counts
-    within a session.
+    No new session is made: Linux may schedule each session as a group ("autogroup"), in which case the nice value only
+    counts within the session.
     """
     os.setpgrp()
 
 
 def limit_niceness(niceness: int, environ: Mapping[str, str] = os.environ) -> int:
-    """Return the nice value for a background process: `niceness`, or less if `ARENA_MAX_NICENESS` says so.
+    """Return the nice value for a background process: `niceness`, but at most the value of `ARENA_MAX_NICENESS`.
 
     A process of the lowest priority hardly runs on a machine that is always busy. Raises `UsageFault` for a value that
     is not a whole number in range.
@@ -80,7 +91,9 @@ def renice(by: int) -> None:
 
 
 def lower_priority(niceness: int) -> None:
-    """Lower the priority of this process and of its session, which it must have started, by exactly `niceness`."""
+    """Lower the priority of this process and of its session by exactly `niceness`. The process must have started the
+    session.
+    """
     if not niceness:
         return
     _renice(niceness)

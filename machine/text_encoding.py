@@ -1,10 +1,10 @@
-"""Decoding of text in any Unicode encoding that an editor may choose."""
+"""Decoding of text in any Unicode encoding that editors use."""
 
 from __future__ import annotations
 
 import codecs
 
-_BOMS = (
+_ENCODING_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is a prefix of this one
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -15,6 +15,8 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 def decode(data: bytes, errors: str = "strict") -> str:
-    """Decode UTF-8, UTF-16 or UTF-32 by a byte order mark, else UTF-8. Raises `UnicodeDecodeError`."""
-    mark, encoding = next(((mark, name) for mark, name in _BOMS if data.startswith(mark)), (b"", "utf-8"))
+    """Decode UTF-8, UTF-16 or UTF-32, depending on the byte order mark. Without a mark, decode UTF-8. Raises
+    `UnicodeDecodeError`.
+    """
+    mark, encoding = next(((mark, name) for mark, name in _ENCODING_MARKS if data.startswith(mark)), (b"", "utf-8"))
     return data[len(mark) :].decode(encoding, errors).lstrip(_BYTE_ORDER_MARK)

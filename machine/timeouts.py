@@ -1,7 +1,7 @@
 """The factor that multiplies timeouts on a slow machine: `ARENA_TIMEOUT_FACTOR` in the environment.
 
-A timeout here is a guard: it limits the wait for another program that may hang. Rules of a game, such as its clocks,
-are not guards and stay the same.
+The factor applies to timeouts that guard against another program that may hang. Time limits in the rules of a game,
+such as clocks, stay the same.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from typing import Any, TypeVar
 from protocol.errors import UsageFault
 
 FACTOR_VARIABLE = "ARENA_TIMEOUT_FACTOR"
+"""The environment variable with the factor."""
 TIMEOUT_FIELD_SUFFIX = "_timeout_s"
-"""Fields with this suffix are multiplied; intervals and delays stay."""
+"""The suffix of fields that the factor multiplies. Intervals and delays have other suffixes and stay the same."""
 T = TypeVar("T")
 
 
 def timeout_factor(environ: Mapping[str, str] = os.environ) -> float:
-    """Return the factor from the environment, 1 by default. Raises `UsageFault` for an invalid one."""
+    """Return the factor from the environment, 1 by default. Raises `UsageFault` for an invalid factor."""
     text = environ.get(FACTOR_VARIABLE) or "1"
     try:
         factor = float(text)

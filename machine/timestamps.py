@@ -6,12 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 
 def utc_now(*, days_ago: float = 0.0) -> str:
-    """Return the current time, or that `days_ago`, formatted by `format_timestamp`."""
+    """Return the current time, or the time `days_ago` days ago, formatted by `format_timestamp`."""
     return format_timestamp(datetime.now(UTC) - timedelta(days=days_ago))
 
 
 def format_timestamp(moment: datetime) -> str:
-    """Format a UTC time in ISO 8601 with milliseconds: 2026-01-31T12:00:00.000Z. The texts sort chronologically."""
+    """Format a UTC time in ISO 8601 with milliseconds: 2026-01-31T12:00:00.000Z. Sorted as texts, timestamps are in
+    chronological order.
+    """
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

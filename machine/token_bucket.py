@@ -1,11 +1,11 @@
-"""Rate limits by key, such as an address: a burst, then a steady rate."""
+"""Rate limits for each key, such as an address: a burst, then a steady rate."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 
 MAX_KEYS = 10_000
-"""Maximum number of keys; beyond it the least recently used are forgotten."""
+"""Maximum number of keys. If there are more, the least recently used keys are forgotten."""
 
 
 class TokenBucket:
@@ -17,11 +17,11 @@ class TokenBucket:
         self._full_at: dict[Hashable, float] = {}
 
     def seconds_until_token(self, key: Hashable, now: float) -> float:
-        """Return the seconds until a token is available; 0 if one is."""
+        """Return the seconds until a token for the key is available; 0 if it already is."""
         return max(0.0, self._full_at.get(key, now) - now - (self._burst - 1) / self._per_second)
 
     def take(self, key: Hashable, now: float) -> float:
-        """Take a token and return 0; if there is none, take nothing and return the seconds until there is."""
+        """Take a token for the key and return 0. If there is no token, return the seconds until there is one."""
         wait = self.seconds_until_token(key, now)
         full_at = max(self._full_at.pop(key, now), now)
         self._full_at[key] = full_at if wait > 0 else full_at + 1 / self._per_second

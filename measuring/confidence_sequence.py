@@ -2,8 +2,9 @@
 
 A gambler bets on the scores against a claimed mean. If the claim is true, the gambler cannot expect to win: the chance
 that the capital ever grows to twenty times the start is at most one in twenty (Ville's inequality). The interval holds
-all means against which the capital has not grown that much, with the capital split over bets of many sizes, up and
-down. Source: I. Waudby-Smith, A. Ramdas, Estimating means of bounded random variables by betting (2023).
+all means against which the capital has not grown twentyfold. The capital is split over bets of many sizes, on scores
+above and below the mean. Source: I. Waudby-Smith, A. Ramdas, Estimating means of bounded random variables by betting
+(2023).
 """
 
 from __future__ import annotations
@@ -15,13 +16,19 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 _BET_SIZES = 9
+"""Number of sizes of bets. Each size is half of the previous size."""
 _MAX_BET_FRACTION = 0.999
+"""The fraction of its capital that the largest bet can lose."""
 BET_FRACTIONS = tuple(way * _MAX_BET_FRACTION / 2**size for size in range(_BET_SIZES) for way in (1, -1))
-"""The fraction of its capital, below 1, that each bet can lose at worst; above 0 it bets on scores above the mean."""
+"""The fraction of its capital that each bet can lose at worst. Its sign is positive for a bet on scores above the
+mean.
+"""
 CAPITAL_SHARES = tuple(0.25 if size == 0 else 0.25 / (_BET_SIZES - 1) for size in range(_BET_SIZES) for _ in range(2))
-"""The share of the capital behind each bet: half for the two largest, which suit scores with little spread."""
-_TOLERANCE = 1e-5
-"""Tolerance of the ends of an interval."""
+"""The share of the capital behind each bet. The two largest bets, which suit scores with little spread, have half of
+it.
+"""
+_END_TOLERANCE = 1e-5
+"""Maximum error of each end of an interval."""
 
 
 class Interval(Struct, frozen=True):
@@ -32,11 +39,11 @@ class Interval(Struct, frozen=True):
 
 
 def confidence_sequence(scores: Sequence[float], confidence: float = 0.95) -> Interval:
-    """Return the interval after these scores; without scores it is 0 to 1.
+    """Return the confidence interval for the mean after these scores; without scores it is 0 to 1.
 
     With this confidence the true mean, from 0 to 1, never leaves the interval, however often you look and whenever you
-    stop. This requires that scores lie within 0 to 1 and that each has the same mean, given all before it. Adjusted
-    scores may lie outside 0 to 1: the bounds are then those seen so far.
+    stop. This requires that scores lie within 0 to 1, and that each score has the same mean, given all scores before
+    it. Adjusted scores may lie outside 0 to 1: then the lowest and highest scores so far are taken as bounds.
     """
     counts = Counter(scores)
     low, high = min(0.0, 0.0, *counts), max(1.0, 1.0, *counts)
@@ -55,8 +62,8 @@ def confidence_sequence(scores: Sequence[float], confidence: float = 0.95) -> In
 
 
 def _find_end(is_inside: Callable[[float], bool], inside: float, outside: float) -> float:
-    """Return the end of an interval by bisection, between a point inside and one outside."""
-    while abs(outside - inside) > _TOLERANCE:
+    """Return the end of an interval by bisection, between a point `inside` the interval and a point `outside`."""
+    while abs(outside - inside) > _END_TOLERANCE:
         middle = (inside + outside) / 2
         if is_inside(middle):
             inside = middle
@@ -66,7 +73,8 @@ def _find_end(is_inside: Callable[[float], bool], inside: float, outside: float)
 
 
 def bets(mean: float, low: float, high: float) -> list[float]:
-    """Return the bets on a mean of scores from `low` to `high`: with each score x, a stake grows by 1 + bet (x - mean).
+    """Return the bets against a claimed mean of scores from `low` to `high`. With each score x, the capital of a bet is
+    multiplied by 1 + bet (x - mean).
 
     numba can compile this function and `log_capital` unchanged.
     """
@@ -74,7 +82,9 @@ def bets(mean: float, low: float, high: float) -> list[float]:
 
 
 def log_capital(log_growths: Sequence[float]) -> float:
-    """Return the logarithm of the total capital; `log_growths` holds the logarithm of the growth of each part."""
+    """Return the logarithm of the total capital. `log_growths` has for each bet the logarithm of its capital's
+    growth.
+    """
     most = max(log_growths)
     total = 0.0
     for at, part in enumerate(CAPITAL_SHARES):

@@ -12,27 +12,36 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 _MAX_STEPS = 100
+"""Maximum steps for one solution of `_solve_end_divisor` or `solve_multiplier`."""
 _TOLERANCE = 1e-12
+"""Tolerance of exact solutions."""
 _BOUND_TOLERANCE = 1e-3
-"""Tolerance of lower bounds, which only need a rough solution."""
+"""Tolerance of solutions that only give a lower bound and may be rough."""
 _MAX_NEWTON_STEPS = 30
+"""Maximum steps of Newton's method in `_Problem.stationary`."""
 _MAX_MULTIPLIER_STEPS = 12
+"""Maximum steps of Newton's method in `_newton_multiplier`."""
 _NEWTON_TOLERANCE = 1e-8
-"""Each step of Newton's method doubles the digits, so all are right after a step that is relatively this small."""
-_NEWTON_START_RATIO = 0.9
-"""Newton's method starts at most at this fraction of the way to the end of the possible range."""
-_MAX_LOG_STEP = 0.7
-_MIN_DIVISOR = 1e-5
-"""A divisor below this would lose too many digits if it were computed as 1 plus something."""
-_GRID_CELLS = 64
-"""The number of cells in which further peaks are looked for between two bounds of the root mean square; a power of two.
+"""The last step of Newton's method is at most this large, relatively. Each step doubles the number of correct digits,
+so all digits are correct after it.
 """
+_NEWTON_START_RATIO = 0.9
+"""Newton's method starts at most this fraction of the way from 0 to an end of the possible range."""
+_MAX_LOG_STEP = 0.7
+"""Maximum change of the logarithm of the root mean square in a step of Newton's method."""
+_MIN_DIVISOR = 1e-5
+"""Minimum divisor 1 + x * term. Smaller divisors would lose too many digits by rounding."""
+_GRID_CELLS = 64
+"""Number of cells of a grid, in which further peaks are searched for; a power of two."""
 _COARSE_CELLS = 8
+"""Number of groups of cells with which the search for peaks begins."""
 _MAX_ROOT_STEPS = 60
+"""Maximum steps of `_Problem.root`."""
 
 
 def fit_mean(values: Sequence[float], counts: Sequence[float], mean: float) -> list[float]:
-    """Return the likeliest chances of these values, given how often each came, among those of this mean.
+    """Return the maximum-likelihood probabilities of `values` that have the mean `mean`, given how often each value
+    occurred.
 
     Counts are above 0; the mean lies between the least and the greatest value.
     """
@@ -44,7 +53,7 @@ def fit_normalised_mean(
 ) -> list[float]:
     """Return the maximum-likelihood probabilities whose mean is `deviations` standard deviations above `centre`.
 
-    Values ascend, some above the centre and some below.
+    Values are in ascending order, some above the centre and some below.
     """
     if deviations < 0:
         mirrored = [2 * centre - value for value in reversed(values)]
@@ -62,7 +71,9 @@ def fit_normalised_mean(
 
 
 class _Stationary(NamedTuple):
-    """Chances count / total / (1 + x * term), by the terms at this root mean square, which is their own."""
+    """A solution: the chances count / total / (1 + x * term), with the terms at the root mean square `rms`, which is
+    also the root mean square of these chances.
+    """
 
     x: float
     rms: float
@@ -71,8 +82,9 @@ class _Stationary(NamedTuple):
 class _Candidate(NamedTuple):
     """The likeliest chances for the terms at one root mean square.
 
-    `lost` is by how much their log likelihood is below that of the observed shares, `above` the logarithm of their own
-    root mean square divided by that of the terms: the chances solve the problem where it is 0.
+    `lost` is by how much the log likelihood of the chances is below that of the observed shares. `above` is the
+    logarithm of the chances' own root mean square divided by that of the terms. The chances solve the problem if
+    `above` is 0.
     """
 
     chances: list[float]
@@ -81,12 +93,13 @@ class _Candidate(NamedTuple):
 
 
 class _Problem(NamedTuple):
-    """Find the likeliest chances whose mean is `ratio` times their root mean square, both measured from the centre.
+    """The problem to find the likeliest chances whose mean is `ratio` times their root mean square, both measured from
+    the centre.
 
     The root mean square is concave in the chances, so it lies below its tangents. A tangent depends only on the root
-    mean square at which it touches, and `terms` has its slopes. The likeliest chances on a tangent are found by one
-    number x. If the observed mean is below what is required, all solutions that have a root mean square are at most as
-    likely as the likeliest chances on the tangent there.
+    mean square at which it touches, and `terms` has its slopes. A single number x determines the likeliest chances on a
+    tangent. If the observed mean is below the required mean, no solution with a given root mean square is likelier than
+    the likeliest chances on the tangent there.
     """
 
     offsets: Sequence[float]
@@ -94,12 +107,14 @@ class _Problem(NamedTuple):
     ratio: float
 
     def terms(self, rms: float) -> list[float]:
-        """Return what each value adds to the mean beyond the required one, to first order at this root mean square."""
+        """Return how much each value adds to the excess of the mean over the required mean, to first order at this root
+        mean square.
+        """
         half = self.ratio / 2
         return [offset - half * (rms + offset * offset / rms) for offset in self.offsets]
 
     def moments(self, chances: Sequence[float]) -> tuple[float, float]:
-        """Return the mean and the root mean square."""
+        """Return the mean and the root mean square of the offsets under these chances."""
         mean = square = 0.0
         for offset, chance in zip(self.offsets, chances, strict=True):
             mean += chance * offset
@@ -116,14 +131,16 @@ class _Problem(NamedTuple):
         return sum([count * math.log(count / total / chance) for count, chance in cells])
 
     def least_rms(self) -> float:
-        """Return what no solution's root mean square is below: all weight is on the centre and the next value above."""
+        """Return a lower bound of the root mean square of any solution. It is reached if all weight is on the centre
+        and the next value above.
+        """
         return self.ratio * min([offset for offset in self.offsets if offset > 0])
 
     def stationary(self, observed: float) -> _Stationary | None:
-        """Find a solution that none near it beats by Newton's method, beginning at the observed root mean square.
+        """Find a local maximum by Newton's method, beginning at the observed root mean square.
 
-        None where the method leads nowhere or digits would be lost. The solution is where the sum of
-        count * log(1 + x * term) has slope 0, both by x and by the logarithm of the root mean square.
+        Return None if the method does not converge or digits would be lost. At the maximum, the sum of count * log(1 +
+        x * term) has slope 0, both by x and by the logarithm of the root mean square.
         """
         half, rms = self.ratio / 2, max(observed, self.least_rms())
         terms = self.terms(rms)
@@ -181,10 +198,10 @@ class _Problem(NamedTuple):
         return None
 
     def is_global(self, stationary: _Stationary) -> bool:
-        """Return whether it is certain that no solution is likelier than this one. False leaves it open.
+        """Return True if it is certain that no solution is likelier than this one. False means that it is not known.
 
-        On the tangent at any root mean square, at least the sum of count * log(1 + x * term) is lost, whatever the x.
-        With the known x that sum has slope 0 at the known solution. So it is enough that the sum is convex in the
+        On the tangent at any root mean square, the loss is at least the sum of count * log(1 + x * term), for every x.
+        With the x of this solution, the sum has slope 0 at this solution. So it is enough that the sum is convex in the
         logarithm of the root mean square.
         """
         most = self.offsets[-1]
@@ -193,7 +210,9 @@ class _Problem(NamedTuple):
         return self.least_curvature(stationary.x, (self.least_rms(), most)) >= 0
 
     def least_curvature(self, x: float, bounds: tuple[float, float]) -> float:
-        """Return a lower bound of the second derivative of that sum between two root mean squares, for x below 0."""
+        """Return a lower bound of the second derivative of the sum of `is_global` between two root mean squares, for x
+        below 0.
+        """
         # A divisor is `fixed` plus a multiple of a hyperbolic cosine, which is between `least` and `most`.
         curvature = 0.0
         for offset, count in zip(self.offsets, self.counts, strict=True):
@@ -212,20 +231,22 @@ class _Problem(NamedTuple):
         return curvature
 
     def from_above(self, mean: float, rms: float) -> list[float]:
-        """Return the likeliest chances if the observed mean is above what is required.
+        """Return the likeliest chances if the observed mean is above the required mean.
 
-        They are the likeliest of a convex set, those with at most the required mean, so they are the only peak there.
-        The tangent has the observed shares on its other side, as those at root mean squares between two bounds have.
+        Chances with at most the required mean form a convex set, so there is only one peak. At the peak, the observed
+        shares are on the other side of the tangent. This holds for the tangents at the root mean squares between two
+        bounds, so the peak is searched for between these.
         """
         high = (mean + math.sqrt(max(0.0, mean * mean - (self.ratio * rms) ** 2))) / self.ratio
         low = rms * rms / high
         return self.root((math.log(low), math.log(rms / low)), (math.log(high), math.log(rms / high))).chances
 
     def from_below(self, stationary: _Stationary | None) -> list[float]:
-        """Return the likeliest chances if the observed mean is below what is required: of several peaks the highest.
+        """Return the likeliest chances if the observed mean is below the required mean. There may be several peaks; the
+        highest counts.
 
-        Peaks are looked for cell by cell. The best solution loses no more than any candidate does. So a cell is skipped
-        if all its candidates lose more than one that is known.
+        Peaks are searched for cell by cell. The best solution loses no more than any candidate. So a cell is skipped if
+        all its candidates lose more than some known candidate.
         """
         grids = [_Grid(self, bounds) for bounds in self.ranges()]
         chances = grids[-1].peak(0, _GRID_CELLS).chances if stationary is None else self.chances(stationary)
@@ -250,7 +271,7 @@ class _Problem(NamedTuple):
         return min(peaks)[1]
 
     def ranges(self) -> list[tuple[float, float]]:
-        """Return the root mean squares between which all solutions lie, where some term is above 0."""
+        """Return ranges of the root mean square that contain all solutions. Within them some term is above 0."""
         steepness = self.ratio / (1 + math.sqrt(1 - self.ratio * self.ratio))
         upward = [offset for offset in self.offsets if offset > 0]
         found: list[tuple[float, float]] = []
@@ -269,7 +290,9 @@ class _Problem(NamedTuple):
         return _Candidate(chances, self.lost(chances), math.log(self.moments(chances)[1] / rms))
 
     def least_lost(self, bounds: tuple[float, float]) -> float:
-        """Return a lower bound of what is lost at any root mean square between two, from the greatest terms there."""
+        """Return a lower bound of the loss at any root mean square between two bounds, from the greatest terms between
+        them.
+        """
         # A term is greatest where the root mean square is as far from the centre as its value.
         (low, high), half = bounds, self.ratio / 2
         nearest = [min(max(abs(offset), low), high) for offset in self.offsets]
@@ -283,10 +306,11 @@ class _Problem(NamedTuple):
         return self.lost(_balance(greatest, self.counts, _BOUND_TOLERANCE))
 
     def root(self, start: tuple[float, float], end: tuple[float, float]) -> _Candidate:
-        """Return the solution between two logarithms of root mean squares, each given with its candidate's `above`.
+        """Return the solution between `start` and `end`: logarithms of root mean squares, each with the `above` of its
+        candidate.
 
-        The first is above 0 and the second is not. The method is false position, in its Illinois form, after halving
-        as long as an end is infinitely far above or below.
+        The first `above` is positive, the second is not. The method is false position in its Illinois form, preceded by
+        bisection while an `above` is infinite.
         """
         (low, above), (high, below) = start, end
         side = 0
@@ -308,7 +332,7 @@ class _Problem(NamedTuple):
 
 
 class _Grid:
-    """Root mean squares between two bounds, closer together near both, with their candidates."""
+    """A grid of root mean squares between two bounds, with their candidates. It is finer near both bounds."""
 
     def __init__(self, problem: _Problem, bounds: tuple[float, float]) -> None:
         self._problem = problem
@@ -319,7 +343,7 @@ class _Grid:
         self._candidates: dict[int, _Candidate] = {}
 
     def lost(self, at: int) -> float:
-        """Return what the candidate at a node loses; infinity at the bounds."""
+        """Return the loss of the candidate at a node; infinity at the bounds."""
         if not 0 < at < _GRID_CELLS:
             return math.inf
         self._candidates[at] = self._problem.candidate(math.exp(self._logs[at]))
@@ -329,11 +353,11 @@ class _Grid:
         return self._problem.least_lost((math.exp(self._logs[at]), math.exp(self._logs[end])))
 
     def has(self, at: int, rms: float) -> bool:
-        """Return whether this root mean square is in the cell that begins at this node."""
+        """Return whether the root mean square `rms` is in the cell that begins at node `at`."""
         return self._logs[at] <= math.log(rms) <= self._logs[at + 1]
 
     def has_peak(self, at: int) -> bool:
-        """Return whether there is a peak in the cell that begins at this node, as far as the grid shows."""
+        """Return whether the signs of `above` show a peak in the cell that begins at node `at`."""
         return self._above(at) > 0 >= self._above(at + 1)
 
     def peak(self, at: int, end: int) -> _Candidate:
@@ -341,14 +365,16 @@ class _Grid:
         return self._problem.root((self._logs[at], self._above(at)), (self._logs[end], self._above(end)))
 
     def _above(self, at: int) -> float:
-        """Return `above` of the candidate at a node. It is above 0 at the lower bound, and below at the upper one."""
+        """Return the `above` of the candidate at a node; infinity at the lower bound and minus infinity at the upper
+        bound.
+        """
         if at == 0:
             return math.inf
         return self._candidates[at].above if at < _GRID_CELLS else -math.inf
 
 
 def _first_x(terms: Sequence[float], counts: Sequence[float]) -> float:
-    """Return where Newton's method for x begins: after a step from 0, within the possible range."""
+    """Return the start of Newton's method for x: a first step from 0, limited to the possible range."""
     cells = list(zip(terms, counts, strict=True))
     x = sum([count * term for term, count in cells]) / sum([count * term * term for term, count in cells])
     return max(-_NEWTON_START_RATIO / max(terms), min(-_NEWTON_START_RATIO / min(terms), x))
@@ -357,9 +383,9 @@ def _first_x(terms: Sequence[float], counts: Sequence[float]) -> float:
 def _balance(terms: Sequence[float], counts: Sequence[float], tolerance: float = _TOLERANCE) -> list[float]:
     """Return the likeliest chances under which the terms, some below 0 and some above, have mean 0.
 
-    They are count / total / (1 + x * term). Where most counts are on one side, x is close to where one of these
-    divisors is 0, and 1 + x * term is lost in rounding. Then it is not x that is solved for, but that divisor itself:
-    all the others are sums of what is not negative.
+    The chances are count / total / (1 + x * term). If most counts are on one side, one of these divisors is close to 0,
+    and 1 + x * term loses its digits by rounding. In that case the equation is solved for this divisor instead of x:
+    then all other divisors are sums of terms that are not negative.
     """
     total, heavier = sum(counts), sum([count * term for term, count in zip(terms, counts, strict=True)])
     if not heavier:
@@ -377,7 +403,7 @@ def _balance(terms: Sequence[float], counts: Sequence[float], tolerance: float =
 
 
 def _newton_multiplier(terms: Sequence[float], counts: Sequence[float]) -> float | None:
-    """Return the x of `_balance`; None if Newton's method takes long or digits would be lost."""
+    """Return the x of `_balance`. Return None if Newton's method takes too many steps or digits would be lost."""
     cells = list(zip(terms, counts, strict=True))
     reach = max(max(terms), -min(terms))
     x, is_close = _first_x(terms, counts), False
@@ -403,10 +429,10 @@ def _newton_multiplier(terms: Sequence[float], counts: Sequence[float]) -> float
 
 
 def _solve_end_divisor(shares: Sequence[float], counts: Sequence[float], tolerance: float) -> float:
-    """Return the divisor of the term at the end, from 0 to 1, under which the terms have mean 0.
+    """Return the divisor, from 0 to 1, of the end term (the least or the greatest) under which the terms have mean 0.
 
-    Shares are those of the term at the end. Newton's steps are kept between bounds that close in, by factors, as the
-    divisor may be small.
+    `shares` are the terms divided by the end term. Newton's steps stay between bounds that close in by factors, because
+    the divisor may be small.
     """
     along = [(share, 1 - share, count) for share, count in zip(shares, counts, strict=True) if share > 0]
     against = [(share, count) for share, count in zip(shares, counts, strict=True) if share < 0]
@@ -438,8 +464,9 @@ def _solve_end_divisor(shares: Sequence[float], counts: Sequence[float], toleran
 def solve_multiplier(terms: Sequence[float], counts: Sequence[float]) -> float:
     """Return the x for which count / total / (1 + x * term) are the maximum-likelihood probabilities with mean term 0.
 
-    Some terms are below 0 and some above. The mean decreases between the two x at which a probability becomes infinite,
-    so Newton's steps stay between bounds that close in. numba can compile the function unchanged.
+    Some terms are below 0 and some above. Between the two x at which a probability becomes infinite, the mean is a
+    decreasing function of x. So Newton's steps stay between bounds that close in. numba can compile the function
+    unchanged.
     """
     low, high = -1 / max(terms), -1 / min(terms)
     x = 0.0

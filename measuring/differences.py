@@ -12,8 +12,8 @@ from measuring.student_t import satterthwaite, standard_error, t_critical
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """A difference with its 95 % interval, standard error and degrees of freedom. An exact difference has 0 for the
-    last two.
+    """A difference with its 95 % interval, standard error and degrees of freedom. If the difference is known exactly,
+    the error and the degrees of freedom are 0.
     """
 
     mean: float
@@ -28,12 +28,14 @@ NO_DIFFERENCE = Difference(mean=0.0, low=0.0, high=0.0)
 
 
 def exact_difference(difference: float) -> Difference:
-    """Return a difference that is known exactly."""
+    """Return the `Difference` of a value that is known exactly."""
     return Difference(mean=difference, low=difference, high=difference)
 
 
 def mean_difference(values: Sequence[float], max_error: float = 0.0) -> Difference:
-    """Return the mean of two or more values with Student's interval; for `max_error`, see `standard_error`."""
+    """Return the mean of two or more measured differences, with Student's interval. `max_error` is explained at
+    `standard_error`.
+    """
     mean, count = fmean(values), len(values)
     error = standard_error(variance(values, mean) / count, count, count - 1, max_error)
     return _with_interval(mean, error, count - 1)

@@ -1,4 +1,6 @@
-"""Scores as Elo differences: logistic Elo, as in ratings, and normalised Elo, which measures the games needed."""
+"""Conversion of scores to Elo differences: logistic Elo, as in ratings, and normalised Elo, which determines how many
+games are needed to show a difference.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,11 @@ from msgspec import Struct
 from measuring.scores import Z95, Estimate, count_moments
 
 NORMALISED_ELO_SCALE = 800 / math.log(10)
-"""Normalised Elo per standard deviation of a single game by which the mean score exceeds one half."""
+"""The normalised Elo of a mean score that exceeds one half by one standard deviation of a single game."""
 
 
 class EloDifference(Struct, frozen=True, kw_only=True):
-    """An Elo difference with its 95 % interval; None means infinite, at scores of 0 or 1 and beyond."""
+    """An Elo difference with its 95 % interval. None means infinite, for a score of at most 0 or at least 1."""
 
     elo: float | None
     low: float | None
@@ -23,7 +25,9 @@ class EloDifference(Struct, frozen=True, kw_only=True):
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """A side's score against one opponent with its 95 % interval, its likelihood of superiority, and both as Elo."""
+    """A side's score against one opponent with its 95 % interval, the score and the interval as Elo, and the side's
+    likelihood of superiority.
+    """
 
     score: float
     low: float
@@ -33,7 +37,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def elo_of(score: float) -> float | None:
-    """Return the Elo difference at which this score is expected; None for a score that no difference gives.
+    """Return the Elo difference at which this score is expected; None if there is no such difference.
 
     Source: A. E. Elo, The Rating of Chessplayers (1978), with the logistic curve.
     """
@@ -46,7 +50,7 @@ def score_of(elo: float) -> float:
 
 
 def elo_difference(estimate: Estimate) -> EloDifference:
-    """Return the Elo difference of a side to its opponent from a score or an adjusted score."""
+    """Return the Elo difference between a side and its opponent, from the side's score or adjusted score."""
     return EloDifference(elo=elo_of(estimate.mean), low=elo_of(estimate.low), high=elo_of(estimate.high))
 
 
@@ -64,9 +68,10 @@ def compare_scores(estimate: Estimate) -> Comparison:
 def normalised_elo(pair_means: Sequence[float]) -> EloDifference | None:
     """Return normalised Elo from the mean scores of pairs, without luck adjustment.
 
-    It is None for fewer than two pairs, or if all are equal. Normalised Elo is the mean above one half in standard
-    deviations of a game, which are those of a pair times the root of two. Its scale equals logistic Elo for games that
-    are never drawn and nearly balanced. Source: M. Van den Bergh, Normalized Elo (2021).
+    It is None for fewer than two pairs, or if all pairs are equal. Normalised Elo is the excess of the mean over one
+    half, in standard deviations of a game. The standard deviation of a game is that of a pair times the root of two.
+    Its scale equals logistic Elo for games that are never drawn and nearly balanced. Source: M. Van den Bergh,
+    Normalized Elo (2021).
     """
     return (
         _normalised_elo(len(pair_means), fmean(pair_means), pvariance(pair_means), 2) if len(pair_means) > 1 else None

@@ -1,4 +1,6 @@
-"""Forecast the length of a sequential test, in games, from its hypotheses and the variance between equal bots."""
+"""Forecast the length of a sequential test, in games, from its hypotheses and the variance of scores between equal
+bots.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from measuring.sequential import Hypotheses
 
 
 class ExpectedLength(NamedTuple):
-    """Expected number of games: `decided` if h0 or h1 holds (the larger), `between` if the truth lies half way."""
+    """The expected number of games of a test. `decided` is the number if h0 or h1 is true (the larger of the two),
+    `between` if the truth lies half way between them.
+    """
 
     decided: float
     between: float
@@ -19,14 +23,16 @@ def variance_of_equal_bots(seats: int, own_seats: int = 1) -> float:
     """Return the variance of a side's score in one match if all seat orders are equally likely.
 
     The side has `own_seats` of `seats` seats. Its score is the share of pairs, one seat of its own and one other, in
-    which its own is ahead. The variance is that of U / (k m). Source: H. B. Mann, D. R. Whitney, On a test of whether
-    one of two random variables is stochastically larger than the other (1947).
+    which its own is ahead. With k own and m other seats, its variance is that of the Mann-Whitney U / (k m). Source: H.
+    B. Mann, D. R. Whitney, On a test of whether one of two random variables is stochastically larger than the other
+    (1947).
     """
     return (seats + 1) / (12 * own_seats * (seats - own_seats))
 
 
 def expected_length(hypotheses: Hypotheses, variance: float) -> ExpectedLength:
-    """Return the expected number of games of this variance, counted singly; starts played from every seat take fewer.
+    """Return the expected number of single games with this variance of scores. If each start is played from every seat,
+    the test takes fewer games.
 
     Source: A. Wald, Sequential Analysis (1947), 3.5 and A.3, for normal scores.
     """

@@ -17,10 +17,10 @@ def isotonic_decreasing(values: Sequence[float]) -> list[float]:
 
 
 def evenly_spaced(points: Sequence[tuple[float, float]], count: int) -> list[float]:
-    """Return `count` values of x, from the highest to the lowest, whose y rise in equal steps.
+    """Return `count` values of x, in descending order, at which y rises in equal steps.
 
-    The y come from the decreasing curve nearest to the (x, y) of `points`, interpolated linearly. There must be two or
-    more x with more than one y.
+    The values of y are those of the decreasing curve nearest to the points (x, y), interpolated linearly. The points
+    must have two or more values of x and of y.
     """
     places, heights = zip(*sorted(points), strict=True)
     curve = isotonic_decreasing(heights)

@@ -1,8 +1,8 @@
-"""The luck of each seat of a match, from its record alone or move by move.
+"""Measuring the luck of each seat of a match, from the record alone or move by move.
 
 Luck is the sum over chance events of v(outcome) − E v(possible outcomes). A battle is one event, and so are a deal of
-cards and all coins of a round. The bots' own random choices are part of their play. A random starting position is no
-luck: paired matches share it.
+cards and all coins of a round. The bots' own random choices are part of their play. A random starting position does not
+count as luck, because paired matches share it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from referee.record import EventLine, Ply, Record
 from referee.replay import replay
 
 MAX_OUTCOME_STATES = 100_000
-"""Maximum number of states to enumerate for the outcomes of a throw, about a third of a second.
+"""Maximum number of states to enumerate for the outcomes of a throw. This many take about a third of a second.
 
 Without a limit, a player could choose moves that take minutes.
 """
@@ -41,9 +41,9 @@ class Luck(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The luck of a match so far, by seat. It is in points, which sum to 0; in games whose result is a payoff it is in
     the `unit` of payoffs, and sums to 0 if payoffs do. `value` is the name of the value function that measured it.
 
-    Result less luck is an unbiased estimate of the strength of play, wherever the match is cut off. It may leave
-    [0, 1]. A void match has luck, but no result to subtract it from. `estimate` is true with more than two seats: then
-    the value function is only a rough guide to single plies, and not meant for tables.
+    Result less luck is an unbiased estimate of the strength of play, wherever the match is cut off. This estimate may
+    lie outside [0, 1]. A void match has luck, but no result to subtract it from. `estimate` is true with more than two
+    seats. In that case the value function is only a rough guide to single plies, and should not be used in tables.
     """
 
     value: str
@@ -54,7 +54,8 @@ class Luck(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def luck_of(record: Record, value: ValueFunction | str | None = None) -> Luck:
-    """Return the luck in a record, measured by a value function, by the one of that name, or by the best available.
+    """Return the luck in a record. `value` is the value function that measures the luck, or its name; without it the
+    best available one is used.
 
     Raises `UsageFault` like `load_value`, and `BadRecord` like `replay`.
     """
@@ -67,14 +68,16 @@ def luck_of(record: Record, value: ValueFunction | str | None = None) -> Luck:
 def luck_after(
     game: Game[Any, Any], value: ValueFunction, before: Any, lines: Iterable[tuple[EventLine | None, Any]]
 ) -> Luck:
-    """Return the luck after a state, from the lines of a record, each with the state after it."""
+    """Return the luck in a match from the state `before` on, given the lines of its record, each with the state after
+    the line.
+    """
     return luck_along(game, value, _plies_of_lines(game, before, lines))
 
 
 def _plies_of_lines(
     game: Game[Any, Any], before: Any, lines: Iterable[tuple[EventLine | None, Any]]
 ) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield the plies for `luck_along` from the lines of a record, each with the state after it."""
+    """Yield the plies for `luck_along`, given the lines of a record, each with the state after the line."""
     for line, after in lines:
         if isinstance(line, Ply) and line.event.out is None:
             event = line.event
@@ -91,7 +94,7 @@ def _plies_of_lines(
 
 
 def luck_along(game: Game[Any, Any], value: ValueFunction, plies: Iterable[tuple[Any, Any, Any]]) -> Luck:
-    """Return the luck in plies given as (state before, move, state after)."""
+    """Return the luck in some plies, each given as (state before, move, state after)."""
     events = []
     for before, move, after in plies:
         luck = luck_at(game, value, before, move, after)
@@ -104,10 +107,10 @@ def luck_along(game: Game[Any, Any], value: ValueFunction, plies: Iterable[tuple
 
 
 def luck_at(game: Game[Any, Any], value: ValueFunction, before: Any, move: Any, after: Any) -> tuple[float, ...] | None:
-    """Return the luck of each seat in one move, or None without chance or with too many outcomes to enumerate.
+    """Return the luck of each seat in one move; None if the move has no chance, or too many outcomes to enumerate.
 
-    Whether there are too many is known before the throw, so leaving these out causes no bias. `move` holds all moves by
-    seat for a simultaneous round, and is None for a deal.
+    The number of outcomes is known before the throw, so leaving out moves with too many causes no bias. `move` holds
+    all moves by seat for a simultaneous round, and is None for a deal.
     """
     if game.to_move(before) == CHANCE:
         outcomes = game.chance_outcomes(before)

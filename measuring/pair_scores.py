@@ -1,7 +1,7 @@
 """Match scores of one side, grouped into the units and strata from which intervals are computed.
 
-A unit is all matches from one start, whichever seats the side had in them; it counts by their mean. Opponents and seats
-come from a schedule, not from chance, so units are compared with others of the same opponent and seats.
+A unit is all matches from one start, whatever seats the side had in them. A unit counts by its mean score. Opponents
+and seats come from a schedule, not from chance, so a unit is compared only with units of the same opponents and seats.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from typing import NamedTuple
 from referee.result import Result, match_points
 
 MIN_UNITS = 32
-"""Minimum number of units for an estimate of their spread: that of fewer may be close to zero by chance."""
+"""Minimum number of units for an estimate of their spread. The spread of fewer units may be close to zero by chance."""
 
 
 class SideScore(NamedTuple):
-    """One match of a side. `points` are 0 to 1; `luck` is the part of them that chance gave, or None if unknown.
+    """The score of a side in one match. `points` are 0 to 1. `luck` is the part of the points that came from chance;
+    None if unknown.
 
-    Matches against the same opponents with the same `start` form one unit; with None a match is its own unit. A side of
-    several bots lists its further seats, higher ones, in `more_seats`. Void matches do not become scores.
+    Matches against the same opponents with the same `start` form one unit. A match whose `start` is None is a unit of
+    its own. A side of several bots lists all seats after its first in `more_seats`. Void matches do not become scores.
     """
 
     points: float
@@ -33,7 +34,7 @@ class SideScore(NamedTuple):
 
 
 def side_score(result: Result, bot: str, luck: float | None = None, start: Hashable = None) -> SideScore:
-    """Return a match as the score of one bot in it; `luck` is that of seat 0 of two, in points."""
+    """Return the score of one bot in a match. `luck` is the luck of seat 0, in points, in a match of two seats."""
     names = [seat.bot for seat in result.seats]
     seat = names.index(bot)
     return SideScore(
@@ -48,7 +49,7 @@ def side_score(result: Result, bot: str, luck: float | None = None, start: Hasha
 def group_score(
     result: Result, bots: Sequence[str], luck: Sequence[float] | None = None, start: Hashable = None
 ) -> SideScore:
-    """Return a match as the score of several bots together against the rest; `luck` is by seat.
+    """Return the score of several bots together in a match against the rest. `luck` is the luck of each seat.
 
     The score is the share of pairs, one bot of the group and one other, in which the group's bot is ahead; a tie counts
     half. For a single bot this is its points. The points of k bots of n sum to k (n - k) / (n - 1) times this share,
@@ -78,7 +79,9 @@ class ScoreUnit(NamedTuple):
 
 
 class Stratum(NamedTuple):
-    """The opponents, and the side's seats in each match. A stratum merged from single units has neither."""
+    """A group of comparable units, by the opponents and the side's seats in each match. A stratum merged from single
+    units has neither.
+    """
 
     opponents: Hashable = None
     seats: tuple[tuple[int, ...], ...] = ()
@@ -88,10 +91,10 @@ Strata = Mapping[Stratum, Sequence[ScoreUnit]]
 
 
 def stratify(matches: Iterable[SideScore]) -> tuple[Strata, bool]:
-    """Return the units by opponent and seats, and whether the luck of all matches is known.
+    """Return the units by stratum (opponents and seats), and whether the luck of all matches is known.
 
-    Strata of one unit are merged, so that each has at least two if there are two in all. Source: W. G. Cochran,
-    Sampling Techniques (1977), 5A.12.
+    Strata of one unit are merged, so that each stratum has at least two units if there are two units in all. Source: W.
+    G. Cochran, Sampling Techniques (1977), 5A.12.
     """
     starts: defaultdict[Hashable, list[SideScore]] = defaultdict(list)
     known = True

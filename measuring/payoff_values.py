@@ -1,7 +1,7 @@
 """Value functions of games with payoffs: poker, where cards are dealt, and the dilemma, where coins are thrown.
 
-They are the chance part of AIVAT (Burch, Schmid, Moravčík, Morrill and Bowling, 2018): payoffs less luck keep their
-mean.
+They are the chance part of AIVAT (Burch, Schmid, Moravčík, Morrill and Bowling, 2018): subtracting luck does not change
+the mean of payoffs.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ from protocol.games.dilemma import CHANCE_DENOMINATOR, Dilemma, DilemmaState
 from protocol.games.poker import Poker, PokerState
 
 CHIPS_UNIT, PAYOFFS_UNIT = "chips", "in payoffs"
+"""`CHIPS_UNIT` is the unit of luck in poker, `PAYOFFS_UNIT` in the dilemma."""
 
 
 def poker_values(game: Poker) -> ValueFactories:
-    """Return the values of poker: `equilibrium`, the value of the hand on the table if both play the equilibrium."""
+    """Return the value functions of poker: `equilibrium` is the value of the current hand if both seats play the
+    equilibrium.
+    """
     return {"equilibrium": lambda game: _hand_values(game)}
 
 
@@ -32,12 +35,13 @@ def _hand_values(game: Poker) -> ValueFunction:
 
 
 def dilemma_values(game: Dilemma) -> ValueFactories:
-    """Return the values of the dilemma: `mean-1`, if the config has noise or a random end."""
+    """Return the value functions of the dilemma: `mean-1` if the config has noise or a random end, else none."""
     return {"mean-1": MeanPayoffValue} if game.noise or game.go_on is not None else {}
 
 
 class MeanPayoffValue(ValueFunction):
-    """Values a round at what it pays, and each round to come at the mean of the rounds so far.
+    """A value function that values a round at its payoff, and each round to come at the mean payoff of the rounds so
+    far.
 
     The mean includes the expected payoff of the current round. So the coin that ends a match gives or takes that mean,
     and noise only changes the payoff of its round.
@@ -61,7 +65,7 @@ class MeanPayoffValue(ValueFunction):
         return tuple(luck)
 
     def _expected_rounds_left(self, state: DilemmaState) -> float:
-        """Return the expected number of rounds after this one."""
+        """Return the expected number of rounds after the current one."""
         left = self._rounds - state.at
         if state.over or left == 0:
             return 0.0

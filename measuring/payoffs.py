@@ -1,4 +1,4 @@
-"""What a bot was paid a round on the average, opponents weighing by the rounds played, with an interval. Pure."""
+"""The mean payoff of a bot per round, with an interval. Each opponent is weighted by the rounds played against it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from msgspec import Struct
 from measuring.student_t import satterthwaite, student_cdf, t_critical
 
 MAX_WEIGHT_ROUNDS = 200
-"""Maximum weight of an opponent, which weighs as many rounds as were played against it. Below the limit, players can't
-move a mean by choosing when to leave: on average, the payoffs up to a chosen stop add up to the mean of a round times
-the rounds played (A. Wald, On cumulative sums of random variables, 1944). So the limit is the length of the longest
-match of a preset. It is no higher, so that one opponent that is met all day does not outweigh the others.
+"""Maximum weight of an opponent, which otherwise is the number of rounds played against it. Below this limit, a bot
+cannot raise its mean by choosing when to leave: the expected sum of payoffs is the mean of a round times the expected
+number of rounds (A. Wald, On cumulative sums of random variables, 1944). So the limit is the length of the longest
+match of a preset. It is not larger, so that one opponent that is met all day does not outweigh the others.
 """
 
 
@@ -27,10 +27,11 @@ class TotalPayoff(NamedTuple):
 
 
 class PairPayoffs(NamedTuple):
-    """A bot's payoffs against one opponent in `units` (matches, or the matches of one start) of `rounds` in all.
+    """A bot's payoffs against one opponent, in `units` units (a match, or all matches of one start) with `rounds`
+    rounds in all.
 
-    `mean` is over all rounds. `squares` is the sum of the squared differences of units from it: for a unit that paid
-    `total` in `rounds`, (total - mean · rounds) / (mean number of rounds of a unit).
+    `mean` is the mean payoff of a round. `squares` is the sum of the squared deviations of units from the mean; the
+    deviation of a unit that paid `total` in `rounds` is (total - mean · rounds) / (mean number of rounds of a unit).
     """
 
     units: int
@@ -40,12 +41,12 @@ class PairPayoffs(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """The rounds by which the opponent weighs in a mean over opponents."""
+        """The weight of the opponent, in rounds, in a mean over opponents."""
         return min(self.rounds, MAX_WEIGHT_ROUNDS)
 
 
 class WeightedPair(NamedTuple):
-    """A part of a sum: the payoffs of a pair times a factor."""
+    """A summand: the payoffs against one opponent, and the factor of their mean."""
 
     pair: PairPayoffs
     factor: float
@@ -53,7 +54,8 @@ class WeightedPair(NamedTuple):
 
 class MeanPayoff(Struct, frozen=True, kw_only=True):
     """The mean payoff per round over `opponents`, weighted by `PairPayoffs.weight`, and its 95 % interval. The interval
-    is None if no opponent was met twice. It covers more matches against the same opponents, not against others.
+    is None if no opponent was met twice. The interval allows for further matches against the same opponents, not for
+    other opponents.
     """
 
     mean: float
@@ -63,10 +65,10 @@ class MeanPayoff(Struct, frozen=True, kw_only=True):
 
 
 def mean_of_rounds(units: Sequence[TotalPayoff]) -> list[float]:
-    """Return one value for each unit, so that their mean is the mean of all rounds.
+    """Return one value for each unit. The mean of these values is the mean payoff of all rounds.
 
-    Their deviations from it are those of `PairPayoffs`. So a ratio, the mean of matches of different lengths, is
-    treated as a mean of values (W. G. Cochran, Sampling Techniques, 1977, 6.4).
+    The values deviate from the mean as defined in `PairPayoffs`. In this way a ratio, the payoff per round of matches
+    of different lengths, is treated as a mean of values (W. G. Cochran, Sampling Techniques, 1977, 6.4).
     """
     rounds = sum(unit.rounds for unit in units)
     mean, length = math.fsum(unit.total for unit in units) / rounds, rounds / len(units)
@@ -80,21 +82,19 @@ def pair_payoffs(payoffs: Sequence[float], rounds: int) -> PairPayoffs:
 
 
 def weighted_pairs(pairs: Iterable[PairPayoffs]) -> list[WeightedPair]:
-    """Return the payoffs against each of one or more opponents, with the opponent's share of the weight. The mean over
-    opponents is the sum of their means times these shares.
-    """
+    """Return the summands of the mean over one or more opponents. Each factor is the opponent's share of all weight."""
     met = list(pairs)
     total = sum(pair.weight for pair in met)
     return [WeightedPair(pair, pair.weight / total) for pair in met]
 
 
 def mean_payoff(pairs: Iterable[PairPayoffs]) -> MeanPayoff | None:
-    """Return the mean over opponents; None without any.
+    """Return the mean payoff over opponents; None if there are none.
 
-    Its squared standard error is the sum of those of each opponent, s²/n, times the square of its share of the weight;
-    the variance of a match with an opponent that was met once is that within all others, for as many rounds. The
-    interval is Student's, with the degrees of freedom of B. L. Welch, The generalization of 'Student's' problem when
-    several different population variances are involved (1947).
+    The squared standard error is the sum over opponents of s²/n times the square of the opponent's share of the weight.
+    For an opponent that was met only once, the variance is taken from the pooled variance within all other opponents,
+    for as many rounds. The interval is Student's, with the degrees of freedom of B. L. Welch, The generalization of
+    'Student's' problem when several different population variances are involved (1947).
     """
     met = weighted_pairs(pairs)
     if not met:
@@ -111,8 +111,8 @@ def mean_payoff(pairs: Iterable[PairPayoffs]) -> MeanPayoff | None:
 
 
 def p_value(strata: Sequence[WeightedPair]) -> float:
-    """Return how likely the sum of the strata's means is so far from 0, or farther, where it is 0 in truth: Student's
-    test, both ways, with the error and freedom of `mean_payoff`. 1 where that can't be known.
+    """Return the two-sided p-value of Student's test that the sum of the strata's weighted means is 0. The standard
+    error and the degrees of freedom are computed as in `mean_payoff`. Return 1 if there is no estimate of the error.
     """
     found = _standard_error(strata)
     total = math.fsum(factor * pair.mean for pair, factor in strata)
@@ -123,11 +123,13 @@ def p_value(strata: Sequence[WeightedPair]) -> float:
 
 
 _ROUNDING_ERROR = 1e-9
-"""Sums below this are rounding errors."""
+"""Maximum sum that counts as a rounding error."""
 
 
 def _standard_error(pairs: Sequence[WeightedPair]) -> tuple[float, float] | None:
-    """Return the standard error of the sum of the means, and its degrees of freedom; None where all are of one unit."""
+    """Return the standard error of the sum of the weighted means, and its degrees of freedom; None if every pair has
+    only one unit.
+    """
     parts: list[tuple[float, int]] = []
     freedom, squares, lone = 0, 0.0, 0.0
     for (units, _, deviations, rounds), factor in pairs:

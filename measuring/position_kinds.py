@@ -1,4 +1,4 @@
-"""Position kinds: the categories by which the cost of moves is broken down. Found by the game's name."""
+"""Position kinds, which are the categories by which the cost of moves is broken down, for each game by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 from protocol.games.base import Game
 
 PositionClassifier = Callable[[Any], Mapping[str, str]]
-"""Classifies an unfinished state for the seat to move: a kind in each category, such as `{"phase": "attack"}`."""
+"""The type of a function that classifies an unfinished state for the seat to move. It returns a kind for each category,
+such as `{"phase": "attack"}`.
+"""
 
 _CLASSIFIER_BY_GAME = {
     "nim": "measuring.heap_position_kinds:classifier_of",

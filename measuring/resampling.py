@@ -1,8 +1,9 @@
 """Forecast the length and error rates of a sequential test by simulating tests with pairs drawn from a pilot.
 
 Pairs of the pilot are drawn with replacement, so they spread like future pairs, as far as the pilot shows. Their mean
-is that of the hypothesis: adjusted scores are shifted, results get the maximum-likelihood probabilities under it. Equal
-seeds give equal forecasts. Source: B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap (1993).
+is made that of the hypothesis: adjusted scores are shifted, and raw results are drawn with their maximum-likelihood
+probabilities under the hypothesis. Equal seeds give equal forecasts. Source: B. Efron, R. J. Tibshirani, An
+Introduction to the Bootstrap (1993).
 """
 
 from __future__ import annotations
@@ -21,14 +22,18 @@ from measuring.sequential import Hypotheses, Pentanomial, SequentialTest, Verdic
 MAX_TESTS = 500
 """Maximum number of simulated tests for each hypothesis."""
 MAX_DRAWN_PAIRS = 150_000
-"""Once this many pairs are drawn for a hypothesis, no further test starts: some seconds for both hypotheses."""
+"""Number of drawn pairs after which no further test of a hypothesis starts. Both hypotheses together take some
+seconds.
+"""
 
 
 class SimulatedTests(Struct, frozen=True, kw_only=True):
-    """Simulated tests under one hypothesis: how many, how often they err, and how many pairs they take.
+    """A summary of simulated tests under one hypothesis: their number, how often they err, and how many pairs they
+    take.
 
-    `errors` is the share that accepts the other hypothesis, `undecided` the share without a verdict. `median` and
-    `percentile_90` are the pairs after which 50 % and 90 % of the tests have decided; None if fewer ever do.
+    `errors` is the fraction of tests that accept the other hypothesis, `undecided` the fraction without a verdict.
+    `median` and `percentile_90` are the numbers of pairs after which 50 % and 90 % of the tests have decided; None if
+    fewer tests ever decide.
     """
 
     tests: int
@@ -39,7 +44,7 @@ class SimulatedTests(Struct, frozen=True, kw_only=True):
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
-    """Simulated tests if h0 holds and if h1 holds."""
+    """A forecast: simulated tests if h0 is true and if h1 is true."""
 
     h0: SimulatedTests
     h1: SimulatedTests
@@ -58,10 +63,11 @@ def forecast(
 
 
 _HYPOTHESES: tuple[Verdict, Verdict] = ("h0", "h1")
+"""The names of both hypotheses, as verdicts have them."""
 
 
 class _Pool(NamedTuple):
-    """Scores to draw from, and their cumulative probabilities; None if equal."""
+    """Scores to draw from, with their cumulative probabilities; None if all scores are equally likely."""
 
     scores: Sequence[float]
     chances: Sequence[float] | None = None

@@ -51,8 +51,8 @@ def format_score_with_interval(comparison: Comparison) -> str:
 
 
 def describe_comparison(one: str, other: str, comparison: Comparison, scores: str) -> str:
-    """Describe in a sentence which of two is better, or how far the true score of `one` may be from even. `scores` is a
-    phrase with its score.
+    """Describe in a sentence which of two sides is better, or else how far from even the true score of `one` may be.
+    `scores` is the text for the score of `one`.
     """
     if comparison.low > 0.5:
         return f"{one} is better than {other}: it {scores}"
@@ -95,7 +95,7 @@ def _format_elo_number(elo_difference: float) -> str:
 
 
 def format_superiority(comparison: Comparison) -> str:
-    """Format the likelihood that the side is the better one: `97.5 %`."""
+    """Format the likelihood that the side is better than its opponent: `97.5 %`."""
     percent = 100 * comparison.superiority
     said = "> 99.9" if percent > 99.9 else "< 0.1" if percent < 0.1 else f"{percent:.1f}"
     return f"{said} %"

@@ -13,15 +13,16 @@ from measuring.student_t import satterthwaite, standard_error, student_cdf, t_cr
 from measuring.variance_reduction import equivalent_games
 
 _NORMAL = NormalDist()
+"""The standard normal distribution."""
 Z95 = _NORMAL.inv_cdf(0.975)
-"""Standard errors from a normal mean to either end of its 95 % interval."""
+"""The distance from a normal mean to either end of its 95 % interval, in standard errors."""
 
 
 class Estimate(Struct, frozen=True, kw_only=True):
     """A mean of points with its 95 % interval and its standard error.
 
-    `superiority` is the probability that the true mean is above one half: with one opponent, the likelihood of
-    superiority.
+    `superiority` is the probability that the true mean is above one half. Against a single opponent it is called the
+    likelihood of superiority.
     """
 
     mean: float
@@ -32,11 +33,12 @@ class Estimate(Struct, frozen=True, kw_only=True):
 
 
 class ScoreEstimates(Struct, frozen=True, kw_only=True):
-    """The scores of a side in its matches; `units` counts starts, and matches that share their start with no other.
+    """The raw and the adjusted score of a side over its matches. `units` is the number of starts; a match that shares
+    its start with no other match counts as one.
 
-    `score` is None without a match. `adjusted` is None with fewer than two units or if the luck of any match is
-    unknown. `worth` is the number of single games without adjustment that would be as certain as `adjusted`; None with
-    fewer than `MIN_UNITS` units, and if all scores are equal.
+    `score` is None if there is no match. `adjusted` is None with fewer than two units, or if the luck of any match is
+    unknown. `worth` is the number of single games whose raw score would be as certain as `adjusted`. It is None with
+    fewer than `MIN_UNITS` units, or if all scores are equal.
     """
 
     games: int
@@ -63,14 +65,18 @@ def estimate_scores(matches: Iterable[SideScore]) -> ScoreEstimates:
 
 
 def score_of_counts(counts: Sequence[int]) -> Estimate:
-    """Return the score of one or more units (pairs or single games), counted in the form of `count_moments`."""
+    """Return the score of one or more units (pairs or single games). `counts` has the form that `count_moments`
+    takes.
+    """
     units = sum(counts)
     mean, square = count_moments(counts)
     return _estimate(units, mean, square / (units - 1) if units > 1 else 0.0)
 
 
 def count_moments(counts: Sequence[int]) -> tuple[float, float]:
-    """Return mean and variance of scores in equal steps from 0 to 1: five counts for pairs, three for games."""
+    """Return the mean and variance of scores from counts of each possible score. Scores go from 0 to 1 in equal steps:
+    five counts for pairs, three for games.
+    """
     scores = [at / (len(counts) - 1) for at in range(len(counts))]
     mean = fmean(scores, counts)
     return mean, fmean([(score - mean) ** 2 for score in scores], counts)
@@ -85,8 +91,8 @@ def _estimate(count: int, mean: float, squared_error: float) -> Estimate:
     """Estimate from a mean of `count` units and its squared standard error; the interval adds two units of each
     extreme.
 
-    So it holds for few units too, and is not empty if the seat decides every match. Source: A. Agresti, B. A. Coull,
-    Approximate is better than "exact" for interval estimation of binomial proportions (1998).
+    So the interval is valid for few units, too, and is not empty if the seat decides every match. Source: A. Agresti,
+    B. A. Coull, Approximate is better than "exact" for interval estimation of binomial proportions (1998).
     """
     middle = (mean * count + 2) / (count + 4)
     within = count * (count - 1) * squared_error
@@ -102,10 +108,10 @@ def _estimate(count: int, mean: float, squared_error: float) -> Estimate:
 
 
 def _adjusted_estimate(strata: Strata) -> Estimate:
-    """Return the mean of adjusted points of two or more units with Student's interval.
+    """Return the mean adjusted points of two or more units, with Student's interval.
 
-    A mean beyond 0 or 1 is clipped, which only brings it nearer to the true one. If all units are equal, unseen ones
-    are assumed to be a point off.
+    A mean beyond 0 or 1 is clipped, which only brings it nearer to the true mean. If all units are equal, unseen units
+    are assumed to differ by a point.
     """
     count = sum(map(len, strata.values()))
     mean = _mean(strata, "adjusted")

@@ -1,7 +1,7 @@
 """Sequential tests on the scores of pairs: after each pair they accept one of two hypotheses or stay undecided.
 
-They are generalised tests: the likelihood ratio uses the most likely distribution under each hypothesis. One test takes
-counts of raw results, the other real values, results less luck.
+They are generalised tests: the likelihood ratio uses the most likely distribution under each hypothesis. `Pentanomial`
+takes counts of raw results, `RealValued` takes results less luck, which are real numbers.
 """
 
 from __future__ import annotations
@@ -26,17 +26,20 @@ _LIMIT_BY_UNIT = {
     "elo": ("a difference in elo", 1000.0),
     "nelo": ("a difference in nelo", 1000.0),
 }
+"""The description of each unit in messages, and the maximum of a hypothesis in it."""
 _PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""The possible mean scores of a pair of games."""
 UNSEEN_COUNT = 1e-3
-"""Count assigned to a score that no pair has had yet; fishtest uses the same."""
+"""Count assigned to a score that no pair has had yet. The program fishtest uses the same count."""
 _CACHED_RATIOS = 10_000
-"""Log likelihood ratios that are kept: simulated tests begin with the same few counts over and over."""
+"""Maximum number of cached log likelihood ratios. Simulated tests begin with the same few counts again and again."""
 _MIN_VARIANCE = 1e-18
-"""Variance below which all pairs count as equal; the rest is rounding."""
+"""Variance of pairs below which all pairs count as equal. A smaller variance is a rounding error."""
 _SKEWNESS_FACTOR = 1.25
 """Factor by which the skewness of exponential values exceeds that of a sample of some dozens."""
 LOG_LIKELIHOOD_GAIN = 0.5
-"""Average gain in log likelihood of the best-fitting mean over the true one: half the mean of a chi-squared variable.
+"""Average gain in log likelihood of the best-fitting mean over the true mean: half the mean of a chi-squared
+variable.
 """
 
 Verdict = Literal["h0", "h1"]
@@ -44,10 +47,10 @@ Unit = Literal["score", "elo", "nelo"]
 
 
 class Hypotheses(Struct, frozen=True, kw_only=True):
-    """Hypotheses of a test: the side is better by at most `h0`, or by at least `h1`.
+    """The two hypotheses of a test: the side is better than its opponent by at most `h0`, or by at least `h1`.
 
-    `unit` is a score above one half, Elo or normalised Elo. `alpha` is the chance to accept h1 where h0 holds, `beta`
-    that to accept h0 where h1 holds. Raises `UsageFault`.
+    `unit` is the unit of h0 and h1: score above one half, Elo or normalised Elo. `alpha` is the chance to accept h1
+    although h0 is true, `beta` the chance to accept h0 although h1 is true. Raises `UsageFault`.
     """
 
     h0: float = 0.0
@@ -81,7 +84,9 @@ class Hypotheses(Struct, frozen=True, kw_only=True):
 
     @property
     def scores(self) -> tuple[float, float]:
-        """Scores expected under h0 and h1; undefined in normalised Elo, which depends on how results spread."""
+        """The scores expected under h0 and h1. They are undefined in normalised Elo, which depends on the spread of
+        results.
+        """
         if self.unit == "nelo":
             raise UsageFault("normalised Elo needs results with luck left in: give h0 and h1 in score or elo")
         if self.unit == "elo":
@@ -90,7 +95,7 @@ class Hypotheses(Struct, frozen=True, kw_only=True):
 
 
 class SequentialTest(ABC):
-    """A running test. Pairs are added in the order of the schedule; those after the verdict change nothing.
+    """A running test. Pairs are added in the order of the schedule; pairs after the verdict change nothing.
 
     `verdict`, after `pairs` pairs, is None while neither hypothesis is accepted.
     """
@@ -123,7 +128,7 @@ class SequentialTest(ABC):
 
     @abstractmethod
     def _process(self, score: float) -> None:
-        """Process the score of a pair; `pairs` counts it already."""
+        """Process the score of a pair, which `pairs` already counts."""
 
     def _decide(self) -> Verdict | None:
         return self._accept(self.llr)
@@ -133,7 +138,7 @@ class SequentialTest(ABC):
 
 
 class Pentanomial(SequentialTest):
-    """A test on raw results: the mean score of a pair is one of five.
+    """A test on raw results, in which the mean score of a pair has one of five values.
 
     Source: M. Van den Bergh, The generalized sequential probability ratio test for a multinomial distribution (2019).
     """
@@ -205,10 +210,10 @@ def mean_llr(
 def normal_llr(pairs: int, total: float, squares: float, cubes: float, mean0: float, mean1: float) -> float:
     """Return the log likelihood ratio of the mean `mean1` to the mean `mean0` for normal values of unknown spread.
 
-    It is n/2 ln(sum (x - null)^2 / sum (x - other)^2), from sums of powers of the values minus one half. Alone it errs
-    up to 1.5 times as often as it should if values are skewed. The same ratio is therefore also taken of means
-    corrected for skewness, and the weaker one counts. numba can compile the function unchanged. Source: P. Hall, On the
-    removal of skewness by transformation (1992).
+    The ratio is n/2 ln(sum (x - mean0)^2 / sum (x - mean1)^2), from sums of powers of the values minus one half. For
+    skewed values, this ratio alone would err up to 1.5 times as often as it should. So the ratio is also computed with
+    means corrected for skewness, and the weaker of the two ratios counts. numba can compile the function unchanged.
+    Source: P. Hall, On the removal of skewness by transformation (1992).
     """
     mean, square, cube = total / pairs, squares / pairs, cubes / pairs
     variance = max(0.0, square - mean * mean)
@@ -232,8 +237,8 @@ def normal_llr(pairs: int, total: float, squares: float, cubes: float, mean0: fl
 def max_empirical_llr(pairs: int, total: float, mean0: float, mean1: float) -> float:
     """Return an upper bound of the empirical likelihood ratio of `RealValued` after this many pairs, whatever its sign.
 
-    It reaches the mean of a hypothesis only by moving weight from the observed distribution to scores of 0 or 1. numba
-    can compile the function unchanged.
+    The bound is that of distributions that reach the mean of a hypothesis only by moving weight from the observed
+    scores to scores of 0 or 1. numba can compile the function unchanged.
     """
     mean = (total + 0.5 * pairs + UNSEEN_COUNT) / (pairs + 2 * UNSEEN_COUNT)
     if not 0 < mean < 1:
@@ -246,10 +251,10 @@ class RealValued(SequentialTest):
     """A test on adjusted results of unknown spread, after `MIN_UNITS` pairs; the weaker of two likelihood ratios
     counts.
 
-    The first is `normal_llr`. The second allows for rare mistakes: it compares the most likely distributions with a
-    mean of at least h1 and of at most h0, on the values seen so far and on 0 and 1. These two count a thousandth each
-    while no pair was lost or won. Raises `UsageFault` for hypotheses in normalised Elo. Source: A. B. Owen, Empirical
-    Likelihood (2001), 2.9.
+    The first ratio is `normal_llr`. The second allows for rare mistakes: it compares the most likely distribution with
+    a mean of at least h1 to that with a mean of at most h0, on the values seen so far and on 0 and 1. The values 0 and
+    1 have a count of a thousandth each even if no pair has them. Raises `UsageFault` for hypotheses in normalised Elo.
+    Source: A. B. Owen, Empirical Likelihood (2001), 2.9.
     """
 
     _score_description = "a finite number"

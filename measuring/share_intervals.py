@@ -1,4 +1,6 @@
-"""Intervals of shares of points that only counts are known of, and of the difference of two such shares."""
+"""Confidence intervals of shares of points, from the numbers of points and matches alone, and of differences between
+two such shares.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,14 @@ from msgspec import Struct
 
 from measuring.scores import Z95
 
-_TAIL = 0.025
-"""The probability beyond either end of an interval."""
+_TAIL_PROBABILITY = 0.025
+"""The probability that a true share lies beyond one given end of its interval."""
 _BISECTIONS = 50
+"""Number of bisections in the search for an end of an interval."""
 _PRECISION = 1e-12
+"""Relative change at which the continued fraction for the beta distribution ends."""
 _MAX_TERMS = 10_000
+"""Maximum number of terms of the continued fraction for the beta distribution."""
 
 
 class ShareInterval(Struct, frozen=True, kw_only=True):
@@ -39,10 +44,10 @@ def share_interval(score: float, played: int) -> ShareInterval:
 def share_difference(score: float, played: int, before: float, played_before: int) -> ShareInterval:
     """Return the difference of two independent shares, `score` less `before`, with Newcombe's hybrid score interval.
 
-    It joins the distances from each share to the ends of its exact interval, where Newcombe joins those of Wilson's. So
-    it stays within -1 to 1, and of few matches too it holds the true difference in 94 % of cases or more. Sources: R.
-    G. Newcombe, Interval estimation for the difference between independent proportions (1998); C. J. Clopper, E. S.
-    Pearson, The use of confidence or fiducial limits (1934).
+    Newcombe combines the distances from each share to the ends of its Wilson interval. This function uses exact
+    intervals instead. So the interval of the difference stays within -1 to 1, and contains the true difference in 94 %
+    of cases or more, even after few matches. Sources: R. G. Newcombe, Interval estimation for the difference between
+    independent proportions (1998); C. J. Clopper, E. S. Pearson, The use of confidence or fiducial limits (1934).
     """
     low, high = _exact_interval(score, played)
     low_before, high_before = _exact_interval(before, played_before)
@@ -55,23 +60,25 @@ def share_difference(score: float, played: int, before: float, played_before: in
 
 
 def _exact_interval(score: float, played: int) -> tuple[float, float]:
-    """Return the 95 % interval of Clopper and Pearson for the share of points."""
+    """Return the exact 95 % interval of a share, by Clopper and Pearson."""
     return _low_end(score * played, played), 1 - _low_end((1 - score) * played, played)
 
 
 def _low_end(won: float, played: int) -> float:
-    """Return the share with which a bot would win `won` matches or more with a probability of 2.5 %."""
+    """Return the low end of the exact interval: the true share at which the probability to win `won` matches or more is
+    2.5 %.
+    """
     if won <= 0:
         return 0.0
     low, high = 0.0, won / played
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
-        low, high = (middle, high) if _beta_cdf(middle, won, played - won + 1) < _TAIL else (low, middle)
+        low, high = (middle, high) if _beta_cdf(middle, won, played - won + 1) < _TAIL_PROBABILITY else (low, middle)
     return low
 
 
 def _beta_cdf(x: float, a: float, b: float) -> float:
-    """Return the probability of at most `x`, 0 < x < 1, by the beta distribution. Source: DLMF 8.17.22."""
+    """Return the probability that a beta-distributed variable is at most `x`, 0 < x < 1. Source: DLMF 8.17.22."""
     if x > (a + 1) / (a + b + 2):
         return 1 - _beta_cdf(1 - x, b, a)
     front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a

@@ -8,16 +8,18 @@ from functools import lru_cache
 from statistics import NormalDist
 
 _NORMAL = NormalDist()
+"""The standard normal distribution."""
 _MIN_NORMAL_DF = 500
-"""Degrees of freedom from which the corrected normal distribution is right to six digits."""
+"""Minimum degrees of freedom for which the corrected normal distribution is right to six digits."""
 _MIN_STANDARD_ERROR = 1e-9
-"""Standard error below which all values count as equal; the rest is rounding."""
+"""Standard error below which all values count as equal. A smaller error comes from rounding."""
 _DF_TOLERANCE = 1e-9
-"""Relative distance to a whole number below which degrees of freedom are rounded to it."""
+"""Relative distance to a whole number below which degrees of freedom are rounded to that number."""
 
 
 def student_cdf(t: float, df: float) -> float:
-    """Return the probability of at most `t` with `df` degrees of freedom, 1 or more, rounded down.
+    """Return the probability that a variable of Student's t distribution is at most `t`. The degrees of freedom `df`, 1
+    or more, are rounded down.
 
     Source: M. Abramowitz, I. A. Stegun, Handbook of Mathematical Functions (1964), 26.7.3, 26.7.4 and 26.7.8.
     """
@@ -36,7 +38,9 @@ def student_cdf(t: float, df: float) -> float:
 
 
 def t_critical(df: float, confidence: float = 0.95) -> float:
-    """Return the standard errors from a mean to either end of its interval; degrees of freedom are rounded down."""
+    """Return the distance from a mean to either end of its interval, in standard errors. The degrees of freedom `df`
+    are rounded down.
+    """
     return _t_critical(math.floor(df), confidence)
 
 
@@ -53,12 +57,12 @@ def _t_critical(freedom: int, confidence: float) -> float:
 
 
 def standard_error(squared_error: float, count: int, df: float, max_error: float) -> float:
-    """Return the standard error of a mean of `count` values from its square.
+    """Return the standard error of a mean of `count` values, given its square.
 
-    If all values are equal, different ones may have been missed: with 95 % confidence, less than 1 - 0.05^(1/n) of all.
-    Each of these is assumed to be off by `max_error`, and the error is chosen so that the interval reaches that far.
-    Source: J. A. Hanley, A. Lippman-Hand, If nothing goes wrong, is everything all right? Interpreting zero numerators
-    (1983).
+    If all values are equal, different values may have been missed: with 95 % confidence, less than 1 - 0.05^(1/n) of
+    all values. Each missed value is assumed to differ by `max_error`, and the standard error is chosen so that the
+    interval includes their effect. Source: J. A. Hanley, A. Lippman-Hand, If nothing goes wrong, is everything all
+    right? Interpreting zero numerators (1983).
     """
     error = math.sqrt(squared_error)
     return error if error >= _MIN_STANDARD_ERROR else max_error * (1 - 0.05 ** (1 / count)) / t_critical(df)
@@ -68,9 +72,9 @@ def satterthwaite(parts: Iterable[tuple[float, float]]) -> float:
     """Return the degrees of freedom of a sum of independent squared standard errors, given as (square, degrees of
     freedom).
 
-    The result is a whole number for a single square or several alike, as callers round down. If all squares are 0 up to
-    rounding, it is the sum of all degrees of freedom. Source: F. E. Satterthwaite, An approximate distribution of
-    estimates of variance components (1946).
+    For a single square, or for several equal ones, the result is a whole number, because callers round down. If all
+    squares are 0 up to rounding, the result is the sum of all degrees of freedom. Source: F. E. Satterthwaite, An
+    approximate distribution of estimates of variance components (1946).
     """
     found = list(parts)
     total = math.fsum(square for square, _ in found)

@@ -1,4 +1,6 @@
-"""Strengths from pair scores, if play is strength plus normal noise (L. L. Thurstone, 1927, case V)."""
+"""Estimates of strengths from pair scores, assuming that play is strength plus normal noise (L. L. Thurstone, 1927,
+case V).
+"""
 
 from __future__ import annotations
 
@@ -6,17 +8,21 @@ from collections.abc import Mapping, Sequence
 from statistics import NormalDist, fmean
 
 _NORMAL = NormalDist()
+"""The standard normal distribution."""
 _MAX_ITERATIONS = 200
+"""Maximum number of iterations over all strengths."""
 _TOLERANCE = 1e-9
+"""The iteration ends if no strength changes by this amount."""
 _MAX_STEP = 0.5
+"""Maximum change of a strength in an iteration."""
 
 
 def estimate_strengths(scores: Mapping[tuple[int, int], Sequence[float]], players: int) -> list[float]:
-    """Return the maximum-likelihood strengths, centred on 0.
+    """Return the maximum-likelihood strength of each player. The strengths are centred on 0.
 
     The expected score of one player against another is the normal distribution function at the difference of their
     strengths. `scores` belong to the first player of a pair, from 0 to 1, or slightly beyond if adjusted for luck; each
-    pair occurs once. Means stay 1 / (4 · number of scores) away from 0 and 1, so that strengths are finite.
+    pair occurs once. Mean scores are kept 1 / (4 · number of scores) away from 0 and 1, so that strengths are finite.
     """
     share: dict[tuple[int, int], float] = {}
     for (one, other), found in scores.items():

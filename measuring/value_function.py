@@ -1,4 +1,4 @@
-"""Value functions: functions of positions, fixed before the matches, by which luck is measured."""
+"""Value functions, by which luck is measured. They are functions of positions that are fixed before the matches."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from fractions import Fraction
 from typing import Any
 
 Outcomes = Sequence[tuple[Fraction, Any]]
-"""Every possible state with its exact probability, as `Game.outcomes` returns them."""
+"""Every possible state after a move, with its exact probability, as `Game.outcomes` returns them."""
 SeatValues = tuple[float, ...]
-"""Values by seat. In points, 1 is a win, 0 the last place, ties share, and two seats sum to 1; or in another unit."""
+"""The value of a position for each seat. In points, 1 is a win, 0 the last place, tied seats share their points, and
+the values of two seats sum to 1. Values may also have another unit.
+"""
 POINTS_UNIT = "points"
+"""The name of the unit of luck that is measured in points."""
 
 
 class ValueFunction(ABC):
-    """A measure of luck for one config; results adjusted by values of different `name` must not be combined."""
+    """A measure of luck for one config. Results must not be combined if value functions of different `name` adjusted
+    them.
+    """
 
     name: str
     unit: str = POINTS_UNIT
@@ -25,13 +30,15 @@ class ValueFunction(ABC):
     def luck(self, before: Any, outcomes: Outcomes, after: Any) -> tuple[float, ...]:
         """Return the luck of each seat when `after`, one of the `outcomes`, followed `before`.
 
-        Its expectation over the outcomes is 0 for every value function. It sums to 0 over the seats unless payoffs do
-        not.
+        The expectation of luck over the outcomes is 0 for every value function. Luck sums to 0 over the seats, except
+        in games whose payoffs do not.
         """
 
 
 class LazyValue:
-    """A value function that takes minutes to make: it is used if named, and skipped by callers that try all."""
+    """A constructor of a value function that takes minutes to run. It runs if the function is requested by name;
+    callers that try all functions skip it.
+    """
 
     def __init__(self, make: Callable[[Any], ValueFunction]) -> None:
         self._make = make
@@ -62,7 +69,7 @@ class PositionValue(ValueFunction):
 
 
 class NoLuck(ValueFunction):
-    """A value function without luck: for games without chance, or to leave results unadjusted."""
+    """A value function whose luck is always 0, for games without chance or to leave results unadjusted."""
 
     name = "none"
 

@@ -17,12 +17,12 @@ _VALUES_BY_GAME = {
     "kuhn": "measuring.payoff_values:poker_values",
     "leduc": "measuring.payoff_values:poker_values",
 }
-"""The function that returns the value functions of a game under its config, by game."""
+"""The function of each game that returns the value functions of a config."""
 
 
 def value_names(game: Game[Any, Any]) -> tuple[str, ...]:
-    """Return the names of the value functions for this game and config, the best first and `none` last, without solving
-    any.
+    """Return the names of the value functions for this game and config, the best first and `none` last. No exact table
+    is solved.
     """
     return tuple(_factories_of(game))
 
@@ -30,20 +30,21 @@ def value_names(game: Game[Any, Any]) -> tuple[str, ...]:
 def default_value_names(game: Game[Any, Any]) -> tuple[str, ...]:
     """Return the names of the value functions that adjust results by default: those in points, and only for two seats.
 
-    Value functions in payoff units do not adjust points, and with more seats the adjustment saves almost nothing.
+    Values in payoff units do not adjust points, and with more seats the adjustment saves almost nothing.
     """
     return (NoLuck.name,) if game.payoff_unit or game.seats > 2 else value_names(game)
 
 
 def quick_value_names(game: Game[Any, Any]) -> tuple[str, ...]:
-    """Return the names of the value functions in points, without `none` and those that take minutes to make."""
+    """Return the names of the value functions in points that do not take minutes to make, except `none`."""
     made = _factories_of(game)
     quick = (name for name in default_value_names(game) if not isinstance(made[name], LazyValue))
     return tuple(name for name in quick if name != NoLuck.name)
 
 
 def load_value(game: Game[Any, Any], name: str | None = None) -> ValueFunction:
-    """Return the value called `name`, or the best one; an exact table may first be solved, in seconds.
+    """Return the value function called `name`, or the best one without `name`. An exact table may first be solved,
+    which takes seconds.
 
     Raises `UsageFault` with the available names.
     """

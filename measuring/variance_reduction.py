@@ -1,4 +1,6 @@
-"""The number of games that luck adjustment saves: the variance of raw results over that of adjusted ones."""
+"""The number of games that luck adjustment saves: the variance of raw results divided by the variance of adjusted
+results.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,15 @@ from typing import NamedTuple
 from measuring.pair_scores import MIN_UNITS, ScoreUnit, SideScore, Strata, Stratum, stratify
 
 _BOOTSTRAP_DRAWS, _BOOTSTRAP_GROUPS = 1000, 500
+"""`_BOOTSTRAP_DRAWS` is the number of bootstrap samples, `_BOOTSTRAP_GROUPS` the approximate number of groups of units
+to draw from.
+"""
 
 
 class VarianceReduction(NamedTuple):
-    """The factor by which adjustment reduces the number of games, with a 95 % interval; `high` None is infinite."""
+    """The factor by which adjustment reduces the number of games, with its 95 % interval. If `high` is None, it is
+    infinite.
+    """
 
     factor: float
     low: float
@@ -22,7 +29,8 @@ class VarianceReduction(NamedTuple):
 
 
 def estimate_reduction(matches: Iterable[SideScore], seed: str = "") -> VarianceReduction | None:
-    """Return the variance of single raw games over that of adjusted ones; for pairs, over twice that of their means.
+    """Return the variance of single raw games divided by that of adjusted games. For pairs, the divisor is twice the
+    variance of their adjusted means.
 
     The interval is a percentile bootstrap over units (in groups if there are many), stratified by opponents and seats;
     equal seeds give equal intervals. The result is None if the luck of a match is unknown, with fewer than `MIN_UNITS`
@@ -46,7 +54,9 @@ def estimate_reduction(matches: Iterable[SideScore], seed: str = "") -> Variance
 
 
 def equivalent_games(strata: Strata) -> float | None:
-    """Return how many single unadjusted games would be as certain; None as in `factor`, assuming all luck is known."""
+    """Return how many single raw games would give a mean as certain as the adjusted one. The luck of all matches must
+    be known. Return None with too few units, and if either variance is 0.
+    """
     if _has_few_units(strata):
         return None
     sums = {key: _add_up(map(_sums_of_unit, units)) for key, units in strata.items()}
@@ -59,7 +69,7 @@ def _has_few_units(strata: Strata) -> bool:
 
 
 class _Sums(NamedTuple):
-    """Sums over units and over their matches, from which both variances are computed."""
+    """Sums over units and over their matches, from which the raw and the adjusted variances are computed."""
 
     units: float
     adjusted: float
@@ -79,8 +89,8 @@ def _add_up(parts: Iterable[_Sums]) -> _Sums:
 
 
 def _group_units(strata: Strata, rng: Random) -> dict[Stratum, list[_Sums]]:
-    """Group the units of each stratum at random into about `_BOOTSTRAP_GROUPS` groups, whose draws vary like those of
-    units.
+    """Group the units of each stratum at random into about `_BOOTSTRAP_GROUPS` groups. Draws of groups vary like draws
+    of units.
     """
     total = sum(map(len, strata.values()))
     grouped = {}
@@ -92,9 +102,10 @@ def _group_units(strata: Strata, rng: Random) -> dict[Stratum, list[_Sums]]:
 
 
 def _ratio(strata: Mapping[Stratum, _Sums]) -> float:
-    """Return the variance of a single game within opponents over that of the adjusted mean times its number of games.
+    """Return the variance of a single game within opponents, divided by the variance of the adjusted mean times its
+    number of games.
 
-    It is 0 if games do not vary, and infinite if adjusted units do not vary or there is only one.
+    The ratio is 0 if games do not vary. It is infinite if adjusted units do not vary or there is only one unit.
     """
     opponents: defaultdict[Hashable, list[_Sums]] = defaultdict(list)
     for key, each in strata.items():

@@ -11,5 +11,6 @@ the shipped maps are loaded as package data. Every package may import it; it imp
 """
 
 VERSION = "0.1.0"
+"""The version of Bot Arena."""
 DEFAULT_PORT = 8765
 """The default port of an arena."""

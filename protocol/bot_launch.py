@@ -21,50 +21,70 @@ referee/in_process.py.
 """
 
 WARMUP_SUFFIX = ": warming up"
-"""The end of the line that a bot prints on standard error, after its name, while it is not ready yet."""
+"""The end of the line that a bot prints on standard error while it is not ready yet. The line starts with the bot's
+name.
+"""
 
 APPRAISER_ENTRY_POINT_GROUP = "bot_arena.appraisers"
 """The group of entry points in which packages offer to estimate moves: `MoveEvaluator` in referee/in_process.py."""
 
-# Variables in the environment of a bot's process. A tournament sets them for the bots that it starts.
+# These are the names of environment variables of a bot's process, from URL to PIN_NODE. A tournament sets the variables
+# for the bots that it starts.
 URL = "ARENA_URL"
+"""The variable with the URL of the arena."""
 TOKEN = "ARENA_TOKEN"  # noqa: S105
+"""The variable with the bot's token."""
 TOKEN_FD = "ARENA_TOKEN_FD"  # noqa: S105
-"""The variable with the file descriptor on which the token waits as a line: other users may read an environment."""
+"""The variable with a file descriptor from which the bot reads its token, as one line. It is safer than `TOKEN`,
+because other users may be able to read the environment of a process.
+"""
 BOT = "ARENA_BOT"
+"""The variable with the bot's name."""
 GAME = "ARENA_GAME"
+"""The variable with the name of the game to play."""
 CONFIG = "ARENA_CONFIG"
+"""The variable with the preset, or the config in JSON."""
 MATCHES = "ARENA_MATCHES"
+"""The variable with the number of matches after which the bot stops."""
 SLOTS = "ARENA_SLOTS"
+"""The variable with the number of matches that the bot plays at a time."""
 HOSTS = "ARENA_HOSTS"
+"""The variable with other hosts to which the bot may follow redirects between nodes."""
 SEED = "ARENA_SEED"
+"""The variable with the seed of the bot's `turn.random` and of its nonces."""
 RECONNECT_TIMEOUT = "ARENA_PATIENCE"
+"""The variable with the seconds for which the bot tries to reconnect."""
 ASSIGNED_MATCHES = "ARENA_ASSIGNED"
+"""The variable that makes the bot wait for assigned matches, without seeking any."""
 PIN_NODE = "ARENA_STAY"
-"""The bot plays only at the node that it was started for."""
+"""The variable that makes the bot play only at the node that it was started for."""
 
 LEVELLED_BOT = "level"
-"""The reference bot with several strengths, and the name of its only setting."""
+"""The name of the reference bot that plays at several levels of strength, and the name of its only setting."""
 MAX_LEVEL = 8
-"""The highest level of `LEVELLED_BOT`; the lowest is 1."""
+"""The highest level of the bot `LEVELLED_BOT`. The lowest is 1."""
 _LEVEL_PATTERN = re.compile(rf"{LEVELLED_BOT}:([^=,]+)")
+"""The form of a bot with its level, such as `level:3`."""
 _FILE_PATTERN = re.compile(r"((?s:.*)\.py)(?::([^:=/\\]+))?(?::(.*))?")
+"""The form of a bot in a Python file, with an optional class and settings."""
 _SETTING_SEPARATOR = re.compile(r",(?!-?\d*\.?\d+(?:,|\Z))")
-"""A comma between settings. In `depth=4,weights=1,2.5,3` only the first: a bare number continues a list."""
+"""A comma between two settings. In `depth=4,weights=1,2.5,3` only the first comma matches: a bare number continues a
+list.
+"""
 
 
 class BotSpec(Struct, frozen=True, kw_only=True):
     """A bot that is to play in process, and how to make it."""
 
     name: str
-    """The name that it plays under."""
+    """The name under which the bot plays."""
     bot: str
-    """A reference bot by name, or `FILE.py`, or `FILE.py:CLASS`."""
+    """The name of a reference bot, or `FILE.py`, or `FILE.py:CLASS`."""
     settings: Mapping[str, str] = {}
     defaults: Mapping[str, str] = {}
-    """Further settings, which it takes if it knows them."""
+    """Further settings. The bot gets only those that it knows."""
     seed: str
-    """The seed of `turn.random` and of its nonces, like the variable SEED."""
+    """The seed of the bot's `turn.random` and of its nonces. The variable `SEED` has the same meaning."""
 
 
 def split_bot_word(word: str) -> tuple[str | None, str]:
@@ -81,8 +101,8 @@ def split_bot_word(word: str) -> tuple[str | None, str]:
 
 
 def bot_name_of(word: str) -> str:
-    """Return the name under which a bot on a command line plays: the given one, or that of the reference bot or file.
-    Characters of a file's name that a bot's name cannot have become a dash.
+    """Return the name under which a bot on a command line plays. This is the given name, or else the name of the
+    reference bot or file. Characters of a file's name that are not allowed in names of bots become dashes.
     """
     name, bot = split_bot_word(word)
     if name is not None:
@@ -102,7 +122,7 @@ class BotFile(NamedTuple):
 
 
 def parse_bot_file(bot: str) -> BotFile | None:
-    """Parse `FILE.py`, `FILE.py:CLASS` or `FILE.py:[CLASS:]KEY=VALUE,…`; None for another word."""
+    """Parse `FILE.py`, `FILE.py:CLASS` or `FILE.py:[CLASS:]KEY=VALUE,…`. Return None if the word is in no such form."""
     found = _FILE_PATTERN.fullmatch(bot)
     return None if found is None else BotFile(*found.groups(default=""))
 

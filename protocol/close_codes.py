@@ -1,10 +1,14 @@
 """The codes with which the arena closes a connection, documented in docs/protocol.md."""
 
 GOING_AWAY = 1001
+"""The server stops."""
 RESTARTING = 1012
+"""The server restarts."""
 TOO_MANY_BAD_MESSAGES = 4000
 NOT_AUTHENTICATED = 4001
 NO_HELLO = 4002
+"""The client sent no valid `hello` in time."""
 SUPERSEDED = 4003
+"""A newer connection of the bot replaced this one."""
 TOO_MANY_CONNECTIONS = 4004
 READS_TOO_SLOWLY = 4005

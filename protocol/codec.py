@@ -32,25 +32,36 @@ from protocol.messages import (
 from protocol.names import MATCH_PATTERN
 
 MAX_ARRAY = 1024
+"""Maximum items of an array in a frame."""
 MAX_MAP = 128
+"""Maximum entries of a map in a frame."""
 MAX_STRING_BYTES = 4096
+"""Maximum bytes of a string in a frame."""
 MAX_DEPTH = 8
+"""Maximum levels of nesting in a frame."""
 _SAFE_STRING_LENGTH = MAX_STRING_BYTES // 4  # characters that fit even at 4 bytes each
 _MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**64 - 1
+"""`_MIN_INTEGER` and `_MAX_INTEGER` bound the integers that msgpack can encode."""
 # Each message converts to its own struct, found by its tag: msgspec prepares a union again at every call.
 _CLIENT_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromClient.__subclasses__()}
 _SERVER_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromServer.__subclasses__()}
 
 Frame = bytes | str
 MAX_DIGITS = 4300
-"""Maximum digits of an integer that Python reads (`sys.int_info`). Reading takes longer with each digit."""
+"""Maximum digits of an integer in JSON. Python itself reads no more by default (`sys.int_info`), as more would take too
+long.
+"""
 
 MAX_FAST_PATH_BYTES = 2 * MAX_MAP
-"""A msgpack frame up to this many bytes can exceed no limit except that of depth: a map entry takes two bytes."""
+"""Maximum bytes of a msgpack frame on the fast path. Of the limits, such a frame can exceed only the depth: each map
+entry takes two bytes or more.
+"""
 
 
 class _PlainMove(Struct, kw_only=True, forbid_unknown_fields=True, gc=False, tag_field="type", tag="move"):
-    """A typical move: two levels of nesting, of which only floats need a further check."""
+    """A `move` message with at most two levels of nesting, which is typical. After decoding, only floats need a further
+    check.
+    """
 
     match: str
     ply: Ply
@@ -59,7 +70,7 @@ class _PlainMove(Struct, kw_only=True, forbid_unknown_fields=True, gc=False, tag
 
 
 class _PlainReady(Struct, kw_only=True, forbid_unknown_fields=True, gc=False, tag_field="type", tag="ready"):
-    """A `ready` whose match id is checked separately."""
+    """A `ready` message before the check of its match id."""
 
     match: str
     nonce: Nonce | None = None
@@ -75,7 +86,9 @@ def _is_match(text: str) -> bool:
 
 
 def _decode_fast(frame: bytes) -> Move | Ready | None:
-    """Decode a small frame on the fast path. Return None for other messages, or if anything may be wrong."""
+    """Decode a small frame with a typical `move` or `ready`. Return None for any other message, or if anything may be
+    wrong.
+    """
     try:
         plain: _PlainMove | _PlainReady = _decode_plain(frame)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -157,8 +170,8 @@ class Codec:
         return message
 
     def _unpack_client(self, frame: Frame) -> Any:
-        """Unpack what a client sent. A `move` stands whatever its `info` is: one that exceeds a limit, or has what the
-        encoding has no form for, becomes an `UnusableInfo`.
+        """Unpack a client's frame, without converting it to a message. A bad `info` does not make a `move` invalid: an
+        `info` that exceeds a limit, or has values outside the encoding, is replaced by an `UnusableInfo`.
         """
         try:
             value = self._unpack(frame)
@@ -179,7 +192,7 @@ class Codec:
         return value
 
     def _unpack_leniently(self, frame: Frame) -> Any:
-        """Unpack a message that may contain forbidden values, such as bytes and NaN; None if that fails."""
+        """Unpack a frame that may contain forbidden values, such as bytes or NaN. Return None if that is impossible."""
         try:
             if self is JSON:
                 return json.loads(frame, parse_int=read_integer) if isinstance(frame, str) else None
@@ -213,16 +226,17 @@ class Codec:
 MSGPACK = Codec("arena.v1.msgpack", msgspec.msgpack.Encoder().encode, _unpack_msgpack)
 JSON = Codec("arena.v1.json", _pack_json, _unpack_json)
 CODECS = {codec.subprotocol: codec for codec in (MSGPACK, JSON)}
+"""The codecs by the name of their WebSocket subprotocol."""
 
 
 class UnusableInfo(NamedTuple):
-    """Stands in place of a move's `info` that cannot be kept, and says why."""
+    """A placeholder for an `info` that cannot be stored, with the reason."""
 
     why: str
 
 
 def _with_checked_info(value: dict[str, Any]) -> dict[str, Any]:
-    """Check a move, and its info apart."""
+    """Check the limits of a move. If only its `info` exceeds them, replace the `info` by an `UnusableInfo`."""
     check_limits({name: item for name, item in value.items() if name != "info"})
     try:
         check_limits(value["info"], 2)
@@ -232,7 +246,7 @@ def _with_checked_info(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_integer(text: str) -> float:
-    """Return the integer that a text in JSON has, an infinite number in place of one that Python does not read."""
+    """Parse an integer in JSON. If it has more digits than Python reads, return an infinite number."""
     if len(text) <= MAX_DIGITS:
         return int(text)
     return -math.inf if text.startswith("-") else math.inf
@@ -319,7 +333,7 @@ def _check_size(depth: int, size: int, limit: int, what: str) -> None:
 
 
 def read_info(info: Any) -> Info | None:
-    """Validate the `info` of a move. Raises `MalformedMessage`; the move counts all the same."""
+    """Validate the `info` of a move. Raises `MalformedMessage`, although the move itself stays valid."""
     if info is None:
         return None
     if type(info) is UnusableInfo:

@@ -10,7 +10,7 @@ from protocol.display import short_repr
 from protocol.errors import UsageFault
 
 MAX_SHOWN_CHARS = 80
-"""Maximum characters of a value in a message."""
+"""Maximum characters of a config value that an error message shows."""
 
 
 def parse_value(text: str) -> Any:

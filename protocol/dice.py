@@ -11,7 +11,9 @@ from functools import cache
 from itertools import chain, count, islice
 
 SEED_BYTES = 32
+"""The size of a match's seed."""
 NONCE_BYTES = 16
+"""The size of the nonce that a seat adds to the dice."""
 
 
 def commitment(match: str, seed: bytes) -> bytes:
@@ -26,8 +28,9 @@ def match_key(match: str, seed: bytes, nonces: Iterable[bytes]) -> bytes:
 
 
 _FACE_TABLE = bytes(1 + byte % 6 for byte in range(256))
+"""The face of a die for each byte of the stream."""
 _REJECTED_BYTES = bytes(range(252, 256))
-"""The bytes that a die rejects."""
+"""The bytes of the stream that no die uses: 252 is the largest multiple of 6 up to 256."""
 
 
 class Dice:
@@ -41,9 +44,9 @@ class Dice:
         self._streams: dict[str, Iterator[int]] = {}
 
     def choice(self, purpose: str, count: int) -> int:
-        """Return a uniform number from 0 to `count` − 1. Up to 256, it uses one byte and rejects bytes at or above the
-        largest multiple of `count` up to 256. Beyond, it does so with two bytes, big-endian. Raises `ValueError` above
-        65,536.
+        """Return a uniform number from 0 to `count` − 1. For a `count` up to 256, it draws one byte, and draws again if
+        the byte is at or above the largest multiple of `count` up to 256. For a larger `count`, it does so with two
+        bytes, big-endian. Raises `ValueError` for a `count` above 65,536.
         """
         if not 1 <= count <= 65536:
             raise ValueError(f"a choice among {count}: 1 to 65536 is possible")
@@ -51,8 +54,8 @@ class Dice:
         return _finish_choice(next(stream), stream, count)
 
     def choices(self, purpose: str, among: Sequence[int]) -> Iterator[list[int]]:
-        """Yield lists without end, each with a `choice` for every count in `among`. This takes half the time of single
-        calls.
+        """Yield lists without end; each has one `choice` for each count in `among`. That takes half the time of calls
+        of `choice`.
         """
         stream = self._stream(purpose)
         tables = [_first_byte_table(min(each, 257)) for each in among]
@@ -68,7 +71,7 @@ class Dice:
         return self.choice(purpose, 6) + 1
 
     def roll_many(self, purpose: str, count: int) -> bytes:
-        """Roll several dice at once, with the results of `roll` in a tenth of the time."""
+        """Roll several dice. The results are those of repeated calls of `roll`, which would take ten times as long."""
         stream = self._stream(purpose)
         thrown = b""
         while len(thrown) < count:
@@ -76,7 +79,9 @@ class Dice:
         return thrown
 
     def shuffle(self, purpose: str, items: Iterable[int]) -> list[int]:
-        """Return the items in Fisher-Yates order: i, from the last index to 1, swaps with the choice among i + 1."""
+        """Return the items in random order (Fisher-Yates): for i from the last index down to 1, item i is swapped with
+        the item whose index is a choice among i + 1.
+        """
         shuffled = list(items)
         for i in range(len(shuffled) - 1, 0, -1):
             j = self.choice(purpose, i + 1)
@@ -84,7 +89,7 @@ class Dice:
         return shuffled
 
     def _stream(self, purpose: str) -> Iterator[int]:
-        """Return the byte stream of a purpose, which goes on where the last roll ended."""
+        """Return the byte stream of a purpose. It continues after the bytes of the purpose's last roll."""
         stream = self._streams.get(purpose)
         if stream is None:
             blocks = _blocks(self._key, f"{purpose}:{self._ply}:".encode())
@@ -93,7 +98,7 @@ class Dice:
 
 
 def mean_bytes(count: int) -> float:
-    """Return the mean number of bytes that a choice uses."""
+    """Return the mean number of bytes that `Dice.choice` draws for this `count`."""
     width = 1 if count <= 256 else 2
     span: int = 256**width
     return width * span / (span - span % count)
@@ -105,7 +110,7 @@ def _blocks(key: bytes, prefix: bytes) -> Iterator[bytes]:
 
 
 def _finish_choice(byte: int, stream: Iterator[int], among: int) -> int:
-    """Finish a choice whose first byte is drawn."""
+    """Return the result of a choice whose first byte is `byte`; further bytes come from `stream`."""
     if among > 256:
         limit = 65536 - 65536 % among
         while (number := byte << 8 | next(stream)) >= limit:

@@ -43,12 +43,12 @@ def next_digest(previous: bytes, event: Event, state: Mapping[str, Any]) -> byte
 
 
 def strikes_digest(previous: bytes, strikes: Sequence[int]) -> bytes:
-    """Return the last digest of a void match with strikes (by seat) that no event reported."""
+    """Return the last digest of a void match in which seats got strikes that no event reported."""
     return hashlib.sha256(previous + _canonical({"strikes": strikes})).digest()
 
 
 def salt(key: bytes, previous: bytes) -> bytes:
-    """Return the 32-byte salt of D(k), made of the match key and D(k − 1). Without it, anyone could find hidden values
-    by trying which of them gives D(k).
+    """Return the 32 bytes of salt in D(k), made from the match key and D(k − 1). Without salt, anyone could try all
+    possible hidden values until one fits D(k).
     """
     return hmac.digest(key, b"bot-arena/1/salt" + previous, "sha256")

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 FORMULA_PREFIXES = frozenset("=+-@\t\r\n＝＋－＠'")
-"""First characters of a text that a spreadsheet takes for a formula, and the apostrophe that prevents it."""
+"""The characters with which a formula in a spreadsheet may start, and the apostrophe, which marks a cell as text."""
 _NUMBER_PATTERN = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?\Z", re.ASCII)
+"""The form of decimal numbers, which `csv_cell` leaves unchanged."""
 _NON_ASCII_PATTERN = re.compile(r"[^\x00-\x7e]")
 
 
@@ -22,12 +23,12 @@ def escape_unprintable(text: str, *, lines: bool = False) -> str:
 
 
 def truncate(text: str, max_chars: int) -> str:
-    """Cut a text to `max_chars` characters, followed by the number of those cut off."""
+    """Cut a text to `max_chars` characters, followed by the number of characters cut off."""
     return text if len(text) <= max_chars else f"{text[:max_chars]}... ({len(text) - max_chars} characters more)"
 
 
 def printable_json(text: str) -> str:
-    """Escape in JSON text what `escape_unprintable` escapes; a JSON parser reads the same values."""
+    """Escape in JSON text all characters that `escape_unprintable` escapes. JSON parsers still read equal values."""
 
     def escape(found: re.Match[str]) -> str:
         char = found[0]
@@ -41,7 +42,7 @@ def printable_json(text: str) -> str:
 
 def csv_cell(text: str) -> str:
     """Put an apostrophe before text that a spreadsheet would compute, unless it is a number. Text that starts with an
-    apostrophe gets one, too: removing one apostrophe always restores the text.
+    apostrophe gets a second one, so that removing one apostrophe always restores the text.
     """
     return f"'{text}" if text[:1] in FORMULA_PREFIXES and not _NUMBER_PATTERN.match(text) else text
 
@@ -60,12 +61,12 @@ def short_repr(value: Any, max_chars: int = 40) -> str:
 
 
 def format_rating(mu: float, sigma: float) -> str:
-    """Format a rating as mean and 3 standard deviations, like the pages: `25.0 ± 25.0`."""
+    """Format a rating as its mean ± 3 standard deviations, as web pages do: `25.0 ± 25.0`."""
     return f"{mu:.1f} ± {3 * sigma:.1f}"
 
 
 def list_first(items: Iterable[Any], max_items: int = 8, separator: str = ", ") -> str:
-    """List the first items and the number of others."""
+    """List the first items, then the number of items left out."""
     listed = list(map(str, items))
     more = f" and {len(listed) - max_items} more" if len(listed) > max_items else ""
     return (separator.join(listed[:max_items]) + more) or "none"

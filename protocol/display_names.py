@@ -1,5 +1,5 @@
-"""Display names, which people read beside the names of their bots: any letters, within bounds. Also finds the nearest
-name that a bot may have.
+"""Display names, which people choose beside the names of their bots and which may have letters of any script. Also
+names for bots that are derived from display names.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from protocol.errors import UsageFault
 from protocol.names import MAX_NAME_LENGTH, NAME_DESCRIPTION, TEXT_PATTERN, is_bot_name
 
 MAX_DISPLAY_LENGTH = 48
-"""Maximum characters of a display name; a full name of three words has 30."""
+"""Maximum characters of a display name. A full name of three words has about 30 characters."""
 MAX_MARKS = 4
-"""Maximum combining marks in a row: scripts that need many have three or four, and more would draw over other lines.
-"""
+"""Maximum combining marks in a row. Scripts that need many use three or four; more would be drawn over other lines."""
 DISPLAY_FORM = (
     f"1 to {MAX_DISPLAY_LENGTH} characters, at least one of them a letter or digit, without control or invisible "
     f"characters, and with at most {MAX_MARKS} combining marks in a row"
 )
+"""The form of a display name, as error messages describe it."""
 PLAIN_LETTERS = {
     "ß": "ss",
     "ẞ": "SS",
@@ -44,14 +44,17 @@ PLAIN_LETTERS = {
     "ŧ": "t",
     "Ŧ": "T",
 }
-"""Latin letters that do not decompose into a plain letter and marks, each with its plain letter. A test compares them
-with `identity.js`.
+"""Latin letters that Unicode does not decompose, with their replacements in ASCII. `identity.js` has an equal table,
+which a test compares with this one.
 """
 _PLAIN_LETTER_TABLE = {ord(letter): plain for letter, plain in PLAIN_LETTERS.items()}
+"""`PLAIN_LETTERS` as a table for `str.translate`."""
 
 
 def normalize_display(text: str) -> str:
-    """Return a display name as it is kept: composed, with single blanks. Raises `UsageFault` for what is none."""
+    """Return a display name in its stored form: composed, with single blanks. Raises `UsageFault` if it is not
+    valid.
+    """
     name = _composed(text)
     if not is_display_name(name):
         raise UsageFault(f"{text[: 2 * MAX_DISPLAY_LENGTH]!r} is not a display name: {DISPLAY_FORM}")
@@ -74,12 +77,16 @@ def _composed(text: str) -> str:
 
 
 def folded_display(text: str) -> str:
-    """Return a display name in the form in which two are compared, without case; a text that is none likewise."""
+    """Return a text in the form in which display names are compared, without case. The text need not be a valid
+    name.
+    """
     return _composed(text).casefold()
 
 
 def display_taken(display: str, bot: str, taken: Collection[str]) -> str:
-    """Return why a display name is refused that `bot` has. `taken` are all folded display names that are."""
+    """Return the message that refuses a display name because `bot` has it, with a free one. `taken` are all folded
+    display names in use.
+    """
     display = _composed(display)
     numbered = (f"{display[: MAX_DISPLAY_LENGTH - len(end)]}{end}" for end in map(" ({})".format, count(2)))
     free = next(each for each in numbered if folded_display(each) not in taken)
@@ -90,7 +97,9 @@ def display_taken(display: str, bot: str, taken: Collection[str]) -> str:
 
 
 def nearest_bot_name(text: str) -> str:
-    """Return the name for a bot that comes nearest to what somebody is called; empty where no letter of it can stay."""
+    """Return the name for a bot that is nearest to a person's name; empty if no character of it is allowed in names of
+    bots.
+    """
     plain = unicodedata.normalize("NFKD", text.translate(_PLAIN_LETTER_TABLE))
     unmarked = "".join(character for character in plain if not unicodedata.category(character).startswith("M"))
     dashed = re.sub(r"\s+", "-", unmarked.strip())
@@ -98,7 +107,7 @@ def nearest_bot_name(text: str) -> str:
 
 
 def free_names(base: str) -> Iterator[str]:
-    """Yield a name for a bot, then the same with numbers, each no longer than a name may be."""
+    """Yield the name `base` for a bot, then `base-2`, `base-3` and so on, shortened to the maximum length of a name."""
     yield base
     number = 2
     while True:
@@ -108,7 +117,9 @@ def free_names(base: str) -> Iterator[str]:
 
 
 def no_bot_name(text: str, near: str | None = None) -> str:
-    """Return why a text is not a name for a bot, with the nearest one, or the one that is given."""
+    """Return the message that a text is not a name for a bot. It proposes the name `near`, or without `near` the
+    nearest name.
+    """
     said = f"{text[:100]!r} is not a name for a bot: {NAME_DESCRIPTION}"
     proposed = near or nearest_bot_name(text)
     return f"{said}; try {proposed}" if is_bot_name(proposed) else said

@@ -26,7 +26,7 @@ class BotFault(Fault):
 
 
 class MalformedMessage(BotFault):
-    """A frame that is no message of the protocol. `ref` is the id in it, if that could be read."""
+    """A frame that is no message of the protocol. `ref` is the id in the frame, if it could be read."""
 
     code = error_codes.BAD_MESSAGE
     ref: str | None = None
@@ -66,7 +66,7 @@ class BadRecord(ArenaFault):
 
 @contextmanager
 def os_errors_as(fault_class: type[Fault], what: str) -> Iterator[None]:
-    """Turn an `OSError` inside the block into a fault of this kind, with `what` failed and the reason."""
+    """Turn an `OSError` inside the block into a `fault_class`. Its message says that `what` failed, and why."""
     try:
         yield
     except OSError as exc:

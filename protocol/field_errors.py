@@ -25,13 +25,16 @@ from msgspec.inspect import (
 from protocol.display import list_choices, short_repr
 
 SECRET = {"secret": True}
-"""The `extra` of a type whose values must not appear in messages."""
+"""The `extra` (of `msgspec.Meta`) for a type whose values are secret, so error messages must not show them."""
 _fields = cache(msgspec.structs.fields)
 _CONVERSION_ERRORS = (msgspec.ValidationError, UnicodeError, RecursionError)
+"""The errors that the conversion of an invalid value may raise."""
 
 
 def field_error(value: Any, cls: type[Struct]) -> str | None:
-    """Return why a map is not this struct: its first field that is unknown, missing or invalid; None if it is one."""
+    """Return why a map cannot be converted to a struct: its first field that is unknown, missing or invalid. Return
+    None if it can.
+    """
     fields = _fields(cls)
     config = cls.__struct_config__
     names = [field.name for field in fields]
@@ -109,5 +112,5 @@ def describe_type(kind: Any) -> str:
 
 
 def _non_optional(about: Type) -> Type:
-    """Return a type without the alternatives of its union, such as None."""
+    """Return the first type of a union, without alternatives such as None. Return any other type unchanged."""
     return _non_optional(about.types[0]) if isinstance(about, UnionType) else about

@@ -13,13 +13,19 @@ from protocol.field_errors import SECRET
 from protocol.names import MATCH_PATTERN, NAME_DESCRIPTION, NAME_PATTERN, NOTE_PATTERN, TEXT_PATTERN
 
 PROTOCOL_VERSION = 1
+"""The version of the protocol."""
 MAX_CLIENT_FRAME_BYTES = 16 * 1024
 MAX_SERVER_FRAME_BYTES = 1024 * 1024
 MAX_SLOTS = 64
+"""Maximum number of matches that a bot may play at a time."""
 MAX_STRIKES = 3
+"""Number of refused moves after which a seat drops out."""
 MAX_BAD_MESSAGES = 20
+"""Number of bad messages after which the arena closes a connection."""
 MAX_NOTE_CHARS = 256
+"""Maximum characters of the note in an `info`."""
 MIN_TOKEN_CHARS, MAX_TOKEN_CHARS = 16, 128
+"""`MIN_TOKEN_CHARS` and `MAX_TOKEN_CHARS` limit the length of a token."""
 MAX_CLOCK_MS = 24 * 3600 * 1000
 """Maximum bank and maximum increment of a new match: one day."""
 
@@ -54,8 +60,9 @@ RequestId = Annotated[
 ]
 PresetName = Annotated[str, Meta(max_length=64, description="the name of a preset of the game")]
 MAX_PRESETS = 64
-"""Presets that an open seek may name."""
+"""Maximum number of presets that an open seek may name."""
 MAX_WARMING_GAMES = 64
+"""Maximum number of games in a `warming` message."""
 GameName = Annotated[str, Meta(max_length=64, description="the name of a game, as in welcome")]
 Followed = Annotated[str, Meta(max_length=40, description="the id of a match, or * for all")]
 Nonce = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$(?!\n)", description="16 bytes in lower-case hex, 32 digits")]
@@ -63,7 +70,7 @@ Hex32 = Annotated[str, Meta(description="32 bytes, lower-case hex")]
 Ply = Annotated[int, Meta(ge=0)]
 Seat = Annotated[int, Meta(ge=0)]
 MAX_TIME_MS = 2**53 - 1
-"""Maximum milliseconds in a time: JSON readers distinguish all integers up to here."""
+"""Maximum of a time in milliseconds. All JSON readers can represent integers up to this one exactly."""
 Milliseconds = Annotated[int, Meta(ge=0, le=MAX_TIME_MS)]
 
 

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import re
 
-# Python's `$` also matches before a newline that ends the text; `(?!\n)` takes that back.
+# In Python, `$` also matches before a newline at the end of a text; `(?!\n)` excludes that match.
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$(?!\n)"
+"""The form of a bot's name."""
 MAX_NAME_LENGTH = 32
+"""Maximum characters of a bot's name."""
 NAME_DESCRIPTION = "1 to 32 letters, digits, dots, dashes or underscores, starting with a letter or digit"
+"""The form of a bot's name, as error messages describe it."""
 MATCH_PATTERN = r"^[a-z0-9-]{1,40}$(?!\n)"
+"""The form of a match id."""
 _INVISIBLE_CHARS = r"\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+"""Control characters and characters without width, as part of a character class."""
 _BLANK_CHARS = r"\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufff9-\ufffb"
-"""Characters without a glyph. Notes may contain them, because some in old records do."""
+"""Filler characters, which print nothing. Notes may contain them, because some notes in old records do."""
 TEXT_PATTERN = rf"^[^\x00-\x1f{_INVISIBLE_CHARS}{_BLANK_CHARS}]*$(?!\n)"
-"""Text without control characters and invisible characters, such as those that change the writing direction."""
+"""The form of a text without control characters and other invisible characters, such as changes of writing direction.
+"""
 NOTE_PATTERN = rf"^[^\x00-\x08\x0b-\x1f{_INVISIBLE_CHARS}]*$"
-"""Text as in `TEXT_PATTERN`, but with tabs, line feeds and filler characters."""
+"""The form of a note: as `TEXT_PATTERN`, but it may also have tabs, line feeds and filler characters."""
 
 
 def is_bot_name(text: str) -> bool:

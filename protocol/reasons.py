@@ -1,22 +1,30 @@
-"""The reasons why a match ended, or one seat's part in it, as `end`, records, tables and the ladder write them."""
+"""The reasons why a match ended, or why one seat's part in it ended. The message `end`, records, tables and the ladder
+use these words.
+"""
 
 WIN = "win"
 DRAW = "draw"
 PLY_LIMIT = "ply_limit"
+"""The match reached its maximum number of plies."""
 ROUND_LIMIT = "round_limit"
+"""The match reached its number of rounds."""
 RESIGNED = "resigned"
 TIMEOUT = "timeout"
 ILLEGAL = "illegal"
 DISCONNECTED = "disconnected"
+"""The seat was disconnected for too long."""
 NO_SHOW = "no_show"
+"""The seat was not ready in time."""
 FAILED = "failed"
+"""The bot's program could not go on, as its client reported."""
 VOID = "void"
+"""The match was called off."""
 
 NATURAL_ENDINGS = (WIN, DRAW, PLY_LIMIT, ROUND_LIMIT)
-"""Reasons that the game itself gives. They add nothing to a seat's rank."""
+"""Reasons that come from the rules of the game. Tables omit them, because a seat's rank says enough."""
 DROP_OUT_REASONS = (RESIGNED, TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW, FAILED)
 """Reasons for which a seat may drop out."""
 ABSENCES = frozenset({TIMEOUT, DISCONNECTED, NO_SHOW})
-"""Reasons of a seat that did not answer in time."""
+"""Reasons of seats that did not answer in time or were not connected."""
 FORFEITS = frozenset({TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW, FAILED})
-"""Reasons of a seat that lost without being beaten and without resigning."""
+"""Reasons of seats that dropped out without resigning."""

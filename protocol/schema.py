@@ -9,13 +9,14 @@ import msgspec
 from protocol.messages import PROTOCOL_VERSION, FromClient, FromServer, Info
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_REF = "#/$defs/{name}"
+"""The version of JSON Schema, in the field `$schema`."""
+_REF_TEMPLATE = "#/$defs/{name}"
 
 
 def message_schema() -> dict[str, Any]:
     """Return the schema of a frame; `$defs` has `ClientMessage`, `ServerMessage` and every message and part by name."""
     clients, servers = FromClient.__subclasses__(), FromServer.__subclasses__()
-    _, found = msgspec.json.schema_components([*clients, *servers, Info], ref_template=_REF)
+    _, found = msgspec.json.schema_components([*clients, *servers, Info], ref_template=_REF_TEMPLATE)
     parts: dict[str, Any] = dict(found)
     # The server accepts any value, so that a wrong one costs a strike or is ignored; the schema has the right form.
     parts["Move"]["properties"] |= {"move": {"type": "object"}, "info": _ref("Info")}
@@ -39,7 +40,7 @@ def _union(title: str, description: str, messages: list[type[Any]]) -> dict[str,
 
 
 def _ref(name: str) -> dict[str, str]:
-    return {"$ref": _REF.format(name=name)}
+    return {"$ref": _REF_TEMPLATE.format(name=name)}
 
 
 def schema_text() -> str:

@@ -9,7 +9,7 @@ _SELECTORS = (range(0xFE00, 0xFE10), range(0x180B, 0x1810), range(0xE0100, 0xE01
 
 
 def is_visible(char: str) -> bool:
-    """Return whether a character leaves a mark where it is printed."""
+    """Return whether a printed character shows anything."""
     selects = any(ord(char) in selectors for selectors in _SELECTORS)
     return char.isprintable() and not char.isspace() and char not in _BLANK_CHARS and not selects
 
@@ -21,7 +21,9 @@ def strip_invisible(text: str) -> str:
 
 
 def find_invisible(text: str) -> str | None:
-    """Name the first invisible character of a text except blanks, with its position; None if there is none."""
+    """Name the first invisible character of a text that is not a blank, with its position. Return None if there is
+    none.
+    """
     for at, char in enumerate(text, 1):
         if char != " " and not is_visible(char):
             return f"U+{ord(char):04X} as its {at}. character"

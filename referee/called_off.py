@@ -1,4 +1,6 @@
-"""Calling off a match of which only the beginning is left: it is void, with a record that verifies."""
+"""Calling off a match of which only the header and the seed are left. The match is void, with a record that
+verifies.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ from referee.record import Header, Secret, Void, write_line
 
 
 def call_off_match(header: Header, seed: bytes, finished: str) -> ClosedMatch:
-    """Call off the match of a header before any seat moves, ending at `finished`. Raises `BotFault` for an unknown
-    game.
+    """Return the match of a header as called off at the time `finished`, before any move. Raises `BotFault` for an
+    unknown game.
     """
     match = Match(header, seed, [Player(bot=seat.bot, version=seat.version) for seat in header.seats])
     effects = [*match.start_match(0.0), *match.receive(Abort(), 0.0)]

@@ -13,8 +13,13 @@ from msgspec.structs import replace
 
 T = TypeVar("T")
 MIN_COMPENSATED_WAIT_S = 0.01
-"""Seconds. Shorter waits are not compensated: kernels measure how long data waits in ticks of up to this length."""
+"""Minimum wait of a move that is compensated, in seconds. Kernels measure waits in ticks of up to this length, so
+shorter waits are not reliable.
+"""
 MIN_ROUND_TRIP_S, MAX_ROUND_TRIP_S = 0.001, 0.1
+"""`MIN_ROUND_TRIP_S` is the shortest round trip that is compensated without a wait, `MAX_ROUND_TRIP_S` the compensated
+maximum.
+"""
 
 
 def max_compensation_ms(bank_ms: int) -> int:
@@ -23,16 +28,18 @@ def max_compensation_ms(bank_ms: int) -> int:
 
 
 NO_RUNNING_BANKS: Mapping[int, float] = {}
-"""No bank runs. Shared, because a new mapping would cost time at each ply."""
+"""The value of `running` while no bank runs. All clocks share it, because a new mapping at each ply would cost time."""
 
 
 class TimeBanks(Struct, frozen=True, gc=False):
-    """A bank of seconds for every seat. All times are seconds of one monotonic clock."""
+    """The clock of a match: a bank of seconds for every seat. All times are seconds of one monotonic clock."""
 
     banks_s: tuple[float, ...]
     increment_s: float
     max_compensation_ms: int
-    """The limit of lag compensation per seat, in milliseconds. At most half of it compensates for round trips."""
+    """The limit of lag compensation per seat, in milliseconds. Compensation for round trips may use at most half of
+    this limit.
+    """
     compensated_ms: tuple[int, ...]
     """The lag compensation of each seat so far, in milliseconds."""
     running: Mapping[int, float] = {}
@@ -44,7 +51,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
         return cls((bank_ms / 1000,) * seats, increment_ms / 1000, max_compensation_ms(bank_ms), (0,) * seats)
 
     def with_milliseconds(self, milliseconds: Iterable[int]) -> TimeBanks:
-        """Return the clock with these whole milliseconds left in the banks."""
+        """Return the clock with its banks set to these whole milliseconds."""
         return replace(self, banks_s=tuple(map(_seconds_shown_as, milliseconds)))
 
     def start(self, seat: int, now: float) -> TimeBanks:
@@ -81,7 +88,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
         return TimeBanks(banks, self.increment_s, self.max_compensation_ms, given, others)
 
     def stop(self, now: float) -> TimeBanks:
-        """Return the stopped clock, with the time used taken off and no increment: no move was made."""
+        """Return the stopped clock. The time used is taken off, but no increment is added, because no move was made."""
         if not self.running:
             return self
         return replace(
@@ -89,9 +96,9 @@ class TimeBanks(Struct, frozen=True, gc=False):
         )
 
     def delay_start(self, seat: int, sent_after: float, written_at: float) -> TimeBanks:
-        """Return the clock with the turn of `seat` starting at `written_at`, because its message was sent late. Nothing
-        changes unless its bank has been running since between `sent_after` and `written_at`. It counts as lag
-        compensation.
+        """Return the clock with the turn of `seat` starting at `written_at`, because the message of the turn was sent
+        late. The clock changes only if the seat's bank started to run between `sent_after` and `written_at`. The delay
+        counts as lag compensation.
         """
         since = self.running.get(seat)
         if since is None or not sent_after < since < written_at:
@@ -100,7 +107,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
         return replace(self.add_compensation(seat, by), running={**self.running, seat: since + by / 1000})
 
     def shift(self, pause_s: float, now: float) -> TimeBanks:
-        """Return the clock after a pause of `pause_s` seconds that ends now."""
+        """Return the clock after a pause of `pause_s` seconds that ends now and takes no time off the running banks."""
         held = {seat: max(since, min(since + pause_s, now)) for seat, since in self.running.items()}
         return replace(self, running=held) if held else self
 
@@ -115,7 +122,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
         return bank if since is None else max(0.0, bank - (now - since))
 
     def is_late(self, seat: int, arrived_at: float) -> bool:
-        """Return whether something that arrived from a seat at this time came after its running bank was empty."""
+        """Return whether a move that arrived from a seat at this time came after the seat's bank was empty."""
         return seat in self.running and arrived_at > self.running[seat] + self.banks_s[seat]
 
     @property
@@ -146,13 +153,17 @@ class TimeBanks(Struct, frozen=True, gc=False):
 
 
 def _seconds_shown_as(milliseconds: int) -> float:
-    """Return the least number of seconds that shows as these milliseconds: 8030 / 1000 * 1000 is 8029.999999999999."""
+    """Return the least number of seconds that converts to these milliseconds. Division alone is not enough: 8030 / 1000
+    * 1000 is 8029.999999999999.
+    """
     seconds = milliseconds / 1000
     return seconds if int(seconds * 1000) == milliseconds else math.nextafter(seconds, math.inf)
 
 
 def _remove_seat(running: Mapping[int, float], stopped: int) -> dict[int, float]:
-    """Return the banks that still run. Not inlined in `press`, where a comprehension would slow every ply."""
+    """Return the running banks without the stopped one. It is a function because a comprehension inside `press` would
+    slow every ply.
+    """
     return {seat: since for seat, since in running.items() if seat != stopped}
 
 

@@ -18,11 +18,15 @@ from protocol.messages import CHANCE, Event
 from protocol.reasons import VOID, WIN
 
 NO_SEALED_MOVES: Mapping[int, Any] = {}
-"""No sealed moves. Shared, because a new mapping would cost time at each ply."""
+"""The value of `sealed` while no move is sealed. All courses share it, because a new mapping at each ply would cost
+time.
+"""
 
 
 class Payoff(NamedTuple):
-    """A seat's total payoff in a match and its number of rounds; with 0, the match does not count for the seat."""
+    """A seat's total payoff in a match, and the number of rounds. If that number is 0, the match does not count for the
+    seat.
+    """
 
     total: int
     rounds: int
@@ -34,9 +38,10 @@ class Payoff(NamedTuple):
 
 
 class Course(Struct, frozen=True, gc=False):
-    """A match up to some event, as an immutable value. `begin` sets it up. `play`, `drop_out` and `play_due` (while
-    `is_due` is true) each return the next course and the event, until `is_over` is true. Moves of a
-    simultaneous round are `sealed` until all seats have chosen: neither state nor digest has them before.
+    """A match up to some event, as an immutable value. `begin` sets up the first state. `play`, `drop_out` and
+    `play_due` each return the next course and the event, until the match `is_over`. `play_due` must be called while an
+    event `is_due`. The moves of a simultaneous round are `sealed` until all seats have chosen: before that, neither the
+    state nor the digest has them.
     """
 
     game: Game[Any, Any]
@@ -55,9 +60,11 @@ class Course(Struct, frozen=True, gc=False):
     sealed: Mapping[int, Any] = {}
     """The choices, by seat, in a round that is not complete."""
     unreported_strikes: tuple[int, ...] | None = None
-    """The strikes that the next event reports, as sorted seats, one for each strike; None if it reports none."""
+    """The strikes that the next event reports, as a sorted tuple with a seat for each strike; None if it reports no
+    strikes.
+    """
     reports_strikes: bool = True
-    """Events report strikes. False for records of format 1."""
+    """Events report strikes, except in records of format 1."""
 
     @classmethod
     def new(
@@ -113,8 +120,8 @@ class Course(Struct, frozen=True, gc=False):
         return self._apply_event(*self.game.apply(self.state, move, Dice(self.key, self.ply)))
 
     def add_strike(self, seat: int) -> Course:
-        """Record a refused move for the next event to report, sorted by seat: their order in a round does not
-        matter.
+        """Add a strike, for a refused move, to those that the next event reports. They are sorted by seat, because
+        their order in a round does not matter.
         """
         return (
             replace(self, unreported_strikes=tuple(sorted((*(self.unreported_strikes or ()), seat))))
@@ -124,7 +131,7 @@ class Course(Struct, frozen=True, gc=False):
 
     @property
     def is_due(self) -> bool:
-        """Something happens before any seat moves: a deal, or a round in which all have chosen."""
+        """The next event needs no further move: it is a deal, or a round in which all seats have chosen."""
         return self.to_move == CHANCE or (bool(self.sealed) and not self.awaited_seats)
 
     def play_due(self) -> tuple[Course, Event]:
@@ -143,7 +150,9 @@ class Course(Struct, frozen=True, gc=False):
         return replace(after, dropped_out={**self.dropped_out, seat: reason}, sealed=sealed), event
 
     def call_off(self) -> Course:
-        """Call the match off: all seats tie and no rating changes. Strikes that no event reported enter the digest."""
+        """Return the course with the match called off: all seats tie and no rating changes. Strikes that no event
+        reported enter the digest.
+        """
         digest = strikes_digest(self.digest, self.unreported_strikes) if self.unreported_strikes else self.digest
         return replace(self, is_void=True, digest=digest)
 
@@ -163,8 +172,8 @@ class Course(Struct, frozen=True, gc=False):
 
     @property
     def payoffs(self) -> tuple[Payoff, ...] | None:
-        """The payoffs by seat, once the match is over: those of complete rounds. A seat that left gets the least payoff
-        for each round still to come. None if ranks are the result, or the match was called off.
+        """The payoffs by seat from the complete rounds, once the match is over. A seat that left also gets the least
+        payoff for each round that was still to come. None if ranks are the result, or if the match was called off.
         """
         game = self.game
         if not game.payoff_unit or self.is_void:

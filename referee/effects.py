@@ -50,13 +50,13 @@ class Reconnect(Struct, frozen=True, gc=False):
 
 
 class Forfeit(Struct, frozen=True, gc=False):
-    """A seat is gone for good: its clock need not run out first."""
+    """A seat will not come back, so it loses at once, before its clock runs out."""
 
     seat: int
 
 
 class NoShow(Struct, frozen=True, gc=False):
-    """A seat will not come: its bot cannot play."""
+    """A seat will not come to the match, because its bot cannot play."""
 
     seat: int
 
@@ -66,7 +66,7 @@ class DeadlineReached(Struct, frozen=True, gc=False):
 
 
 class SendDelay(Struct, frozen=True, gc=False):
-    """A message for a seat was to be written after `sent_after`, and was written only at `written_at`."""
+    """A message for a seat was due after `sent_after` but was written only at `written_at`."""
 
     seat: int
     sent_after: float
@@ -74,7 +74,9 @@ class SendDelay(Struct, frozen=True, gc=False):
 
 
 class Pause(Struct, frozen=True, gc=False):
-    """The match stood still for `pause_s` seconds until now, with its clocks, because its lines could not be stored."""
+    """The match and its clocks stood still for `pause_s` seconds until now, because lines of the journal could not be
+    stored.
+    """
 
     pause_s: float
 
@@ -91,7 +93,7 @@ class WriteLine(Struct, frozen=True, gc=False):
 
     line: AnyLine
     state: Any = None
-    """The game's state after the line, if the line is an event."""
+    """The state of the game after the event, if the line is an event."""
 
 
 class SendToSeat(Struct, frozen=True, gc=False):
@@ -109,13 +111,13 @@ class SendToSeats(Struct, frozen=True, gc=False):
 
 
 class SendToWatchers(Struct, frozen=True, gc=False):
-    """Send watchers what every watcher may see."""
+    """Send a message to all watchers. It has only what every watcher may see."""
 
     message: Start | Turn
 
 
 class ReleaseSeat(Struct, frozen=True, gc=False):
-    """A seat has had its own `end`; its bot is free although the match goes on."""
+    """A seat has been sent its `end`. Its bot is free, although the match goes on."""
 
     seat: int
 

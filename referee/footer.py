@@ -18,23 +18,23 @@ from referee.result import Ratings, Result, SeatResult
 
 
 class ClosedMatch(Struct, frozen=True):
-    """A match that is over and not rated yet, as one process passes it to another."""
+    """A match that is over and not rated yet, in the form in which one process passes it to another."""
 
     result: Result
     lines: tuple[bytes, ...]
-    """The lines of its record, from the header on, each with its line feed; without the footer."""
+    """The lines of the match's record from the header to the last event, each with its line feed."""
     footer: Footer
     failures: Mapping[int, str] = {}
     """The reasons why the programs of bots failed, by seat, as their clients reported them."""
 
     def pack_record(self, ratings: Ratings | None = None) -> bytes:
-        """Build its gzipped record, with the ratings that it got."""
+        """Build the gzipped record of the match, with the ratings that the match led to."""
         return pack_record(self.lines, replace(self.footer, ratings=ratings))
 
 
 def rating_pool(header: Header, game: Game[Any, Any], reason: str) -> str | None:
-    """Return the pool that rates a match with this `reason` of its end; None if it is unrated or void. An older header,
-    from before pools per preset, names no pool: then it is the pool of the config, or the game's.
+    """Return the pool that rates a match that ended for this `reason`; None if the match is unrated or void. A header
+    from before pools per preset names no pool: its match belongs to the pool of its config, or else of its game.
     """
     if not header.rated or reason == VOID:
         return None
@@ -42,7 +42,7 @@ def rating_pool(header: Header, game: Game[Any, Any], reason: str) -> str | None
 
 
 def count_moves(events: Iterable[Event]) -> Counter[int]:
-    """Count the moves among some events, by seat."""
+    """Return the number of moves of each seat among some events."""
     made: Counter[int] = Counter()
     for event in events:
         if event.moves is not None:
@@ -53,7 +53,9 @@ def count_moves(events: Iterable[Event]) -> Counter[int]:
 
 
 def thinking_times(header: Header, moves: Mapping[int, int], left_ms: Sequence[int]) -> list[tuple[int, int]]:
-    """Return each seat's number of `moves` and its thinking time in milliseconds; its clock shows `left_ms`."""
+    """Return each seat's number of moves and its thinking time in milliseconds, from its `moves` and the time `left_ms`
+    on its clock.
+    """
     bank, increment = header.clock.bank_ms, header.clock.increment_ms
     made = [moves.get(seat, 0) for seat in range(len(left_ms))]
     return [(many, max(0, bank + increment * many - left)) for many, left in zip(made, left_ms, strict=True)]
@@ -66,7 +68,9 @@ def make_result(
     finished: str,
     thinking_times: Sequence[tuple[int, int]],
 ) -> Result:
-    """Return the result of a match whose course is over; `thinking_times` is the value of `thinking_times`."""
+    """Return the result of a match whose course is over. `thinking_times` is the return value of the function of that
+    name.
+    """
     noted = [(None, None)] * len(players) if course.reason == VOID else thinking_times
     reasons = [course.seat_reason(seat) for seat in range(len(players))]
     pool = rating_pool(header, course.game, course.reason)

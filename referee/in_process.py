@@ -15,8 +15,8 @@ from referee.record import Header, Ply, Strike
 from referee.state import MatchStanding
 
 MatchObserver = Callable[[Ply | Strike | None, Any], object]
-"""A callback that observes a match: it gets (None, first state), then each line of the record and the state
-after it.
+"""A callback that observes a match. The first call gets (None, first state); each later call gets a line of the record
+and the state after the line.
 """
 SeatPlayer = Callable[[FromServer], Sequence[FromClient]]
 """A bot in a seat: it takes a message from the server and returns the bot's answers."""
@@ -24,15 +24,15 @@ SeatPlayer = Callable[[FromServer], Sequence[FromClient]]
 
 class InProcessPlayers(Protocol):
     """Bots that play without processes of their own. The entry point makes them from their specs, the game, a callback
-    `on_message(bot, line)` for what the author must know, and the flag `strict`.
+    `on_message(bot, line)` that gets lines for the bots' authors, and the flag `strict`.
     """
 
     failed_bots: Mapping[str, str]
-    """The bots that cannot play, and why. They do not show up for their matches. Empty if `strict`."""
+    """The bots that cannot play, each with the reason. They do not show up for their matches. Empty if `strict`."""
 
     def play(self, header: Header, seed: bytes, observer: MatchObserver | None = None) -> ClosedMatch:
         """Play the match of a header whose seats name these bots, as its referee. `seed` is the one that the header
-        commits to. Time spent in `observer` is taken off no clock.
+        commits to. Clocks do not run during calls of `observer`.
         """
 
     def play_on(
@@ -43,25 +43,26 @@ class InProcessPlayers(Protocol):
         events: Sequence[MatchEvent],
         observer: MatchObserver | None = None,
     ) -> ClosedMatch:
-        """Play on the match of a header from a given standing, starting with some events (`events`). Thinking takes no
-        time.
+        """Continue the match of a header from a given standing, after first applying `events`. Thinking takes no time.
 
-        The events passed to `observer`, and the lines returned, start with the acts. `seed` is the one that the `end`
-        reveals; the dice are those of the standing. Bots join as after a restart of their programs: their first turn
-        has all events so far.
+        The `observer` and the returned lines get only what happens from `events` on. The `end` reveals `seed`, but the
+        dice are those of the standing. Bots join as after a restart of their programs: their first turn has all events
+        so far.
         """
 
     def join_seat(self, bot: str, seed: str) -> SeatPlayer:
-        """Return one of these bots for a match refereed elsewhere. Its randomness and its nonce derive from `seed`."""
+        """Return one of these bots, for a seat in a match that another referee runs. The bot's randomness and its nonce
+        derive from `seed`.
+        """
 
 
 class CannotEstimate(UsageFault):
-    """This evaluator cannot estimate the moves of the game."""
+    """The error that an evaluator cannot estimate moves of a game."""
 
 
 class MoveEvaluation(NamedTuple):
-    """The estimated value of a move and of the move that the search prefers: expected results for the seat, -1 to 1.
-    `standard_error` is the standard error of the difference; 0 if the two moves are the same.
+    """The estimated values of a move and of the move that the search prefers, as expected results for the seat, −1 to
+    1. `standard_error` is the standard error of the difference between these values; 0 if the two moves are the same.
     """
 
     value: float
@@ -81,7 +82,7 @@ class MoveEvaluator(Protocol):
 
     @classmethod
     def supports(cls, game: str) -> bool:
-        """Return whether it can estimate moves of the game of this name."""
+        """Return whether the evaluator can estimate moves of the game with this name."""
 
     def evaluate_move(self, state: Any, move: Any, ply: int) -> MoveEvaluation:
-        """Estimate a legal move in a state, at that ply."""
+        """Estimate a legal move in the state at ply `ply`."""

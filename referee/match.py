@@ -53,14 +53,14 @@ class MatchTimeouts:
     """The referee's time limits for a seat before its clock runs, in seconds."""
 
     ready_timeout_s: float = 10.0
-    """Time for every seat to report that it is ready."""
+    """Time within which every seat must report that it is ready."""
     return_timeout_s: float = 30.0
-    """Time for every seat to come back after a restart of the arena; no clock runs meanwhile."""
+    """Time within which every seat must come back after a restart of the arena. No clock runs until then."""
 
 
 class Match:
-    """One match under a header, from `start_match` (or `resume` after a restart) to `FinishMatch`. If `older` can fetch
-    recorded events, only the latest stay in memory.
+    """The referee of one match, from `start_match` (or `resume` after a restart) to `FinishMatch`. If `older` can fetch
+    recorded events, only the latest events stay in memory.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Match:
             recorded_compensation_ms=banks.compensated_ms,
         )
         self._standing_before: Snapshot | None = None
-        """The standing before the last event."""
+        """The standing before the last `MatchEvent`, for an `Abort` that undoes it."""
         self._seed = seed
         self._seeks = list(seeks) or [None] * self.game.seats
         self._watched = False
@@ -103,15 +103,17 @@ class Match:
         ]
 
     def load_journal(self, lines: Iterable[AnyLine]) -> JournalSummary:
-        """Apply the journal of a match, for `resume`. A long journal takes a while. Raises `BadRecord` if the journal
-        does not follow from the rules.
+        """Apply the journal of a match and return its summary, which `resume` needs. A long journal takes some time.
+        Raises `BadRecord` if the journal does not follow from the rules.
         """
         recalled = apply_journal(self.standing, lines, self._new_course, self.id)
         self.standing.trim_events()
         return recalled
 
     def resume(self, summary: JournalSummary, now: float) -> list[Effect]:
-        """Go on with a recalled match. Clocks stand still until every seat is back or time is up."""
+        """Continue a match after `load_journal`. Clocks stand still until every seat is back or `return_timeout_s` has
+        passed.
+        """
         self.standing.disconnected_since = dict.fromkeys(range(self.game.seats), now)
         self.standing.wait_until = now + self._timeouts.return_timeout_s
         effects: list[Effect] = [ReleaseSeat(seat) for seat in summary.released_seats]
@@ -125,7 +127,7 @@ class Match:
         return effects if self.standing.phase is Phase.OVER else [*effects, SetDeadline(self.standing.wait_until)]
 
     def receive(self, event: MatchEvent, now: float) -> list[Effect]:
-        """Return the effects of an event. Legal, illegal and late moves all arrive here."""
+        """Return the effects of an event. Every move is such an event, even if it is illegal or late."""
         if type(event) is not Abort or not event.undo_last_event:
             self._standing_before = self.standing.snapshot()
         elif self._standing_before is not None:
@@ -147,11 +149,11 @@ class Match:
         self._watched = is_watched
 
     def seek_of(self, seat: int) -> str | None:
-        """Return the id of the seek by which a seat came to this match, if it sought it."""
+        """Return the id of the seek that brought a seat to this match; None if there was no seek."""
         return self._seeks[seat]
 
     def start_message(self, seat: int | None = None, *, resumed: bool = False) -> Start:
-        """Build the `start_message` for a seat, or for a watcher (None)."""
+        """Build the `start` message for a seat, or for a watcher (None)."""
         seek = None if seat is None or resumed else self._seeks[seat]
         return messages.make_start(self.header, self.game, self.players, seat, seek=seek, resumed=resumed)
 
@@ -175,7 +177,7 @@ class Match:
         return self._clocks_seen_by(now), to_move if isinstance(to_move, int) else None
 
     def result(self, finished: str) -> Result:
-        """Return the outcome of a match that is over, for the store."""
+        """Return the result of a match that is over, as the store keeps it."""
         standing = self.standing
         thought = thinking_times(
             self.header, standing.move_counts, [int(bank * 1000) for bank in standing.clock.banks_s]
@@ -187,8 +189,8 @@ class Match:
         return make_footer(result, self._seed, self.standing.nonces_in_hex, ratings)
 
     def end_message(self, seat: int | None, ratings: Ratings | None = None) -> End:
-        """Build the `end` for a seat that has had none, or a watcher (None). It has the seed once the whole match is
-        over.
+        """Build the `end` message for a seat that has not been sent one, or for a watcher (None). The message has the
+        seed once the match is over for all seats.
         """
         return messages.make_end(self.id, self.players, self.standing, seat, self._seed, ratings)
 
@@ -196,7 +198,9 @@ class Match:
         return make_course(self.header, self.game, self._seed, self.standing.nonces_by_seat)
 
     def _finish_interrupted_event(self, now: float) -> list[Effect]:
-        """Finish what a crash cut off after the last line of the journal: end the match, or let seats drop out."""
+        """Complete the event that a crash interrupted after the last line of the journal: end the match, or let seats
+        drop out.
+        """
         standing = self.standing
         if standing.current_course.is_over:
             return self._finish(now)
@@ -208,7 +212,7 @@ class Match:
         return effects
 
     def _begin_play(self, now: float) -> list[Effect]:
-        """Start play, with the clocks: no further seat is expected."""
+        """Begin play and start the clocks. No further seat is waited for."""
         standing = self.standing
         deal = standing.begin(self._new_course())
         standing.wait_until = None
@@ -221,7 +225,7 @@ class Match:
         return effects + self._ask_next(now)
 
     def _append_event(self, event: Event, now: float, mover: int | None = None) -> WriteLine:
-        """Append an event that is no move. `mover` is the seat whose turn it was."""
+        """Append an event other than a seat's move, and return its line. `mover` is the seat whose turn it was."""
         self.standing.events.append(event)
         course = self.standing.current_course
         return WriteLine(
@@ -258,7 +262,7 @@ class Match:
         return [WriteLine(line, course.state), *complaint, *self._ask_next(now, line)]
 
     def _seal_move(self, event: MoveReceived, now: float) -> list[Effect]:
-        """Keep a move of a simultaneous round sealed: no seat gets it until all have chosen."""
+        """Accept a move of a simultaneous round and keep it sealed: no seat sees the move until all have chosen."""
         standing, seat = self.standing, event.seat
         standing.note_sealed_move(seat)
         info, complaint = (None, []) if event.info is None else self._read_info(event)
@@ -277,7 +281,7 @@ class Match:
             return None, [SendToSeat(event.seat, messages.report_bad_info(self.id, event.ply, fault))]
 
     def _reject_misplaced(self, event: MoveReceived) -> list[Effect]:
-        """Reject a move that answers no turn of this seat. Ignore it if it repeats an accepted move."""
+        """Reject a move that answers no turn of its seat. If it repeats an accepted move, ignore it."""
         accepted = self._find_accepted_move(event.seat, event.ply)
         if accepted is not None and accepted == self._normalise_move(event.move):
             return []
@@ -294,7 +298,7 @@ class Match:
         return self.standing.find_accepted_move(seat, ply)
 
     def _normalise_move(self, move: Any) -> dict[str, Any] | None:
-        """Return a move in the form of its event; None if it is malformed."""
+        """Return a move in the form in which events have it; None if it is malformed."""
         try:
             return self.game.encode_move(self.game.decode_move(move))
         except MalformedMove:
@@ -311,33 +315,35 @@ class Match:
         effects: list[Effect] = [WriteLine(line), SendToSeat(seat, rejected)]
         return effects if strikes < MAX_STRIKES else effects + self._remove_seat(seat, ILLEGAL, now)
 
-    def _needs_both(self, *seats: int) -> bool:
-        """Return whether the match is called off if these seats leave without a move.
+    def _is_called_off_without(self, *seats: int) -> bool:
+        """Return whether the match is called off if these seats leave before they move.
 
-        A match with people is, because a page may have failed. With more than two seats, the others play on once it has
-        begun.
+        A match with people is called off, because a web page may have failed. If it has more than two seats and has
+        begun, the other seats continue instead.
         """
         pool, standing = self.header.pool, self.standing
         if pool is None or not is_people_pool(pool) or any(seat in standing.events_before_last_move for seat in seats):
             return False
         return self.game.seats == 2 or standing.phase is Phase.WAITING
 
-    def _called_off_by(self, reasons: Mapping[int, str], now: float) -> list[Effect]:
-        """Call the match off, and note who left it, and why."""
+    def _call_off_after_leaving(self, reasons: Mapping[int, str], now: float) -> list[Effect]:
+        """Call the match off. `reasons` has the seats that left, each with its reason."""
         self.standing.early_quits = {**self.standing.early_quits, **reasons}
         return self._call_off(Abort(), now)
 
     def _on_resignation(self, event: Resignation, now: float) -> list[Effect]:
-        if event.failed and self._needs_both(event.seat):
-            return self._called_off_by({event.seat: FAILED}, now)
+        if event.failed and self._is_called_off_without(event.seat):
+            return self._call_off_after_leaving({event.seat: FAILED}, now)
         return self._remove_seat(event.seat, FAILED if event.failed else RESIGNED, now)
 
     def _on_early_quit(self, event: Resignation | NoShow, now: float) -> list[Effect]:
-        """Let a seat drop out before play. With more than two seats, the others keep their time to be ready."""
+        """Let a seat drop out before play begins. In a match of more than two seats, the other seats still have until
+        the timeout to be ready.
+        """
         standing, seats = self.standing, self.game.seats
         reason = NO_SHOW if isinstance(event, NoShow) else FAILED if event.failed else RESIGNED
-        if reason == FAILED and self._needs_both(event.seat):
-            return self._called_off_by({event.seat: reason}, now)
+        if reason == FAILED and self._is_called_off_without(event.seat):
+            return self._call_off_after_leaving({event.seat: reason}, now)
         standing.early_quits = {**standing.early_quits, event.seat: reason}
         standing.nonces = {event.seat: b"", **standing.nonces}
         alone = len(standing.early_quits) >= seats - 1
@@ -387,8 +393,8 @@ class Match:
         if len(standing.nonces) == len(standing.early_quits):
             return self._call_off(Abort(), now)
         absent = [seat for seat in range(self.game.seats) if seat not in standing.nonces]
-        if self._needs_both(*absent):
-            return self._called_off_by(dict.fromkeys(absent, NO_SHOW), now)
+        if self._is_called_off_without(*absent):
+            return self._call_off_after_leaving(dict.fromkeys(absent, NO_SHOW), now)
         standing.early_quits = {**standing.early_quits, **dict.fromkeys(absent, NO_SHOW)}
         return self._begin_play(now)
 
@@ -404,8 +410,8 @@ class Match:
         is_away = deadline != standing.clock.deadline
         seat = standing.longest_away() if is_away else standing.clock.first_to_expire
         reason = DISCONNECTED if is_away or seat in standing.disconnected_since else TIMEOUT
-        if self._needs_both(seat):
-            return self._called_off_by({seat: reason}, now)
+        if self._is_called_off_without(seat):
+            return self._call_off_after_leaving({seat: reason}, now)
         return self._remove_seat(seat, reason, now)
 
     def _on_send_delay(self, event: SendDelay, now: float) -> list[Effect]:
@@ -437,7 +443,7 @@ class Match:
         return effects + self._run_clock(now)
 
     def _drop_seat(self, seat: int, reason: str, now: float) -> list[Effect]:
-        """Let a seat drop out. If the match goes on, the seat gets its own `end` at once and is free."""
+        """Let a seat drop out. If the match goes on, the seat is sent its `end` at once and is free."""
         mover = self.standing.current_course.to_move
         self.standing.course, event = self.standing.current_course.drop_out(seat, reason)
         left = self._append_event(event, now, mover if isinstance(mover, int) else None)
@@ -455,9 +461,9 @@ class Match:
         return [SetDeadline(None), FinishMatch()]
 
     def _ask_next(self, now: float, line: Ply | None = None, *, round_continues: bool = False) -> list[Effect]:
-        """Ask the next seats to move, or finish. After a move, `line` is its line, which already has the clocks. A
-        round that `round_continues` without a seat keeps showing the clocks from its start: newer ones would reveal who
-        has chosen.
+        """Ask the next seats to move, or finish. After a move, `line` is the move's line, which already has the clocks.
+        `round_continues` means that a simultaneous round continues after a seat left: seats still see the clocks from
+        the round's start, because newer clocks would reveal who has chosen.
         """
         standing = self.standing
         course = standing.current_course
@@ -500,18 +506,18 @@ class Match:
         return effects
 
     def _play_due(self, now: float) -> list[Effect]:
-        """Play what is due: a round in which all have chosen, or a deal."""
+        """Play the event that is due: a deal, or a round in which all seats have chosen."""
         standing = self.standing
         standing.course, event = standing.current_course.play_due()
         return [self._append_event(event, now), *self._ask_next(now)]
 
     def _clocks_and_digest(self, now: float, seat: int | None = None) -> tuple[list[int], str]:
-        """Return the clocks as a seat sees them (None: as the public does), and the digest in hex."""
+        """Return the clocks as a seat, or the public (None), sees them, and the digest in hex."""
         return self._clocks_seen_by(now, seat), self.standing.current_course.digest.hex()
 
     def _clocks_seen_by(self, now: float, seat: int | None = None) -> list[int]:
-        """Return the clocks as a seat sees them (None: as the public does). During a simultaneous round, other seats'
-        clocks show the start of the round: newer ones would reveal who has chosen.
+        """Return the clocks as a seat, or the public (None), sees them. During a simultaneous round, the clocks of
+        other seats show the start of the round: newer clocks would reveal who has chosen.
         """
         standing = self.standing
         shown = standing.clock.milliseconds_left(now)
@@ -546,7 +552,7 @@ class Match:
     def _make_ply_line(
         self, course: Course, event: Event, clock_ms: list[int], mover: int | None, info: Info | None = None
     ) -> Ply:
-        """Return the line of an event, with the course after it. `mover` is the seat whose turn it was."""
+        """Return the line of an event. `course` is the course after the event, `mover` the seat whose turn it was."""
         standing = self.standing
         given = (
             0
@@ -579,6 +585,7 @@ _WAITING_HANDLERS: dict[type[MatchEvent], _Handler] = {
     Pause: Match._on_pause,
     Abort: Match._call_off,
 }
+"""The handlers of events before every seat is ready."""
 _PLAYING_HANDLERS: dict[type[MatchEvent], _Handler] = {
     SeatReady: Match._ignore,
     MoveReceived: Match._on_move,
@@ -592,11 +599,15 @@ _PLAYING_HANDLERS: dict[type[MatchEvent], _Handler] = {
     Pause: Match._on_pause,
     Abort: Match._call_off,
 }
+"""The handlers of events during play."""
 _OVER_HANDLERS: dict[type[MatchEvent], _Handler] = {
     **dict.fromkeys(_PLAYING_HANDLERS, Match._ignore),
     MoveReceived: Match._reject_late_move,
     Disconnect: Match._on_disconnect,
     Reconnect: Match._on_reconnect,
 }
+"""The handlers of events after the end of the match."""
 _HANDLERS_BY_PHASE = (_WAITING_HANDLERS, _PLAYING_HANDLERS, _OVER_HANDLERS)
-"""The handler of each event, by phase. A repeated `ready`, and most events after the end, do nothing."""
+"""The handlers of events, for each phase. The handlers of a repeated `ready` and of most events after the end do
+nothing.
+"""

@@ -31,8 +31,11 @@ from referee.result import Ratings
 from referee.state import MatchStanding, Phase
 
 MAX_EVENT_BYTES = 512 * 1024
-"""Maximum bytes of events, as JSON, in one message: a frame is 1 MiB, and a slow seat may have missed many."""
+"""Maximum bytes of events, as JSON, in one message. A slow seat may have missed many events, and a frame is at most 1
+MiB.
+"""
 _SAFE_EVENT_COUNT = 64
+"""Up to this many events always fit in a frame, so their bytes are not counted."""
 
 
 def make_start(
@@ -44,7 +47,7 @@ def make_start(
     seek: str | None = None,
     resumed: bool = False,
 ) -> Start:
-    """Build the `make_start` for a seat, or for a watcher (None)."""
+    """Build the `start` message for a seat, or for a watcher (None)."""
     return Start(
         match=header.match,
         seek=seek,
@@ -78,8 +81,8 @@ def make_listed_match(header: Header, game: Game[Any, Any], standing: MatchStand
 def make_turn(
     match: str, standing: MatchStanding, events: list[Event], clock_ms: list[int], digest: str, seat: int | None = None
 ) -> Turn:
-    """Build the `make_turn` for a seat, or for a watcher (None). A seat that is to move gets the legal moves; a seat
-    that has not moved yet gets the nonces. The message keeps references to the lists `events` and `clock_ms`.
+    """Build the `turn` message for a seat, or for a watcher (None). A seat that is to move gets the legal moves. A seat
+    that has made no move yet gets the nonces. The message keeps references to the lists `events` and `clock_ms`.
     """
     course = standing.current_course
     game, to_move = course.game, course.to_move
@@ -111,7 +114,7 @@ def make_turn(
 def _visible_to(
     game: Game[Any, Any], state: dict[str, Any], events: list[Event], seat: int | None
 ) -> tuple[dict[str, Any], list[Event]]:
-    """Return the parts of a state and of events that a seat may see, or a spectator (None)."""
+    """Return the parts of a state and of events that a seat, or a spectator (None), may see."""
     return game.view(state, seat), [game.view_event(event, seat) for event in events]
 
 
@@ -123,8 +126,8 @@ def make_end(
     seed: bytes,
     ratings: Ratings | None,
 ) -> End:
-    """Build the `make_end` for a seat that has had none, or a watcher (None). It has the seed once the whole match
-    is over.
+    """Build the `end` message for a seat that has not been sent one, or for a watcher (None). The message has the seed
+    once the match is over for all seats.
     """
     course, over = standing.current_course, standing.phase is Phase.OVER
     state, events = course.encoded_state, latest_that_fit(standing.unsent_events(seat))
@@ -150,8 +153,8 @@ def make_end(
 
 
 def make_end_from_record(record: Record) -> End:
-    """Build the `make_end` for a watcher from the record of a match. Raises `BadRecord`. Its events are all since the
-    last move that did not end the match. Its state is empty if nothing happened.
+    """Build the `end` message for a watcher from the record of a match. Raises `BadRecord`. The message has all events
+    since the last move that did not end the match. Its state is empty if the match has no event.
     """
     header, footer = record.header, record.footer
     news: list[Event] = []
@@ -196,7 +199,9 @@ def _make_outcomes(
 
 
 def reject_bad_move(match: str, ply: int, fault: MalformedMove | IllegalMove, strikes: int, left_ms: int) -> Rejected:
-    """Build the rejection of a wrong move, with the seat's strikes and its time left in milliseconds."""
+    """Build the message that rejects a malformed or illegal move, with the seat's strikes and its time left in
+    milliseconds.
+    """
     return Rejected(
         match=match,
         ply=ply,
@@ -208,7 +213,7 @@ def reject_bad_move(match: str, ply: int, fault: MalformedMove | IllegalMove, st
 
 
 def reject_misplaced(match: str, seat: int, ply: int, course: Course) -> Rejected:
-    """Reject a move at `ply` that answers no turn of its seat."""
+    """Build the message that rejects a move at `ply` because it answers no turn of its seat."""
     if ply == course.ply and seat in course.sealed:
         code, message = NOT_YOUR_TURN, f"you have already moved at ply {ply}: the others still have to move"
     elif ply == course.ply:
@@ -221,30 +226,32 @@ def reject_misplaced(match: str, seat: int, ply: int, course: Course) -> Rejecte
 
 
 def _describe_movers(to_move: int | tuple[int, ...] | None) -> str:
-    """Name the seats to move. In a simultaneous round, name all of them: who has already moved is secret."""
+    """Name the seats to move. In a simultaneous round, name all its seats, because it is secret who has already
+    moved.
+    """
     if not isinstance(to_move, tuple):
         return f"seat {to_move} is"
     return f"seats {' and '.join(map(str, to_move))} are" if len(to_move) > 1 else f"seat {to_move[0]} is"
 
 
 def reject_early(match: str, ply: int) -> Rejected:
-    """Reject a move before the first turn."""
+    """Build the message that rejects a move before the first turn."""
     message = "the match has not begun: it begins when every seat has sent ready"
     return Rejected(match=match, ply=ply, code=NOT_YOUR_TURN, message=message)
 
 
 def reject_late(match: str, ply: int) -> Rejected:
-    """Reject a move after the end."""
+    """Build the message that rejects a move after the end."""
     return Rejected(match=match, ply=ply, code=NO_SUCH_MATCH, message="the match is over")
 
 
 def report_bad_info(match: str, ply: int, fault: MalformedMessage) -> Error:
-    """Report that a move counts but its `info` is dropped."""
+    """Build the message that a move counts but its `info` is dropped."""
     return Error(code=BAD_MESSAGE, message=f"{fault}; the move at ply {ply} counts", ref=match)
 
 
 def latest_that_fit(events: list[Event]) -> list[Event]:
-    """Return the last events that fit in a frame; if all fit, the same list."""
+    """Return the last of the events, as many as fit in a frame. If all fit, return the list itself."""
     if len(events) > _SAFE_EVENT_COUNT:
         size = 0
         for at in range(len(events) - 1, -1, -1):

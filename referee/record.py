@@ -1,5 +1,5 @@
-"""The lines of a match record (header, one line per event, footer), and how to write them. docs/records.md describes
-the format. A journal (arena/host/journal.py) has the same lines while the match is played.
+"""The lines of a match record (header, one line per event, footer), and functions that write them. docs/records.md
+describes the format. A journal (arena/host/journal.py) has the same lines while the match is played.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from protocol.messages import Clock, Event, Info, MatchId, Milliseconds
 from referee.result import Ratings
 
 FORMAT = 2
+"""The format of records that this version writes."""
 READABLE_FORMATS = (1, FORMAT)
-"""The formats that this version reads."""
+"""The formats of records that this version reads."""
 FIRST_FORMAT_WITH_STRIKES = 2
-"""The first format in which events, and so the digests, report strikes."""
+"""The first format of records in which events, and so digests, report strikes."""
 MAX_RECORD_BYTES = 64 * 1024 * 1024
-"""Maximum bytes of an unpacked record. The longest matches fit, with as much `info` as a record keeps."""
+"""Maximum bytes of an unpacked record. The longest matches fit, including the `MAX_INFO_BYTES` of `info`."""
 MAX_INFO_BYTES = 8 * 1024 * 1024
 """Maximum bytes of `info` that the record of a match keeps."""
 
@@ -43,7 +44,7 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="typ
 
 
 class Header(Line, frozen=True, kw_only=True):
-    """The facts that are fixed before the first event."""
+    """The first line of a record: the facts that are fixed before the first event."""
 
     format: int
     version: str
@@ -54,7 +55,7 @@ class Header(Line, frozen=True, kw_only=True):
     commitment: _Hex32
     rated: bool
     pool: str | None = None
-    """The pool in which the match is rated. Older headers, from before pools per preset, have none."""
+    """The pool in which the match is rated. Headers from before pools per preset have none."""
     clock: Clock
     away_ms: Milliseconds = 0
     """The time that a seat may be disconnected before it drops out; 0: until its clock runs out."""
@@ -78,7 +79,7 @@ class Ply(Line, frozen=True, kw_only=True):
 class Sealed(Line, frozen=True, kw_only=True):
     """A move in a simultaneous round, before the event of the round, which has all moves.
 
-    It is not part of the digest chain. Its other fields are as in the line of an event.
+    This line is not part of the digest chain. Its other fields are those of `Ply`.
     """
 
     ply: int
@@ -99,14 +100,13 @@ class Strike(Line, frozen=True, kw_only=True):
 
 
 class Footer(Line, frozen=True, kw_only=True):
-    """The result, and the values that reveal the dice."""
+    """The last line of a record: the result, and the values that reveal the dice."""
 
     ranks: list[int]
     reason: str
     reasons: list[str]
     payoffs: list[float | None] | None = None
-    """Each seat's mean payoff per round; None unless payoffs are the result. `rounds` has each seat's number of rounds.
-    """
+    """Each seat's mean payoff per round; the field `rounds` has the numbers of rounds. None if ranks are the result."""
     rounds: list[int] | None = None
     plies: int
     digest: _Hex32
@@ -123,7 +123,7 @@ class Secret(Line, frozen=True, kw_only=True):
 
 
 class Begun(Line, frozen=True, kw_only=True):
-    """The start of play: the nonces in the dice, and the seats that drop out at once, with reasons. Only in a
+    """The start of play: the nonces that the dice use, and the seats that drop out at once, with reasons. Only in a
     journal.
     """
 
@@ -140,6 +140,7 @@ EventLine = Ply | Sealed | Strike
 AnyLine = Header | Ply | Sealed | Strike | Footer | Secret | Begun | Void
 _encode = msgspec.json.Encoder().encode
 _JOURNAL_ONLY_PREFIXES = tuple(b'{"type":"%s"' % tag for tag in (b"secret", b"begun", b"void"))
+"""The beginnings of lines that only a journal has."""
 
 
 class Record(NamedTuple):
@@ -151,7 +152,9 @@ class Record(NamedTuple):
 
     @property
     def payoffs(self) -> list[tuple[float | None, int | None]]:
-        """Each seat's mean payoff per round and number of rounds, from the footer; (None, None) where it has none."""
+        """Each seat's mean payoff per round and number of rounds, from the footer; (None, None) if the footer has no
+        payoffs.
+        """
         nothing = [None] * len(self.header.seats)
         return list(zip(self.footer.payoffs or nothing, self.footer.rounds or nothing, strict=True))
 
@@ -182,7 +185,7 @@ def pack_record(lines: Iterable[bytes], footer: Footer) -> bytes:
 
 
 def compress_lines(text: bytes) -> bytes:
-    """Compress the lines of a record with gzip, as they are stored."""
+    """Compress the lines of a record with gzip, as the store keeps them."""
     return gzip.compress(text, compresslevel=3, mtime=0)
 
 

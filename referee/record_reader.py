@@ -31,10 +31,11 @@ from referee.record import (
 )
 
 MAX_LINE_BYTES = 256 * 1024
-"""Maximum bytes in a line: its content came in a frame, or is the dice of one event."""
+"""Maximum bytes in a line. The content of a line came in one frame, or is the dice of one event."""
 CHUNK_BYTES = 64 * 1024
 """Maximum unpacked bytes in a chunk."""
 LINES_PER_STEP = 100
+"""Lines that `read_record_in_steps` parses in a step."""
 LINE_FEED = b"\n"
 
 _decode = msgspec.json.Decoder(AnyLine).decode
@@ -52,7 +53,9 @@ _decode_opening = msgspec.json.Decoder(_Opening).decode
 
 
 class RecordLines(Collection[EventLine]):
-    """The lines between header and footer of a valid record. Each iteration unpacks and decodes its bytes again."""
+    """The lines between header and footer of a valid record. Each iteration unpacks and decodes the record's bytes
+    again.
+    """
 
     def __init__(self, data: bytes, count: int, name: str) -> None:
         self._data, self._count, self._name = data, count, name
@@ -81,8 +84,8 @@ def unpack(data: bytes, name: str) -> bytes:
 
 
 def iter_unpacked(data: bytes, name: str) -> Iterator[bytes]:
-    """Yield the bytes of `unpack` in chunks of at most `CHUNK_BYTES` bytes. Raises `BadRecord`, maybe after some
-    chunks.
+    """Yield the bytes of an unpacked record in chunks of at most `CHUNK_BYTES` bytes. Raises `BadRecord`, possibly
+    after some chunks.
     """
     if len(data) > MAX_RECORD_BYTES:
         raise BadRecord(f"{name} has more than {MAX_RECORD_BYTES} bytes: a match record is smaller")
@@ -248,7 +251,9 @@ def _parse_line(line: bytes, number: int, name: str) -> AnyLine:
 
 
 def _check_format(line: bytes, name: str) -> None:
-    """Refuse a header of another format, in which all but the first fields may differ."""
+    """Refuse a header of a format that this version does not read. In another format, only the first fields are sure to
+    be the same.
+    """
     try:
         opening = _decode_opening(line)
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -40,8 +40,8 @@ def make_course(header: Header, game: Game[Any, Any], seed: bytes, nonces: Seque
 
 
 def replay(record: Record) -> Iterator[tuple[EventLine | None, Course]]:
-    """Yield the course before the first event (with None), then each line with the course after it. Raises `BadRecord`,
-    naming the ply, if an event or digest in the record does not follow from the rules and the dice.
+    """Yield (None, the course before the first event), then each line with the course after the line. Raises
+    `BadRecord`, naming the ply, if an event or digest in the record does not follow from the rules and the dice.
     """
     header, footer = record.header, record.footer
     try:
@@ -59,8 +59,8 @@ def replay(record: Record) -> Iterator[tuple[EventLine | None, Course]]:
 def replay_courses(
     course: Course, deal: Event | None, lines: Iterable[EventLine], match: str
 ) -> Iterator[tuple[EventLine, Course]]:
-    """Apply the lines to a course that has just begun; yield each line with the course after it. Raises `BadRecord`,
-    naming the ply, if a line does not follow from the rules and the dice.
+    """Apply the lines to a course that has just begun. Yield each line with the course after the line. Raises
+    `BadRecord`, naming the ply, if a line does not follow from the rules and the dice.
     """
     strikes = [0] * course.game.seats
     followed = False
@@ -95,7 +95,9 @@ class ReplayedMove(NamedTuple):
 
 
 def iter_moves(course: Course, lines: Iterable[tuple[EventLine | None, Course]]) -> Iterator[ReplayedMove]:
-    """Yield the moves of seats among the lines of `replay` that follow the course that has just `course`."""
+    """Yield the moves of seats among `lines`, which are lines of `replay`. `course` is the course before the first of
+    them.
+    """
     before = course.state
     for line, course in lines:
         if isinstance(line, Ply) and line.event.out is None and line.event.seat != CHANCE:
@@ -104,21 +106,21 @@ def iter_moves(course: Course, lines: Iterable[tuple[EventLine | None, Course]])
 
 
 class JournalSummary(NamedTuple):
-    """The content of a journal besides the standing of its match."""
+    """Facts from a journal that are not part of the match's standing."""
 
     begun: bool
     is_void: bool
     released_seats: Sequence[int] = ()
     """The seats that dropped out of a match that goes on."""
     deal: Event | None = None
-    """The deal, if the journal ends before it."""
+    """The event of the deal, if the journal ends before the line of the deal."""
 
 
 def apply_journal(
     standing: MatchStanding, lines: Iterable[AnyLine], make_course: Callable[[], Course], match: str
 ) -> JournalSummary:
-    """Apply the lines of a journal to a new standing. Raises `BadRecord` as `replay_courses` does. `make_course` makes
-    the course that has not begun, once the nonces are known.
+    """Apply the lines of a journal to a new standing. `make_course` makes the course of the match before it begins; it
+    is called once the nonces are known. Raises `BadRecord` as `replay_courses` does.
     """
     lines = list(lines)
     begun = next((line for line in lines if isinstance(line, Begun)), None)
@@ -136,8 +138,8 @@ def apply_journal(
 
 
 def apply_lines(standing: MatchStanding, deal: Event | None, lines: Iterable[EventLine], match: str) -> list[int]:
-    """Apply all lines to the standing of a match that has just begun. Return the seats that dropped out while it went
-    on. Raises `BadRecord` as `replay_courses` does.
+    """Apply all lines to the standing of a match that has just begun. Return the seats that dropped out while the match
+    went on. Raises `BadRecord` as `replay_courses` does.
     """
     return [
         line.event.seat

@@ -1,4 +1,4 @@
-"""The results of matches, as the referee makes them, the store keeps them, and feed and records publish them."""
+"""The results of matches. The referee makes them, the store keeps them, and the feed and the records publish them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from msgspec import Struct
 class SeatResult(Struct, frozen=True, kw_only=True):
     """The result of one seat. `rank` 1 is best, and equal ranks are a tie. `reason` is as in docs/protocol.md.
 
-    `moves` is the number of accepted moves, and `thought_ms` the time taken off the seat's clock. Both are None if the
-    match is void or older than these fields.
+    `moves` is the number of accepted moves, and `thought_ms` the time taken off the seat's clock. Both fields are None
+    if the match is void or older than the fields.
     """
 
     bot: str
@@ -22,8 +22,8 @@ class SeatResult(Struct, frozen=True, kw_only=True):
     moves: int | None = None
     thought_ms: int | None = None
     payoff: float | None = None
-    """The mean payoff per round, over this number of `rounds`, if payoffs are the result and there was a round. A seat
-    that left gets the least payoff for each round still to come.
+    """The mean payoff per round, if payoffs are the result and there was a round; the field `rounds` has the number of
+    rounds. A seat that left gets the least payoff for each round still to come.
     """
     rounds: int | None = None
 
@@ -46,12 +46,14 @@ class Result(Struct, frozen=True, kw_only=True):
     started: str
     finished: str
     tournament: str | None = None
-    """The id of the tournament of the match, and the match's place in its schedule."""
+    """The id of the match's tournament. The field `place` is the match's place in the schedule of the tournament."""
     place: int | None = None
     annulled: str | None = None
-    """The pool in which the match was rated, if the operator has annulled its rating."""
+    """The pool in which the match was rated, if the operator has annulled that rating."""
     start: str | None = None
-    """The id of the start that stored matches share; None if no other match shares it."""
+    """The name of the start position that the match shares with other matches of a paired tournament; None if it shares
+    none.
+    """
 
 
 def match_points(result: Result) -> list[float]:
@@ -60,7 +62,9 @@ def match_points(result: Result) -> list[float]:
 
 
 def points_from_ranks(ranks: Sequence[int]) -> list[float]:
-    """Return by seat the fraction of the other seats that it beat, ties counting half; with two seats, 1 for a win."""
+    """Return for each seat the fraction of the other seats that it beat. A tie counts half. With two seats, a win
+    is 1.
+    """
     others = len(ranks) - 1
     return [(sum(other > rank for other in ranks) + (ranks.count(rank) - 1) / 2) / others for rank in ranks]
 
@@ -75,7 +79,7 @@ class SeatRating(Struct, frozen=True, kw_only=True):
 
 
 class Ratings(Struct, frozen=True, kw_only=True):
-    """The rating of a match, with every number that the computation used, so that anyone can repeat it."""
+    """The changes of ratings by a match, with every number of the computation, so that anyone can repeat it."""
 
     pool: str
     mu: float

@@ -21,20 +21,26 @@ from referee.footer import count_moves
 from referee.record import MAX_INFO_BYTES, info_bytes
 
 MAX_EVENTS_IN_MEMORY, TRIMMED_EVENT_COUNT = 256, 128
-"""Above the first number of events in memory, a match keeps only the second, if it can fetch older ones."""
+"""`MAX_EVENTS_IN_MEMORY` is the maximum number of events in memory. If a match has more, it drops all but the latest
+`TRIMMED_EVENT_COUNT`, provided that it can fetch older events.
+"""
 MAX_EVENT_BYTES_IN_MEMORY, TRIMMED_EVENT_BYTES = 32 * 1024, 16 * 1024
-"""The limits of the same kind in bytes of JSON, which are counted every `EVENTS_PER_SIZE_CHECK` events."""
+"""`MAX_EVENT_BYTES_IN_MEMORY` is the maximum of bytes of events in memory, as JSON. If a match has more, it drops all
+but the latest events of `TRIMMED_EVENT_BYTES` bytes. The bytes are counted every `EVENTS_PER_SIZE_CHECK` events.
+"""
 EVENTS_PER_SIZE_CHECK = 64
+"""Number of new events after which a match counts the bytes of its events in memory."""
 
 _encode = msgspec.json.Encoder().encode
 
 OlderEvents = Callable[[Event, int], list[Event]]
-"""`load_older(event, most)` returns the last `most` events before this one, or fewer if a message has no room for them.
+"""The type of `load_older(event, most)`, which returns the last `most` events before `event`, or fewer if a message has
+no room for them all.
 """
 
 
 class Phase(enum.IntEnum):
-    """A phase of a match: until every seat is ready, until the game is over, and after that."""
+    """A phase of a match: before every seat is ready, then until the match is over, and after that."""
 
     WAITING = 0
     PLAYING = 1
@@ -42,8 +48,8 @@ class Phase(enum.IntEnum):
 
 
 class MatchStanding(Struct, gc=False):
-    """A match between two events. Mappings by seat have no entry for a seat without a value. No value is changed in
-    place, except `events`, which only grows: a shallow copy and a length are a full snapshot.
+    """The standing of a match between two events. Mappings by seat have no entry for a seat without a value. Only
+    `events` is changed in place, and it only grows. So a shallow copy and the length of `events` are a full snapshot.
     """
 
     clock: TimeBanks
@@ -51,7 +57,9 @@ class MatchStanding(Struct, gc=False):
     course: Course | None = None
     """The course of the match; None until every seat is ready."""
     wait_until: float | None = None
-    """The end of the time to be ready, or to come back after a restart; None once the clocks run."""
+    """The time until which the match waits for seats to be ready, or to come back after a restart; None once the clocks
+    run.
+    """
     nonces: Mapping[int, bytes] = {}
     early_quits: Mapping[int, str] = {}
     """The seats that drop out as soon as the match begins, each with the reason."""
@@ -67,17 +75,19 @@ class MatchStanding(Struct, gc=False):
     events_shown: int = 0
     """The number of events that watchers have been sent."""
     events: list[Event] = []
-    """The latest events; all of them, unless there is `load_older`."""
+    """The latest events. Without `load_older`, these are all events."""
     events_measured: int = 0
     event_bytes: int = 0
-    """The approximate bytes of the events when they were last counted, at the number of events `events_measured`."""
+    """The approximate bytes of the events when they were last counted. There were `events_measured` events at that
+    time.
+    """
     events_dropped: int = 0
-    """The number of events before those in memory."""
+    """The number of events that are no longer in memory."""
     moves_dropped: Mapping[int, int] = {}
     """The number of moves among the dropped events, by seat."""
     load_older: OlderEvents | None = None
     info_bytes: Mapping[int, int] = {}
-    """The bytes of `info` from each seat in the record."""
+    """The bytes of `info` in the record, by seat."""
     round_start_ms: Sequence[int] = ()
     """The clocks at the start of the current simultaneous round."""
     recorded_compensation_ms: tuple[int, ...] = ()
@@ -128,9 +138,9 @@ class MatchStanding(Struct, gc=False):
             self.clock = self.clock.shift(pause_s, now)
 
     def deadline(self, away_limit_s: float) -> float | None:
-        """Return when the wait for seats ends, or in play when a bank is empty or a seat has been disconnected for too
-        long. `disconnected_since` is the limit in seconds for a disconnected seat; 0: no limit. None: there is no
-        deadline.
+        """Return the time of the next deadline; None if there is no deadline. While the match waits for seats, the
+        deadline is the end of the wait. In play, it is the first time at which a bank is empty or a seat has been
+        disconnected for `away_limit_s` seconds (0: no limit).
         """
         if self.wait_until is not None:
             return self.wait_until
@@ -141,7 +151,7 @@ class MatchStanding(Struct, gc=False):
         return min((end for end in ends if end is not None), default=None)
 
     def longest_away(self) -> int:
-        """Return the seat that has been disconnected for longest; in a tie a seat to move comes first."""
+        """Return the seat that has been disconnected for the longest time. In a tie, a seat to move comes first."""
         return min(self._disconnected_seats())[2]
 
     def _disconnected_seats(self) -> list[tuple[float, bool, int]]:
@@ -194,7 +204,9 @@ class MatchStanding(Struct, gc=False):
         return info
 
     def note_line(self, seat: int, given: int, info: Info | None) -> None:
-        """Note what the line of a seat's move reports besides it: lag compensation in milliseconds, and an `info`."""
+        """Note what the line of a seat's move reports besides the move: the lag compensation in milliseconds (`given`)
+        and the `info`.
+        """
         if info is not None:
             self.add_info_bytes(seat, info_bytes(info))
         if given:
@@ -212,7 +224,9 @@ class MatchStanding(Struct, gc=False):
         self.info_bytes = {**self.info_bytes, seat: self.info_bytes.get(seat, 0) + size}
 
     def events_since(self, number: int) -> list[Event]:
-        """Return the events from a number on, counted from 0; of too many for a message, the last."""
+        """Return the events from number `number` on, counted from 0. If they are too many for a message, return the
+        last ones.
+        """
         at = number - self.events_dropped
         if at >= 0 or self.load_older is None:
             return self.events[max(at, 0) :]
@@ -230,7 +244,9 @@ class MatchStanding(Struct, gc=False):
         return self.events[number - dropped :] if number >= dropped else self.events_since(number)
 
     def trim_events(self) -> None:
-        """Keep only the latest events if there are too many, or too many bytes, and older ones can be fetched."""
+        """Drop all but the latest events if there are too many, or if they have too many bytes, and older events can be
+        fetched.
+        """
         if self.load_older is not None:
             self.event_bytes += len(_encode(self.events[self.events_measured :]))
             many = len(self.events)
@@ -252,8 +268,8 @@ class MatchStanding(Struct, gc=False):
         self.events_sent = {**self.events_sent, seat: self.events_before_last_move.get(seat, 0)}
 
     def was_absent(self, seat: int) -> bool:
-        """Return whether a seat that never moved dropped out by absence. In a match that was called off, a failure
-        counts too.
+        """Return whether a seat that never moved dropped out without a message, or was the reason why the match was
+        called off.
         """
         course = self.course
         if course is not None and course.is_void:
@@ -282,14 +298,16 @@ class MatchStanding(Struct, gc=False):
 
 
 _copy: Callable[[MatchStanding], MatchStanding] = MatchStanding.__copy__  # type: ignore[attr-defined]
-"""A third of the time of `copy.copy`, which looks up the same method."""
+"""A shallow copy of a standing. `copy.copy` calls the same method but takes three times as long to find it."""
 
 Snapshot = tuple[MatchStanding, int]
-"""A copy of a standing, with its number of events."""
+"""A snapshot of a standing: a shallow copy, and the number of its events."""
 
 
 def restore_snapshot(snapshot: Snapshot) -> MatchStanding:
-    """Return the standing at the time of a snapshot, in place of the current one. A snapshot can be used once."""
+    """Return the standing at the time of a snapshot, which replaces the current standing. A snapshot can be used only
+    once.
+    """
     standing, events = snapshot
     del standing.events[events:]
     return standing

@@ -1,6 +1,8 @@
-"""Fit the coefficients in `measuring/risk/coefficients` to games of random weights against themselves.
+"""Fit the coefficients in `measuring/risk/coefficients` to games in which bots with random evaluation weights play
+against themselves.
 
-A logistic regression gives a win's odds by position, and a linear one the points by luck. Needs numpy.
+A logistic regression fits the odds of a win to the position, and a linear regression fits the points to the luck. Needs
+numpy.
 
 `python benchmarks/luck/fit.py GAME MAP [--starts N] [--nodes N] [--jobs N]`
 """
@@ -26,27 +28,32 @@ from protocol import VERSION
 
 ROOT = Path(__file__).parents[2]
 SEED = "fit-1"
-"""The seed; no benchmark plays these games."""
+"""The seed of the games for the fit. No benchmark plays the same games."""
 CONFIGS: dict[str, dict[str, Any]] = {"world": {"draft": "classic"}}
-"""Config keys for a map besides the defaults."""
+"""Config keys for a campaign on a map, if they differ from the defaults."""
 MIN_WEIGHT, MAX_WEIGHT = 2.0, 10.0
-"""The range of random weights, in which all four matter."""
+"""Random weights are drawn between `MIN_WEIGHT` and `MAX_WEIGHT`. In this range, all four features matter."""
 RIDGE = 1e-3
+"""The scale of the ridge penalties of both regressions."""
 DIGITS = 5
+"""Decimal places of the printed coefficients."""
 FEATURE_COUNT = len(FEATURE_NAMES)
+"""The number of features of a position."""
 
 
 class ChanceEvents(NamedTuple):
-    """The chance events of a game, one per row: the features that decide how open the game is, and luck by feature."""
+    """The chance events of a game, one in each row of two tables: the features that determine how open the game is, and
+    the luck in each feature.
+    """
 
     score: float
     before: np.ndarray[Any, Any]
-    """The features, the seat to move as 1 or -1, and that times the attacks left."""
+    """The features, then the seat to move as 1 or -1, then this number times the attacks left."""
     luck: np.ndarray[Any, Any]
 
 
 def play_pairs(pairs: Sequence[GamePair]) -> list[tuple[ChanceEvents, ...]]:
-    """Play pairs, and return the chance events of both games of each."""
+    """Play pairs of games, and return the chance events of both games of each pair."""
     return [tuple(map(_chance_events, play_pair(pair))) for pair in pairs]
 
 
@@ -67,7 +74,9 @@ def _chance_events(walked: Any) -> ChanceEvents:
 
 
 def make_pairs(game: str, map_: str, starts: int, nodes: int | None) -> list[GamePair]:
-    """Return pairs whose weights are random for each start, and the same on both sides."""
+    """Return pairs of games, one for each start. The weights are drawn for each start, and both sides play with equal
+    weights.
+    """
     config = {"map": map_, **(CONFIGS.get(map_, {}) if game == "risk-campaign" else {})}
     pairs = []
     for k in range(starts):
@@ -91,7 +100,7 @@ def fit_odds(games: Sequence[ChanceEvents]) -> np.ndarray[Any, Any]:
 
 
 def sum_luck(games: Sequence[ChanceEvents], odds: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return a row for each game: the total luck by feature, then that luck weighted by how undecided the game was."""
+    """Return for each game the total luck in each feature, then these totals weighted by how open the game was."""
     rows = []
     for each in games:
         share = 1 / np.cosh(np.clip(each.before @ odds, -50, 50) / 2) ** 2
@@ -100,13 +109,17 @@ def sum_luck(games: Sequence[ChanceEvents], odds: np.ndarray[Any, Any]) -> np.nd
 
 
 def fit_points(luck: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Fit the difference between the two games of a start by least squares: deal and seat cancel out."""
+    """Fit the difference of scores between the two games of a start to that of luck, by least squares. The effects of
+    deal and seat cancel out.
+    """
     x, y = luck[0::2] - luck[1::2], scores[0::2] - scores[1::2]
     return np.asarray(np.linalg.solve(x.T @ x + RIDGE / 100 * np.diag((x**2).sum(0) + 1e-12), x.T @ y))
 
 
 def variance_factor(luck: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> float:
-    """Return the variance of single games over twice that of adjusted pair means, cross-fitted between two halves."""
+    """Return the variance of single games divided by twice the variance of adjusted pair means. Each half of the games
+    is adjusted with the fit of the other half.
+    """
     half = len(scores) // 4 * 2
     parts = (luck[:half], scores[:half]), (luck[half:], scores[half:])
     left = []

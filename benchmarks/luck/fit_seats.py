@@ -1,4 +1,5 @@
-"""Fit the coefficients of a campaign with more than two seats: result differences to luck differences by share.
+"""Fit the coefficients of a campaign with more than two seats: differences of results are fitted to differences of the
+luck in each share.
 
 The data are games of `uct` against itself, two for each deal. Needs numpy.
 
@@ -31,13 +32,17 @@ from referee.result import points_from_ranks
 
 ROOT = Path(__file__).parents[2]
 SEED = "fit-seats-1"
-"""The seed; no benchmark plays these games."""
+"""The seed of the games for the fit. No benchmark plays the same games."""
 DIGITS = 5
+"""Decimal places of the printed coefficients."""
 RIDGE = 1e-2
+"""The ridge penalty of the regression."""
 
 
 class ScoredGame(NamedTuple):
-    """A game by seat: its points, and the luck in each share, also weighted by the fraction of seats left."""
+    """The results of a game for each seat: its points, the luck in each share, and that luck weighted by the fraction
+    of seats left.
+    """
 
     points: np.ndarray[Any, Any]
     luck: np.ndarray[Any, Any]
@@ -62,7 +67,7 @@ def _play_game(rules: Campaign, sims: int, start: int, number: int) -> ScoredGam
 def play_moves(rules: Campaign, sims: int, start: str, number: str) -> Iterator[tuple[Any, Any, Any]]:
     """Yield each move of a game with the states before and after it.
 
-    `uct` plays every seat; with 0 simulations it is the raider.
+    `uct` plays every seat. If `sims` is 0, the raider plays instead.
     """
     state = rules.initial(Dice(start.encode(), 0))[0]
     dice, chance = f"{start}/{number}".encode(), Random(f"{start}/{number}")
@@ -76,7 +81,9 @@ def play_moves(rules: Campaign, sims: int, start: str, number: str) -> Iterator[
 
 
 def fit(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> np.ndarray[Any, Any]:
-    """Fit the difference between the two games of a deal by least squares: the turn order cancels out."""
+    """Fit the difference of points between the two games of a deal to that of luck, by least squares. The effect of the
+    turn order cancels out.
+    """
     x = np.concatenate([one.luck - other.luck for one, other in pairs])
     y = np.concatenate([one.points - other.points for one, other in pairs])
     square = x.T @ x
@@ -84,7 +91,9 @@ def fit(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> np.ndarray[Any, Any]:
 
 
 def variance_factors(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> tuple[float, float]:
-    """Return the variance of single games over that within deals, raw and adjusted with the other half's fit."""
+    """Return the variance of single games divided by the variance within deals, for raw points and for points adjusted
+    with the fit of the other half.
+    """
     half = len(pairs) // 2
     raw, less = [], []
     for own, others in ((pairs[:half], pairs[half:]), (pairs[half:], pairs[:half])):

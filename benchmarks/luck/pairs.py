@@ -1,4 +1,6 @@
-"""Plays pairs of games between two sets of weights in process: the same deal from both seats, with separate dice."""
+"""Playing pairs of games between two sets of weights in this process. Both games have the same deal, from both seats,
+with separate dice.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,9 @@ from protocol.games.base import Game
 
 
 class GamePair(NamedTuple):
-    """Two games of a start: `first` and `second` on seats 0 and 1, then with the seats swapped.
+    """Two games from one start. The weights `first` and `second` play on seats 0 and 1, then with the seats swapped.
 
-    The search is limited to `depth` plies or `nodes` nodes; the other is None.
+    The search is limited either to `depth` plies or to `nodes` nodes; the unused limit is None.
     """
 
     game: str

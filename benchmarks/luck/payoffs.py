@@ -1,7 +1,7 @@
 """Measure how much of the spread of payoffs is luck: `python benchmarks/luck/payoffs.py` prints a table row per pair.
 
-Payoffs are seat 0's per hand, or per expected round of a match. *factor* is their variance over that of the adjusted
-ones; *z* is the mean luck over its standard error.
+Payoffs are those of seat 0 per hand, or per expected round of a match. *factor* is the variance of payoffs divided by
+the variance of adjusted payoffs. *z* is the mean luck divided by its standard error.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from bots.playing.matches import play_all
 from protocol.games import load_game
 
 HANDS = 100
+"""The hands of a match of poker."""
 CONTINUATION_PROBABILITY = 0.95
 BOT_PAIRS: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]] = (
     ("kuhn", {"hands": HANDS}, ("perfect", "perfect")),
@@ -34,6 +35,7 @@ BOT_PAIRS: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]] = (
     ("dilemma", {"rounds": 10, "go_on": str(CONTINUATION_PROBABILITY)}, ("always-defect", "tit-for-tat")),
     ("dilemma", {"rounds": 10, "go_on": str(CONTINUATION_PROBABILITY)}, ("grim", "random")),
 )
+"""The pairs of bots to measure: a game, its config and the bots on seats 0 and 1."""
 
 
 def main() -> None:

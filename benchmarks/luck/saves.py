@@ -1,6 +1,8 @@
-"""Measure how many times fewer games are needed once luck is removed, by bots, games and values; and compare the means.
+"""Measure how many times fewer games are needed if luck is removed, for several bots, games and value functions. Also
+compare the raw and adjusted means.
 
-Games are played in pairs, the same deal from both seats with separate dice. `--share 0.1` plays a tenth of them.
+Games are played in pairs: the same deal from both seats, with separate dice. `--share 0.1` plays only a tenth of the
+games.
 
 `python benchmarks/luck/saves.py [--share X] [--set KEY=VALUE] [--jobs N] [ROW ...]`
 """
@@ -27,14 +29,16 @@ from measuring.value_registry import load_value
 from measuring.variance_reduction import VarianceReduction, estimate_reduction
 
 SEED = "saves-1"
-"""The seed of the matches. No value function was fitted to matches of this seed."""
+"""The seed of the measured games. The coefficients were not fitted to these games."""
 WORLD = {"map": "world", "draft": "classic"}
+"""The config of campaigns on the world map."""
 ROW_FORMAT = "{:<35} {:<11}{:>7}  {:<16}{:<17}{:>6}  {:<12}{:>5}"
+"""The format of a row of the printed table."""
 
 
 class SavingsRow(NamedTuple):
-    """A comparison of two bots, given by names of weights or in the words of `bots.play`, and the value functions to
-    try.
+    """A row of the table: a comparison of two bots, and the value functions to try. Bots are given as names of weights
+    or as for `bots.play`.
     """
 
     name: str
@@ -58,6 +62,7 @@ BOT_SPECS = {
     "greedy": "greedy",
     "random": "random",
 }
+"""The bots that are not given by weights, by name, as for `bots.play`."""
 SOUTH_AMERICA, AFRICA = {"map": "south-america"}, {"map": "africa"}
 COMPARISON_ROWS = (
     SavingsRow("duel-paired", "risk-duel", {}, ("paired", "equal"), ("exact", "fitted-1", "features-1"), 10_000),
@@ -73,9 +78,10 @@ COMPARISON_ROWS = (
     SavingsRow("grid-even", "risk-campaign", {}, ("equal", "equal"), ("fitted-1", "features-1"), 1_000, 100),
     SavingsRow("world-paired", "risk-campaign", WORLD, ("paired", "equal"), ("fitted-1", "features-1"), 10_000, 100),
 )
+"""All rows of the table."""
 
 Score = tuple[float, tuple[float, ...]]
-"""The first bot's score in a game, and its luck by each value."""
+"""The type of a result: the first bot's score in a game, and its luck as measured by each value function."""
 
 
 def play_starts(row: SavingsRow, starts: Sequence[int]) -> list[list[Score]]:
@@ -131,7 +137,7 @@ def _format_estimate(estimate: Estimate) -> str:
 
 
 def _format_factor(reduction: VarianceReduction | None) -> tuple[str, str]:
-    """Return the factor and its interval as text."""
+    """Format the factor of a variance reduction with its interval."""
     if reduction is None:
         return "-", "-"
     return (

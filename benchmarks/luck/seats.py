@@ -1,10 +1,12 @@
-"""Measure the variance of results with more than two seats, with and without luck, and the length of sequential tests.
+"""Measure the variance of results with more than two seats, raw and adjusted for luck, and the length of sequential
+tests.
 
-Every start is played once from each rotation of the seats, bot A on some and bot B on the rest, with separate dice. A
-bot is `uct` with a number of simulations; 0 means the raider and -1 random. Tests draw from these starts.
+Every start is played once in each rotation of the seats, with separate dice. Bot A has some seats and bot B the rest. A
+bot is `uct` with a number of simulations; 0 means the raider and -1 a random bot. Simulated tests draw from these
+starts.
 
-`--bias N` instead plays the first plies of N games of random bots on the world map for six, and prints each seat's mean
-luck over its standard error.
+`--bias N` instead plays the first plies of N games of random bots on the world map for six seats, and prints each
+seat's mean luck divided by its standard error.
 
 `python benchmarks/luck/seats.py [--share X] [--bias N] [--jobs N] [ROW ...]`
 """
@@ -33,14 +35,17 @@ from protocol.games.risk.campaign import Campaign
 from referee.result import points_from_ranks
 
 SEED = "seats-1"
-"""The seed; no fit has played these games."""
+"""The seed of the measured games. The coefficients were not fitted to these games."""
 TEST_COUNT = 200
+"""The number of sequential tests that are simulated for each row."""
 OPENING_PLIES = 60
-"""Plies after which a match is cut off to measure luck, which has no bias wherever that is."""
+"""The number of plies that `--bias` plays in each game. Luck has no bias wherever a match is cut off."""
 
 
 class SeatsRow(NamedTuple):
-    """A comparison: the bots' simulations, the number of A's seats, the value function that measures luck, and h1."""
+    """A row of the table: a comparison of bots A and B. It has their simulations, the number of A's seats, the value
+    function that measures luck, and the h1 of the tests.
+    """
 
     name: str
     preset: str
@@ -58,9 +63,12 @@ ROWS = (
     SeatsRow("raider-random", "world", (0, -1), 1, "fitted-1", 1000, 0.02),
     SeatsRow("three", "world-3", (16, 0), 1, "features-1", 1000, 0.02),
 )
+"""All rows of the table."""
 
 Share = tuple[float, float]
-"""The share of B's seats that A's seats finished ahead of in a match, and the luck in it."""
+"""The type of a match's score: the share of pairs of an A seat and a B seat in which A's seat finished ahead, and the
+luck in that share.
+"""
 
 
 def play_starts(row: SeatsRow, starts: Sequence[int]) -> list[list[Share]]:
@@ -99,7 +107,7 @@ def _play_moves(rules: Campaign, sims: Sequence[int], start: str, number: str) -
 
 
 def opening_luck(starts: Sequence[int]) -> list[tuple[float, ...]]:
-    """Return the luck of each seat in the first plies of games of random bots."""
+    """Return the luck of each seat in the first `OPENING_PLIES` plies of games of random bots."""
     rules = load_game("risk-campaign", {"preset": "world"})
     assert isinstance(rules, Campaign)
     value, random_bots = load_value(rules), [-1] * rules.seats
@@ -112,7 +120,7 @@ def opening_luck(starts: Sequence[int]) -> list[tuple[float, ...]]:
 
 
 def report_bias(pool: WorkerPool, count: int) -> None:
-    """Print the mean luck of each seat over its standard error."""
+    """Print the mean luck of each seat, divided by its standard error."""
     played = dict(spread(pool, opening_luck, range(count)))
     by_seat = zip(*(played[start] for start in range(count)), strict=True)
     told = (f"{fmean(luck) / (stdev(luck) / math.sqrt(count)):+.1f}" for luck in by_seat)
@@ -120,7 +128,7 @@ def report_bias(pool: WorkerPool, count: int) -> None:
 
 
 def report(row: SeatsRow, pool: WorkerPool, share: float) -> None:
-    """Print the variances of a row's matches and the length of tests."""
+    """Print the variances of a row's matches and the mean length of its tests."""
     starts = max(2, round(row.starts * share))
     played = dict(spread(pool, partial(play_starts, row), range(starts)))
     units = [played[start] for start in range(starts)]
@@ -152,7 +160,7 @@ def _format_mean(units: Sequence[float]) -> str:
 
 
 def _mean_test_length(units: Sequence[float], games: int, row: SeatsRow) -> float:
-    """Return the mean length, in games, of tests on resampled units, shifted so that h1 holds."""
+    """Return the mean length, in games, of tests on resampled units. The scores are shifted so that h1 is true."""
     chance, moved = Random(row.name), 0.5 + row.h1 - fmean(units)
     taken = []
     for _ in range(TEST_COUNT):

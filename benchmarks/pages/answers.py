@@ -1,12 +1,13 @@
 """Measure how long the pages and the API take to answer over a large store, and the processor time per answer.
 
 Each address is requested repeatedly, one after the other, from an `arena web` process over a made-up store (data.py).
-Among them are the filters of the matches alone, in twos, in threes and all together. Printed are p50 and p95 in
-milliseconds over HTTP; processor time says more on a busy machine. With `--postgresql`, the store is copied to a
-PostgreSQL server started for this (tests/postgres.py), and each address requested there as well.
+Among the addresses are lists of matches with one filter, two, three and all filters. The program prints p50 and p95 in
+milliseconds over HTTP. On a busy machine, processor time is more reliable. With `--postgresql`, the program starts a
+PostgreSQL server (tests/postgres.py), copies the store to it, and requests each address from it as well.
 Usage: python benchmarks/pages/answers.py [--data DIR] [--matches 1000000] [--bots 1000] [--times 40] [--postgresql]
     [--small]
-Exit status 1 if an answer is not 200, differs between the two, or a p95 of SQLite is above 20 ms (not with --small).
+Exit status 1 if an answer is not 200, differs between the two databases, or a p95 of SQLite is above 20 ms (not with
+--small).
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from arena.store.store import Reader
 from postgres import postgres_server
 
 MAX_P95_MS = 20.0
-"""Maximum 95th percentile of response times, in milliseconds."""
+"""Maximum p95 of an address, in milliseconds."""
 BUILTIN_BOT = "bot-0"
 """The built-in bot of the made-up store."""
 FILTERS = {
@@ -54,6 +55,7 @@ FILTERS = {
     "since": "2025-06-01",
     "until": "2025-06-02",
 }
+"""The filters of the list of matches, each with the requested value."""
 
 
 def addresses(reader: Reader) -> Iterator[str]:
@@ -111,14 +113,14 @@ def peak_mib(process: int) -> float:
 
 
 class BenchmarkDatabase(NamedTuple):
-    """The URL of a database, and the folder of its server, if it has one."""
+    """A database to measure: its URL, and the folder of its server, if it has one."""
 
     url: str
     server: Path | None
 
 
 class BenchmarkSite(NamedTuple):
-    """A web process, its port, and the folder of its database server, if it has one."""
+    """A site to measure: a web process, its port, and the folder of its database server, if it has one."""
 
     process: int
     port: int
@@ -130,8 +132,8 @@ class BenchmarkSite(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """The answers to one address: the worst status, a digest of the last body, the sorted times in milliseconds without
-    the first, and the processor time of one.
+    """The answers to one address: the worst status, a digest of the last body, the sorted times in milliseconds
+    (without the first answer), and the processor time of one answer.
     """
 
     status: int
@@ -172,7 +174,7 @@ def request(sites: list[BenchmarkSite], address: str, times: int) -> list[Answer
 
 
 def measure(databases: dict[str, BenchmarkDatabase], asked: list[str], times: int) -> dict[str, dict[str, Answers]]:
-    """Measure and return the answers of each database, and print a line per address, slowest last, with totals."""
+    """Measure and return the answers of each database. Print a line for each address, the slowest last, then totals."""
     with contextlib.ExitStack() as stack:
         sites = [BenchmarkSite(*stack.enter_context(run_web(where.url)), where.server) for where in databases.values()]
         answers = {address: request(sites, address, times) for address in asked}
@@ -202,7 +204,7 @@ def copy_to_postgresql(file: Path) -> Iterator[BenchmarkDatabase]:
 
 
 def compare(here: dict[str, Answers], there: dict[str, Answers]) -> int:
-    """Print how the server's answers compare with the file's. Return how many differ."""
+    """Print a comparison of the PostgreSQL server's answers with those of the SQLite file. Return how many differ."""
     for name in ("p50", "p95", "busy"):
         ratios = {address: getattr(there[address], name) / getattr(here[address], name) for address in here}
         worst = max(ratios, key=ratios.__getitem__)

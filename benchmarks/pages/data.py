@@ -1,4 +1,5 @@
-"""Make up a large store with skewed data: a built-in bot in three of ten matches, tournaments, every reason.
+"""Make up a large store with skewed data: a built-in bot plays in three of ten matches, and there are tournaments and
+matches with every reason of their end.
 
 Rows go straight into the store's tables. Ratings are a random walk, and records are empty.
 Usage: python benchmarks/pages/data.py DIR [--matches 1000000] [--bots 1000]
@@ -25,16 +26,21 @@ from protocol.digest import encode_canonical
 from protocol.games import NAMES, game_class, load_game
 
 SEED = 20_261_122
+"""The seed of the made-up data."""
 BUILTIN_SHARE = 0.3
-"""The share of matches with the first bot."""
+"""The share of matches in which the built-in bot plays."""
 BATCH_SIZE = 20_000
+"""The number of matches that are inserted at a time."""
 START_TIME, DURATION_DAYS = datetime(2025, 1, 1, tzinfo=UTC), 600
+"""The made-up matches begin at `START_TIME` and are spread over `DURATION_DAYS` days."""
 UNRATED_SHARE, TOURNAMENT_SHARE = 0.1, 0.3
-"""The shares of unrated matches and of tournament matches."""
+"""`UNRATED_SHARE` is the share of unrated matches, `TOURNAMENT_SHARE` the share of matches in tournaments."""
 REASON_WEIGHTS = {"win": 70, "resigned": 9, "timeout": 8, "disconnected": 5, "illegal": 4, "no_show": 3, "void": 1}
+"""The relative frequencies of the reasons of a match's end."""
 DRAW_SHARE = 0.5
 """The share of completed tic-tac-toe matches that are drawn."""
 VERSION_COUNT = 30
+"""The number of versions that the bots have over time."""
 
 
 class Pool(NamedTuple):
@@ -57,7 +63,9 @@ class SyntheticStanding(NamedTuple):
 
 
 class SyntheticSeason:
-    """A made-up history of matches, reproducible for the same numbers. `standings` is complete after `matches`."""
+    """A made-up history of matches, reproducible for equal numbers of matches and bots. `standings` is complete once
+    all rows of `matches` have been read.
+    """
 
     def __init__(self, count: int, number_of_bots: int) -> None:
         self._rng = Random(SEED)

@@ -1,7 +1,8 @@
-"""Measure the weight and the appearance of every page in Chromium.
+"""Measure the size of every page and how it loads in Chromium.
 
-Printed are the compressed size with everything that the page loads, the first contentful paint and the cumulative
-layout shift. The pages show the matches of scripts/screenshots from `arena web`, each loaded with an empty cache.
+The program prints the compressed size of each page with everything that it loads, the first contentful paint and the
+cumulative layout shift. The pages come from `arena web` with the matches of scripts/screenshots. Each page is loaded
+with an empty cache.
 Usage: python benchmarks/pages/paint.py [--rounds 5] [--small]
 Exit status 1 if a page weighs more than 150 KiB.
 """
@@ -29,6 +30,7 @@ from chromium import DESKTOP, PHONE, running, visit
 from pages import showing
 
 MAX_PAGE_KIB = 150
+"""Maximum compressed size of a page with everything that it loads."""
 MEASURE_SCRIPT = """new Promise((done) => {
   let shift = 0;
   new PerformanceObserver((list) => {
@@ -37,10 +39,13 @@ MEASURE_SCRIPT = """new Promise((done) => {
   const paint = performance.getEntriesByName("first-contentful-paint")[0];
   requestAnimationFrame(() => setTimeout(() => done([paint ? paint.startTime : 0, shift])));
 })"""
+"""The JavaScript that measures a loaded page."""
 
 
 class Appearance(NamedTuple):
-    """KiB over the wire, milliseconds to the first contentful paint, and cumulative layout shift."""
+    """The measurements of a page: compressed KiB, milliseconds to the first contentful paint, and cumulative layout
+    shift.
+    """
 
     weight: float
     paint: float

@@ -1,9 +1,9 @@
-"""Measure what spectators and page views cost the players, in plies per second of a busy arena.
+"""Measure how much spectators and page views slow down the players, in plies per second of a busy arena.
 
-Pairs of bots play at full speed. Stretches without load alternate with stretches in which many clients watch one of
-the matches, or a page is refreshed repeatedly. A ratio compares a stretch with those just before and after it.
+Pairs of bots play at full speed. Periods without load alternate with periods in which many clients watch one of the
+matches, or a page is refreshed repeatedly. A ratio compares a period with load to the periods just before and after it.
 Usage: python benchmarks/pages/watching.py [--watchers 500] [--refreshes 10] [--pairs 16] [--seconds 5] [--rounds 8]
-       [--data DIR] [--small]
+    [--data DIR] [--small]
 Exit status 1 if a watcher lost its connection, or a page did not load.
 """
 
@@ -28,8 +28,9 @@ sys.path.append(str(Path(__file__).parents[1] / "reliability"))
 from rig import JSON, PING, PONG, RawConnection, Server, make_frame, parse_options, run_attackers
 
 CONFIG = {"heaps": [500, 500], "take": [1]}
-"""A config of nim with 1,000 plies per match."""
+"""The config of the matches, which have 1,000 plies each."""
 ADDRESS_COUNT = 20
+"""The number of addresses that the watchers share."""
 SETTLE_S = 1.0
 """Seconds between a change of load and the next measurement."""
 
@@ -53,19 +54,21 @@ class Ratio(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Plies per second, and the server's processor seconds per ply; or ratios of both, as speeds."""
+    """The speed in a period: plies per second, and the server's processor seconds per ply. Also a ratio of two such
+    speeds, in which more is faster.
+    """
 
     rate: float
     cost: float
 
     def ratio_to(self, *others: Stretch) -> Stretch:
-        """Return the ratio of this stretch to the mean of others."""
+        """Return the ratio of the speed in this period to the mean speed in `others`."""
         rate, cost = (statistics.fmean(column) for column in zip(*others, strict=True))
         return Stretch(self.rate / rate, cost / self.cost)
 
 
 class WatchedPair:
-    """Two bots that play each other without a pause; `plies` counts their moves."""
+    """Two bots that play each other without a pause. `plies` counts their moves."""
 
     def __init__(self, number: int) -> None:
         self.names = (f"bot-{number}-a", f"bot-{number}-b")
@@ -95,7 +98,7 @@ class WatchedPair:
 
 
 def watch(number: int, port: int, count: int, wanted: Event, lost: Event) -> None:
-    """Run a process of watchers, which watch the first pair's matches while `wanted` is set."""
+    """Run a process of `count` watchers, which watch the first pair's matches while `wanted` is set."""
     uvloop.run(watch_all(port, count, wanted, lost))
 
 
@@ -131,7 +134,7 @@ async def watch_all(port: int, count: int, wanted: Event, lost: Event) -> None:
 
 
 class Onlooker(asyncio.Protocol):
-    """Reads what a watcher receives, at full speed, and answers pings."""
+    """A watcher's connection, which reads everything at full speed and answers pings."""
 
     def __init__(self, transport: asyncio.WriteTransport, lost: Event) -> None:
         self._transport = transport
@@ -171,8 +174,8 @@ def refresh(number: int, port: int, times: int, wanted: Event, lost: Event) -> N
 
 
 async def measure(options: argparse.Namespace) -> int:
-    """Measure the speed of matches and the processor time of a ply under each load, and print the ratios to those
-    without load. Return 1 if a spectator was lost or a page failed, else 0.
+    """Measure and print how watchers and page views change the speed of players. Return 1 if a watcher was lost or a
+    page failed, else 0.
     """
     processes = multiprocessing.get_context("spawn")
     kinds = {f"{options.watchers} watchers of one match": processes.Event()}

@@ -1,10 +1,11 @@
-"""Check that one address can't harm others: by silent, many or short connections, new names, tokens or open files.
+"""Check that one address cannot harm others by silent, many or short connections, by new names, by wrong tokens or by
+using up open files.
 
-An honest pair plays from its own address, beside `--attackers` processes of each kind with addresses of their own,
-while a newcomer connects from another. Then the server is limited to `--files` open files, and strangers take all they
-can get.
+An honest pair plays from its own address, beside `--attackers` processes of each kind of attack with addresses of their
+own, while a newcomer connects from another address. Then the server is limited to `--files` open files, and attackers
+open as many connections as they can.
 Usage: python benchmarks/reliability/addresses.py [--attackers 2] [--seconds 10] [--files 256] [--small]
-Exit status 1 if the pair lost its connection, the newcomer did not come in, an address got more than its share, or the
+Exit status 1 if the pair lost its connection, the newcomer was not welcomed, an address exceeded its limits, or the
 server ran out of files.
 """
 
@@ -24,9 +25,11 @@ import uvloop
 from rig import Closed, HonestPair, RawConnection, Server, parse_options, run_attackers
 
 MAX_CONNECTIONS_PER_ADDRESS, MAX_NAMES_PER_HOUR = 100, 100
-"""The limits of an address: connections, and new names per hour."""
+"""`MAX_CONNECTIONS_PER_ADDRESS` limits the connections of an address, `MAX_NAMES_PER_HOUR` its new names per hour."""
 HONEST_ADDRESS, NEWCOMER_ADDRESS = "127.0.0.2", "127.0.0.3"
+"""`HONEST_ADDRESS` is the loopback address of the honest pair, `NEWCOMER_ADDRESS` that of the newcomer."""
 CONNECTION_ERRORS = (OSError, Closed, asyncio.IncompleteReadError, TimeoutError)
+"""The errors by which a connection may fail."""
 
 
 async def silent(port: int, source: str) -> None:
@@ -49,7 +52,7 @@ async def halfway(port: int, source: str) -> None:
 
 
 async def spectate(port: int, source: str) -> None:
-    """Connect as spectators, as many as possible."""
+    """Take as many connections of spectators as possible, and keep them."""
     held = []
     while True:
         with contextlib.suppress(*CONNECTION_ERRORS):
@@ -80,6 +83,7 @@ async def guessing(port: int, source: str) -> None:
 ATTACKS: dict[str, Callable[[int, str], Coroutine[Any, Any, None]]] = {
     function.__name__: function for function in (silent, halfway, spectate, coming_and_going, registering, guessing)
 }
+"""The kinds of attacks, by name."""
 
 
 def attack(number: int, port: int, kind: str) -> None:
@@ -87,7 +91,9 @@ def attack(number: int, port: int, kind: str) -> None:
 
 
 async def measure_newcomer(port: int) -> float:
-    """Return the seconds until a client from another address is welcomed; infinite if that takes over ten."""
+    """Return the seconds until a client from another address is welcomed; infinite if that takes more than ten
+    seconds.
+    """
     began = time.perf_counter()
     while time.perf_counter() - began < 10:
         with contextlib.suppress(*CONNECTION_ERRORS):
@@ -109,7 +115,7 @@ def are_names_within_limit(server: Server, count: int) -> bool:
 
 
 async def play_beside(options: argparse.Namespace, kind: str) -> bool:
-    """Play beside attackers of one kind. Return whether everything was as it should be."""
+    """Let the honest pair play beside attackers of one kind. Return whether all checks passed."""
     with Server() as server:
         async with HonestPair(server.port, source=HONEST_ADDRESS) as pair:
             await pair.measure(1)
@@ -129,7 +135,7 @@ async def play_beside(options: argparse.Namespace, kind: str) -> bool:
 
 
 async def play_exhausted(options: argparse.Namespace) -> bool:
-    """Play while strangers take all of the few open files. Return whether everything was as it should be."""
+    """Let the honest pair play while attackers use up the few open files. Return whether all checks passed."""
     with Server("--max-per-address", "1000", files=options.files) as server:
         async with HonestPair(server.port, source=HONEST_ADDRESS) as pair:
             with (

@@ -1,6 +1,7 @@
-"""Run a thousand bots in five hundred matches on one core: count losses, and measure the time of a ply and the memory.
+"""Run a thousand bots in five hundred matches on one core. Count lost matches, and measure the time of a ply and the
+memory.
 
-All seek unrated nim and move after `--pace` seconds. The server is pinned to one core; the bots use the others.
+All bots seek unrated nim and move after `--pace` seconds. The server is pinned to one core; the bots use the others.
 Usage: python benchmarks/reliability/capacity.py [--bots 1000] [--seconds 600] [--pace 0.2] [--small]
 Exit status 1 if a match ended because of the server, or its end was sent but not stored.
 """
@@ -17,24 +18,24 @@ import uvloop
 from rig import TIMEOUT_S, Closed, PlayTimes, RawConnection, Server, parse_options, read_finished_matches
 
 CONFIG = {"heaps": [20, 20]}
-"""A config of nim with 40 plies per match, as bots take one at a time."""
+"""The config of the matches. They have 40 plies, because bots take one at a time."""
 NORMAL_REASONS = frozenset({"win"})
-"""The reasons with which matches end when nothing goes wrong."""
+"""The reasons with which matches end if nothing goes wrong."""
 
 
 class Crowd:
-    """Bots that play one match after the other until `stop`."""
+    """A group of bots that play one match after the other until `stop`."""
 
     def __init__(self, port: int, bots: int, pace: float) -> None:
         self.felt = PlayTimes()
         self.reasons: Counter[str] = Counter()
         self.told: set[str] = set()
-        """Matches whose end was sent."""
+        """The ids of matches whose end was sent."""
         self.under_way = 0
         self._port, self._pace = port, pace
         self._stopping = False
         self.complete = asyncio.Event()
-        """Set once all bots that can be paired are playing."""
+        """This event is set once all bots that can be paired are playing."""
         self._bots = bots
 
     def stop(self) -> None:
@@ -42,7 +43,7 @@ class Crowd:
         self._stopping = True
 
     async def play(self, number: int) -> None:
-        """Play as one bot; a hundred of them share an address."""
+        """Play as bot number `number`. A hundred bots share an address."""
         raw = await RawConnection.enter(self._port, f"bot-{number}", source=f"127.0.0.{1 + number // 100}")
         moved = 0.0
         try:

@@ -1,7 +1,8 @@
-"""Check that a class of forty behind one router meets no limit with the default settings.
+"""Check that a class of forty people behind one router reaches no limit of the default settings.
 
-Forty bots from one address connect at once and play the ladder, two of three games each, in four matches at a time. As
-many browsers from the same address watch every match, some of them in detail, and load a page twice a second or more.
+Forty bots from one address connect at the same time and play on the ladder. Each plays two of three games, in four
+matches at a time. Forty browsers from this address watch all matches, some of them in detail, and load a page twice a
+second or more.
 Usage: python benchmarks/reliability/classroom.py [--people 40] [--seconds 60] [--small]
 Exit status 1 if anything was refused or a connection was lost.
 """
@@ -20,21 +21,27 @@ from typing import Any
 from rig import Closed, RawConnection, Server, get_status, parse_options
 
 ROUTER_ADDRESS = "127.0.0.9"
+"""The address from which the whole class connects."""
 SLOTS = 4
+"""The number of matches that each bot plays at a time."""
 GAMES = ("nim", "tictactoe", "risk-duel")
+"""The games of the class, of which each bot plays two."""
 EARLY_MISSING_PREFIXES = "/bots/", "/api/v1/leaderboard"
-"""Paths that are missing at first: a bot has no page, and no place on a leaderboard, before its first match ends."""
+"""The beginnings of paths that may be missing at first: a bot has no page and no place on a leaderboard before its
+first match ends.
+"""
 PAGE_PATHS = ("/", "/matches", "/bots/{bot}", "/matches/{match}", "/api/v1/matches", "/api/v1/leaderboard/nim/classic")
+"""The paths of the pages that the browsers load."""
 
 
 class Lesson:
-    """Counts of everything that a class experienced."""
+    """The experience of the class: refusals, ended matches, loaded pages and watched turns."""
 
     def __init__(self) -> None:
         self.refusals: Counter[str] = Counter()
         self.ends = 0
         self.pages: list[float] = []
-        """Seconds to load each page."""
+        """The seconds that each page took to load."""
         self.turns = 0
         """The number of turns that were watched."""
         self.finished: list[str] = []
@@ -67,7 +74,7 @@ async def play(port: int, name: str, lesson: Lesson) -> None:
 
 
 async def watch(port: int, lesson: Lesson) -> None:
-    """Watch as a browser does: all matches, and one in twenty in detail."""
+    """Watch as a browser does: all matches, and from time to time one of them in detail."""
     raw = await RawConnection.enter(port, source=ROUTER_ADDRESS)
     raw.send(type="watch", match="*")
     watched: set[str] = set()

@@ -1,10 +1,12 @@
-"""Check that no bot gains time while the arena is delayed: compare a bot's thinking time with its clock.
+"""Check that no bot gains time on its clock while the arena is delayed, by comparing a bot's thinking time with its
+clock.
 
-Puppets send the heaviest requests allowed; the server is stopped by a signal, while the bot thinks or while its move
-waits unread; pings are answered late. Thinking lasts from a turn's arrival to the move's departure, by the bot's own
-clock. `gained` is the part that its bank did not pay; `given back` is what the record says.
+There are three kinds of delay. Puppets send the most expensive requests allowed. The server is stopped by a signal,
+while the bot thinks or while its move waits unread. The bot answers pings late. Thinking lasts from the arrival of a
+turn to the departure of the move, by the bot's own clock. `gained` is the part of the thinking time that was not taken
+off the bot's bank; `given back` is the lag compensation in the record.
 Usage: python benchmarks/reliability/clock.py [--seconds 20] [--puppets 2] [--small]
-Exit status 1 if more was gained than given back, or more given back than 1 % of the bank.
+Exit status 1 if more time was gained than given back, or if more than 1 % of the bank was given back.
 """
 
 from __future__ import annotations
@@ -24,13 +26,15 @@ from typing import Any
 from rig import PING, PONG, Closed, RawConnection, Server, make_frame, make_message_frame, parse_options, run_attackers
 
 BANK_S = 60.0
+"""The bank of each seat."""
 MOVES_PER_SEAT = 10
-"""The moves of each seat: it takes one at a time from a heap of twice as many."""
+"""The number of moves of each seat. Seats take one at a time from a heap of twice this size."""
 STOP_S = 0.5
 """Seconds for which the server is stopped."""
 PONG_DELAY_S = 0.15
 """Seconds by which a pong is delayed."""
 HEAVY_CONFIG = {"heaps": [990, 990, 990, 990], "take": [1, 2, 3], "start": "p-position"}
+"""The config of nim whose deals are expensive."""
 
 
 class LatePongs(RawConnection):
@@ -46,12 +50,12 @@ class LatePongs(RawConnection):
 
 @dataclass
 class Thinker:
-    """The bot that thinks, and its total thinking time."""
+    """The bot whose clock is checked, and its total thinking time."""
 
     raw: RawConnection
     pace: float
     disturb: Callable[[Callable[[], None]], Awaitable[None]] | None = None
-    """Called for every third move, with the function that sends it."""
+    """The disturbance of every third move. It is called with the function that sends the move."""
     thought: float = 0.0
 
     async def move(self, told: dict[str, Any]) -> None:
@@ -85,7 +89,7 @@ def _read_options() -> argparse.Namespace:
 
 
 def _run_scenario(server: Server, options: argparse.Namespace, what: str, how: str) -> bool:
-    """Play one match. Return whether nothing was gained beyond what was given back."""
+    """Play one match with a disturbance. Return whether the bot gained no more time than was given back."""
     pace = options.seconds / MOVES_PER_SEAT
     attack = run_attackers(options.puppets, flood, server.port) if how == "flood" else contextlib.nullcontext()
     with attack:
@@ -149,7 +153,7 @@ def _make_disturbance(server: Server, *, early: bool) -> Callable[[Callable[[], 
 
 
 def flood(number: int, port: int) -> None:
-    """Run a puppet that sends seeks with costly deals and withdraws them at once, without end."""
+    """Run a puppet that endlessly sends seeks with costly deals and withdraws them at once."""
 
     async def puppet(name: int) -> None:
         raw = await RawConnection.enter(port, f"puppet-{number}-{name}", source=f"127.0.1.{1 + number}", slots=64)
@@ -179,6 +183,7 @@ _SCENARIOS = (
     ("the server is stopped, the move lies unread", "unread"),
     ("pings are answered late", "pongs"),
 )
+"""The scenarios to measure: a title, and how the match is disturbed."""
 
 if __name__ == "__main__":
     sys.exit(main())

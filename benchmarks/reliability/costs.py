@@ -1,9 +1,10 @@
 """Measure how long the costliest legal request of each kind blocks the event loop, in processor time, for every game.
 
-Clients in another thread send requests to a server in this process. The longest callback of each request counts, and
-the shortest of several runs. `deal` is extrapolated from the mean to one deal in 10⁹.
+Clients in another thread send requests to a server in this process. The cost of a request is its longest callback, in
+the fastest of several runs. The cost of `deal` is extrapolated from the mean to the longest of 10⁹ deals.
 Usage: python benchmarks/reliability/costs.py [--runs 2] [--games nim,grundy] [--small]
-Exit status 1 if a request blocks the loop for more than ten times the limit of 5 ms: no slow machine explains that.
+Exit status 1 if a request blocks the loop for more than ten times the limit of 5 ms, which a slow machine alone does
+not explain.
 """
 
 from __future__ import annotations
@@ -36,12 +37,15 @@ from protocol.games import NAMES, load_game
 from protocol.games.risk.board import MAX_BORDERS, MAX_TERRITORIES
 
 LIMIT_MS = 5.0
+"""The limit of the time for which a request may block the event loop."""
 RUN_TIMEOUT_S = 300.0
-"""Timeout of a run in seconds."""
+"""Seconds after which a run of all cases is given up."""
 KINDS = ("hello", "seek", "unseek", "start", "ready", "deal", "move", "strike", "back", "watch", "end")
+"""The kinds of requests to measure."""
 SLOTS = 64
+"""Matches that a bot plays at a time in `Run.play_many`."""
 TAIL_FACTOR = -math.log(1e-9)
-"""The factor by which a deal that is redrawn until it fits exceeds the mean in one of 10⁹ cases."""
+"""The ratio of the longest of 10⁹ deals to the mean, for a deal that is redrawn until it fits."""
 
 Message = dict[str, Any]
 ChooseMove = Callable[[Message, random.Random], Any]
@@ -71,7 +75,9 @@ def choose_halves(turn: Message, rng: random.Random) -> Any:
 
 
 def choose_hoarding(turn: Message, rng: random.Random) -> Any:
-    """Choose campaign moves that gather all units on one border, for the largest possible battle in the last round."""
+    """Return a move of a campaign. The moves gather all units on one border, for the largest possible battle in the
+    last round.
+    """
     state, seat = turn["state"], turn["to_move"]
     at = state["owner"].index(seat)
     if state["phase"] == "draft":
@@ -90,7 +96,7 @@ def make_largest_map() -> Message:
 
 
 def make_cases(*, small: bool) -> list[CostCase]:
-    """Return the extremes of every game's configs."""
+    """Return the most costly cases of every game's configs."""
     large = {"map": make_largest_map()}
     plies = 10 if small else 200
     armies = {**large, "initial_units": 85, "max_rounds": 20, "max_attacks": 20}
@@ -113,7 +119,7 @@ def make_cases(*, small: bool) -> list[CostCase]:
 
 
 class Meter:
-    """Measures the longest callback of this thread's event loop, in seconds of processor time."""
+    """A meter of the longest callback of this thread's event loop, in seconds of processor time."""
 
     def __init__(self) -> None:
         self.longest = 0.0
@@ -130,7 +136,7 @@ class Meter:
         asyncio.Handle._run = timed  # type: ignore[assignment, method-assign]
 
     async def settle(self) -> None:
-        """Wait for some turns of the measured loop."""
+        """Wait for a few iterations of the measured event loop."""
         assert self._loop is not None
         for _ in range(5):
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self._loop))
@@ -156,7 +162,7 @@ class Run:
 
     @contextlib.asynccontextmanager
     async def measure(self, kind: str, game: str) -> AsyncIterator[None]:
-        """Measure the requests made inside, once they are answered."""
+        """Measure the requests that the block makes, after they are answered."""
         self._meter.longest = 0.0
         yield
         await self._meter.settle()
@@ -198,7 +204,7 @@ class Run:
     async def _play_moves(
         self, case: CostCase, seats: dict[int, RawConnection], turn: Message, chance: random.Random
     ) -> Message:
-        """Play on. Return the next turn, or the end."""
+        """Continue the match of a case for some plies. Return the next turn, or the end."""
         for _ in range(case.plies):
             for seat in movers(turn):
                 move = case.choose(turn, chance)
@@ -256,7 +262,7 @@ class Run:
 
 
 def deal_ms(case: CostCase) -> float:
-    """Return the milliseconds of processor time that one deal in 10⁹ exceeds."""
+    """Return the processor time, in milliseconds, that only one deal in 10⁹ exceeds."""
     rules, deals = load_game(case.game, case.config), 300
     began = time.thread_time()
     for number in range(deals):
@@ -265,7 +271,7 @@ def deal_ms(case: CostCase) -> float:
 
 
 async def run_all(port: int, meter: Meter, options: argparse.Namespace) -> dict[tuple[str, str], float]:
-    """Return the longest callback by kind and game, in milliseconds: the minimum over several runs."""
+    """Return the minimum cost over several runs, for each kind of request and each game."""
     least: dict[tuple[str, str], float] = {}
     for number in range(options.runs):
         run = Run(port, meter, number)
@@ -282,7 +288,7 @@ async def run_all(port: int, meter: Meter, options: argparse.Namespace) -> dict[
 
 
 def measure(options: argparse.Namespace) -> dict[tuple[str, str], float]:
-    """Serve in this thread while another one makes the requests."""
+    """Run the server in this thread while another thread makes the requests."""
     meter, ports, found = Meter(), queue.Queue[int](), dict[tuple[str, str], float]()
 
     class Ports(logging.Handler):

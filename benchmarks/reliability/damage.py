@@ -1,10 +1,10 @@
 """Damage a database in one place at a time, and count what `arena db check` finds.
 
 Random bits of the file are flipped, and random fields of rows overwritten. Damage that changes nothing readable (free
-space in a page) is counted separately. Some fields can't be checked against anything: when a bot was registered or
+space in a page) is counted separately. Some fields cannot be checked against other data: when a bot was registered or
 seen, whether it is approved, revoked or a person's, its display name, a valid but wrong token hash, a tournament's
-times, and whether a match was rerated after its record was closed. A claim is broken by any other damage that is not
-found, and by a check that ends in an unexpected error.
+times, and whether a match was rerated after its record was closed. The check fails if any other damage is not found, or
+if `arena db check` ends in an unexpected error.
 
     python benchmarks/reliability/damage.py [--bits 300] [--fields 300] [--seconds 5] [--seed 1] [--quick] [--small]
 """
@@ -35,12 +35,13 @@ from protocol.errors import BadRecord, Fault
 from referee import record_reader
 
 TABLES = ("bots", "tournaments", "matches", "seats", "ratings", "records")
+"""The tables whose fields are overwritten."""
 UNCHECKABLE_COLUMNS = {
     "bots": {"created", "seen", "approved", "revoked", "person", "token_hash", "id", "display"},
     "tournaments": {"started", "finished"},
     "matches": {"rerated"},
 }
-"""The columns of each table that can't be checked against anything."""
+"""The columns of each table that cannot be checked against other data."""
 Row = tuple[object, ...]
 
 
@@ -58,7 +59,7 @@ async def play(server: Server, seconds: float) -> None:
 
 
 def read_rows(file: Path) -> dict[str, list[Row]] | None:
-    """Return all rows by table; None if some can't be read."""
+    """Return all rows of each table. Return None if some rows cannot be read."""
     try:
         with closing(sqlite3.connect(file)) as connection:
             return {table: connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in TABLES}
@@ -75,7 +76,7 @@ def read_columns(file: Path) -> dict[str, list[str]]:
 
 
 def check(file: Path, *, quick: bool) -> str:
-    """Return the outcome of a check: found, not found, or how it failed."""
+    """Return the outcome of `arena db check`: damage found, not found, or how the check failed."""
     try:
         with closing(Store.open(file, create=False)) as store:
             return "found" if list(store.iterate(check_database, partial(check_match, quick=quick))) else "not found"
@@ -86,7 +87,7 @@ def check(file: Path, *, quick: bool) -> str:
 
 
 def flip_bits(whole: bytes, count: int, rng: random.Random) -> Iterator[bytes]:
-    """Yield copies with one flipped bit."""
+    """Yield copies of a database file, each with one flipped bit."""
     for _ in range(count):
         damaged = bytearray(whole)
         damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
@@ -94,7 +95,7 @@ def flip_bits(whole: bytes, count: int, rng: random.Random) -> Iterator[bytes]:
 
 
 def overwrite_fields(file: Path, count: int, rng: random.Random) -> Iterator[bytes]:
-    """Yield copies with one field replaced by another value of the same type."""
+    """Yield copies of a database file, each with one field replaced by another value of its type."""
     columns = read_columns(file)
     whole = file.read_bytes()
     for _ in range(count):
@@ -124,7 +125,7 @@ def change_value(value: object, rng: random.Random) -> object:
 
 
 def is_uncheckable(before: dict[str, list[Row]], after: dict[str, list[Row]], columns: dict[str, list[str]]) -> bool:
-    """Return whether all changes are in columns that can't be checked."""
+    """Return whether all changed fields are in columns that cannot be checked."""
     for table in TABLES:
         if len(before[table]) != len(after[table]):
             return False

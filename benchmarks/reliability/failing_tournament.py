@@ -1,8 +1,8 @@
-"""Kill and resume a tournament with failing bots, and compare it with an undisturbed one.
+"""Kill and resume a tournament with failing bots, and compare the results with those of an undisturbed tournament.
 
-Of the bots, one dies at its start, one in every match, one exits with status 3, one never says hello, and one always
-resigns. Fails if results, table or ratings of the two tournaments differ, a stored match is played again, or a failing
-bot is not reported.
+One bot dies at its start, one dies in every match, one exits with status 3, one never says hello, and one always
+resigns. The program fails if the results, the table or the ratings of both tournaments differ, if a stored match is
+played again, or if a failing bot is not reported.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ FAILING_BOTS = {
     "silent": "import signal; signal.pause()",
     "quitter": "BOT",
 }
+"""The programs of the failing bots, by name. `BOT` stands for `BOT_TEMPLATE` with the body from `CHOOSE_BODIES`."""
 BOT_TEMPLATE = """
 from bots import Bot, GiveUp, run
 
@@ -46,7 +47,9 @@ CHOOSE_BODIES = {
     "midway": "import os; print('midway died', flush=True); os._exit(1)",
     "quitter": "raise GiveUp('enough')",
 }
+"""The body of the method `choose` of bots that fail in it."""
 POOL = "nim/classic"
+"""The rating pool of the tournaments."""
 
 
 def main() -> None:
@@ -106,7 +109,9 @@ def _play(command: list[str], data: Path) -> dict[str, Any]:
 
 
 def _play_and_kill(command: list[str], data: Path, given: argparse.Namespace, seconds: float) -> list[dict[str, str]]:
-    """Kill the tournament repeatedly. Return, after each kill, the stored matches with the times of their ends."""
+    """Kill the tournament repeatedly. Return for each kill the matches that were stored after it, with the times of
+    their ends.
+    """
     chance = random.Random(given.seed)
     stored = []
     for _ in range(given.kills):

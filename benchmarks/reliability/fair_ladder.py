@@ -1,14 +1,14 @@
-"""Measure what attacks on the ladder gain, each beside an honest bot of equal strength under the same circumstances.
+"""Measure how much attacks on the ladder gain, compared with an honest bot of equal strength under equal conditions.
 
-Ladders of payoffs are simulated, by matches of Leduc's poker: what names that are thrown away do to a mean, and what
-puppets do, with opponents that weigh the same (before) and by their rounds (now).
+Ladders with payoffs are simulated by matches of Leduc poker. They show how throw-away names and puppets change a mean
+payoff, if all opponents weigh the same (the former rule) and if they weigh by their rounds (the present rule).
 
-The server waits as many times shorter as `--haste` says: for `ready`, and in pauses. Scores are mu - 3 sigma, with the
-95 % interval of a mean over the rounds.
+`--haste` divides the server's timeout for `ready` and its pauses. Scores are mu - 3 sigma, with the 95 % interval of
+the mean over the rounds.
 Usage: python benchmarks/reliability/fair_ladder.py [--rounds 10] [--seconds 20] [--haste 20] [--payoffs] [--small]
-Exit status 1 if an attack gained more than the honest bot, beyond the interval, took a tenth of others' matches, moved
-the mean of one that it left by a tenth of a chip, or had a rank by one puppet;
-a small run is too short to judge the two that chance has a part in.
+Exit status 1 if an attack gained more than the honest bot by more than the interval, took a tenth of the matches of
+other bots, changed the mean of an honest bot by a tenth of a chip, or made a king first by one puppet. A small run is
+too short to judge the two attacks that depend on chance.
 """
 
 from __future__ import annotations
@@ -53,20 +53,26 @@ for name in ("FIRST_PAUSE_S", "MAX_PAUSE_S", "MAX_ADDRESS_PAUSE_S"):
     setattr(playban, name, getattr(playban, name) / {haste})
 cli.main()
 """
+"""The program of a server whose timeouts and pauses are divided by `haste`."""
 RATED_PER_PAIR = 50
+"""The limit of rated matches of a pair of bots, as an option of the server."""
 NO_DICE = Dice(bytes(32), 0)
-"""The dice of moves, which roll none."""
+"""The dice for moves, which use no dice."""
 TROLL_COUNT = 6
+"""The number of trolls: silent bots that take the matches of others."""
 HONEST_COUNT = 8
+"""The number of honest bots in the attack by trolls."""
 MOVE_DELAY_S = 0.02
 """Seconds per move of the honest bots in the attack by trolls."""
 
 HANDS = 100
-"""The hands of a match of Leduc poker."""
+"""The number of hands in a match of Leduc poker."""
 HONEST_OPPONENTS, HONEST_MATCHES = 5, 4
-"""The honest opponents on a ladder of payoffs, and the number of matches with each."""
+"""On a ladder with payoffs, the attacked bot plays `HONEST_MATCHES` matches with each of `HONEST_OPPONENTS`
+opponents.
+"""
 MAX_MEAN_CHANGE_CHIPS = 0.1
-"""Maximum change of a mean by throwaway names, on average, in chips per hand."""
+"""Maximum change of a mean by throw-away names, on average, in chips per hand."""
 
 ChooseMove = Callable[[dict[str, Any]], dict[str, Any]]
 Policy = Callable[[Poker, PokerState, random.Random], str]
@@ -80,7 +86,7 @@ class LadderPlayer:
     name: str
     choose: ChooseMove
     only_seat: int | None = None
-    """The seat on which it plays; on the others it stays silent."""
+    """The only seat on which the bot plays; on other seats it stays silent. None means all seats."""
     resigns: bool = False
     pace: float = 0.0
     haste: float = 1.0
@@ -142,7 +148,9 @@ def read_leaderboards(server: Server) -> dict[str, set[str]]:
 
 
 async def attack_as_king(server: Server, options: argparse.Namespace) -> bool:
-    """Let puppets resign to a king on a preset without other players; a champion beats as many newcomers by playing."""
+    """Let puppets resign to a king on a preset without other players. The honest bot to compare, a champion, beats as
+    many newcomers by playing.
+    """
     others = [await LadderPlayer.enter(server, f"other-{number}", choose_perfect) for number in (0, 1)]
     await asyncio.gather(*(other.play("classic", count=4) for other in others))
     scores = []
@@ -165,7 +173,7 @@ async def attack_as_king(server: Server, options: argparse.Namespace) -> bool:
 
 
 def choose_perfect_min_nim(turn: dict[str, Any]) -> dict[str, Any]:
-    """Return the best move if 1 to 3 may be taken."""
+    """Return the best move of nim if a move takes 1 to 3."""
     heaps = turn["state"]["heaps"]
     nimber = functools.reduce(operator.xor, (size % 4 for size in heaps))
     for move in turn["legal"]:
@@ -185,7 +193,9 @@ def choose_worst(turn: dict[str, Any]) -> dict[str, Any]:
 
 
 async def attack_as_dodger(server: Server, options: argparse.Namespace) -> bool:
-    """Let a perfect player meet an equal, and stay silent unless it begins: it wins all matches that it plays."""
+    """Let a perfect player meet an equal one, and stay silent unless it begins. So it wins all matches that it
+    plays.
+    """
     dodging: list[float] = []
     alike: list[float] = []
     for number in range(options.rounds):
@@ -240,7 +250,7 @@ async def attack_as_trolls(server: Server, options: argparse.Namespace) -> bool:
 
 
 async def _count_honest_matches(server: Server, options: argparse.Namespace, trolls: int, label: str) -> int:
-    """Return how many matches honest bots play in the given time beside trolls that connected before them."""
+    """Return how many matches the honest bots play in the given time. The trolls connect before them."""
     silent = [
         asyncio.create_task(_run_troll(server, f"troll-{label}-{number}", options.haste)) for number in range(trolls)
     ]
@@ -274,7 +284,7 @@ async def _run_troll(server: Server, name: str, haste: float) -> None:
 
 
 def sensible(game: Poker, state: PokerState, rng: random.Random) -> str:
-    """Bet and call with a king or a pair, check and fold with less."""
+    """Bet and call with a king or a pair. With less, check or fold, but call with half of the queens."""
     assert state.cards is not None
     own = game.rank_of(state.cards[state.seat] or 0)
     legal = game.legal_moves(state)
@@ -291,7 +301,7 @@ def raising(game: Poker, state: PokerState, rng: random.Random) -> str:
 
 
 def giving(game: Poker, state: PokerState, rng: random.Random) -> str:
-    """Pay into the pot with any cards, against a bot that raises, and fold in the last round."""
+    """Give chips to a raising opponent: bet, raise and call with anything in the first round, and fold in the last."""
     legal = game.legal_moves(state)
     order = ("raise", "bet", "call") if state.public is None else ("bet", "fold")
     return next(move for move in order if move in legal)
@@ -318,9 +328,9 @@ def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float 
 
 
 class PayoffAttack(NamedTuple):
-    """An attack by `names` names that each play `matches` matches against one bot of a ladder, and leave once they are
-    `leaves_at` chips per hand ahead. The bot is an honest one that is to lose by it or, with `crowns`, a king that is
-    to gain.
+    """An attack in which some names meet one bot of a ladder, each in a fixed number of matches, and leave once they
+    have won `leaves_at` chips per hand. The bot is an honest bot that should lose by the attack, or a king that should
+    gain.
     """
 
     title: str
@@ -329,7 +339,7 @@ class PayoffAttack(NamedTuple):
     leaves_at: float | None
     crowns: bool
     leavers: int = 0
-    """More names that give the king one hand each."""
+    """The number of additional names that each play one hand with the king, then leave."""
 
 
 PAYOFF_ATTACKS = (
@@ -340,11 +350,13 @@ PAYOFF_ATTACKS = (
     PayoffAttack("3 puppets, 1 match, king is honest too", 3, 1, None, True),
     PayoffAttack("3 puppets, 10 matches, king is honest too", 3, 10, None, True),
 )
-"""The last two attacks cost names and matches, and cannot be distinguished from weak opponents."""
+"""The attacks on a ladder with payoffs. The last two cost names and matches, and look like matches with weak
+opponents.
+"""
 
 
 def payoffs(options: argparse.Namespace) -> bool:
-    """Play ladders of payoffs with each attack, and print the mean of the bot that is attacked or crowned."""
+    """Play ladders with payoffs under each attack, and print the mean payoff of the bot that is attacked or crowned."""
     print(
         f"\nLeduc, {HONEST_OPPONENTS} honest opponents, {HONEST_MATCHES} matches each; a hand of the bot in question,"
     )
@@ -369,7 +381,9 @@ def payoffs(options: argparse.Namespace) -> bool:
 
 
 class Attacked(NamedTuple):
-    """The mean of a bot without and with an attack, with equal weights and by rounds, and whether it is first."""
+    """The effect of an attack: the mean payoff of a bot without and with the attack, with equal weights and with
+    weights by rounds, and whether the bot is first.
+    """
 
     without: float
     before: float
@@ -412,7 +426,7 @@ def _pairs(met: dict[str, list[TotalPayoff]]) -> list[PairPayoffs]:
 
 
 def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and half of its 95 % interval."""
+    """Return the mean of some values, and half the width of its 95 % interval."""
     if len(values) < 2:
         return values[0], math.inf
     return statistics.fmean(values), 1.96 * statistics.stdev(values) / math.sqrt(len(values))

@@ -1,9 +1,10 @@
-"""Measure what an honest pair of bots feels while others flood the arena: alone, beside one flooder, and beside eight.
+"""Measure delays of an honest pair of bots alone, beside one client that floods the arena, and beside eight.
 
-A flooder is one connection, or one after the other, that sends as fast as it is read. Eight flooders have eight
-addresses; with `--beside` they share the pair's address. For each kind the pair is measured alone, then with flooders.
+A flooder is one connection, or a series of connections, that sends as fast as the server reads. Eight flooders have
+eight addresses; with `--beside` they share the pair's address. For each kind of flood, the pair is measured alone, then
+beside flooders.
 Usage: python benchmarks/reliability/floods.py [--seconds 5] [--kinds ping,unseek] [--flooders 1,8] [--beside] [--small]
-Exit status 1 if the pair lost its connection or was refused anything.
+Exit status 1 if the pair lost its connection or any of its requests was refused.
 """
 
 from __future__ import annotations
@@ -36,8 +37,10 @@ from rig import (
 )
 
 BLOCK_BYTES = 64 * 1024
+"""Bytes that a flooder writes at a time, approximately."""
 WARM_UP_S = 1.0
 SMALL_MESSAGE_KINDS = ("ping", "before hello", "unseek")
+"""The kinds of floods in a small run."""
 
 
 def make_invalid_map() -> dict[str, Any]:
@@ -63,12 +66,14 @@ MESSAGES: dict[str, dict[str, Any]] = {
     },
     "no message": {"type": "nonsense"},
 }
+"""The messages that floods repeat, by the name of the kind of flood."""
 FRAMES = {
     "ping": make_frame(b"", PING),
     "large ping": make_frame(bytes(125), PING),
     "pong": make_frame(b"", PONG),
     "text on msgpack": make_frame(b"{}", TEXT),
 }
+"""The frames that floods repeat, by the name of the kind of flood."""
 
 
 async def send_repeatedly(raw: RawConnection, data: bytes) -> None:
@@ -205,7 +210,7 @@ KINDS: dict[str, tuple[Attack, bool]] = {
 
 
 def attack(number: int, port: int, flooders: int, beside: bool, encoding: str, kind: str) -> None:
-    """Run a process of flooders, which start again whenever they are cut off."""
+    """Run a process of flooders, which reconnect whenever they are cut off."""
 
     async def flood(source: str) -> None:
         while True:
@@ -219,7 +224,7 @@ def attack(number: int, port: int, flooders: int, beside: bool, encoding: str, k
 
 
 async def measure(server: Server, pair: HonestPair, options: argparse.Namespace, kind: str, encoding: str) -> bool:
-    """Print what the pair feels alone and beside each number of flooders. Return whether it had no drops."""
+    """Print the delays of the pair alone and beside each number of flooders. Return whether the pair had no drops."""
     name = f"{kind} ({encoding.rpartition('.')[2]})" if KINDS[kind][1] else kind
     alone = await pair.measure(options.seconds / 2)
     print(f"{name:32} alone    {alone}", flush=True)
@@ -238,7 +243,7 @@ async def measure(server: Server, pair: HonestPair, options: argparse.Namespace,
 
 
 async def wait_until_settled(server: Server) -> None:
-    """Wait until the server has processed what the flooders left behind."""
+    """Wait until the server has processed all remaining requests of the flooders."""
     while True:
         used = server.processor_s()
         await asyncio.sleep(0.5)

@@ -1,10 +1,10 @@
 """Send malformed frames, and check that each causes only an error reply and does not affect an honest pair.
 
-First come the codec and the readers of its messages, with the fast decoder compared with the general one; then
-WebSocket frames in arbitrary pieces, through the arena's path and the library's; then a server, with an honest pair and
-with bots in both encodings whose messages are mostly broken in transit.
+Part one tests the codec and the readers of its messages, and compares the fast decoder with the general one. Part two
+sends WebSocket frames in arbitrary pieces through the arena's fast path and through the library. Part three runs a
+server with an honest pair, and with bots in both encodings most of whose messages are broken in transit.
 Usage: python benchmarks/reliability/fuzz.py [--frames 200000] [--both 300000] [--live 20000] [--seed 1] [--small]
-Exit status 1 if a frame causes anything but a fault of the bot, or two paths disagree; or, on the server, if it ends,
+Exit status 1 if a frame causes anything but a fault of the bot, or if two paths disagree. Also if the server ends,
 writes a traceback or leaves inconsistent data, or if the honest pair loses its connection or receives an error.
 """
 
@@ -51,6 +51,7 @@ from protocol.games import load_game
 from protocol.messages import Move, Seek
 
 GAMES = ("nim", "grundy", "tictactoe", "risk-duel", "risk-campaign")
+"""The games whose moves and configs are read."""
 MOVES = (
     {"heap": 1, "take": 2},
     {"heap": 0, "split": 3},
@@ -60,13 +61,16 @@ MOVES = (
     {"do": "draft", "units": [[4, 2], [5, 1]]},
     {"do": "end"},
 )
+"""The moves of `move` messages before they are broken."""
 INFO = {"value": -1.0, "depth": 3, "nodes": 57, "note": "as good as lost"}
+"""The `info` of `move` messages before it is broken."""
 CONFIGS: tuple[dict[str, Any], ...] = (
     {"preset": "classic"},
     {"heaps": [3, 4, 5], "take": [1, 2], "start": "p-position", "misere": True},
     {"map": {"name": "mine", "territories": [{"name": "A", "continent": 0, "x": 1, "y": 2}], "continents": []}},
     {"map": "africa", "players": 3, "deal": "00" * 16},
 )
+"""The configs of `seek` messages before they are broken."""
 ODD_VALUES: tuple[Any, ...] = (
     None,
     True,
@@ -87,7 +91,9 @@ ODD_VALUES: tuple[Any, ...] = (
     {},
     [[[]]],
 )
+"""The values that replace parts of a message."""
 FUZZER_COUNT = 6
+"""The number of bots that break their messages."""
 
 
 def make_message(rng: random.Random) -> dict[str, Any]:
@@ -115,7 +121,7 @@ def make_message(rng: random.Random) -> dict[str, Any]:
 
 
 def bend(value: Any, rng: random.Random) -> Any:
-    """Return a value with something in it replaced, removed, repeated or nested deeper."""
+    """Return a copy of a value in which some part is replaced, removed, repeated or nested deeper."""
     if isinstance(value, dict) and value and rng.random() < 0.8:
         key = rng.choice(list(value))
         if rng.random() < 0.2:
@@ -134,7 +140,7 @@ def bend(value: Any, rng: random.Random) -> Any:
 
 
 def break_bytes(data: bytes, rng: random.Random) -> bytes:
-    """Return the bytes with some changed, removed, repeated or inserted."""
+    """Return a copy of the data in which some bytes are changed, removed, repeated or inserted."""
     made = bytearray(data)
     for _ in range(rng.randrange(1, 6)):
         at = rng.randrange(len(made) + 1)
@@ -159,7 +165,7 @@ def encode(message: Any, encoding: str) -> bytes:
 
 
 def fuzz(message: dict[str, Any], encoding: str, rng: random.Random) -> bytes:
-    """Encode a message, after bending it, breaking its bytes, both or neither."""
+    """Encode a message. At random, `bend` changes the message before, and `break_bytes` the bytes afterwards."""
     for _ in range(rng.randrange(3)):
         message = bend(message, rng)
     data = encode(message, encoding)
@@ -171,18 +177,18 @@ class CodecOutcomes:
     """The outcomes of frames in the codec and the readers of its messages."""
 
     came: Counter[str] = field(default_factory=Counter)
-    """The kinds of messages and faults."""
+    """The counts of frames by the kind of message or fault that they led to."""
     escaped: int = 0
-    """The number of unexpected errors."""
+    """The number of frames that led to an unexpected error."""
     packed: int = 0
     plain: int = 0
-    """Counts of msgpack frames: all of them, and those that the fast decoder handled."""
+    """The number of msgpack frames that the fast decoder handled; `packed` is the number of all msgpack frames."""
     unlike: int = 0
-    """The number of frames for which the general decoder gave another result."""
+    """The number of frames for which the fast and the general decoder gave different results."""
 
 
 def fuzz_codec(frames: int, rng: random.Random) -> CodecOutcomes:
-    """Read a number of frames and return the outcomes."""
+    """Read `frames` frames with the codec, and return the outcomes."""
     positions = [(game, game.initial(Dice(bytes(32), 0))[0]) for game in map(load_game, GAMES)]
     so_far = CodecOutcomes()
     for number in range(frames):
@@ -204,7 +210,7 @@ def fuzz_codec(frames: int, rng: random.Random) -> CodecOutcomes:
 
 
 def _compare(data: bytes, outcomes: CodecOutcomes) -> None:
-    """Decode a frame with and without the fast decoder."""
+    """Decode a frame with and without the fast decoder, and count a difference."""
     outcomes.packed += 1
     outcomes.plain += is_plain(data)
     short, long = decoded_both_ways(data)
@@ -218,12 +224,12 @@ class PathOutcomes:
     """The outcomes of WebSocket frames through the arena's path and the library's."""
 
     frames: int = 0
-    """Complete frames read before the end."""
+    """The number of complete frames that were read."""
     streams: int = 0
     short: int = 0
-    """Frames that took the fast path."""
+    """The number of frames that took the fast path."""
     closed: Counter[int | None] = field(default_factory=Counter)
-    """Close codes of the streams."""
+    """The counts of the close codes of the streams."""
     differences: int = 0
 
 
@@ -249,7 +255,7 @@ def fuzz_frames(frames: int, seed: int) -> PathOutcomes:
 
 
 def _compare_streams(number: int, chance: random.Random) -> Iterator[TwoWays]:
-    """Compare a long stream in arbitrary pieces, or a short one cut once at every place."""
+    """Compare both paths on a long stream in arbitrary pieces, or on a short stream cut once at every place."""
     if number % 200:
         yield both_ways(chance, chance.randrange(1, 60))
     else:
@@ -257,7 +263,7 @@ def _compare_streams(number: int, chance: random.Random) -> Iterator[TwoWays]:
 
 
 def _read_frame(data: bytes, encoding: str, positions: list[tuple[Any, Any]]) -> str:
-    """Return what becomes of a frame: the kind of message, or the code of the fault."""
+    """Read a frame. Return the kind of its message, or the code of the fault."""
     received: codec.Frame = data
     if encoding == JSON:
         try:
@@ -293,7 +299,9 @@ class Fuzzer:
         self.ends = 0
 
     async def run(self) -> None:
-        """Reconnect whenever it is thrown out, until the budget is used up."""
+        """Run the bot until its budget of messages is used up. It reconnects whenever the server closes the
+        connection.
+        """
         while self._budget[0] > 0:
             encoding = self._chance.choice([MSGPACK, JSON])
             try:
@@ -346,7 +354,9 @@ async def _send_broken_handshakes(port: int, budget: list[int], chance: random.R
 
 
 async def fuzz_server(server: Server, frames: int, seed: int) -> tuple[Any, int]:
-    """Run the fuzzers. Return what the honest pair felt, and the number of ends that the fuzzers were sent."""
+    """Run the fuzzers. Return the times and drops of the honest pair, and the number of `end` messages to the
+    fuzzers.
+    """
     budget = [frames]
     fuzzers = [Fuzzer(n, server.port, budget, random.Random(f"{seed}/{n}")) for n in range(FUZZER_COUNT)]
     async with HonestPair(server.port) as pair:

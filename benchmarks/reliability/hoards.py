@@ -1,10 +1,11 @@
-"""Measure what an honest pair of bots feels while others use up their quotas, and when they are cut off.
+"""Measure delays of an honest pair of bots while other bots use up their quotas, and when those bots are cut off.
 
-From each of several addresses, bots hold as many matches as they may start, of one of these kinds: `matches`, small
-ones that stand still; `maps`, each on its own large map; `notes`, played at full speed with a note on every move;
-`views`, the same, with the latest watched again every second. Then all are cut off at once.
+From each of several addresses, bots hold as many matches as they may start, of one of four kinds. `matches` are small
+matches in which no bot moves. `maps` are matches on a large map of their own. `notes` are played at full speed with a
+note on every move. `views` are played like `notes`, and the latest matches are watched again every second. Then all
+bots are cut off at once.
 Usage: python benchmarks/reliability/hoards.py [--kinds matches,maps] [--addresses 1,8,64] [--seconds 20] [--small]
-Exit status 1 if an address exceeded a quota, the pair was refused anything, or memory exceeded its limit.
+Exit status 1 if an address exceeded a quota, a request of the pair was refused, or memory exceeded its limit.
 """
 
 from __future__ import annotations
@@ -23,13 +24,21 @@ from typing import Any
 from rig import Closed, HonestPair, RawConnection, Server, parse_options, run_attackers
 
 MAX_MATCHES, MAX_MEMORY_MIB, MAX_STORED_MIB = 400, 96, 32
-"""Quotas of an address: matches, MiB of memory, and MiB of disk per day. Below the defaults, as the runs are short."""
+"""The quotas of an address: `MAX_MATCHES` matches, `MAX_MEMORY_MIB` of memory and `MAX_STORED_MIB` of disk per day.
+They are below the defaults, because the runs are short.
+"""
 MAX_TOTAL_MEMORY_MIB = 512
+"""The quota of memory of all addresses together, in MiB."""
 CONNECTION_COUNT = 800
+"""Maximum number of connections of all addresses together."""
 PROCESS_COUNT = 8
+"""Maximum number of processes in which the bots run."""
 SLOTS = 64
+"""Matches that each bot may play at a time."""
 SERVER_MIB = 160.0
-"""MiB that the server needs besides the quotas: connections, and results on their way to the store."""
+"""Memory that the server needs besides the quotas, in MiB: for connections, and for results on their way to the
+store.
+"""
 
 
 def make_large_map(name: str) -> dict[str, Any]:
@@ -44,7 +53,7 @@ def make_large_map(name: str) -> dict[str, Any]:
 
 
 def make_seek(kind: str, names: tuple[str, str], number: int) -> dict[str, Any]:
-    """Return what both bots of a pair seek as their match of this number."""
+    """Return the game and config that both bots of a pair seek for their match number `number`."""
     if kind == "maps":
         name = f"{names[0]} {number}"
         return {"game": "risk-campaign", "config": {"map": make_large_map(name), "players": 2}}
@@ -100,7 +109,7 @@ async def watch_repeatedly(port: int, source: str, matches: list[str]) -> None:
 
 
 async def run_pairs(port: int, sources: list[str], kind: str, pairs: int) -> None:
-    """Run pairs of bots from each address; they connect one after the other, as newcomers must."""
+    """Run pairs of bots from each address. They connect one after the other, because newcomers must."""
 
     async def pair(source: str, number: int) -> None:
         await asyncio.sleep(number * 0.3)
@@ -138,7 +147,7 @@ def stored_mib(server: Server) -> float:
 
 
 async def measure(kind: str, addresses: int, seconds: float) -> bool:
-    """Measure a kind and print it. Return whether all quotas were kept."""
+    """Measure one kind of matches and print the results. Return whether all quotas were kept."""
     options = ["--slow-clock", "3000+0", "--registrations-per-hour", "100000"]
     options += ["--max-matches-per-address", str(MAX_MATCHES), "--match-memory-per-address", str(MAX_MEMORY_MIB)]
     options += ["--match-memory", str(MAX_TOTAL_MEMORY_MIB), "--stored-per-day-per-address", str(MAX_STORED_MIB)]

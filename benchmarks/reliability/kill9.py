@@ -1,8 +1,8 @@
 """Kill servers at random instants, in random calls that change a file, and while they create their database.
 
-Then everything that the bots were sent is compared with what was stored. A claim is broken by a lost end, move or
-match, by one stored differently or rated twice, by ratings that do not follow, by a match that hangs, or by an unusable
-folder.
+Then everything that was sent to the bots is compared with the store. The check fails if an end, a move or a match is
+lost or stored differently, if a match is rated twice or hangs, if ratings do not follow from the matches, or if a
+folder is unusable.
 
     python benchmarks/reliability/kill9.py [--kills 200] [--worlds 2] [--creations 80] [--games nim kuhn] [--small]
 
@@ -41,8 +41,11 @@ GAMES: dict[str, tuple[str, dict[str, Any]]] = {
     "kuhn": ("kuhn", {"preset": "short"}),
     "leduc": ("leduc", {"preset": "short"}),
 }
+"""The games that the bots play, by a name on the command line: the game and its config."""
 MAX_CALL_NUMBER = 600
-"""A server is killed in one of this many calls that change a file; it makes some hundreds per second."""
+"""A server is killed in one of its first calls that change a file, drawn from this many. A server makes some hundreds
+of such calls per second.
+"""
 
 
 class World:
@@ -54,12 +57,12 @@ class World:
         self.kills: Counter[str] = Counter()
         self.players: list[RandomPlayer] = []
         self._games = [game for game in games for _ in range(2)]
-        """Two players per game."""
+        """The game of each player. There are two players per game."""
         self._number = number
         self._random = random.Random(f"{seed}/{number}")
 
     async def run(self, kills: int) -> list[str]:
-        """Kill the server a number of times, finish all matches, and return what is wrong."""
+        """Kill the server `kills` times, finish all matches, and return the errors found."""
         self._set_environment(None)
         await asyncio.to_thread(self.server.start)
         self.players = [

@@ -1,6 +1,6 @@
-"""Players that record everything they are sent, and a comparison of that with what an arena stored.
+"""Players that record everything that is sent to them, and a comparison of these messages with the store of the arena.
 
-Also compiles storage.c, the library that is preloaded into a server to observe its file operations.
+The module also compiles storage.c, a library that is preloaded into a server to observe its file operations.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from referee.replay import replay
 from referee.result import Ratings, Result
 
 SLOTS = 3
+"""The number of matches that a player plays at a time."""
 SETTLE_TIMEOUT_S = 90.0
-"""Seconds in which all running matches end."""
+"""Seconds within which all running matches must end."""
 
 
 def compile_library(folder: Path) -> Path:
@@ -45,7 +46,7 @@ def compile_library(folder: Path) -> Path:
 
 @dataclass
 class SentMessage:
-    """An `end` or a `turn` that a bot was sent, and when (monotonic clock, seconds)."""
+    """An `end` or a `turn` that was sent to a bot, with the time (monotonic clock, seconds)."""
 
     bot: str
     message: dict[str, Any]
@@ -54,7 +55,7 @@ class SentMessage:
 
 @dataclass
 class Ledger:
-    """Everything that the players of an arena were sent."""
+    """A record of everything that was sent to the players of an arena."""
 
     starts: dict[str, float] = field(default_factory=dict)
     """The times at which matches were first announced."""
@@ -70,9 +71,10 @@ class Ledger:
         quick: bool = False,
         forgotten: Collection[str] = (),
     ) -> Counter[str]:
-        """Count what was sent before `until` but differs in the database, and what is wrong in the database itself.
+        """Count the messages sent before `until` that differ from the database, and the errors in the database itself.
 
-        Without `moves`, matches whose end was not sent may be lost. For matches in `forgotten` only the end counts.
+        Without `moves`, matches whose end was not sent may be lost. For matches in `forgotten`, only the end is
+        compared.
         """
         found: Counter[str] = Counter()
         with closing(Store.open(database, create=False)) as store:
@@ -158,7 +160,7 @@ def _check_end(message: SentMessage, result: Result | None, ratings: Ratings | N
 
 
 class RandomPlayer:
-    """A bot that plays random moves, as many matches as it has slots, and reconnects whenever it is cut off."""
+    """A bot that plays random moves in as many matches as it has slots. It reconnects whenever it is cut off."""
 
     def __init__(
         self,

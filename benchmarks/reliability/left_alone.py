@@ -1,9 +1,9 @@
 """Run a ladder of eight reference bots that seek the next match of Nim as soon as one is over.
 
-Further options are passed to `arena serve`.
+All other options are passed to `arena serve`.
 Usage: python benchmarks/reliability/left_alone.py [--seconds 240] [--small] [--max-matches-per-hour 600]
-Exit status 1 if a pair never met, a bot had less than half the mean number of matches, or `perfect` is not first;
-a small run is too short to judge that.
+Exit status 1 if a pair never met, a bot had less than half the mean number of matches, or `perfect` is not first. With
+--small, the run is too short for these checks, and the status is always 0.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from arena.store.result_queries import encounter_counts, leaderboard_of
 from arena.store.store import Store
 
 POOL = "nim/classic"
+"""The rating pool of the ladder."""
 BOTS = ("random", "random-2", "greedy", "greedy-2", "minimax", "alphabeta", "ga", "perfect")
+"""The names of the reference bots on the ladder. A number distinguishes bots of one kind."""
 
 
 @contextlib.contextmanager
@@ -47,7 +49,7 @@ def run_bots(server: Server) -> Iterator[None]:
 
 
 def show(data: Path, seconds: float) -> bool:
-    """Print who played how often. Return whether the ladder is as it should be."""
+    """Print how often each bot and each pair played. Return whether all checks passed."""
     store = Store.open(data / "arena.db")
     board = store.read(leaderboard_of, POOL)
     met = Counter[tuple[str, str]]()

@@ -1,7 +1,7 @@
 """Kill and stop a server that publishes over MQTT, and its broker, at random instants.
 
-The broker in this program records each end before it acknowledges it. A claim is broken by a stored match whose end was
-never published, or published differently.
+The broker in this program records each end before it acknowledges the end. The check fails if the end of a stored match
+was never published, or was published differently.
 
     python benchmarks/reliability/mqtt_kills.py [--kills 40] [--seed 1] [--small]
 """
@@ -26,23 +26,25 @@ from arena.store.result_queries import iter_results
 from arena.store.store import Store
 
 GAMES = ("nim", "nim", "nim", "nim", "tictactoe", "tictactoe")
+"""The games that the bots play, one for each bot."""
 CONNECT, PUBLISH, PINGREQ, DISCONNECT = 1, 3, 12, 14
+"""The types of MQTT packets."""
 
 
 class RecordingBroker:
-    """A broker without subscribers that records the digest of every end before it acknowledges it."""
+    """A broker without subscribers that records the digest of every end before it acknowledges the end."""
 
     def __init__(self) -> None:
         self.ends: dict[str, list[str]] = {}
-        """The digests of each match, one for each time that its end was published."""
+        """The digests in the published ends of each match, one for each time that the end was published."""
         self.end_received = asyncio.Event()
-        """Set at every end."""
+        """This event is set at every published end."""
         self.port = 0
         self._server: asyncio.Server | None = None
         self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     async def start(self) -> None:
-        """Listen, on the same port after a restart."""
+        """Listen for connections. After a restart, the port stays the same."""
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
         self.port = self._server.sockets[0].getsockname()[1]
 
@@ -95,7 +97,7 @@ class RecordingBroker:
 
 
 async def kill_repeatedly(broker: RecordingBroker, rng: random.Random, kill_counts: Counter[str]) -> None:
-    """Kill and restart the broker now and then, and count that in `kill_counts`."""
+    """Kill and restart the broker at random times, and count the kills in `kill_counts`."""
     while True:
         await asyncio.sleep(rng.uniform(0.5, 4))
         await broker.kill()

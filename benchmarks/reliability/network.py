@@ -1,10 +1,10 @@
-"""Play matches over a bad network, and check that none hangs, is reported inconsistently or is stored differently.
+"""Play matches over a bad network, and check that no match hangs, is reported inconsistently or is stored differently.
 
 Bots of the client library play rated nim through a proxy that randomly delays, slices, stalls, resets or drops data.
-Usage: python benchmarks/reliability/network.py [--matches 1000] [--bots 24] [--slots 4] [--seed 1]
-    [--clock 20+0.2] [--small]
-Exit status 1 if a match hangs, was reported in two ways, or is stored differently from what was reported; or a record
-or the ratings are wrong.
+Usage: python benchmarks/reliability/network.py [--matches 1000] [--bots 24] [--slots 4] [--seed 1] [--clock 20+0.2]
+    [--small]
+Exit status 1 if a match hangs, if bots were sent different ends of it, if the stored end differs from the one sent, or
+if a record or the ratings are wrong.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from referee.record_reader import read_record
 SETTLE_TIMEOUT_S = 120.0
 """Seconds in which a match without its bots ends: the time of each seat, and as much again."""
 SILENCE_TIMEOUT_S = 60.0
-"""Seconds after which a connection that fell silent has certainly been given up."""
+"""Seconds after which both sides have certainly given up a connection that fell silent."""
 FAULT_PROBABILITIES = {"delay": 0.05, "slice": 0.1, "stall": 0.004, "reset": 0.004, "silence": 0.0004}
-"""Probability of each fault per piece of received data."""
+"""The probability of each kind of fault, for each piece of received data."""
 HANG_UP_PROBABILITY = 0.05
-"""Probability that a new connection is closed at once."""
+"""The probability that the proxy closes a new connection at once."""
 
 
 class FaultyProxy(TcpProxy):
-    """A proxy that injects faults at random; `fault_counts` counts them."""
+    """A proxy that injects faults at random, and counts them in `fault_counts`."""
 
     def __init__(self, port: int, chance: random.Random) -> None:
         super().__init__(port)
@@ -54,7 +54,7 @@ class FaultyProxy(TcpProxy):
 
     @property
     def closes_new_connections(self) -> bool:
-        """Draw whether the next connection is closed at once."""
+        """Draw whether the proxy closes the next connection at once."""
         hangs_up = self._chance.random() < HANG_UP_PROBABILITY
         self.fault_counts["hang-up"] += hangs_up
         return hangs_up
@@ -94,7 +94,7 @@ class FaultyProxy(TcpProxy):
 
 
 class Witness(Bot):
-    """Plays random legal moves and records what it is sent."""
+    """A bot that plays random legal moves and records everything that is sent to it."""
 
     def __init__(self, name: str, told: dict[str, list[End]], started: set[str]) -> None:
         super().__init__(name)
@@ -111,7 +111,7 @@ class Witness(Bot):
 
 
 async def play(port: int, options: argparse.Namespace) -> tuple[dict[str, list[End]], set[str], Counter[str]]:
-    """Play, and return the ends that bots were sent (by match), the matches begun, and the faults injected."""
+    """Play the matches. Return the ends sent to bots (by match), the matches begun, and the faults injected."""
     told: dict[str, list[End]] = {}
     started: set[str] = set()
     cable = FaultyProxy(port, random.Random(options.seed))
@@ -142,7 +142,7 @@ def find_hanging(data: Path) -> set[str]:
 
 
 def find_inconsistent(told: Mapping[str, list[End]], data: Path) -> set[str]:
-    """Return the matches whose ends differ from each other or from what is stored."""
+    """Return the matches whose ends differ from each other or from the store."""
     wrong = set()
     with contextlib.closing(Store.open(f"sqlite:///{data / 'arena.db'}", create=False)) as store:
         for match, ends in told.items():
@@ -158,7 +158,7 @@ def find_inconsistent(told: Mapping[str, list[End]], data: Path) -> set[str]:
 
 
 def run_command(*words: str) -> str:
-    """Return the output of an `arena` command that fails, "" if it succeeds."""
+    """Run an `arena` command. Return its output if it fails, else an empty text."""
     done = subprocess.run([sys.executable, "-m", "arena", *words], capture_output=True, text=True)
     return "" if done.returncode == 0 else (done.stdout + done.stderr).strip()
 

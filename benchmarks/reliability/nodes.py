@@ -1,8 +1,8 @@
 """Kill and freeze servers that share an arena, crash their database, delete volumes, and reuse a node's name.
 
-Then everything that the bots were sent is compared with what is stored. A claim is broken by an end or match that is
-lost, stored differently or numbered with a gap; by ratings that do not follow; by a frame from a process frozen beyond
-its lease; by games that are not paired; or by a revoked bot that stays connected.
+Then everything that was sent to the bots is compared with the store. The check fails if an end or a match is lost,
+stored differently or numbered with a gap, if ratings do not follow from the matches, if a process sends a frame after
+it was frozen beyond its lease, if the matches of a game are not paired, or if a revoked bot stays connected.
 
     python benchmarks/reliability/nodes.py [--faults 100] [--seed 1] [--small]
 
@@ -40,20 +40,25 @@ from arena.store.store import Reader, Store
 from postgres import PostgresServer, postgres_server
 
 NODES = ("a", "b", "c")
+"""The names of the nodes."""
 GAMES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("nim", {}),
     ("tictactoe", {}),
     ("dilemma", {"rounds": 20}),
     ("kuhn", {"preset": "short"}),
 )
+"""The games that the players play, each with its config."""
 PLAYERS_PER_GAME = 3
 SLOTS = 3
+"""The number of matches that a player plays at a time."""
 ANSWER_TIMEOUT_S = 8.0
-"""Seconds of silence after which a player that awaits an answer gives a node up."""
+"""Seconds of silence after which a player that waits for an answer gives up a node."""
 IN_FLIGHT_S = 0.5
-"""Seconds in which everything arrives that a node had sent before it was frozen."""
+"""Seconds within which everything arrives that a node sent before it was frozen."""
 MAX_MOVE_AFTER_KILL_S, MAX_MOVE_AFTER_FREEZE_S, MAX_REVOKE_S = 15.0, 30.0, 1.0
-"""Seconds within which others pair a node's games after a kill and a freeze, and a revoked bot has left all nodes."""
+"""Other nodes must pair a node's games within `MAX_MOVE_AFTER_KILL_S` after a kill and `MAX_MOVE_AFTER_FREEZE_S` after
+a freeze. A revoked bot must leave all nodes within `MAX_REVOKE_S`.
+"""
 FAULT_WEIGHTS = {
     "kill -9": 8,
     "kill -9, started again at once": 4,
@@ -69,7 +74,7 @@ FAULT_WEIGHTS = {
 
 @dataclass
 class Node:
-    """A server, and when it was frozen beyond its lease, after which it must send nothing more."""
+    """A server, and the time when it was frozen beyond its lease. From that time on, it must send nothing more."""
 
     name: str
     server: Server
@@ -79,7 +84,7 @@ class Node:
 
 @dataclass
 class Started:
-    """A match that began: its game, its node and the time (monotonic clock, seconds)."""
+    """The start of a match: its game, its node and the time (monotonic clock, seconds)."""
 
     game: str
     node: Node
@@ -88,16 +93,16 @@ class Started:
 
 @dataclass
 class Figures:
-    """Everything that was sent and measured."""
+    """A record of everything that was sent to the players, and of all measurements."""
 
     ledger: Ledger = field(default_factory=Ledger)
     starts: dict[str, Started] = field(default_factory=dict)
     move_times_s: dict[str, list[float]] = field(default_factory=dict)
-    """Seconds until another node began a match of the faulty node's game, by fault."""
+    """The seconds until another node began a match of the faulty node's game, for each kind of fault."""
     revoke_times_s: list[float] = field(default_factory=list)
     """Seconds until a revoked bot had left all nodes."""
     begun: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set at every start."""
+    """This event is set at every start of a match."""
 
     def add_start(self, told: dict[str, Any], node: Node, game: str) -> None:
         """Record that a match began or resumed."""
@@ -108,7 +113,9 @@ class Figures:
 
 
 class NodePlayer:
-    """A bot on all nodes that plays random moves, seeks where it is redirected, and reconnects when cut off."""
+    """A bot that is connected to all nodes and plays random moves. It seeks at the node to which it is redirected, and
+    reconnects when it is cut off.
+    """
 
     def __init__(self, name: str, nodes: list[Node], game: str, config: dict[str, Any], figures: Figures) -> None:
         self.name = name
@@ -121,9 +128,9 @@ class NodePlayer:
         self._figures = figures
         self._random = random.Random(name)
         self._connections: dict[str, RawConnection] = {}
-        """The connections by node."""
+        """The connection to each node, by the node's name."""
         self._seeks: dict[str, str] = {}
-        """The node that was asked, by the id of the seek."""
+        """The node to which each seek was sent, by the id of the seek."""
         self._pairing = self._random.choice(nodes).name
         self._sought = 0
 
@@ -218,7 +225,7 @@ class Cluster:
         self.faults: Counter[str] = Counter()
         self.broken: list[str] = []
         self.forgotten: set[str] = set()
-        """Matches that were called off with their node's volume."""
+        """The matches that were called off because their node's volume was lost."""
         self._postgres = postgres
         self._url = postgres.url("arena")
         self._random = random.Random(seed)
@@ -233,7 +240,7 @@ class Cluster:
         return Node(name, Server("--clock", "5+0.2", "--db", self._url, "--node", name))
 
     async def run(self, faults: int) -> None:
-        """Run a number of faults, then let all matches end."""
+        """Run the faults one after the other, then let all matches end."""
         await asyncio.gather(*(self._start(node) for node in self.nodes))
         tasks = [asyncio.create_task(player.run()) for player in self.players]
         programs = [
@@ -261,7 +268,7 @@ class Cluster:
                 node.server.stop()
 
     def _start_program(self, name: str, node: Node) -> tuple[str, subprocess.Popen[bytes]]:
-        """Start a reference bot that knows one node."""
+        """Start a reference bot that knows only one node."""
         url = f"ws://127.0.0.1:{node.server.port}"
         command = [sys.executable, "-m", "bots", "run", name, "--url", url, "--game", "nim", "--game", "tictactoe"]
         return name, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -296,7 +303,9 @@ class Cluster:
         await asyncio.to_thread(node.server.start)
 
     async def _wait_without_node(self, node: Node, how: str, most: float, *, since: float | None = None) -> None:
-        """Kill a node, unless it is gone `since` some time, and wait until its games are played elsewhere."""
+        """Kill a node, unless it has been gone since the time `since`. Then wait until its games are played on other
+        nodes.
+        """
         games = self._games_paired_by(node)
         if since is None:
             since = time.monotonic()
@@ -308,11 +317,13 @@ class Cluster:
                 self.broken.append(f"{game} was not paired for {waits[-1]:.1f} s after {how}")
 
     def _games_paired_by(self, node: Node) -> list[str]:
-        """Return the games that a node pairs while all nodes are up."""
+        """Return the games whose matches a node pairs while all nodes are up."""
         return [game for game, _ in GAMES if max(NODES, key=lambda name: rendezvous_weight(name, game)) == node.name]
 
     async def _wait_until_moved(self, game: str, node: Node, since: float, most: float) -> float:
-        """Return the seconds until a match of a game began on another node; slightly more than `most` if none did."""
+        """Return the seconds until a match of a game begins on another node. If none begins within `most` seconds,
+        return slightly more than that.
+        """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(most + 1.0 - (time.monotonic() - since)):
                 while True:
@@ -414,7 +425,9 @@ class Cluster:
             self.broken.append(f"{hanging} matches hang")
 
     def _count_hanging(self) -> int:
-        """Return the number of matches still running, according to players or database, after all should have ended."""
+        """Return the number of matches that still run, according to the players or the database, although all should
+        have ended.
+        """
         until = time.monotonic() + SETTLE_TIMEOUT_S
         with closing(Reader.open(self._url)) as reader:
             while True:

@@ -1,11 +1,13 @@
-"""Measure what a visitor of the page feels while 1, 8 and 64 addresses flood it, and the memory of its process.
+"""Measure delays for a visitor of the web pages while 1, 8 and 64 addresses flood them, and the memory of the web
+process.
 
-`arena web` shows a short and a very long match. The visitor requests small pages one after the other, and every second
-the short match with the state of every ply. Each address has four connections, which request the long match likewise
-and hang up, or read it slowly, or send endless bodies.
+`arena web` shows a short and a very long match. The visitor requests small pages one after the other, and once a second
+the short match with the state of every ply. Each flooding address has four connections. They request the long match
+with the state of every ply and hang up, read the answer slowly, or send endless bodies.
 Usage: python benchmarks/reliability/page_floods.py [--seconds 10] [--rounds 1000] [--small]
-Exit status 1 if an answer to the visitor failed, or the process took more than 300 MiB; without --small also if the
-visitor's p50 is more than three times that without a flood, or its slowest answer more than a second slower.
+Exit status 1 if an answer to the visitor failed, or if the process took more than 300 MiB. Without --small also if the
+visitor's p50 is more than three times the p50 without a flood, or if the slowest answer is more than a second slower
+than without a flood.
 """
 
 from __future__ import annotations
@@ -29,14 +31,21 @@ from bots.playing.matches import play_all
 from protocol.messages import Clock
 
 MAX_MEMORY_MIB = 300.0
-"""Maximum memory of the page's process in MiB."""
+"""Maximum memory of the web process in MiB."""
 MAX_P50_RATIO, MAX_EXTRA_DELAY_S = 3.0, 1.0
-"""Maximum ratio of the visitor's p50 to that without a flood, and maximum additional seconds of the slowest answer."""
+"""Under a flood, the visitor's p50 may be `MAX_P50_RATIO` times the p50 without a flood, and the slowest answer may
+take `MAX_EXTRA_DELAY_S` longer.
+"""
 CONNECTIONS_PER_ADDRESS = 4
+"""Connections of each flooding address."""
 CLOCK = Clock(bank_ms=60_000_000, increment_ms=1000)
+"""The clock of the stored matches."""
 TERRITORY_COUNT = 100
+"""The number of territories of the map of the long match."""
 PAGES = ("/", "/matches", "/api/v1/bots?limit=3")
+"""The small pages that the visitor requests."""
 VISITOR_ADDRESS = "127.0.0.9"
+"""The loopback address of the visitor."""
 
 
 def fill_store(data: Path, rounds: int) -> tuple[str, str]:
@@ -91,14 +100,14 @@ async def request_match(raw: RawConnection, match: str) -> None:
 
 
 async def hang_up(raw: RawConnection, match: str) -> None:
-    """Hang up as soon as the answer begins, or after half a second."""
+    """Request the match, and hang up when the answer begins or after a while."""
     await request_match(raw, match)
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(raw.reader.read(1), 0.5)
 
 
 async def read_slowly(raw: RawConnection, match: str) -> None:
-    """Read the answer slowly, 4 KiB each half second."""
+    """Request the match, and read the answer slowly in small parts."""
     await request_match(raw, match)
     while await raw.reader.read(4096):  # noqa: ASYNC110 - slowness is the point
         await asyncio.sleep(0.5)
@@ -111,14 +120,16 @@ async def send_bodies(raw: RawConnection, match: str) -> None:
 
 
 class VisitTimes:
-    """The visitor's experience: seconds for each small page and each short match, and failures."""
+    """The visitor's experience: the seconds of each small page and of each request for the short match, and
+    failures.
+    """
 
     def __init__(self) -> None:
         self.pages: list[float] = []
         self.matches: list[float] = []
         self.failed: list[str] = []
         self.memory = 0.0
-        """The page process's peak memory in MiB."""
+        """The peak memory of the web process in MiB."""
 
     @property
     def longest(self) -> float:

@@ -1,13 +1,13 @@
 """Simulate power cuts, which lose unsynced writes in part or out of order, and check that no end is lost.
 
-A server plays while every change of its files is logged (storage.c). For each of many instants the folder is rebuilt as
-a disk might hold it: everything synced, and of later writes none, all, or any of their sectors. A claim is broken by an
-end that was sent before and is lost, an inconsistent database, or a server that does not start; with `--durability
-machine` also by a lost move.
+A server plays while every change of its files is logged (storage.c). For each of many instants, the folder is rebuilt
+as a disk might hold it: everything that was synced, and none, all or some sectors of later writes. The check fails if
+an end that was sent before the instant is lost, if the database is inconsistent, or if a server does not start. With
+`--durability machine`, it also fails if a move is lost.
 
     python benchmarks/reliability/power_loss.py [--seconds 20] [--instants 200] [--durability machine] [--small]
 
-Needs gcc. A file's name counts as durable once the file or its folder was synced, as on ext4, XFS and Btrfs.
+Needs gcc. The name of a file counts as durable once the file or its folder has been synced, as on ext4, XFS and Btrfs.
 """
 
 from __future__ import annotations
@@ -31,12 +31,15 @@ from rig import Server, parse_options
 from protocol.errors import ArenaFault
 
 GAMES = ("nim", "nim", "nim", "nim", "tictactoe", "tictactoe")
+"""The games that the bots play, one for each bot."""
 SECTOR_BYTES = 512
+"""Bytes of a sector, which a disk writes completely or not at all."""
 _CHANGE_HEADER = struct.Struct("=cdQQI")
+"""The header of a logged change in the output of storage.c."""
 
 
 class Change(NamedTuple):
-    """A change of a file: `w`rite, `t`runcate, `s`ync, `c`reate, `u`nlink."""
+    """A logged change of a file. Its kind is a letter: `w`rite, `t`runcate, `s`ync, `c`reate, `u`nlink."""
 
     what: str
     at: float
@@ -56,13 +59,13 @@ def read_changes(log: Path) -> Iterator[Change]:
 
 
 class WrittenFile:
-    """A file as written, and the part of it that is certainly on disk."""
+    """The content of a file as written, and the part that is certainly on disk."""
 
     def __init__(self) -> None:
         self.synced: bytearray | None = None
-        """The synced content; None if it was never synced."""
+        """The content at the last sync; None if the file was never synced."""
         self.is_named = False
-        """True once its folder was synced, and so its name."""
+        """True once the folder of the file has been synced, and so the name of the file is on disk."""
         self.written = bytearray()
         self.unsynced_changes: list[Change] = []
 
@@ -76,7 +79,7 @@ class WrittenFile:
     def content_after_loss(self, rng: random.Random, share: float) -> bytes | None:
         """Return the content on a disk that has taken `share` of the sectors written since the last sync.
 
-        None means that not even the name exists.
+        None means that not even the name of the file is on the disk.
         """
         if self.synced is None and not self.is_named and rng.random() >= share:
             return None
@@ -112,7 +115,7 @@ class Disk:
         self._files: dict[int, WrittenFile] = {}
 
     def apply(self, change: Change) -> None:
-        """Apply a change."""
+        """Apply a logged change to the files."""
         if change.what == "c":
             name = str(Path(change.data.decode()).relative_to(self._folder))
             if self._names.get(name) != change.inode:
@@ -128,7 +131,7 @@ class Disk:
             self._files[change.inode].apply(change)
 
     def write(self, folder: Path, rng: random.Random, share: float) -> None:
-        """Write the folder as a disk might hold it after a power cut now."""
+        """Write into `folder` what the disk might hold after a power cut at this point."""
         for name, inode in self._names.items():
             content = self._files[inode].content_after_loss(rng, share)
             if content is not None and not name.endswith("-shm"):  # SQLite's shared memory, which is recreated
@@ -137,7 +140,7 @@ class Disk:
 
 
 async def play(server: Server, seconds: float) -> Ledger:
-    """Let bots play, kill the server, and return what the bots were sent."""
+    """Let bots play, kill the server, and return everything that was sent to the bots."""
     await asyncio.to_thread(server.start)
     ledger = Ledger()
     players = [RandomPlayer(ledger, server.port, number, game) for number, game in enumerate(GAMES)]
@@ -153,7 +156,9 @@ async def play(server: Server, seconds: float) -> Ledger:
 def count_losses(
     disk: Disk, at: float, ledger: Ledger, share: float, rng: random.Random, *, moves: bool, start: bool
 ) -> Counter[str]:
-    """Count what is lost in a power cut at a time. With `start`, first start a server on the remains and stop it."""
+    """Count the losses by a power cut at the time `at`. With `start`, first start and stop a server on the remaining
+    files.
+    """
     server = Server("--clock", "5+0.2")
     disk.write(server.data, rng, share)
     if start:

@@ -1,8 +1,8 @@
 """Test the referee with random sequences of events, and check the invariants of a match.
 
-Runs the state machine of tests/referee_machine.py: moves, strikes, seats that leave and return, clocks that expire, an
-arena that is late, held, killed and restarted, or that loses an event. After each event the match is replayed from its
-journal.
+The program runs the state machine of tests/referee_machine.py. Its events are moves, strikes, seats that leave and
+return, clocks that expire, and an arena that is late, paused, killed and restarted, or loses an event. After each event
+the match is replayed from its journal.
 Usage: python benchmarks/reliability/referee_states.py [--runs 5000] [--steps 50] [--seed 1] [--small]
 Exit status 1, with the shortest failing sequence of events, if an invariant breaks.
 """

@@ -1,10 +1,10 @@
-"""Restart a server repeatedly while bots play and others connect: no one may be refused, no match lost.
+"""Restart a server repeatedly while bots play and visitors connect. No connection may be refused and no match lost.
 
-Also measures the longest handshake and how long bots are away.
+The program also measures the longest handshake and how long bots are away.
 
 Usage: python benchmarks/reliability/restarts.py [--restarts 20] [--bots 8] [--visitors 4] [--every 3] [--small]
-It restarts on SIGUSR2, as the same process. Exit status 1 if a connection is refused or a handshake fails, if a
-bot's program ends, if a match is void or lost, or if a record or the ratings are wrong.
+The server restarts on SIGUSR2 and keeps its process id. Exit status 1 if a connection is refused or a handshake fails,
+if a bot's program ends, if a match is void or lost, or if a record or the ratings are wrong.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ from bots.client.settings import Settings
 from protocol.messages import Start
 
 MOVE_DELAY_S = 0.05
-"""Seconds that a bot thinks about a move, so that matches are always running."""
+"""Seconds that a bot thinks about a move. With this delay, some match is running at every restart."""
 KNOCK_INTERVAL_S, VISIT_INTERVAL_S = 0.01, 0.1
+"""A visitor waits `KNOCK_INTERVAL_S` between two connections, and `VISIT_INTERVAL_S` between two handshakes."""
 
 
 class RestartPlayer(Bot):
-    """Plays random moves, and records which matches it began."""
+    """A bot that plays random moves and records the matches that it began."""
 
     def __init__(self, name: str, started: set[str]) -> None:
         super().__init__(name)
@@ -53,7 +54,7 @@ class RestartPlayer(Bot):
 
 
 class AbsenceLog(io.StringIO):
-    """Collects how long each bot was away from what the bots print."""
+    """A stream for the output of bots, which collects how long each bot was away."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,7 +71,7 @@ class AbsenceLog(io.StringIO):
 
 
 async def connect_repeatedly(port: int, done: asyncio.Event, refused: list[str]) -> int:
-    """Connect and disconnect until `done`. Return how often."""
+    """Connect and disconnect until `done`. Return the number of connections."""
     count = 0
     while not done.is_set():
         try:
@@ -84,7 +85,7 @@ async def connect_repeatedly(port: int, done: asyncio.Event, refused: list[str])
 
 
 async def shake_hands_repeatedly(url: str, address: str, done: asyncio.Event, refused: list[str]) -> list[float]:
-    """Complete handshakes with the arena until `done`. Return the seconds of each."""
+    """Complete handshakes with the arena until `done`. Return the duration of each in seconds."""
     took = []
     while not done.is_set():
         began = time.monotonic()
@@ -98,7 +99,7 @@ async def shake_hands_repeatedly(url: str, address: str, done: asyncio.Event, re
 
 
 def restart(server: Server) -> None:
-    """Restart the server, and return when it listens again."""
+    """Restart the server, and wait until it listens again."""
     begun = sum("listening on" in line for line in server.log)
     server.process.send_signal(signal.SIGUSR2)
     until = time.monotonic() + TIMEOUT_S
@@ -109,7 +110,7 @@ def restart(server: Server) -> None:
 
 
 async def run(server: Server, options: argparse.Namespace) -> tuple[list[str], set[str], str]:
-    """Return what was broken, the matches begun, and a summary of the measurements."""
+    """Restart the server repeatedly. Return the failed checks, the matches begun, and a summary of the measurements."""
     url, started, absences, refused, done = (
         f"ws://127.0.0.1:{server.port}",
         set[str](),

@@ -1,6 +1,7 @@
-"""Shared by these programs: `--small`, a server, raw connections, and an honest pair of bots that measures its plies.
+"""Helpers for the programs in this folder: the option `--small`, a server, raw connections, and an honest pair of bots
+that measures its plies.
 
-The programs run from any folder with the project's Python, and only use this machine's loopback.
+The programs run from any folder with the project's Python, and use only the loopback network of this machine.
 """
 
 from __future__ import annotations
@@ -34,14 +35,19 @@ from typing import Any, Self
 import msgpack
 
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
+"""These six constants are the opcodes of WebSocket frames."""
 MSGPACK, JSON = "arena.v1.msgpack", "arena.v1.json"
+"""`MSGPACK` and `JSON` are the names of the subprotocols of both encodings."""
 TIMEOUT_S = 60.0
-"""Timeout in seconds for everything that these programs wait for."""
+"""Seconds after which the programs give up waiting for an event."""
 PAGE_URL_PATTERN = r"the page is at http://\S+:(\d+)"
+"""The line with which a server reports the URL of its web page."""
 
 
 def parse_options(parser: argparse.ArgumentParser, **small: Any) -> argparse.Namespace:
-    """Parse the command line; with `--small`, which every program has, use these values instead."""
+    """Parse the command line of a program. With `--small`, which every program has, use the values in `small`
+    instead.
+    """
     parser.add_argument("--small", action="store_true", help="a run of seconds")
     options = parser.parse_args()
     if options.small:
@@ -50,9 +56,11 @@ def parse_options(parser: argparse.ArgumentParser, **small: Any) -> argparse.Nam
 
 
 class Server:
-    """Runs `arena serve` with additional options, on a free port and its own folder, without rate limits on matches.
+    """A process of `arena serve` with additional options, on a free port, in a folder of its own, and without rate
+    limits on matches.
 
-    `with` starts and stops it. A later `start` continues with the same folder and port. `files` limits its open files.
+    `with` starts and stops the server. A later `start` uses the folder and the port of the first. `files` limits the
+    number of open files.
     """
 
     program: tuple[str, ...] = ("-m", "arena")
@@ -66,7 +74,7 @@ class Server:
         self.data = Path(self._folder.name)
         self.port = 0
         self.log: list[str] = []
-        """The lines that it logged."""
+        """The lines that the server has logged."""
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
@@ -103,7 +111,7 @@ class Server:
         self.port = port
 
     def stop(self, number: int = signal.SIGTERM) -> int:
-        """Send a signal, wait for the end, and return the exit status."""
+        """Send a signal to the server, wait until it ends, and return its exit status."""
         process = self.process
         if process.poll() is None:
             process.send_signal(number)
@@ -136,11 +144,11 @@ class Server:
                 await asyncio.sleep(0.05)
 
     def memory_mib(self) -> float:
-        """Return the resident memory in MiB."""
+        """Return the resident memory of the server in MiB."""
         return process_memory_mib(self.process.pid)
 
     def processor_s(self) -> float:
-        """Return the processor time used so far in seconds."""
+        """Return the processor time that the server has used so far, in seconds."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -186,7 +194,7 @@ def get_status(port: int, path: str, source: str, encoding: str = "identity") ->
 
 
 def print_broken(broken: Sequence[str], sound: str) -> bool:
-    """Print the broken claims, or `sound` if there are none. Return whether there are any."""
+    """Print the failed checks (`broken`), or the text `sound` if there are none. Return whether there are any."""
     for line in broken:
         print("BROKEN:", line)
     print(f"{len(broken)} claims broken" if broken else sound)
@@ -224,12 +232,12 @@ def make_frame(payload: bytes, opcode: int = BINARY, *, fin: bool = True) -> byt
 
 
 def make_message_frame(encoding: str = MSGPACK, **fields: Any) -> bytes:
-    """Return a frame with a message of the protocol; `encoding` is the name of a subprotocol."""
+    """Return a WebSocket frame with a message of the protocol. `encoding` is the name of a subprotocol."""
     return make_frame(json.dumps(fields).encode(), TEXT) if encoding == JSON else make_frame(msgpack.packb(fields))
 
 
 class Closed(Exception):
-    """The server closed the connection; `code` is 1006 if it sent none."""
+    """The error that the server closed the connection. `code` is 1006 if the server sent no close code."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"closed with {code}")
@@ -248,7 +256,9 @@ class RawConnection:
 
     @classmethod
     async def connect(cls, port: int, *, source: str = "127.0.0.1", receive_buffer: int = 0) -> Self:
-        """Open a TCP connection from a loopback address; `receive_buffer` is in bytes, 0 meaning the default."""
+        """Open a TCP connection from a loopback address. `receive_buffer` is the size of the receive buffer in bytes; 0
+        means the default.
+        """
         sock = socket.socket(socket.AF_INET)
         sock.setblocking(False)
         if receive_buffer:
@@ -259,7 +269,9 @@ class RawConnection:
 
     @classmethod
     async def enter(cls, port: int, name: str | None = None, *, encoding: str = MSGPACK, **more: Any) -> Self:
-        """Do all three steps, without a name as a spectator. `more`: `source`, `receive_buffer`, fields of `hello`."""
+        """Do all three steps: `connect`, `upgrade` and `hello`. Without a name, the client is a spectator. `more` may
+        have `source`, `receive_buffer` and fields of `hello`.
+        """
         options = {key: more.pop(key) for key in ("source", "receive_buffer") if key in more}
         raw = await cls.connect(port, **options)
         await raw.upgrade(encoding)
@@ -267,7 +279,9 @@ class RawConnection:
         return raw
 
     async def upgrade(self, encoding: str = MSGPACK, *headers: str) -> None:
-        """Do the HTTP handshake, with additional headers. Raise `ConnectionRefusedError` with the status line."""
+        """Do the HTTP handshake of a WebSocket connection, with additional headers. Raise `ConnectionRefusedError` with
+        the status line.
+        """
         self.encoding = encoding
         lines = ["GET / HTTP/1.1", f"Host: 127.0.0.1:{self._port}", "Upgrade: websocket", "Connection: Upgrade"]
         lines += [f"Sec-WebSocket-Key: {base64.b64encode(secrets.token_bytes(16)).decode()}"]
@@ -295,7 +309,7 @@ class RawConnection:
         await self.writer.drain()
 
     async def receive(self, *types: str) -> dict[str, Any]:
-        """Return the next message, or the next of these types, answering pings. Raise `Closed`."""
+        """Return the next message, or the next message of the given types. Answer pings. Raise `Closed`."""
         while True:
             opcode, payload = await self._frame()
             if opcode == PING:
@@ -308,7 +322,9 @@ class RawConnection:
                     return fields
 
     async def discard(self) -> int:
-        """Read and discard everything, unanswered, until the server closes. Return the number of bytes."""
+        """Read and discard everything, without an answer to pings, until the server closes the connection. Return the
+        number of bytes.
+        """
         count = 0
         with contextlib.suppress(ConnectionError):
             while data := await self.reader.read(2**16):
@@ -331,17 +347,19 @@ class RawConnection:
 
 @dataclass
 class PlayTimes:
-    """The experience of an honest pair in a period. Times are in seconds."""
+    """The delays and drops of an honest pair in a period. Times are in seconds."""
 
     plies: list[float] = field(default_factory=list)
-    """Times from a move to the turn or end that follows. A pending one counts as long as it has taken so far."""
+    """The times from each move to the turn or end that follows. An unanswered move counts with the time that it has
+    taken so far.
+    """
     starts: list[float] = field(default_factory=list)
-    """Times from a seek to its start."""
+    """The times from each seek to the start of its match."""
     drops: list[str] = field(default_factory=list)
-    """Reasons of lost connections, errors and rejections."""
+    """The reasons of lost connections, of errors and of rejections."""
 
     def quantile(self, share: float) -> float:
-        """Return the quantile `share` of the ply times; NaN without plies."""
+        """Return the quantile `share` of the times in `plies`; NaN if there are none."""
         times = sorted(self.plies)
         return times[min(int(share * len(times)), len(times) - 1)] if times else float("nan")
 
@@ -352,9 +370,9 @@ class PlayTimes:
 
 
 class HonestPair:
-    """Two bots that play unrated nim against each other without end, over the real protocol; `async with` runs them.
+    """Two bots that play unrated nim against each other endlessly, over the real protocol. `async with` runs them.
 
-    Each takes `pace` seconds per move and reconnects if it is cut off.
+    Each bot takes `pace` seconds per move and reconnects if it is cut off.
     """
 
     def __init__(
@@ -372,7 +390,7 @@ class HonestPair:
         self._tokens = tokens or tuple(f"the token of {name}" for name in names)
         self._felt = PlayTimes()
         self._moved: dict[str, float] = {}
-        """The time of the last unanswered move of each match."""
+        """The times at which moves without an answer were sent, by match."""
         self._tasks: list[asyncio.Task[None]] = []
         self._playing = asyncio.Event()
 
@@ -387,13 +405,13 @@ class HonestPair:
         await asyncio.wait(self._tasks)
 
     async def measure(self, seconds: float) -> PlayTimes:
-        """Return what they experience in the next seconds."""
+        """Return the delays and drops of the pair in the next `seconds` seconds."""
         self.take_measurements()
         await asyncio.sleep(seconds)
         return self.take_measurements()
 
     def take_measurements(self) -> PlayTimes:
-        """Return what they have experienced since the last call."""
+        """Return the delays and drops of the pair since the last call."""
         felt, self._felt = self._felt, PlayTimes()
         felt.plies += [time.perf_counter() - moved for moved in self._moved.values()]
         return felt
@@ -450,7 +468,9 @@ class HonestPair:
 
 @contextlib.contextmanager
 def run_attackers(count: int, attack: Callable[..., None], *arguments: Any) -> Iterator[None]:
-    """Run `count` processes of `attack(number, *arguments)`, a module-level function, and kill them at the end."""
+    """Run `count` processes that each call `attack(number, *arguments)`, and kill them at the end of the block.
+    `attack` is a module-level function.
+    """
     processes = multiprocessing.get_context("spawn")
     running = [processes.Process(target=attack, args=(number, *arguments), daemon=True) for number in range(count)]
     for process in running:

@@ -1,12 +1,12 @@
 """Check whether a sealed move of the opponent can be detected by timing a seat's own requests before and after it.
 
-Two bots play rounds of a dilemma. In each round a coin decides whether the opponent moves `--before` milliseconds
-before the other seat's request (`unseek`, or a reconnection to the match), or only after it. The request is timed. Both
-distributions are printed, with a rank-sum test: p is the probability of ranks that differ as much or more if there is
-no difference.
+Two bots play rounds of a dilemma. In each round, a coin decides whether the opponent moves `--before` milliseconds
+before the measuring seat's request, or only after it. The request is `unseek` or a reconnection to the match, and its
+time is measured. The program prints the distributions of both cases, with a rank-sum test. Its p is the probability
+that ranks would differ as much or more if there were no difference.
 Usage: python benchmarks/reliability/sealed_moves.py [--rounds 600] [--returns 100] [--before 0,50] [--small]
 
-More than some 250 reconnections in a row, of all kinds together, are throttled by the arena for one address.
+The arena throttles an address after some 250 reconnections in a row, counted over all measurements.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PROBER, OPPONENT = BOT_NAMES = ("prober", "opponent")
 
 
 class SeatPair:
-    """The two seats of a match of many rounds: the one that measures, and its opponent."""
+    """The two seats of a match of many rounds: the measuring seat and its opponent."""
 
     def __init__(self, port: int, prober: RawConnection, opponent: RawConnection) -> None:
         self._port = port
@@ -43,7 +43,7 @@ class SeatPair:
             raw.send(type="ready", match=self.match)
 
     async def wait_for_turns(self) -> int:
-        """Wait until both are sent the turn of a round. Return its ply."""
+        """Wait until both seats have been sent the turn of a round. Return the ply of the round."""
         await self._opponent.receive("turn")
         return int((await self._prober.receive("turn"))["ply"])
 
@@ -56,7 +56,7 @@ class SeatPair:
         raw.send(type="move", match=self.match, ply=ply, move={"choose": random.randrange(2)})
 
     async def probe_unseek(self) -> None:
-        """Make a request that is always answered."""
+        """Make the request `unseek`, which is always answered."""
         self._prober.send(type="unseek", id="none")
         await self._prober.receive("unseeked")
 
@@ -70,8 +70,8 @@ class SeatPair:
 async def measure(
     pair: SeatPair, rounds: int, before: float, probe: Callable[[], Awaitable[None]]
 ) -> tuple[list[float], list[float]]:
-    """Return the durations of `probe` in milliseconds, in two lists: before the opponent had moved in a round, and
-    after.
+    """Return the milliseconds of the probe in rounds in which the opponent had not moved yet, and in rounds in which it
+    had moved.
     """
     took: tuple[list[float], list[float]] = [], []
     await pair.begin(rounds)
@@ -92,8 +92,8 @@ async def measure(
 
 
 def rank_sum(one: list[float], two: list[float]) -> tuple[float, float]:
-    """Return the probability that a value of the second exceeds one of the first, and the two-sided p (Mann and
-    Whitney, 1947).
+    """Return the probability that a value of sample `two` exceeds a value of sample `one`, and the two-sided p (Mann
+    and Whitney, 1947).
     """
     n, m = len(one), len(two)
     ordered = sorted([(value, 0) for value in one] + [(value, 1) for value in two])
@@ -104,7 +104,7 @@ def rank_sum(one: list[float], two: list[float]) -> tuple[float, float]:
 
 
 def format_percentiles(values: list[float]) -> str:
-    """Return percentiles in milliseconds as text."""
+    """Format percentiles of times in milliseconds."""
     ordered = sorted(values)
     at = [ordered[min(len(ordered) - 1, int(part * len(ordered)))] for part in (0.1, 0.5, 0.9, 0.99)]
     return f"{len(values):5} times   p10 {at[0]:6.3f}   p50 {at[1]:6.3f}   p90 {at[2]:6.3f}   p99 {at[3]:6.3f} ms"

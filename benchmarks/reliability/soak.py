@@ -1,10 +1,11 @@
-"""An hour of ladder: do memory, objects, open files and tasks of the server grow?
+"""Run a ladder for an hour, and measure whether the memory, objects, open files and tasks of the server grow.
 
-Bots play rated nim and tic-tac-toe without end; some resign, drop their connection in a match, watch, or never come
-back, and new names register all the time. The slopes are those of a straight line through the second half.
+Bots play rated nim and tic-tac-toe endlessly. Some resign, drop their connection during a match, watch, or never come
+back, and new names register all the time. The growth is the slope of a straight line through the second half of the
+run.
 Usage: python benchmarks/reliability/soak.py [--seconds 3600] [--bots 24] [--newcomers 1] [--small]
-Exit status 1 if one of them grows by more than its limit and twice the slope's error: tasks and files by one an hour,
-objects by half a newcomer's, memory by 1 KiB a newcomer and half of that a match.
+Exit status 1 if a growth exceeds its limit by more than twice the error of the slope. The limits are one task and one
+file per hour, half an object per newcomer, and 1 KiB of memory per newcomer plus half a KiB per match.
 """
 
 from __future__ import annotations
@@ -45,25 +46,34 @@ from arena.store.store import Store
 from machine import event_loop
 
 MOVE_DELAY_S = 0.01
+"""Seconds that a bot takes for a move."""
 MAX_NEWCOMERS = 20
-"""Maximum newcomers at a time: on a slow machine more would pile up, which is no growth of the server."""
+"""Maximum number of newcomers at a time. Without this limit, newcomers would pile up on a slow machine, which would
+look like growth of the server.
+"""
 GAMES = (("nim", "classic"), ("nim", "min-nim"), ("tictactoe", "classic"))
+"""The games and presets that the bots play."""
 MEASURE_NAMES = ("MiB of memory", "open files", "tasks", "objects")
+"""The names of the measured quantities, with units."""
 MAX_OBJECTS_PER_NEWCOMER = 0.5
-"""Maximum objects per newcomer. Whatever is kept for every name is at least one object, unless the garbage collector
-does not track it.
+"""Maximum growth in objects per newcomer. A leak of names would keep at least one object per newcomer, unless the
+garbage collector does not track it.
 """
 MAX_KIB_PER_NEWCOMER = 1.0
-"""Maximum memory per newcomer, which shows what the garbage collector does not track. Stores of bounded size take less
-than that until they are full: 2,000 names with their addresses, 1,000 that came to a match, 10,000 with the pace of
-their matches.
+"""Maximum growth of memory per newcomer, in KiB. It also detects objects that the garbage collector does not track.
+Bounded caches of names grow less than this until they are full: 2,000 names with their addresses, 1,000 names that came
+to a match, and 10,000 names with the pace of their matches.
 """
 MAX_KIB_PER_MATCH = 0.5
-"""The database's connections keep up to 16 MiB of its pages each, and a match adds some 2 KiB to the file."""
+"""Maximum growth of memory per match, in KiB. It is not 0, because each connection to the database caches up to 16 MiB
+of its file, and a match adds some 2 KiB to the file.
+"""
 
 
 class ServerSample(NamedTuple):
-    """A measurement `at` seconds after the server's start; `held` is in the order of `MEASURE_NAMES`."""
+    """A measurement `at` seconds after the server's start. `held` has the quantities in the order of
+    `MEASURE_NAMES`.
+    """
 
     at: float
     held: tuple[float, ...]
@@ -92,7 +102,7 @@ class Regular:
         self.matches = 0
 
     async def live(self, *, matches: float = math.inf) -> None:
-        """Reconnect again and again, until a number of matches are over."""
+        """Reconnect again and again, until the bot has finished `matches` matches."""
         while self.matches < matches:
             try:
                 await self._visit(matches)
@@ -133,7 +143,7 @@ class Regular:
 
 
 async def _watch(port: int) -> None:
-    """Subscribe to all matches and watch each from its start; reconnect every 20 s."""
+    """Subscribe to all matches and watch each from its start. Reconnect from time to time."""
     while True:
         raw = await RawConnection.enter(port)
         raw.send(type="watch", match="*")
@@ -150,8 +160,8 @@ async def _watch(port: int) -> None:
 
 
 async def _play(port: int, bots: int, newcomers: float) -> None:
-    """Run the regular bots, a spectator, and `newcomers` new names a second that play one match each, unless too many
-    are still playing.
+    """Run the regular bots, a watcher, and newcomers that play one match each. `newcomers` of them start per second,
+    unless too many are still playing.
     """
     regulars = [Regular(port, f"regular-{number}", random.Random(number)) for number in range(bots)]
     playing = {asyncio.create_task(regular.live()) for regular in regulars} | {asyncio.create_task(_watch(port))}
@@ -167,7 +177,7 @@ async def _play(port: int, bots: int, newcomers: float) -> None:
 
 
 def slope(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Return the slope of the least squares line, and its standard error."""
+    """Return the slope of the least-squares line through some points, and the standard error of the slope."""
     count = len(points)
     x_mean, y_mean = (sum(column) / count for column in zip(*points, strict=True))
     spread = sum((x - x_mean) ** 2 for x, _ in points)
@@ -213,7 +223,7 @@ def main() -> None:
 
 
 def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[ServerSample], int, int]:
-    """Return regular samples of what the server holds, and the numbers of matches and of newcomers in its store."""
+    """Return repeated measurements of the server, and the numbers of matches and newcomers in its store."""
     samples: list[ServerSample] = []
     with tempfile.TemporaryDirectory() as data:
         command = [sys.executable, __file__, "--seconds", str(seconds), "--serve", data]
@@ -241,6 +251,7 @@ def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[ServerSa
 
 
 _PLAYERS_CODE = "import asyncio, sys, soak; asyncio.run(soak._play(*map(int, sys.argv[1:3]), float(sys.argv[3])))"
+"""The program of the process with all players."""
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""Measure what a hostile bot can get in a tournament, what a sandbox costs, and what survives a killed tournament.
+"""Measure what a hostile bot can access in a tournament, how much a sandbox costs, and which processes survive a killed
+tournament.
 
 Usage: python benchmarks/reliability/strangers.py [--rounds 1000] [--small]
-Exit status 1 if a bot in a sandbox gets anything, or a process survives. Without bubblewrap the rest is measured.
+Exit status 1 if a bot in a sandbox can access anything, or if a process survives. Without bubblewrap, everything except
+the sandbox is measured.
 """
 
 from __future__ import annotations
@@ -28,13 +30,17 @@ from rig import TIMEOUT_S, parse_options
 
 TESTS_FOLDER = Path(__file__).parents[2] / "tests"
 EMPTY_FINDINGS: tuple[Any, ...] = ([], False, None)
+"""The values of findings that mean no access."""
 ALLOWED_FINDINGS = {"arena", "processes", "scratch"}
-"""The things that a bot may have in its sandbox too; the last two up to the limits in `FINDING_LIMITS`."""
+"""The findings that are allowed in a sandbox. Of "processes" and "scratch", a bot may have at most the amounts in
+`FINDING_LIMITS`.
+"""
 FINDING_LIMITS = {"processes": 300, "scratch": 64}
+"""The maximum amounts of limited findings in a sandbox."""
 
 
 class TestFolder:
-    """A folder with the bots' programs, each in its own folder, and the data of tournaments."""
+    """A folder with the programs of bots, each in a folder of its own, and with the data of tournaments."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -62,11 +68,11 @@ class TestFolder:
 
 
 BOTS = ["rival=steady/faulty_bots.py steady", "steady=steady/faulty_bots.py steady"]
-"""Two bots that play the first legal move."""
+"""The two harmless bots, which play the first legal move."""
 
 
 def run_hostile_bot(folder: TestFolder, kind: str) -> dict[str, Any]:
-    """Return what the hostile bot reports that it got."""
+    """Run a tournament with the hostile bot. Return the bot's report about what it could access."""
     sys.path.insert(0, str(TESTS_FOLDER))
     from hostile_bot import TAKES
 
@@ -88,7 +94,7 @@ def run_hostile_bot(folder: TestFolder, kind: str) -> dict[str, Any]:
 
 
 def is_breach(name: str, value: Any) -> bool:
-    """Return whether this is something that a sandbox must keep from a bot."""
+    """Return whether a finding of the hostile bot is something that a sandbox must prevent."""
     if name in FINDING_LIMITS:
         return bool(value > FINDING_LIMITS[name])
     return (
@@ -105,7 +111,9 @@ def children_processor_s() -> float:
 
 
 def measure_pace(folder: TestFolder, kind: str, rounds: int) -> tuple[float, float]:
-    """Return the matches per second, from the first start to the last end, and the processor seconds per match."""
+    """Play a tournament. Return the matches per second, from the first start to the last end, and the processor seconds
+    per match.
+    """
     before = children_processor_s()
     content = folder.play("pace", BOTS, kind, "--rounds", str(rounds))
     times = [datetime.fromisoformat(match[when]) for match in content["matches"] for when in ("started", "finished")]
@@ -114,7 +122,7 @@ def measure_pace(folder: TestFolder, kind: str, rounds: int) -> tuple[float, flo
 
 @contextmanager
 def run_blocked_tournament(folder: TestFolder, kind: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a tournament that a bot blocks in its third match."""
+    """Run a tournament in which a bot stops moving in its third match."""
     fifo = folder.folder / "steady" / f"halted-{kind}"
     os.mkfifo(fifo)
     fifo.chmod(0o666)
@@ -131,7 +139,9 @@ def descendants_of(pid: int) -> list[int]:
 
 
 def measure_survivors(folder: TestFolder, kind: str) -> tuple[int, float, int]:
-    """Kill a tournament. Return its number of processes, the seconds until they were gone, and how many survived."""
+    """Kill a tournament. Return the number of its processes, the seconds until they were gone, and the number of
+    processes that survived.
+    """
     with run_blocked_tournament(folder, kind) as process:
         ends = [os.pidfd_open(pid) for pid in descendants_of(process.pid)]
         process.send_signal(signal.SIGKILL)

@@ -1,9 +1,10 @@
-"""Measure what spectators cost the players: a large audience of one match, and clients that do not read.
+"""Measure how much spectators slow down the players. The spectators are a large audience of one match, or clients that
+do not read.
 
 First a pair of bots plays, without and with an audience that watches each of its matches. Then `--bots` bots play,
 without and with `--stalled` spectators that ask for every match, from twenty addresses, and read nothing.
 Usage: python benchmarks/reliability/watchers.py [--audience 300] [--bots 100] [--stalled 200] [--seconds 10] [--small]
-Exit status 1 if a bot lost its connection, or the server's memory grew by more than it may.
+Exit status 1 if a bot lost its connection, or the server's memory grew by more than the limit for unread data.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ import uvloop
 from rig import JSON, MSGPACK, HonestPair, PlayTimes, RawConnection, Server, parse_options, run_attackers
 
 MAX_UNREAD_MIB = 4.0
-"""MiB that one connection may leave unread; `MAX_TOTAL_UNREAD_MIB` is for all of them together."""
+"""Limit of unread data of one connection, in MiB."""
 MAX_TOTAL_UNREAD_MIB = 256.0
+"""Limit of unread data of all connections together, in MiB."""
 ADDRESS_COUNT = 20
+"""The number of addresses that the spectators share."""
 
 
 def watch(number: int, port: int, count: int, reads: bool) -> None:
-    """Run a process of spectators; the first hears of each match, and all watch it."""
+    """Run a process of spectators. The first is told of each new match, and all of them watch it."""
     uvloop.run(watch_all(port, count, reads))
 
 
@@ -47,7 +50,7 @@ async def watch_all(port: int, count: int, reads: bool) -> None:
 
 
 async def measure_audience(options: argparse.Namespace) -> bool:
-    """Measure one match with many spectators. Return whether its bots had no drops."""
+    """Measure one match with many spectators. Return whether the bots of the match had no drops."""
     with Server() as server:
         async with HonestPair(server.port) as pair:
             await pair.measure(1)
@@ -66,7 +69,9 @@ async def measure_audience(options: argparse.Namespace) -> bool:
 
 
 async def measure_stalled(options: argparse.Namespace) -> bool:
-    """Measure many matches beside spectators that do not read. Return whether drops and memory were within bounds."""
+    """Measure many matches beside spectators that do not read. Return whether there were no drops and memory stayed
+    within its limit.
+    """
     with Server() as server:
         async with AsyncExitStack() as stack:
             pairs = [
@@ -96,7 +101,7 @@ async def measure_stalled(options: argparse.Namespace) -> bool:
 
 
 async def measure_pairs(pairs: list[HonestPair], seconds: float) -> PlayTimes:
-    """Return what all pairs experience in the next seconds."""
+    """Return the delays and drops of all pairs together in the next `seconds` seconds."""
     every = await asyncio.gather(*(pair.measure(seconds) for pair in pairs))
     return PlayTimes([ply for felt in every for ply in felt.plies], [], [drop for felt in every for drop in felt.drops])
 

@@ -22,13 +22,17 @@ from protocol.games.risk.duel import NO_OWNER, Action, Duel, Position
 
 
 def may_need_solving(config: Mapping[str, Any]) -> bool:
-    """Return whether a match has a map or a troop limit of its own, so that its table may have to be solved."""
+    """Return whether a config differs from all presets in its map or troop limit. If so, its table may have to be
+    solved.
+    """
     presets = (Duel({"preset": preset}).config for preset in Duel.presets)
     return all((config.get("map"), config.get("max_troops")) != (one["map"], one["max_troops"]) for one in presets)
 
 
 def read_values(path: Path, key: str) -> tuple[Any, int] | None:
-    """Return the 64-bit floats and the sweeps that `write_values` stored, or None if the file is missing or invalid."""
+    """Return the values (64-bit floats) and the number of sweeps that `write_values` stored. Return None if the file is
+    missing or invalid.
+    """
     import numpy
 
     try:
@@ -43,7 +47,9 @@ def read_values(path: Path, key: str) -> tuple[Any, int] | None:
 
 
 def write_values(path: Path, key: str, values: Any, sweeps: int) -> None:
-    """Write a line of key, sweeps and checksum, then the values; do nothing if the folder is not writable."""
+    """Write a file of values: a line with the key, the number of sweeps and a checksum, then the values. Do nothing if
+    the folder is not writable.
+    """
     body = values.astype("<f8").tobytes()
     head = f"{key} {sweeps} {hashlib.sha256(body).hexdigest()}\n".encode()
     with contextlib.suppress(OSError):
@@ -54,6 +60,7 @@ def write_values(path: Path, key: str, values: Any, sweeps: int) -> None:
 
 
 _MIN_TOLERANCE = 1e-7
+"""Minimum of `value_tolerance`."""
 
 
 def value_tolerance(error: float) -> float:
@@ -62,10 +69,10 @@ def value_tolerance(error: float) -> float:
 
 
 class FlatValues:
-    """Values in memory, indexed by the number of a position."""
+    """The values of a table in memory, indexed by the number of a position."""
 
     error = 1e-9
-    """The largest error found in tests."""
+    """The largest error of a value that tests found."""
 
     def __init__(self, shape: Shape, values: Any, sweeps: int) -> None:
         self.sweeps = sweeps
@@ -73,19 +80,20 @@ class FlatValues:
         self._values = values
 
     def value_at(self, digits: Sequence[int]) -> float:
-        """Return the value of a position, given as for `MappedValues.at`."""
+        """Return the value of a position for the mover. `digits` are those of `MappedValues.value_at`."""
         return float(self._values[sum(digit * weight for digit, weight in zip(digits, self._weights, strict=True))])
 
     def arrays(self, places: Sequence[int]) -> tuple[Any, list[int]]:
-        """Return the values and the weights of territories at these places, as in `Table.arrays`."""
+        """Return the values and the weights of the territories at `places`, in the form of `Table.arrays`."""
         return self._values, [self._weights[place] for place in places]
 
 
 class Table:
     """The solution of one map and troop limit. A value is the expected result of the seat to move: win 1, loss −1.
 
-    It ignores `max_plies`: without a limit every game ends with probability 1, whatever is played. `armies` are those
-    of the config: positions that they change are computed from the values of the boards that they lead to.
+    The values ignore `max_plies`: without a limit, every game ends with probability 1, whatever the players do.
+    `armies` are the `armies` of the config. They change the values of positions with free territories, which are
+    computed from the values of the boards to which the invasions lead.
     """
 
     def __init__(
@@ -94,7 +102,7 @@ class Table:
         self.values = values
         self.positions = shape.positions
         self.tolerance = value_tolerance(values.error)
-        """Moves whose values differ by less are equally good."""
+        """The difference of values below which moves count as equally good."""
         self._rules = Duel({"map": board.encoded, "max_troops": shape.cap, "armies": list(armies)})
         self._beginnings: dict[Position, float] = {}
         self._cap = shape.cap
@@ -112,8 +120,8 @@ class Table:
     def arrays(self) -> tuple[Any, list[int]]:
         """Return the values of all positions as 64-bit floats for compiled loops, and the weight of each territory.
 
-        A position's number is the sum of weight times digit: the digit is the troops of the mover, or `max_troops` plus
-        those of the opponent. Raises `UsageFault` for a table mapped from a file.
+        A position's number is the sum of weight times digit: a digit is the troops of the mover, or `max_troops` plus
+        the troops of the opponent. Raises `UsageFault` for a table mapped from a file.
         """
         if isinstance(self.values, MappedValues):
             raise UsageFault("this table is in a file that is mapped, and not in memory")
@@ -135,7 +143,9 @@ class Table:
 
     @property
     def start(self) -> tuple[float, float]:
-        """The expected result by seat from the empty board; it cancels out in paired matches."""
+        """The expected result of each seat from the empty board. It cancels out in paired matches, in which each bot
+        plays both seats.
+        """
         count = len(self._places)
         value = self.value(Position((NO_OWNER,) * count, (0,) * count, 0, 0))
         return value, -value
@@ -160,8 +170,8 @@ def solve(board: Board, max_troops: int) -> Table:
 def load_or_solve(board: Board, max_troops: int, folder: Path | None = None, armies: Sequence[int] = ()) -> Table:
     """Return the mapped table that `arena-bot solve` left in `folder` (default: `cache_folder`), or else a small table.
 
-    A small table is read from its file in the folder, or solved and stored there. Raises `UsageFault`, also for a
-    damaged table.
+    The small table is read from its file in the folder; if there is none, it is solved and stored there. Raises
+    `UsageFault`, also for a damaged table.
     """
     folder = cache_folder() if folder is None else folder
     if (mapped := load_mapped(board, max_troops, folder, armies)) is not None:
@@ -181,7 +191,7 @@ def load_or_solve(board: Board, max_troops: int, folder: Path | None = None, arm
 
 
 class BoundedFolder:
-    """A size-limited folder of tables that were solved on demand; the least recently read are removed."""
+    """A folder of limited size for tables that were solved on demand. The least recently read tables are removed."""
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
         self._folder, self._most_bytes = folder, max_bytes
@@ -196,7 +206,7 @@ class BoundedFolder:
         return found
 
     def write(self, key: str, values: Any, sweeps: int) -> None:
-        """Write a table like `write_values`, and remove the least recently read ones if the folder is full."""
+        """Write a table like `write_values`, and remove the least recently read tables if the folder is full."""
         write_values(self._folder / f"duel-{key}", key, values, sweeps)
         make_room(self._folder, "duel-*", self._most_bytes)
 
@@ -205,7 +215,7 @@ _bounded: BoundedFolder | None = None
 
 
 def store_new_tables_in(folder: Path, max_bytes: int) -> None:
-    """Store tables that this process solves on demand in this folder, up to this many bytes."""
+    """Store all tables that this process solves on demand from now on in `folder`, up to `max_bytes` bytes."""
     global _bounded
     _bounded = BoundedFolder(folder, max_bytes)
 
@@ -223,7 +233,9 @@ def load_mapped(board: Board, max_troops: int, folder: Path, armies: Sequence[in
 
 
 def check_table(board: Board, max_troops: int) -> None:
-    """Check that `load_or_solve` returns a table here, without solving one. Raises `UsageFault` as that does."""
+    """Check that `load_or_solve` could return a table, without solving it. Raises the same `UsageFault` as
+    `load_or_solve`.
+    """
     if load_mapped(board, max_troops, cache_folder()) is None:
         small_shape_of(board, max_troops)
 
@@ -235,7 +247,7 @@ def cached_table(board: Board, max_troops: int, armies: tuple[int, ...] = ()) ->
 
 
 def _solve_values(shape: Shape) -> tuple[Any, int]:
-    """Return the values and the number of sweeps they took."""
+    """Return the values of a table and the number of sweeps that solved it."""
     from machine.exact.duel_values import (
         iterate_values,  # numba takes over a second to load, which cached tables do not need
     )
@@ -244,7 +256,7 @@ def _solve_values(shape: Shape) -> tuple[Any, int]:
 
 
 def grader_of(game: Duel) -> Grader:
-    """Return a grader of moves by the table. Raises `UsageFault` like `solve`."""
+    """Return a grader of moves that uses the exact table. Raises `UsageFault` like `solve`."""
     table = cached_table(game.map, game.max_troops, game.armies)
 
     def grade(state: Any, move: Any) -> MoveGrade:
@@ -260,5 +272,5 @@ def grader_of(game: Duel) -> Grader:
 
 
 def can_grade(game: Duel) -> bool:
-    """Return whether `grader_of` works here without a table from `arena-bot solve`."""
+    """Return whether `grader_of` works on this machine without a table from `arena-bot solve`."""
     return HAS_NUMBA and is_solved_on_demand(game.map, game.max_troops)

@@ -1,4 +1,4 @@
-"""Memory-mapped tables of bounded Risk: reading a position costs only a few pages."""
+"""Memory-mapped tables of bounded Risk. Reading a position loads only a few pages of the file."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ from protocol.errors import UsageFault
 from protocol.games.risk.duel import DEFAULT_INVASION_TROOPS
 
 _HEADER_BYTES = 4096
-"""Bytes of the header: JSON, padding and a newline.
+"""Bytes of a table file's header: JSON, padding and a newline.
 
-After it come, as 32-bit integers, the numbers of the rows, and the values by row and by the territories of the mover's
-opponent.
+The rest of the file is 32-bit integers: first the numbers of the rows, then the values, by row and by the set of
+territories of the mover's opponent.
 """
 WIN_VALUE = 1 << 30
 """The value of a win, in units of the stored integers."""
 _WRITE_CHUNK_VALUES = 1 << 20
+"""Number of values that are written at a time."""
 
 
 class SolvingStats(NamedTuple):
-    """Cost and accuracy of solving: a value is off by at most `error`; `cpu` is in processor seconds."""
+    """Cost and accuracy of solving a table. `error` is the maximum error of a value, `cpu` the processor time in
+    seconds.
+    """
 
     sweeps: int
     error: float
@@ -35,7 +38,7 @@ class SolvingStats(NamedTuple):
 
 
 _HEADER_FIELDS = {"key", "rows", "sha256", *SolvingStats._fields}
-"""Fields of the JSON header."""
+"""The fields of the JSON header of a table file."""
 
 
 def place_of(shape: Shape, folder: Path) -> Path:
@@ -43,7 +46,7 @@ def place_of(shape: Shape, folder: Path) -> Path:
 
 
 def write_mapped(path: Path, shape: Shape, stats: SolvingStats, heads: Any, values: Any) -> None:
-    """Write values, scaled so that a win is `WIN_VALUE`. Raises `OSError`."""
+    """Write a table file. The values are integers in which a win is `WIN_VALUE`. Raises `OSError`."""
     parts = [
         heads,
         *(values[first : first + _WRITE_CHUNK_VALUES] for first in range(0, len(values), _WRITE_CHUNK_VALUES)),
@@ -61,7 +64,7 @@ def write_mapped(path: Path, shape: Shape, stats: SolvingStats, heads: Any, valu
 
 
 class MappedValues:
-    """The values in a table file, with its header."""
+    """The values in a table file, and the facts in its header."""
 
     def __init__(self, path: Path, shape: Shape) -> None:
         """Map the file. Raises `OSError` if it cannot be read, and `UsageFault` if it is damaged."""
@@ -82,13 +85,13 @@ class MappedValues:
     def value_at(self, digits: Sequence[int]) -> float:
         """Return a position's value for the mover.
 
-        There is one digit for each place: 0 for a free territory, 1 to the troop limit for the mover's troops, the
-        limit plus troops for the opponent's.
+        `digits` has one digit for each place: 0 for a free territory, the number of troops for a territory of the
+        mover, and the troop limit plus the number of troops for a territory of the opponent.
         """
         return self._value(tuple(digits), {})
 
     def _value(self, digits: tuple[int, ...], known: dict[tuple[int, ...], float]) -> float:
-        """Return the value of a position; while a territory is free, that of the best invasion."""
+        """Return the value of a position. While a territory is free, it is the value of the best invasion."""
         if 0 not in digits:
             return self._full_board_value(digits)
         if digits not in known:

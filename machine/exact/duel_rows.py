@@ -1,7 +1,7 @@
 """Rows of full boards of bounded Risk, and the moves of a row.
 
-A row holds all boards with the same troops on each territory; the index in the row says who holds which territory. Of
-the rows that symmetries of the map turn into each other only one is stored.
+A row holds all boards with the same troops on each territory. The index of a board in its row is the set of territories
+that one side holds. If symmetries of the map turn rows into each other, only one of these rows is stored.
 """
 
 from __future__ import annotations
@@ -13,34 +13,41 @@ from machine.exact.duel_shape import Shape, apply_symmetry, symmetries
 from protocol.games.risk.duel import DEFAULT_INVASION_TROOPS, REINFORCEMENT_TROOPS
 
 SYMMETRY_BITS = 7
-"""A spot is the index of a row, shifted by this many bits; the low bits hold the index of a symmetry."""
+"""Number of low bits of a spot. A spot encodes the index of a row, shifted by this many bits, and the index of a
+symmetry in the low bits.
+"""
 SYMMETRY_MASK = (1 << SYMMETRY_BITS) - 1
+"""The mask of the bits of a spot that hold the index of a symmetry."""
 REINFORCEMENT_KIND, ATTACK_KIND, EQUAL_ATTACK_KIND = 0, 1, 2
+"""The kinds of encoded moves. `EQUAL_ATTACK_KIND` is an attack that frees its source if it fails."""
 MOVE_SIZE = 6
-"""The number of integers that encode a move.
+"""Number of integers of an encoded move.
 
-They are its kind (one of the three above), its index in `build_masks`, the spot that it leads to and the bit of the
-territory it takes; for an attack also the spot after a failure, and the bit of the territory which that frees.
+The integers are the kind of the move (such as `ATTACK_KIND`), its index in `build_masks`, the spot to which it leads,
+and the bit of the territory that it takes. For an attack, two more are the spot after a failure, and the bit of the
+territory that a failure frees.
 """
 
 
 class BoardRows(NamedTuple):
     """Flat integer arrays that describe the rows of a map.
 
-    A row's number has a digit for each territory, in base `cap`: its troops, counted down from the cap. So reinforcing
-    leads to a lower number.
+    A row's number has a digit for each territory, in base `cap`: `cap` minus the troops. So a reinforcement leads to a
+    lower number.
     """
 
     heads: Any
-    """The numbers of the stored rows, ascending."""
+    """The numbers of the stored rows, in ascending order."""
     spots: Any
-    """The spot of the stored row that represents each row number, with the symmetry that leads there."""
+    """The spot for each row number: the stored row that represents it, and the symmetry between both rows."""
     holders: Any
-    """The set of territories held (as bits) after a symmetry, by symmetry and by the set before; unsigned, 32 bits."""
+    """The set of territories held after a symmetry, by symmetry and by the set before it. Sets are bits of unsigned
+    32-bit integers.
+    """
 
 
 def build_rows(shape: Shape) -> BoardRows:
-    """Return the rows of a map; this takes seconds for the largest."""
+    """Return the rows of a map. This takes seconds for the largest maps."""
     import numpy
 
     count = len(shape.places)
@@ -54,7 +61,9 @@ def build_rows(shape: Shape) -> BoardRows:
 
 @entry
 def number_rows(heads: Any, spots: Any, cap: int, weights: Any, digits: Any) -> int:
-    """Fill `heads` and `spots`, and return the number of stored rows. `digits` must be 0 and are 0 afterwards."""
+    """Fill the arrays `heads` and `spots`, and return the number of stored rows. `digits` is scratch space that must be
+    0 and is 0 afterwards.
+    """
     count = len(digits)
     kept = 0
     for number in range(len(spots)):
@@ -85,7 +94,8 @@ def number_rows(heads: Any, spots: Any, cap: int, weights: Any, digits: Any) -> 
 def build_masks(shape: Shape) -> Any:
     """Return a mask for each move on a map, in the order of `fill_moves`, and for each set of territories held.
 
-    It is 0 if the side that holds them can make the move, else minus infinity: a flat array of 64-bit floats.
+    A mask is 0 if the side that holds the territories can make the move, else minus infinity. The result is a flat
+    array of 64-bit floats.
     """
     import numpy
 
@@ -94,8 +104,7 @@ def build_masks(shape: Shape) -> Any:
     can += [can[source] & ~can[to] for edge in shape.edges for source, to in (edge, edge[::-1])]
     return numpy.concatenate([numpy.where(able, 0.0, -numpy.inf) for able in can])
 
-
-# A board with a free territory needs no value: its invasion follows every attack that leaves one.
+    # A board with a free territory needs no value: its invasion follows every attack that leaves one.
 
 
 @compiled

@@ -17,21 +17,25 @@ from protocol.games.risk.maps import NAMES
 MAX_POSITIONS_ON_DEMAND = 20_000_000
 """Maximum number of positions of a table that is solved on demand."""
 MAX_STORED_BOARDS = (4 << 30) // 6
-"""Maximum number of full boards that are stored for a table: at 6 bytes each, 4 GiB."""
+"""Maximum number of full boards that are stored for a table. With 6 bytes for each board, a table has at most 4 GiB."""
 _MAX_LABELLED_TERRITORIES = 9
-"""Maximum territories of a map whose symmetries are computed to see whether its table is small enough."""
+"""Maximum number of territories of a map whose symmetries are computed to find out whether its table is small
+enough.
+"""
 _MAX_SYMMETRIES = 128
-"""Maximum size of the symmetry group: a larger one costs more than it saves."""
+"""Maximum size of the group of symmetries that is used. A larger group would cost more than it saves."""
 FORMAT_VERSION = 2
 """Version of the format of the stored values."""
 
 
 class Shape(NamedTuple):
-    """All that a table depends on: the troop limit and the graph, relabelled so that isomorphic maps are equal."""
+    """Everything that a table depends on: the troop limit, and the graph of the map, relabelled so that isomorphic maps
+    are equal.
+    """
 
     edges: tuple[tuple[int, int], ...]
     places: tuple[int, ...]
-    """The number in `edges` of each territory."""
+    """The number of each territory in `edges`."""
     cap: int
 
     @property
@@ -46,7 +50,9 @@ class Shape(NamedTuple):
 
 
 def small_shape_of(board: Board, max_troops: int) -> Shape:
-    """Return the shape of a table that is solved on demand. Raises `UsageFault` for large ones and without numba."""
+    """Return the shape of a table that is solved on demand. Raises `UsageFault` if the table is too large or numba is
+    missing.
+    """
     count = len(board)
     check_compiled()
     if _count_positions(count, max_troops) > MAX_POSITIONS_ON_DEMAND:
@@ -71,7 +77,7 @@ def small_shape_of(board: Board, max_troops: int) -> Shape:
 
 
 def shape_of(board: Board, max_troops: int) -> Shape:
-    """Return the shape of a table of any size; with ten territories or more this may take practically for ever."""
+    """Return the shape of a table of any size. With ten territories or more, this may take practically for ever."""
     return Shape(*_canonical_labelling(board), max_troops)
 
 
@@ -109,8 +115,8 @@ def _count_positions(territories: int, cap: int) -> int:
 
 @lru_cache(maxsize=64)
 def _canonical_labelling(board: Board) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
-    """Return the labelling whose borders sort first: its borders, and the place of each territory. Cached, as a ring of
-    nine takes seconds.
+    """Return the borders and places of the canonical labelling, which is the first of all in order. The result is
+    cached, because a ring of nine territories takes seconds.
     """
     return min((_relabel_borders(board, places), places) for places in _labellings(board))
 
@@ -121,7 +127,7 @@ def _relabel_borders(board: Board, places: Sequence[int]) -> tuple[tuple[int, in
 
 
 def _labellings(board: Board) -> Iterable[tuple[int, ...]]:
-    """Yield every numbering of the territories that sorts them by number of borders."""
+    """Yield every numbering of the territories that sorts them by their number of borders."""
     by_degree: dict[int, list[int]] = {}
     for territory, neighbours in enumerate(board.neighbours):
         by_degree.setdefault(len(neighbours), []).append(territory)
@@ -134,9 +140,11 @@ def _labellings(board: Board) -> Iterable[tuple[int, ...]]:
 
 
 def symmetries(shape: Shape) -> list[tuple[int, ...]]:
-    """Return a group of symmetries of the graph: by place, the new place; the first is the identity.
+    """Return a group of symmetries of the graph. Each symmetry has for each place the new place. The first is the
+    identity.
 
-    It holds all symmetries up to 128. A larger group is reduced to the subgroup that fixes the first few places.
+    If there are at most 128 symmetries, the group has them all. A larger group is reduced to the subgroup that fixes
+    the first few places.
     """
     count, edges = len(shape.places), set(shape.edges)
     found: list[tuple[int, ...]] = [()]
@@ -174,5 +182,7 @@ def _count_cycles(image: Sequence[int]) -> int:
 
 
 def apply_symmetry(holders: int, image: Sequence[int]) -> int:
-    """Return the territories held after a symmetry; bit k is set if the mover holds territory k."""
+    """Return the set of territories held after a symmetry, given the set `holders` before it. Bit k is set if the mover
+    holds territory k.
+    """
     return sum((holders >> place & 1) << to for place, to in enumerate(image))

@@ -1,8 +1,9 @@
-"""Large tables of bounded Risk: value iteration on a mapped file until it converges, then proof of an error bound.
+"""Solving large tables of bounded Risk: value iteration on a mapped file until the values converge, then proof of an
+error bound.
 
 Every game ends, so the true values are the only fixed point (S. D. Patek and D. P. Bertsekas, Stochastic shortest path
-games, 1999). Sweeps converge to it in any order and from any start (D. P. Bertsekas, Distributed dynamic programming,
-1982), so an unfinished file can be continued.
+games, 1999). Sweeps converge to the true values in any order and from any start (D. P. Bertsekas, Distributed dynamic
+programming, 1982), so an unfinished file can be continued.
 """
 
 from __future__ import annotations
@@ -28,27 +29,39 @@ from machine.exact.duel_sweeps import MARGINS_PER_UNIT, MAX_MARGIN, SCRATCH_ROWS
 from protocol.errors import ArenaFault, UsageFault
 
 MAX_FINAL_CHANGE = 1
-"""Iteration ends when no value changes by more than this many units in a sweep: rounding keeps some values changing."""
+"""Largest change of a value, in units, in the last sweep of the iteration. The limit is not 0, because rounding keeps
+some values changing.
+"""
 _FIRST_MARGINS = (1 << 10, 1 << 12, 1 << 14)
-"""Initial margins of the proof: six hundred-millionths of a win, and larger ones for more rounding errors."""
+"""Initial error margins of the proof, tried in this order. The first is six hundred-millionths of a win; the larger
+ones allow for more rounding errors.
+"""
 _SWEEPS_PER_MARGIN = 25
-"""Sweeps before the proof tries the next initial margin."""
+"""Number of sweeps after which the proof tries the next initial margin."""
 _EXTRAPOLATION_INTERVAL_SWEEPS = 30
-"""Sweeps between two extrapolations."""
+"""Number of sweeps between two extrapolations of the values."""
 _MAX_STALLED_SWEEPS = 2 * _EXTRAPOLATION_INTERVAL_SWEEPS
-"""Sweeps without a new smallest change after which iteration stops: a bad extrapolation is mended by the next one."""
+"""Number of sweeps without a new smallest change after which the iteration stops. It leaves time for another
+extrapolation, which repairs a bad one.
+"""
 _MAX_STORED_CHANGE = 30_000
-"""The largest change is scaled to this number, to be stored in 16 bits."""
+"""The number to which the largest change of a sweep is scaled, so that changes fit in 16 bits."""
 _MIN_EXTRAPOLATED_CHANGE = 5
-"""Units below which changes are too distorted by rounding to extrapolate."""
+"""Largest change of a sweep, in units, at which values are not extrapolated, because rounding distorts small changes
+too much.
+"""
 _ROWS_PER_TASK = 500
-"""Rows of a thread's task. They are in the quickest order for a sweep, so small tasks keep threads side by side."""
+"""Number of rows in a task of a thread. Rows are in the order in which sweeps converge fastest. With small tasks,
+threads stay close to each other in this order.
+"""
 _STATS_SIZE = 3
-"""Numbers of 8 bytes in front of the values: sweeps, seconds, processor seconds."""
+"""Count of the 8-byte numbers in front of the values: sweeps, seconds and processor seconds so far."""
 
 
 class SolvingProgress(NamedTuple):
-    """Progress of solving: `change` is the largest change of a value in the last sweep, None during the proof."""
+    """Progress of solving a table. `change` is the largest change of a value in the last sweep; None during the
+    proof.
+    """
 
     sweeps: int
     change: float | None
@@ -77,7 +90,9 @@ def solve_mapped(shape: Shape, folder: Path, jobs: int, on_sweep: Callable[[Solv
 
 
 class DuelSolver:
-    """A table in progress: rows of `values` with a margin each; before the proof the margins hold changes of values."""
+    """A table that is being solved: rows of `values`, with an error margin for each value. Before the proof, the array
+    of margins holds the changes of values.
+    """
 
     def __init__(self, shape: Shape, unfinished: Path, jobs: int, on_sweep: Callable[[SolvingProgress], None]) -> None:
         count = len(shape.places)
@@ -112,8 +127,8 @@ class DuelSolver:
     def _iterate(self) -> None:
         """Run sweeps until the values converge, with extrapolations in between.
 
-        The remaining error soon shrinks by the same factor in every sweep. Two sweeps show the factor, and so the limit
-        of all sweeps to come: 1 / (1 - factor) times the last change.
+        The remaining error soon shrinks by the same factor in every sweep. Two sweeps show the factor, and so the sum
+        of all changes to come: factor / (1 - factor) times the last change.
         """
         change, unit, before_leap = 2 * WIN_VALUE, 1.0, _EXTRAPOLATION_INTERVAL_SWEEPS
         least, without = change, 0
@@ -137,8 +152,8 @@ class DuelSolver:
     def _prove(self) -> int:
         """Return a proven error margin.
 
-        The proof is a sweep that leaves no margin wider than all were at first. If one reaches `MAX_MARGIN`, it has
-        overflowed, and a larger initial margin is tried.
+        The proof succeeds if after a sweep no margin is wider than the initial margin. If a margin reaches
+        `MAX_MARGIN`, it has overflowed, and a larger initial margin is tried.
         """
         margins = self.margins.reshape(-1, self._boards)
         for begin in _FIRST_MARGINS:
@@ -156,7 +171,7 @@ class DuelSolver:
         )
 
     def _map_rows(self, task: Callable[[int, int], Any]) -> Any:
-        """Return the results of a task for all rows, split into parts."""
+        """Run a task for all rows, split into parts of `_ROWS_PER_TASK`, and return the results of the parts."""
         firsts = range(0, self.length, _ROWS_PER_TASK)
         return self._pool.map(task, firsts, (min(first + _ROWS_PER_TASK, self.length) for first in firsts))
 
@@ -169,7 +184,7 @@ class DuelSolver:
             self._rooms.put(room)
 
     def sweep_margins(self, first: int, last: int) -> int:
-        """Update the margins of the rows from `first` to `last`, and return the widest."""
+        """Update the margins of the rows from `first` to `last`, and return the widest margin."""
         room = self._rooms.get()
         try:
             return sweep_bounds(self.values, self.margins, first, last, self._moves, *room)
@@ -179,8 +194,8 @@ class DuelSolver:
     def _sweep_and_store_changes(self, unit: float, first: int, last: int) -> tuple[int, float, float]:
         """Update rows, store each change in multiples of `unit`, and return the largest change and two sums.
 
-        The first sum is over the products of changes with those stored before, the second over the squares of the
-        latter.
+        The first is the sum of products of each change with the change stored before it. The second is the sum of
+        squares of the changes stored before.
         """
         part = slice(first * self._boards, last * self._boards)
         before, notes = self.values[part].astype(float), self._changes[part]
@@ -201,7 +216,9 @@ class DuelSolver:
 
 
 def open_values(path: Path, length: int) -> tuple[Any, Any]:
-    """Open the file of unfinished values; return its times spent and its values, all 0 in a new file."""
+    """Open the file of unfinished values. Return its statistics (see `_STATS_SIZE`) and its values, which are all 0 in
+    a new file.
+    """
     size = 8 * _STATS_SIZE + 4 * length
     with path.open("r+b" if path.exists() else "wb") as file:
         if hasattr(os, "posix_fallocate"):

@@ -1,8 +1,10 @@
-"""Sweeps over the full boards of bounded Risk: one improves values by the moves, the other proves an error bound.
+"""Two kinds of sweeps over the full boards of bounded Risk. One improves the values by trying all moves, the other
+proves an error bound.
 
-A value is a 32-bit integer, `WIN_VALUE` for a win of the mover. Its index in a row is the set of territories held by
-the mover's opponent, who is the mover after the move; so a row is read in the order in which it is written. All boards
-of a row go through a move together, and the inner loops have no branches: many times faster than board by board.
+A value is a 32-bit integer, `WIN_VALUE` for a win of the mover. The index of a value in its row is the set of
+territories held by the mover's opponent. The opponent is the mover after the move, so a row is read in the order in
+which it is written. A move is applied to all boards of a row at once, in inner loops without branches, which is many
+times faster than board by board.
 """
 
 from __future__ import annotations
@@ -17,21 +19,23 @@ from machine.exact.duel_rows import ATTACK_KIND, MOVE_SIZE, REINFORCEMENT_KIND, 
 from protocol.games.risk.duel import WIN_PROBABILITY
 
 MARGINS_PER_UNIT = 16
-"""Margins are stored in units this many times finer than those of values."""
+"""Number of units of a margin in one unit of a value."""
 MAX_MARGIN = (1 << 16) - 1
-"""Stored for a margin that is this wide or wider, which means that no bound is known."""
+"""The largest margin that can be stored. It means that no error bound is known."""
 _WIN_WEIGHT = float(WIN_PROBABILITY.numerator)
 _LOSS_WEIGHT = float(WIN_PROBABILITY.denominator - WIN_PROBABILITY.numerator)
 _TOTAL_WEIGHT = float(WIN_PROBABILITY.denominator)
-"""An attack wins `_WIN_WEIGHT` of `_TOTAL_WEIGHT` times and loses `_LOSS_WEIGHT`: whole numbers, so that rounding
-happens only once.
+"""These three weights are whole numbers, so that rounding happens only once: of `_TOTAL_WEIGHT` attacks, `_WIN_WEIGHT`
+are won on average and `_LOSS_WEIGHT` lost.
 """
 SCRATCH_ROWS = 4
-"""Scratch rows for each thread behind the table, in which symmetries are applied."""
+"""Number of scratch rows for each thread, behind the table. Symmetries are applied in these rows."""
 
 
 class RowMoves(NamedTuple):
-    """The inputs of `moves_of`, with the masks of `build_masks` and the arrays of `BoardRows`."""
+    """The arrays from which a sweep computes moves: those for `fill_moves`, the masks of `build_masks` and the arrays
+    of `BoardRows`.
+    """
 
     cap: int
     ends: Any
@@ -43,7 +47,9 @@ class RowMoves(NamedTuple):
 
 @compiled
 def _find_row(table: Any, spot: int, holders: Any, boards: int, scratch: int) -> int:
-    """Return the offset of the row of `spot`; if it needs a symmetry, of a turned copy in the scratch row."""
+    """Return the offset of the row of `spot`. If the spot has a symmetry, apply it in the scratch row and return the
+    offset of that row.
+    """
     at = (spot >> SYMMETRY_BITS) * boards
     turn = (spot & SYMMETRY_MASK) * boards
     if turn == 0:
@@ -70,7 +76,9 @@ def _attack(best: Any, mask: Any, taken: Any, repelled: Any) -> None:
 
 @compiled
 def _attack_equals(best: Any, mask: Any, taken: Any, again: Any) -> None:
-    """Apply an attack that frees its source if it fails: the opponent invades it, and the mover moves again."""
+    """Apply an attack that frees its source if it fails. After a failure, the opponent invades the source, and the
+    mover moves again.
+    """
     last = len(best) - 1
     for held in range(len(best)):
         best[held] = max(
@@ -103,9 +111,10 @@ def sweep(
     moves: Any,
     best: Any,
 ) -> int:
-    """Recompute the boards of rows `first` to `last` in place from the values so far, and return the largest change.
+    """Recompute the values of the rows `first` to `last` in place, from the values so far. Return the largest change.
 
-    `SCRATCH_ROWS` scratch rows begin at `spare`. `room` and `moves` are as in `moves_of`; `best` has room for a row.
+    `SCRATCH_ROWS` scratch rows begin at `spare`. `room` and `moves` are the arguments `scratch` and `moves` of
+    `fill_moves`. `best` has room for a row.
     """
     cap, ends, masks, heads, spots, holders = row_moves
     boards = len(best)
@@ -170,7 +179,7 @@ def _attack_equals_between(
 
 @compiled
 def _store_margins(margins: Any, values: Any, low: Any, high: Any) -> int:
-    """Store the margins of a row, and return the widest."""
+    """Store the margins of a row, and return the widest margin."""
     last = len(low) - 1
     low[0] = high[0] = -_TOTAL_WEIGHT * MARGINS_PER_UNIT * WIN_VALUE
     low[last] = high[last] = _TOTAL_WEIGHT * MARGINS_PER_UNIT * WIN_VALUE
@@ -197,10 +206,11 @@ def sweep_bounds(
     low: Any,
     high: Any,
 ) -> int:
-    """Recompute the margins of rows in place from the values and margins so far, and return the widest.
+    """Recompute the margins of the rows `first` to `last` in place, from the values and margins so far. Return the
+    widest margin.
 
-    A margin of `MAX_MARGIN` has overflowed and is no bound, nor is anything computed from it. The arguments are as in
-    `sweep`; `low` and `high` have room for a row.
+    A margin of `MAX_MARGIN` has overflowed and is no error bound; neither are margins computed from it. The arguments
+    are as in `sweep`; `low` and `high` have room for a row.
     """
     cap, ends, masks, heads, spots, holders = row_moves
     boards = len(low)

@@ -1,4 +1,4 @@
-"""Graders of moves for solved games, by the game's name."""
+"""The registry of graders, which grade moves of solved games, by the game's name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from protocol.games.base import Game
 
 
 class MoveGrade(NamedTuple):
-    """The grade of a move: its value for its seat, a best move, and that one's value.
+    """The grade of a move: its value for its seat, a best move, and the value of the best move.
 
     Values are expected results (win 1, draw 0, loss −1), or in the `unit_of` the game.
     """
@@ -23,7 +23,7 @@ class MoveGrade(NamedTuple):
 
 
 Grader = Callable[[Any, Any], MoveGrade]
-"""Grades a legal move in a state."""
+"""The type of a function that grades a legal move in a state."""
 
 _GRADER_BY_GAME = {
     "nim": "machine.exact.heaps:grader_of",
@@ -36,11 +36,11 @@ SOLVED_GAMES = tuple(_GRADER_BY_GAME)
 """The games whose moves can be graded, if they are small enough."""
 
 _SIZE_CHECK_BY_GAME = {"risk-duel": "machine.exact.duel:can_grade"}
-"""Functions that tell which configs of a game are small enough."""
+"""The function of a game that returns whether its rules under a config are small enough to be graded."""
 _SOLVING_CHECK_BY_GAME = {"risk-duel": "machine.exact.duel:may_need_solving"}
-"""Functions that tell which configs may need a table to be solved first."""
+"""The function of a game that returns whether a config may need a table to be solved first."""
 _UNIT_BY_GAME = {"kuhn": "chips", "leduc": "chips"}
-"""Units of move values, for games where they are not results: chips of the hand."""
+"""The units of move values, for games in which the values are not results. Chips are those won in the hand."""
 
 
 def has_grader(game: Game[Any, Any]) -> bool:
@@ -69,5 +69,5 @@ def may_need_solving(game: str, config: Mapping[str, Any]) -> bool:
 
 
 def store_new_tables_in(folder: Path, max_bytes: int) -> None:
-    """Store tables that this process solves on demand in this folder, up to this many bytes."""
+    """Store all tables that this process solves on demand from now on in `folder`, up to `max_bytes` bytes."""
     resolve_name("machine.exact.duel:store_new_tables_in")(folder, max_bytes)

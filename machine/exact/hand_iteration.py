@@ -1,4 +1,6 @@
-"""Rounds of CFR+ over a game tree in flat arrays, sorted by depth, with the children of a node adjacent."""
+"""Rounds of CFR+ over a game tree in flat arrays. Nodes are sorted by depth, and the children of a node are
+adjacent.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from protocol.messages import CHANCE
 
 @compiled
 def _compute_reach(seat: int, tree: Any, now: Any, own: Any, others: Any) -> None:
-    """Compute the probability of reaching each node, by a seat's own acts and by everything else."""
+    """Compute two factors of the probability of reaching each node: `own` by the seat's own acts, `others` by chance
+    and the other seat's acts.
+    """
     who, first, count, slot, chance, _ = tree
     own[0] = 1.0
     others[0] = 1.0
@@ -51,7 +55,7 @@ def _update_regrets(
 
 @compiled
 def _match_regrets(seat: int, sets: Any, now: Any, regret: Any) -> None:
-    """Set negative regrets to 0, and act in proportion to the others (regret matching+)."""
+    """Set negative regrets to 0, and make the strategy proportional to the positive regrets (regret matching+)."""
     seats, starts, counts = sets
     for each in range(len(seats)):
         if seats[each] != seat:
@@ -66,7 +70,7 @@ def _match_regrets(seat: int, sets: Any, now: Any, regret: Any) -> None:
 
 @entry
 def run_rounds(begin: int, end: int, tree: Any, sets: Any, current: Any, regret: Any, mean: Any, scratch: Any) -> None:
-    """Run the rounds from `begin` to `end` - 1; they are weighted by their numbers.
+    """Run the rounds from `begin` to `end` - 1. Each round is weighted by its number.
 
     `tree` holds arrays by node: the seat to act, the first child, the number of children (0 at the end), the first act,
     the probability of the chance event that leads to it, and its value for seat 0 at the end. `sets` holds arrays by

@@ -1,7 +1,7 @@
-"""Equilibria of small two-player games with hidden cards by CFR+, and the exact exploitability of a strategy.
+"""Solving small two-player games with hidden cards by CFR+, and computing the exact exploitability of a strategy.
 
 CFR+: Tammelin, Solving Large Imperfect Information Games Using CFR+ (2014). A strategy maps a seat and its knowledge
-(`Game.information`) to the probability of each legal move, in the order of the rules.
+(`Game.information_set`) to the probability of each legal move, in the order of the rules.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from protocol.games.base import Game
 from protocol.messages import CHANCE
 
 Knowledge = tuple[int, Hashable]
-"""A seat and its knowledge: the key of an information set."""
+"""A seat and what it knows (its information set), which is a key of a strategy."""
 Number = float | Fraction
 Strategy = Mapping[Knowledge, Sequence[Number]]
 
@@ -48,7 +48,7 @@ class _Node:
 
 
 class Solver:
-    """A CFR+ solver from a state on, which can run in steps."""
+    """A CFR+ solver of the game from a given state on, which can run in steps."""
 
     def __init__(self, rules: Game[Any, Any], state: Any) -> None:
         nodes = [_Node(rules, state)]
@@ -84,7 +84,7 @@ class Solver:
         self._rounds = 0
 
     def run(self, rounds: int) -> None:
-        """Run more rounds."""
+        """Run `rounds` more rounds of CFR+."""
         from machine.exact.hand_iteration import run_rounds  # compiling takes a third of a second
 
         begin = self._rounds + 1
@@ -102,7 +102,9 @@ class Solver:
 
 
 def strategy_value(rules: Game[Any, Any], state: Any, strategy: Strategy) -> Number:
-    """Return the average winnings of seat 0 if both seats play a strategy; exact if it consists of fractions."""
+    """Return the average winnings of seat 0 if both seats play a strategy. The result is exact if the strategy consists
+    of fractions.
+    """
 
     def walk(node: _Node) -> Number:
         if node.seat is None:
@@ -150,5 +152,7 @@ def best_response(rules: Game[Any, Any], state: Any, strategy: Strategy, seat: i
 
 
 def exploitability(rules: Game[Any, Any], state: Any, strategy: Strategy) -> Number:
-    """Return the average gain of a best response over the strategy's value, over both seats; 0 in equilibrium."""
+    """Return how much a best response gains over the value of the strategy, as the average over both seats. It is 0 in
+    equilibrium.
+    """
     return (best_response(rules, state, strategy, 0) + best_response(rules, state, strategy, 1)) / 2

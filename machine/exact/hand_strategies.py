@@ -21,14 +21,15 @@ from protocol.games.base import Game
 from protocol.games.poker import ANTE, Poker, PokerState
 
 SOLVED_GAMES = ("kuhn", "leduc")
-"""Games that have an equilibrium here."""
+"""The games with an equilibrium in this module."""
 KUHN_VALUE = Fraction(-1, 18)
 """The equilibrium value of a hand for the player who moves first."""
 LEDUC_FILE = Path(__file__).with_name("leduc.json")
+"""The file with the table of the equilibrium of Leduc poker."""
 PROBABILITY_UNITS = 1_000_000
-"""Unit of the probabilities in a table: they are integers that sum to this."""
+"""The sum of the probabilities of a decision in a table, in which they are integers."""
 _THIRD = Fraction(1, 3)
-_NO_CARD = "-"
+_MISSING_CARD_SYMBOL = "-"
 """The symbol for a missing card in a table."""
 
 
@@ -48,12 +49,14 @@ def equilibrium_of(game: str) -> Strategy:
 
 
 def knowledge_of(rules: Game[Any, Any], state: PokerState) -> Knowledge:
-    """Return the strategy key for the seat to move, valid in any hand of a match."""
+    """Return the key in a strategy for the seat to move, in any hand of a match."""
     return state.seat ^ state.hand % 2, rules.information_set(state, state.seat)
 
 
 def _kuhn() -> Strategy:
-    """Return Kuhn's equilibrium (1950) in which the first player bluffs most. By rank: jack, queen, king."""
+    """Return the one of Kuhn's equilibria (1950) in which the first player bluffs most. Ranks are in the order jack,
+    queen, king.
+    """
     check, bet = (1, 0), (0, 1)
     bluff = (1 - _THIRD, _THIRD)
     acts: dict[tuple[int, str], tuple[tuple[Number, Number], ...]] = {
@@ -117,15 +120,15 @@ def _count_moves(rules: Poker, start: PokerState) -> dict[Knowledge, int]:
 
 
 def _format_key(rules: Poker, key: Knowledge) -> str:
-    """Format a key as `1 K J kb/r`: seat, own rank, public rank, bets."""
+    """Format a key of a strategy as `1 K J kb/r`: seat, own rank, public rank, bets."""
     seat, known = key
     own, public, bets = cast(tuple[int | None, int | None, tuple[str, ...]], known)
-    cards = (_NO_CARD if rank is None else rules.ranks_of_cards[rank] for rank in (own, public))
+    cards = (_MISSING_CARD_SYMBOL if rank is None else rules.ranks_of_cards[rank] for rank in (own, public))
     return " ".join((str(seat), *cards, "/".join(bets))).rstrip()
 
 
 def _round_probabilities(chances: Sequence[Number]) -> list[int]:
-    """Round probabilities to whole parts that sum to `PROBABILITY_UNITS`; the largest takes the remainder."""
+    """Round probabilities to integers that sum to `PROBABILITY_UNITS`. The largest takes the remainder."""
     parts = [round(PROBABILITY_UNITS * float(chance)) for chance in chances]
     parts[parts.index(max(parts))] += PROBABILITY_UNITS - sum(parts)
     return parts

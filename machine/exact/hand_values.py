@@ -1,7 +1,8 @@
 """Equilibrium values of poker hands and decisions, in chips, and the grader that uses them.
 
-A decision is judged by the knowledge of its seat. It averages over the cards that the opponent may hold, by Bayes' rule
-and the opponent's equilibrium strategy, which the opponent keeps to. The seat itself then plays the best response.
+The value of a decision depends only on what its seat knows. It is an average over the cards that the opponent may hold,
+by Bayes' rule, assuming that the opponent plays the equilibrium strategy. After the decision, the seat plays the best
+response.
 """
 
 from __future__ import annotations
@@ -19,10 +20,14 @@ from protocol.games.poker import Poker, PokerState
 from protocol.messages import CHANCE
 
 EQUAL_MOVE_TOLERANCE_CHIPS = 0.003
-"""Chips by which values of equally good moves may differ: the accuracy of the tables."""
+"""Maximum difference, in chips, between the values of moves that count as equally good. It is the accuracy of the
+tables.
+"""
 
 MAX_NEGLIGIBLE_PROBABILITY = 0.001
-"""Up to this probability the opponent counts as never making a move: such small ones are residues of solving."""
+"""Maximum probability at which the opponent counts as never making a move. Such small probabilities are left over from
+solving.
+"""
 
 Belief = Sequence[tuple[Number, PokerState]]
 """Possible states for a seat that does not see all cards, each with its probability."""
@@ -47,8 +52,8 @@ def grader_of(game: Poker) -> Grader:
 def move_values(game: str) -> Mapping[Knowledge, MoveValues]:
     """Return the average winnings in chips of each move, for every decision of a seat.
 
-    A move that the opponent makes with at most probability `MAX_NEGLIGIBLE_PROBABILITY` is no evidence about its card:
-    beliefs do not change.
+    If the opponent makes a move whose probability is at most `MAX_NEGLIGIBLE_PROBABILITY`, the move is no evidence
+    about the opponent's card: beliefs do not change.
     """
     strategy = equilibrium_of(game)
     return {
@@ -62,7 +67,7 @@ def best_response_values(
 ) -> dict[Knowledge, MoveValues]:
     """Return the average winnings in chips of each move of a seat that plays the best response to a strategy.
 
-    Moves up to the probability `negligible` are no evidence about the opponent's card.
+    Moves of the opponent with a probability of at most `negligible` are no evidence about the opponent's card.
     """
     rules, start = single_hand(game)
     reply = _BestResponse(rules, strategy, seat, negligible)
@@ -74,7 +79,9 @@ def best_response_values(
 
 
 class _BestResponse:
-    """The best response of a seat to a strategy; `found` holds the winnings of its moves by its knowledge."""
+    """The best response of a seat to a strategy. `found` has the winnings of each move, by the knowledge of the
+    seat.
+    """
 
     def __init__(self, rules: Poker, strategy: Strategy, seat: int, never: float) -> None:
         self.found: dict[Knowledge, MoveValues] = {}
@@ -84,7 +91,7 @@ class _BestResponse:
         self._never = never
 
     def value(self, belief: Belief) -> Number:
-        """Return the expected winnings from here on."""
+        """Return the expected winnings of the seat in the rest of the hand, under this belief."""
         rules, (_, some) = self._rules, belief[0]
         mover = rules.to_move(some)
         if mover is None:
@@ -105,7 +112,7 @@ class _BestResponse:
         return won
 
     def _value_of_public_card(self, belief: Belief) -> Number:
-        """Return the expected winnings over the public cards that may come."""
+        """Return the expected winnings of the seat as an average over the public cards that may come."""
         by_card: dict[int | None, list[tuple[Number, PokerState]]] = {}
         for chance, state in belief:
             for share, to in self._rules.chance_outcomes(state):
@@ -158,5 +165,5 @@ def hand_value_function(game: str) -> Callable[[PokerState], Number]:
 
 
 def _without_ply(state: PokerState) -> PokerState:
-    """Drop the ply, so that equal tables compare equal."""
+    """Return a state without its ply, so that states with equal cards and bets compare equal."""
     return state._replace(at=0)

@@ -1,4 +1,4 @@
-"""The theory of heap games for graders, separate from `protocol.games.theory`, which nim's rules import."""
+"""Grading of heap games by their theory. It is separate from `protocol.games.theory`, which the rules of nim import."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from protocol.games.theory.impartial import HeapMove, outcome
 
 
 def theory_of(rules: Game[Any, Any]) -> tuple[HeapRule, bool]:
-    """Return the rule for one heap of nim or Grundy's game, and whether it is misère."""
+    """Return the rule for one heap in nim or Grundy's game, and whether the game is misère."""
     return (nim_rule(rules.take), rules.misere) if isinstance(rules, Nim) else (GRUNDY_RULE, False)
 
 
@@ -26,7 +26,7 @@ def to_message_move(heaps: tuple[int, ...], move: HeapMove) -> dict[str, int]:
 
 
 def grader_of(game: Nim | Grundy) -> Grader:
-    """Return a grader of moves by who wins after them."""
+    """Return a grader that values a move by who wins after it."""
     rule, misere = theory_of(game)
 
     def value_after(state: Any, move: Any) -> float:

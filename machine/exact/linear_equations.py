@@ -6,7 +6,8 @@ from fractions import Fraction
 
 
 def solve(table: list[list[Fraction]]) -> list[Fraction] | None:
-    """Solve linear equations, each row ending in its right side; return None unless there is exactly one solution.
+    """Solve linear equations. Each row of the table has the coefficients, then the right side. Return the solution, or
+    None unless there is exactly one.
 
     The table is modified.
     """

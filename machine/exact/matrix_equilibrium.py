@@ -1,8 +1,9 @@
 """Exact equilibria of a two-player matrix game, by enumeration of supports in fractions.
 
-For each player it finds every mix that makes as many choices of the other equally good as it mixes itself (Mangasarian,
-Equilibrium Points of Bimatrix Games, 1964). Two mixes that are best responses to each other are an equilibrium. These
-are all extreme equilibria; every game has at least one, zero-sum or not, degenerate or not.
+For each player, the method finds every mix of n choices that makes n choices of the other player equally good
+(Mangasarian, Equilibrium Points of Bimatrix Games, 1964). Two mixes that are best responses to each other are an
+equilibrium. The equilibria found are all extreme equilibria; every game, zero-sum or not, degenerate or not, has at
+least one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import NamedTuple
 from machine.exact.linear_equations import solve
 
 Matrix = tuple[tuple[tuple[int, int], ...], ...]
-"""A row for each choice of seat 0, with both payoffs for each choice of seat 1."""
+"""The type of a payoff matrix: a row for each choice of seat 0, with both payoffs for each choice of seat 1."""
 Mix = tuple[Fraction, ...]
 """The probability of each choice of a seat."""
 
@@ -34,10 +35,10 @@ class _MixWithReplies(NamedTuple):
 
 @lru_cache(maxsize=64)
 def equilibrium(payoffs: Matrix) -> tuple[Mix, Mix]:
-    """Return the mix of each seat in one equilibrium, which is always the same.
+    """Return one equilibrium, always the same: the mix of each seat.
 
-    In a symmetric game both mix alike if there is such an equilibrium. Of several, it is the one that pays both
-    together most, and of equal ones the last when sorted.
+    In a symmetric game, only equilibria with equal mixes of both seats are considered, if there are any. The
+    equilibrium with the highest sum of both payoffs is returned; in a tie, the last in order.
     """
     found = equilibria(payoffs)
     alike = [pair for pair in found if pair[0] == pair[1]] if _is_symmetric(payoffs) else []
@@ -78,7 +79,9 @@ def _is_symmetric(payoffs: Matrix) -> bool:
 
 
 def _mixes(payoffs: Sequence[Sequence[int]]) -> Iterator[_MixWithReplies]:
-    """Yield the mixes that make as many columns best responses as they have rows; `payoffs` are the columns'."""
+    """Yield the mixes of n rows that make n columns best responses. `payoffs` are the payoffs of the player who chooses
+    columns.
+    """
     rows, columns = range(len(payoffs)), range(len(payoffs[0]))
     seen = set()
     for size in range(1, min(len(rows), len(columns)) + 1):
@@ -94,7 +97,9 @@ def _mixes(payoffs: Sequence[Sequence[int]]) -> Iterator[_MixWithReplies]:
 
 
 def _solve_mix(payoffs: Sequence[Sequence[int]], support: Sequence[int], equal: Sequence[int]) -> Mix | None:
-    """Return the only mix over the rows of `support` that makes the columns in `equal` pay the same, or None."""
+    """Return the mix over the rows of `support` that makes the columns in `equal` pay the same, if there is exactly
+    one; else None.
+    """
     size = len(support)
     table = [[Fraction(payoffs[row][column]) for row in support] + [Fraction(-1), Fraction(0)] for column in equal]
     table.append([Fraction(1)] * size + [Fraction(0), Fraction(1)])

@@ -14,29 +14,34 @@ from machine.exact.linear_equations import solve
 
 COOPERATE, DEFECT = CHOICES = (0, 1)
 ROUND_RESULTS = tuple((own, other) for own in CHOICES for other in CHOICES)
-"""Results of a round, own choice first, in the order in which a strategy answers them."""
+"""The possible results of a round, own choice first, in the order of a strategy's probabilities."""
 
 Payoffs = Sequence[Sequence[tuple[int, int]]]
-"""Payoffs as in a dilemma's config: for each choice of one, for each choice of the other, the payoffs of both."""
+"""The payoffs in a dilemma's config: for each choice of seat 0 and each choice of seat 1, the payoffs of both seats."""
 Scores = tuple[Fraction, Fraction]
-"""The payoffs of both, per round."""
+"""The average payoffs of both seats per round."""
 
 Matrix = list[list[Fraction]]
 
 AXELROD_PAYOFFS: Payoffs = (((3, 3), (0, 5)), ((5, 0), (1, 1)))
+"""The payoffs of the prisoner's dilemma in Axelrod's tournaments."""
 EXTORTION_FACTOR = 2
-"""The factor of extortion: its surplus over mutual defection for each point of the other's."""
+"""The default factor of `extortion`: the strategy's surplus over mutual defection, for each point of the other seat's
+surplus.
+"""
 
 
 class MemoryOne(NamedTuple):
-    """The probability to cooperate in the first round, and after each of `ROUND_RESULTS`: CC, CD, DC, DD."""
+    """A strategy: the probability to cooperate in the first round, and after each of `ROUND_RESULTS` (CC, CD, DC,
+    DD).
+    """
 
     first: Fraction
     after: tuple[Fraction, Fraction, Fraction, Fraction]
 
 
 def memory_one(first: Fraction | int, *after: Fraction | int) -> MemoryOne:
-    """Return a strategy from its five probabilities."""
+    """Return the strategy with these five probabilities to cooperate."""
     cc, cd, dc, dd = map(Fraction, after)
     return MemoryOne(Fraction(first), (cc, cd, dc, dd))
 
@@ -51,12 +56,12 @@ class PayoffTable(NamedTuple):
 
     @property
     def is_prisoners_dilemma(self) -> bool:
-        """True in a prisoner's dilemma: defecting pays, and both lose by it."""
+        """True if the payoffs are those of a prisoner's dilemma for this seat."""
         return self.temptation > self.reward > self.punishment > self.sucker
 
 
 def payoff_table_of(payoffs: Payoffs, seat: int) -> PayoffTable:
-    """Return the payoffs of a seat, own choice first."""
+    """Return the payoffs of a seat for each result of a round, with the seat's own choice first."""
     own_first = (payoffs[own][other] if seat == 0 else payoffs[other][own] for own, other in ROUND_RESULTS)
     return PayoffTable(*(cell[seat] for cell in own_first))
 
@@ -64,13 +69,19 @@ def payoff_table_of(payoffs: Payoffs, seat: int) -> PayoffTable:
 ALWAYS_COOPERATE = memory_one(1, 1, 1, 1, 1)
 ALWAYS_DEFECT = memory_one(0, 0, 0, 0, 0)
 TIT_FOR_TAT = memory_one(1, 1, 0, 1, 0)
+"""The strategy that cooperates first, then repeats the other seat's last choice."""
 PAVLOV = memory_one(1, 1, 0, 0, 1)
+"""The strategy that cooperates first, then exactly if both seats made the same choice."""
 GRIM = memory_one(1, 1, 0, 0, 0)
-"""A strategy that never cooperates again after a defection, with noise also after its own accidental one."""
+"""The strategy that never cooperates again after a defection by either seat, including its own accidental defection
+under noise.
+"""
 
 
 def generous_tit_for_tat(other_payoffs: PayoffTable) -> MemoryOne:
-    """Return tit for tat that forgives as often as it can without tempting the other (Nowak and Sigmund, 1992)."""
+    """Return generous tit for tat: it forgives a defection as often as possible without making defection profitable for
+    the other seat (Nowak and Sigmund, 1992).
+    """
     reward, sucker, temptation, punishment = other_payoffs
     forgives = min(
         1 - Fraction(temptation - reward, reward - sucker), Fraction(reward - punishment, temptation - punishment)
@@ -82,9 +93,10 @@ def generous_tit_for_tat(other_payoffs: PayoffTable) -> MemoryOne:
 def extortion(
     own_payoffs: PayoffTable, other_payoffs: PayoffTable, chi: Fraction | int = EXTORTION_FACTOR
 ) -> MemoryOne | None:
-    """Return the strategy that forces its surplus over mutual defection to be `chi` times the other's.
+    """Return the strategy that forces its own surplus over mutual defection to be `chi` times the other seat's surplus.
 
-    It is half as sharp as possible (Press and Dyson, 2012). Return None if mutual cooperation gives it more than that.
+    It uses half of the largest possible scale (Press and Dyson, 2012). Return None if mutual cooperation gives the
+    strategy more than `chi` times the other seat's surplus.
     """
     # Its own surplus over mutual defection minus `chi` times the other's: the strategy holds the mean of this at 0.
     both, exploited, exploits = (
@@ -131,8 +143,8 @@ def scores(
 ) -> Scores:
     """Return the average payoffs per round of two strategies, over `rounds` or for ever.
 
-    If a match goes on after each round with probability `go_on` below 1, it is the expected payoff of a match divided
-    by its expected number of rounds. For ever with certainty, it is the limit of the mean.
+    If a match goes on after each round with a probability `go_on` below 1, the average is the expected payoff of a
+    match divided by its expected number of rounds. If a match never ends, it is the limit of the mean.
     """
     begin = _result_probabilities(_with_noise(strategy0.first, noise), _with_noise(strategy1.first, noise))
     mirrored = [ROUND_RESULTS.index((other, own)) for own, other in ROUND_RESULTS]
@@ -166,13 +178,15 @@ def _result_probabilities(one: Fraction, two: Fraction) -> list[Fraction]:
 
 
 def _visits_in_rounds(begin: list[Fraction], step: Matrix, go_on: Fraction, rounds: int) -> list[Fraction]:
-    """Return how often each result is expected in this many rounds."""
+    """Return the expected number of times that each result occurs in this many rounds."""
     visits, _ = _sum_of_powers([[go_on * chance for chance in row] for row in step], rounds)
     return _multiply([begin], visits)[0]
 
 
 def _sum_of_powers(matrix: Matrix, count: int) -> tuple[Matrix, Matrix]:
-    """Return I + M + … + M^(count − 1), and M^count, by doubling: repeated products would make the fractions long."""
+    """Return I + M + … + M^(count − 1), and M^count. They are computed by doubling, because repeated products would
+    make the fractions long.
+    """
     if count == 1:
         return [[Fraction(at == of) for of in range(len(matrix))] for at in range(len(matrix))], matrix
     total, power = _sum_of_powers(matrix, count // 2)
@@ -190,14 +204,14 @@ def _add(one: Matrix, two: Matrix) -> Matrix:
 
 
 def _discounted_visits(begin: list[Fraction], step: Matrix, go_on: Fraction) -> list[Fraction]:
-    """Return how often each result is expected: w = begin + go_on · w · step."""
+    """Return the expected number w of times that each result occurs, from w = begin + go_on · w · step."""
     size = range(len(begin))
     return _solve_system([[(at == of) - go_on * step[of][at] for of in size] for at in size], begin)
 
 
 def _long_run_shares(begin: list[Fraction], step: Matrix) -> list[Fraction]:
-    """Return the long-run share of each result: probabilities to enter recurrent classes times stationary
-    distributions.
+    """Return the long-run share of each result. It is the sum over recurrent classes of the probability to enter the
+    class, times its stationary distribution.
     """
     size = range(len(begin))
     reached = [_reachable(step, at) for at in size]

@@ -1,4 +1,4 @@
-"""A worker pool on a Dask cluster: `with cluster("tcp://host:8786") as crew: …`."""
+"""A worker pool on a Dask cluster: `with cluster_pool("tcp://host:8786") as pool: …`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from machine.workers.local import R, T, WorkerPool
 from protocol.errors import ArenaFault, UsageFault
 
 WORKER_CHECK_INTERVAL_S = 0.5
-_LIBRARY_LOGS = ("distributed", "distributed.client", "distributed.gc", "tornado", "tornado.application")
+"""Seconds between two checks whether a cluster has workers."""
+_LIBRARY_LOGGERS = ("distributed", "distributed.client", "distributed.gc", "tornado", "tornado.application")
+"""The loggers of Dask and its server, which are silenced."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class ClusterTimeouts:
 
 
 class _ClusterTask:
-    """A function and its task, pickled together; unpickling calls the function and gives the result.
+    """A function and its task, pickled together. Unpickling calls the function with the task and gives the result.
 
     Dask itself only runs `pickle.loads`. A class that Dask unpickles would have to be importable by the scheduler, and
     a worker without it would die.
@@ -115,9 +117,9 @@ class _ClusterPool(WorkerPool):
 def cluster_pool(address: str, timeouts: ClusterTimeouts | None = None) -> Iterator[WorkerPool]:
     """Yield a pool of the workers of the Dask scheduler at `address`, such as `tcp://host:8786`.
 
-    Its size is their number of threads at the start. The scheduler reassigns the tasks of a lost worker. Without
-    workers it prints a line to standard error and waits for some, up to `workers_timeout_s`. Raises `UsageFault` and
-    `ArenaFault`.
+    The size of the pool is the number of threads of all workers at the start. The scheduler reassigns the tasks of a
+    lost worker. If there are no workers, the function prints a line to standard error and waits for workers, up to
+    `workers_timeout_s`. Raises `UsageFault` and `ArenaFault`.
     """
     timeouts = timeouts or scale_timeouts(ClusterTimeouts())
     connect = _client_class()
@@ -135,7 +137,7 @@ def _client_class() -> Any:
         import dask.config
 
         if not dask.config.config.keys() & {"logging", "logging-file-config"}:
-            dask.config.set({"logging": dict.fromkeys(_LIBRARY_LOGS, "critical")})
+            dask.config.set({"logging": dict.fromkeys(_LIBRARY_LOGGERS, "critical")})
         from distributed import Client
     except ImportError as error:
         raise UsageFault(f"for a Dask cluster, pip install 'bot-arena[cluster]' ({error})") from error
@@ -162,8 +164,8 @@ def _wait_for_threads(address: str, timeouts: ClusterTimeouts) -> int:
 def _count_threads(address: str, answer_timeout_s: float) -> int:
     """Return the number of threads of all workers.
 
-    It asks over a connection of its own: a Dask client would wait for ever if another program answers there. Raises
-    `UsageFault` and `ArenaFault`.
+    The function uses a connection of its own, because a Dask client would wait for ever if another program answers at
+    the address. Raises `UsageFault` and `ArenaFault`.
     """
     try:
         workers = asyncio.run(_fetch_workers(address, answer_timeout_s))
@@ -189,7 +191,9 @@ async def _fetch_workers(address: str, answer_timeout_s: float) -> dict[str, int
 
 
 def _is_false_error(error: BaseException) -> bool:
-    """Return whether the library took a result for an error, as when its worker was lost during the transfer."""
+    """Return whether the library reported an error in place of a result, for example because the worker was lost during
+    the transfer.
+    """
     frames = (frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == "_cascade_future")
     return any(frame.f_locals.get("status") != "error" for frame in frames)
 

@@ -1,6 +1,7 @@
 """The interface of worker pools, built on `concurrent.futures.Executor`, and a pool of local processes.
 
-`with processes(2) as crew: …`; the caller brings the work and its tasks. `cluster.py` has another pool.
+`with process_pool(2) as pool: …` makes a pool; the caller passes it a function and its tasks. `cluster.py` has another
+pool.
 """
 
 from __future__ import annotations
@@ -33,30 +34,34 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 TASKS_PER_WORKER = 3
-"""Tasks assigned to each worker: one running, the next ones queued."""
+"""Number of tasks assigned to each worker: one is running, the rest are queued."""
 MAX_LOSSES_IN_A_ROW = 3
-"""Maximum times in a row that workers may be lost without a result in between."""
+"""Maximum number of times that workers may be lost without a result in between."""
 CHUNK_DURATION_S = 0.3
-"""Target duration of a chunk of tasks, in seconds: long beside the transfer, short beside the whole."""
+"""Target duration of a chunk of tasks, in seconds. It is long compared with the transfer of a chunk and short compared
+with all the work.
+"""
 TERMINATE_TIMEOUT_S = 6.0
-"""Seconds that worker processes have to end after SIGTERM."""
+"""Seconds within which worker processes must end after SIGTERM."""
 MAX_CHUNK_GROWTH = 8
-"""Maximum growth of a chunk, relative to the last one that came back."""
+"""Maximum ratio of the size of a new chunk to that of the last completed chunk."""
 WORKER_CHECK_DELAY_S = 5.0
-"""Seconds without a result after which to check that there are workers."""
+"""Seconds without a result after which the pool checks that there are workers."""
 
 
 class WorkerPool(ABC):
-    """Workers that live as long as the `with` statement which made them. One `run` at a time."""
+    """A pool of workers that exist until the end of the `with` statement that made them. Only one `run` at a time is
+    allowed.
+    """
 
     size: int
-    """Number of tasks worked on at the same time."""
+    """The number of tasks that run at the same time."""
 
     def run(self, work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[tuple[int, R]]:
-        """Yield the result of every task once, as they complete, each with the number of its task from 0.
+        """Yield the number of each task (from 0) and its result, once, in the order of completion.
 
-        Tasks are taken in order, shortly before workers need them. `work` must be importable by the workers; its
-        exceptions are raised here. Raises `ArenaFault` when the workers are lost for good.
+        Tasks are taken from `tasks` in order, shortly before workers need them. Workers must be able to import `work`;
+        its exceptions are raised by this function. Raises `ArenaFault` if the workers are lost and cannot be replaced.
         """
         waiting = enumerate(tasks)
         flying: dict[Future[R], tuple[int, T]] = {}
@@ -101,7 +106,7 @@ class WorkerPool(ABC):
             return lost
 
     def _completed(self, in_flight: Collection[Future[R]]) -> Collection[Future[R]]:
-        """Return the completed futures, at least one; all of them if workers were lost."""
+        """Wait for completed futures and return them. If workers were lost, return all futures in flight."""
         while not (done := wait(in_flight, WORKER_CHECK_DELAY_S, FIRST_COMPLETED).done):
             self._check_workers()
         if any(_is_lost(future) for future in done):
@@ -114,7 +119,7 @@ class WorkerPool(ABC):
 
     @abstractmethod
     def broadcast(self, work: Callable[[], object]) -> None:
-        """Run `work` in each worker process that outlives this pool."""
+        """Run `work` in each worker process that continues after the end of this pool."""
 
     @abstractmethod
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
@@ -122,7 +127,7 @@ class WorkerPool(ABC):
 
     @abstractmethod
     def _check_workers(self) -> None:
-        """Check that there are workers, after a time without results. Raises `ArenaFault`."""
+        """Check that there are workers, after `WORKER_CHECK_DELAY_S` without a result. Raises `ArenaFault`."""
 
     @abstractmethod
     def _stop(self) -> None:
@@ -135,7 +140,7 @@ class _ProcessPool(WorkerPool):
         self._pool: ProcessPoolExecutor | None = None
 
     def broadcast(self, work: Callable[[], object]) -> None:
-        """Do nothing: these processes end with the pool."""
+        """Do nothing, because local processes end with the pool."""
 
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
         try:
@@ -150,8 +155,8 @@ class _ProcessPool(WorkerPool):
             raise ArenaFault(f"cannot start {self.size} worker processes: {error}; try a lower --jobs") from error
 
     def _check_workers(self) -> None:
-        """Stop if a worker has ended: the executor misses one that dies while it sends a result, and would wait for
-        ever.
+        """Stop the pool if a worker has ended. The executor does not notice a worker that dies while it sends a result,
+        and would wait for ever.
         """
         if any(worker.exitcode is not None for worker in self._workers()):
             self._stop()
@@ -177,7 +182,7 @@ class _ProcessPool(WorkerPool):
 
 @contextmanager
 def process_pool(jobs: int) -> Iterator[WorkerPool]:
-    """Yield a pool of `jobs` processes, which start with the first tasks and end with the block or with this process.
+    """Yield a pool of `jobs` processes. They start with the first tasks, and end with the block or with this process.
 
     A killed worker costs time, but no results. Raises `UsageFault` for fewer than one.
     """
@@ -191,7 +196,7 @@ def process_pool(jobs: int) -> Iterator[WorkerPool]:
 
 
 def spread(pool: WorkerPool, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> Iterator[tuple[int, R]]:
-    """Yield the result of every item once, as in `spread_chunks`, each with the number of its item from 0."""
+    """Yield the number of each item (from 0) and its result, once. The work is split as in `spread_chunks`."""
     for start, results in spread_chunks(pool, work, items):
         yield from enumerate(results, start)
 
@@ -199,7 +204,8 @@ def spread(pool: WorkerPool, work: Callable[[Sequence[T]], Sequence[R]], items: 
 def spread_chunks(
     pool: WorkerPool, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], max_chunk_items: int | None = None
 ) -> Iterator[tuple[int, Sequence[R]]]:
-    """Yield the results of all items once, in chunks as they complete, each with the number of its first item from 0.
+    """Yield the results of all items once, in chunks, in the order of completion. Each chunk comes with the number
+    (from 0) of its first item.
 
     `work` returns a result for each item of a chunk. Chunks grow to about `CHUNK_DURATION_S`, or to `max_chunk_items`
     items; near the end they shrink, so that all workers finish together. Raises the exceptions of `WorkerPool.run`.
@@ -246,7 +252,9 @@ def _end_with_parent() -> None:
 
 
 def _start_resource_tracker() -> None:
-    """Start multiprocessing's resource tracker without its warnings, which it would print if this process is killed."""
+    """Start multiprocessing's resource tracker, and suppress the warnings that it would print if this process is
+    killed.
+    """
     if sys.platform != "win32":
         sys.warnoptions.append("ignore::UserWarning:multiprocessing.resource_tracker")
         try:

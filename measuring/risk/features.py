@@ -10,15 +10,15 @@ from protocol.games.risk.board import Board
 from protocol.games.risk.duel import NO_OWNER, Duel
 
 DEFAULT_FULL_TROOPS = 10
-"""Troops that fill a territory if the rules set no maximum."""
+"""Troops that count as a full territory if the rules set no maximum."""
 
 
 class Features(NamedTuple):
     """Features of a seat, or their difference between two seats; all are 0 for a seat without territories.
 
-    The first four go from 0 to 1: the share of the territories, the share of all troops, how strong the borders are,
-    and how few of them are open. `reach` is troops times borders of their territory, 1 if every territory is full.
-    `front` is the share of all troops that stand next to an enemy.
+    The first four range from 0 to 1: the share of the territories, the share of all troops, the strength of the
+    borders, and how few borders are open. `reach` is the sum over territories of troops times borders, scaled to 1 if
+    every territory is full. `front` is the share of all troops that stand next to an enemy.
     """
 
     territories: float
@@ -30,10 +30,11 @@ class Features(NamedTuple):
 
 
 FEATURE_NAMES = Features._fields
+"""The names of the features, in their order."""
 
 
 def measure_features(rules: Game[Any, Any], state: Any, seat: int) -> tuple[float, float, float, float]:
-    """Return the first four of `Features` for a seat."""
+    """Return the first four values of `Features` for a seat."""
     owner, troops = state.owner, state.troops
     own = [territory for territory, holder in enumerate(owner) if holder == seat]
     if not own:
@@ -57,11 +58,15 @@ def _borders(
 
 
 Sums = list[float]
-"""Sums over a seat's territories: their number, troops, strength, open borders, troops times borders, front troops."""
+"""Sums over a seat's territories: number of territories, troops, strength, open borders, troops times borders, troops
+at the front.
+"""
 
 
 class PositionSums:
-    """A position of two seats with its features cached by territory, so that similar positions are measured quickly."""
+    """A position of two seats whose features are cached for each territory, so that similar positions are measured
+    quickly.
+    """
 
     def __init__(self, game: Game[Any, Any], state: Any) -> None:
         full = game.max_troops if isinstance(game, Duel) else DEFAULT_FULL_TROOPS

@@ -10,9 +10,9 @@ from protocol.games.risk.campaign import Campaign
 from protocol.games.risk.duel import NO_OWNER, Duel
 
 CLEAR_LEAD_FACTOR = 1.2
-"""A seat is ahead if it has more than this many times the troops of the strongest other seat, behind if the reverse."""
+"""Ratio of troops above which one of two seats is ahead of the other."""
 LAST_EARLY_ROUND, LAST_MIDDLE_ROUND = 3, 10
-"""Last round of the early and of the middle part of a campaign."""
+"""`LAST_EARLY_ROUND` is the last round of the early part of a campaign, `LAST_MIDDLE_ROUND` of the middle part."""
 
 
 def duel_classifier(game: Duel) -> PositionClassifier:

@@ -1,8 +1,9 @@
-"""The value of campaigns with more than two seats: shares of territories, units and reach.
+"""The value function of campaigns with more than two seats, made of shares of territories, units and reach.
 
-Shares sum to 1 over the seats and are the same function of each seat, so the value is symmetric and one seat's gain is
-the others' loss. The luck of seat i in an event is the sum over k of c_k · (s_ki(after) − Σ p s_ki(outcome)), where c_k
-= always_k + open_k · (seats in the game / seats) is known before the throw. So luck is unbiased for all constants.
+Shares sum to 1 over the seats and are computed in the same way for each seat. So the value is symmetric, and one seat's
+gain is the other seats' loss. The luck of seat i in an event is the sum over k of c_k · (s_ki(after) − Σ p
+s_ki(outcome)), where c_k = always_k + open_k · (seats in the game / seats) is known before the throw. So luck is
+unbiased for all constants.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from measuring.value_function import Outcomes, ValueFunction
 from protocol.games.risk.campaign import Campaign, Position
 
 SHARE_NAMES = ("territories", "units", "reach")
-"""The quantities of which a seat has a share; `reach` is troops times borders of their territory."""
+"""The quantities of which a seat has a share. `reach` is the sum over territories of troops times borders."""
 
 Rows = list[list[float]]
-"""A number by seat, for each of `SHARE_NAMES`."""
+"""The type of a table with a row for each of `SHARE_NAMES`, each with a number for each seat."""
 
 
 class ShareValue(ValueFunction):
-    """A value function of shares. `constants` has two numbers for each of `SHARE_NAMES`: points that always count, and
-    points that are multiplied by the fraction of seats still in the game.
+    """A value function of shares. `constants` has for each of `SHARE_NAMES` two factors: always_k and open_k in the
+    formula above.
     """
 
     def __init__(self, name: str, game: Campaign, constants: Sequence[tuple[float, float]]) -> None:
@@ -47,7 +48,7 @@ def count_seats_in(position: Position) -> int:
 
 
 def luck_of_shares(game: Campaign, before: Position, outcomes: Outcomes, after: Position) -> Rows:
-    """Return how much chance changed each share, by seat."""
+    """Return how much chance changed each share of each seat."""
     neighbours = game.map.neighbours
     sums: Rows = [[0.0] * game.seats for _ in SHARE_NAMES]
     for at, (holder, troops) in enumerate(zip(before.owner, before.troops, strict=True)):

@@ -37,19 +37,24 @@ from protocol.games.risk.campaign import Campaign
 from protocol.games.risk.duel import Duel, Position
 
 EXACT_NAME, PLAIN_FEATURES_NAME = "exact", "features-1"
+"""`EXACT_NAME` and `PLAIN_FEATURES_NAME` are the names of the value functions of the exact table and of plain features.
+"""
 MAX_QUICK_POSITIONS = 1_000_000
 """Maximum number of positions of a table that is solved in some 20 s."""
 _MAX_DRAWN_PLY_RATIO = 1 / 3
-"""Ratio of plies to squared territories times troops, below which plain features leave less luck in; measured."""
+"""Ratio of the ply limit to squared territories times troops. Below this measured ratio, plain features remove more
+luck than coefficients that were fitted to another map.
+"""
 _GENERAL_MAP_BY_GAME = {"risk-duel": "africa"}
-"""The map whose coefficients serve any map, by game: elsewhere they are called `general-1` instead of `fitted-1`.
+"""The map whose coefficients are used on any map, by game. On other maps they are called `general-1` instead of
+`fitted-1`.
 
-A campaign has none: battles matter more on small maps, and results would vary more than without adjustment.
+Campaigns have no such map: battles matter more on small maps, so adjusted results would vary more than raw results.
 """
 
 
 class Constants(Struct, frozen=True, forbid_unknown_fields=True):
-    """Constants of one feature: points always, points in an open game, and its weight in the logit of a win."""
+    """The constants of one feature: its factors always_k and open_k, and its weight in the logit of a win."""
 
     always: float
     open: float = 0.0
@@ -57,10 +62,11 @@ class Constants(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Coefficients(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file of coefficients; `turn`, and `attacks` for each attack left, add to the logit of the seat to move.
+    """The content of a file of coefficients. `turn`, and `attacks` for each attack left, add to the logit of the seat
+    to move.
 
-    With more than two seats the features are those of `SHARE_NAMES` and have no odds. `name`, with a version, is the
-    name of the value function; `provenance` says how the coefficients were made.
+    With more than two seats, the features are `SHARE_NAMES`, and their `odds` are not used. `name`, with a version, is
+    the name of the value function; `provenance` says how the coefficients were made.
     """
 
     name: str
@@ -83,7 +89,7 @@ def game_openness(logit: float) -> float:
 
 
 class FittedValue(ValueFunction):
-    """A value function by coefficients, for games of two seats."""
+    """A value function for games of two seats, computed from coefficients."""
 
     def __init__(self, game: Game[Any, Any], coefficients: Coefficients) -> None:
         self.name = coefficients.name
@@ -111,11 +117,13 @@ _PLAIN_COEFFICIENTS = Coefficients(
     name=PLAIN_FEATURES_NAME,
     features=dict.fromkeys(("territories", "units", "strength", "compactness"), Constants(always=1 / 8)),
 )
-"""The four features share half a point: each is 1 for the winner of a match and 0 for the loser."""
+"""The coefficients of plain features. The four features share half a point: each is 1 for the winner of a match and 0
+for the loser.
+"""
 
 
 def duel_values(game: Duel) -> ValueFactories:
-    """Return the value functions of a duel, the best first; a table that takes minutes to solve comes last."""
+    """Return the value functions of this duel, the best first. A table that takes minutes to solve comes last."""
     by_hand: ValueFactories = {PLAIN_FEATURES_NAME: plain_features_value}
     others = {**by_hand, **_fitted_values(game)} if _is_often_drawn(game) else {**_fitted_values(game), **by_hand}
     if not can_grade(game):
@@ -128,7 +136,7 @@ def duel_values(game: Duel) -> ValueFactories:
 def _is_often_drawn(game: Duel) -> bool:
     """Return whether the ply limit ends many matches, which makes coefficients fitted elsewhere misleading.
 
-    They value a throw most in an open match, but in one that will be drawn it is worth little.
+    Such coefficients value a throw most in an open match, but a throw is worth little in a match that will be drawn.
     """
     return (
         _map_coefficients(game) is None and game.max_plies < _MAX_DRAWN_PLY_RATIO * len(game.map) ** 2 * game.max_troops
@@ -136,13 +144,13 @@ def _is_often_drawn(game: Duel) -> bool:
 
 
 def campaign_values(game: Campaign) -> ValueFactories:
-    """Return the value functions of a campaign, the best first; none without dice."""
+    """Return the value functions of this campaign, the best first; none without dice."""
     return {**_fitted_values(game), PLAIN_FEATURES_NAME: plain_features_value} if game.battle == "dice" else {}
 
 
 def _fitted_values(game: Duel | Campaign) -> ValueFactories:
-    """Return the value functions with fitted coefficients: the map's own for this number of seats, and for two seats
-    the general ones.
+    """Return the value functions with the map's own coefficients for this number of seats, and for two seats those with
+    the general coefficients.
     """
     if game.seats > 2:
         return _share_values(game)
@@ -151,7 +159,7 @@ def _fitted_values(game: Duel | Campaign) -> ValueFactories:
 
 
 def _share_values(game: Duel | Campaign) -> ValueFactories:
-    """Return the value function of shares for more than two seats, if one was fitted for the map."""
+    """Return the value function of shares for more than two seats, if its constants were fitted to the map."""
     found = _map_coefficients(game, f"-{game.seats}")
     if found is None:
         return {}
@@ -161,7 +169,7 @@ def _share_values(game: Duel | Campaign) -> ValueFactories:
 
 
 def exact_value(game: Duel) -> ValueFunction:
-    """Return the value function of the table of exact play, which ignores the ply limit."""
+    """Return the value function from the table of exact play, which ignores the ply limit."""
     table = cached_table(game.map, game.max_troops, game.armies)
 
     def values_by_seat(position: Position) -> SeatValues:
@@ -172,8 +180,8 @@ def exact_value(game: Duel) -> ValueFunction:
 
 
 def plain_features_value(game: Duel | Campaign) -> ValueFunction:
-    """Return the value function of `measure_features`: half a point plus a seat's mean feature above the average of all
-    seats.
+    """Return the value function from `measure_features`: half a point, plus the difference of a seat's mean feature
+    from the average of all seats.
     """
     return (
         FittedValue(game, _PLAIN_COEFFICIENTS)
@@ -191,7 +199,7 @@ def _mean_features(game: Game[Any, Any], state: Any) -> SeatValues:
 def _map_coefficients(game: Duel | Campaign, seats: str = "") -> Coefficients | None:
     """Return the coefficients fitted to the map, or None; `seats` is the file's suffix for more than two seats.
 
-    Under another troop limit or draft they are still unbiased, only a little less sharp.
+    Under another troop limit or draft, the coefficients are still unbiased, but remove a little less luck.
     """
     name = game.map.name
     known = name in maps.NAMES and game.map == maps.load_map(name)
@@ -199,7 +207,7 @@ def _map_coefficients(game: Duel | Campaign, seats: str = "") -> Coefficients | 
 
 
 def _general_coefficients(game: str) -> Coefficients | None:
-    """Return coefficients that were fitted on another map and do well on any, None if the game has none."""
+    """Return the coefficients that were fitted to one map and are used on any map; None if the game has none."""
     found = read_coefficients(game, _GENERAL_MAP_BY_GAME[game]) if game in _GENERAL_MAP_BY_GAME else None
     return None if found is None else replace(found, name=found.name.replace("fitted", "general"))
 

@@ -29,7 +29,9 @@ _REGISTRY = {
     "kuhn": "protocol.games.kuhn:Kuhn",
     "leduc": "protocol.games.leduc:Leduc",
 }
+"""The module and class of each game, by name."""
 NAMES = tuple(_REGISTRY)
+"""The names of all games."""
 _pack = msgspec.msgpack.Encoder(order="deterministic").encode
 _shared_games: WeakValueDictionary[tuple[str, bytes], Game[Any, Any]] = WeakValueDictionary()
 
@@ -54,7 +56,9 @@ def default_preset(name: str) -> str:
 
 
 def load_game(name: str, config: Mapping[str, Any] | None = None) -> Game[Any, Any]:
-    """Return a game under a config; without one, under its default preset. Raises `UnknownGame` or `BadConfig`."""
+    """Return a game under a config, or under its default preset if there is no config. Raises `UnknownGame` or
+    `BadConfig`.
+    """
     return game_class(name)(config or {"preset": default_preset(name)})
 
 
@@ -64,8 +68,8 @@ def config_keys(name: str) -> tuple[str, ...]:
 
 
 def shared_game(game: str, config: Mapping[str, Any]) -> Game[Any, Any]:
-    """Return a game as `load_game` does, but shared among all matches with the same config while they last. Rules never
-    change, so a large map is read and held only once. Raises `UnknownGame` or `BadConfig`.
+    """Return a game as `load_game` does, but share it among all matches with an equal config while they last. Games are
+    immutable, so a large map is read and held only once. Raises `UnknownGame` or `BadConfig`.
     """
     key = game, _pack(config)
     rules = _shared_games.get(key)

@@ -18,11 +18,12 @@ S = TypeVar("S")
 M = TypeVar("M")
 
 PROBABILITY_ONE = Fraction(1)
+"""The probability of an outcome without chance."""
 
 
 class Game(ABC, Generic[S, M]):
     """One game under one config. `S` is a state and `M` a move; both are immutable and hashable. Seats count from 0. A
-    subclass reads `config` in `__init__` and raises `BadConfig` for what it cannot play.
+    subclass reads `config` in `__init__` and raises `BadConfig` for a config that it cannot play.
     """
 
     name: ClassVar[str]
@@ -34,19 +35,21 @@ class Game(ABC, Generic[S, M]):
     """The whole config, normalised, as messages carry it: all keys except `late_keys` at their defaults."""
     seats: int = 2
     max_seats: ClassVar[int] = 2
-    """The most seats that any config gives a match."""
+    """The largest number of seats of a match under any config."""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]]
-    """The configs on which matches are rated. The first is the default."""
+    """The named configs of the game, each with a rating pool. The first is the default."""
     preset_for_people: ClassVar[str | None] = None
-    """The preset that people are offered first, a match of some minutes; None: the first of all."""
+    """The preset that people are offered first. Its matches last some minutes. None stands for the first preset."""
     preset_titles: ClassVar[Mapping[str, str]]
-    """The names of presets for people, used after the game's title: `Nim, classic`."""
+    """The names of presets as people read them, after the game's title: `Nim, classic`."""
     late_keys: ClassVar[Mapping[str, Any]] = {}
-    """Config keys added after some records, with their defaults. They are omitted at these, so digests stay valid."""
+    """Config keys that are newer than the oldest records, with their defaults. A config omits such a key at its
+    default, so digests of old records stay valid.
+    """
     tutorial: ClassVar[Mapping[str, Any] | None] = None
-    """The config of the game's tutorial; None without one."""
+    """The config of the game's tutorial; None if the game has no tutorial."""
     draw_probability: ClassVar[float]
-    """The draw probability of equal players, fixed for the game's rating pools."""
+    """The draw probability of equal players, by which all rating pools of the game compute."""
     payoff_unit: ClassVar[str] = ""
     """The unit of payoffs, `round` or `hand`, if they are the result; empty if `returns` is None."""
     zero_sum: bool = True
@@ -64,11 +67,13 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def initial(self, dice: Dice) -> tuple[S, Event | None]:
-        """Return the first state, and the deal that made it, if there is one. `dice` are those of ply 0."""
+        """Return the first state, and the event of the deal that made it, if there is a deal. `dice` are the dice of
+        ply 0.
+        """
 
     def state_before_deal(self) -> S | None:
-        """Return the state before the first deal, if that deal counts as luck and is among the `chance_outcomes`. None
-        without a deal, and where both seat orders of a paired match get the same deal.
+        """Return the state before the first deal, if that deal counts as luck and is among the `chance_outcomes`.
+        Return None if there is no deal, or if both seat orders of a paired match get one deal.
         """
         return None
 
@@ -130,8 +135,8 @@ class Game(ABC, Generic[S, M]):
         return None
 
     def count_rounds(self, state: S) -> tuple[int, int]:
-        """Return the number of complete rounds and of rounds still to come, in a game with payoffs. If chance ends the
-        match, the second number is the expected one.
+        """Return the number of complete rounds and the number of rounds to come, in a game with payoffs. If chance ends
+        the match, the number to come is the expected one.
         """
         raise ValueError(f"{self.name} has no payoffs")
 
@@ -155,7 +160,7 @@ class Game(ABC, Generic[S, M]):
     # What a seat may see.
 
     def view(self, wire: dict[str, Any], seat: int | None) -> dict[str, Any]:
-        """Return what a seat, or a spectator (None), may see of an encoded state during the game, in the same form."""
+        """Return what a seat, or a spectator (None), may see of an encoded state during the game, encoded likewise."""
         return wire
 
     def view_event(self, event: Event, seat: int | None) -> Event:
@@ -181,7 +186,9 @@ class Game(ABC, Generic[S, M]):
         """Parse a move from a message. Raises `MalformedMove`, with the right form."""
 
     def legal_moves_for_turn(self, state: S) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-        """Return the legal moves for a `turn`, encoded; if the list is incomplete, also `options`."""
+        """Return the legal moves for a `turn` message, encoded. If the list is incomplete, also return the message's
+        `options`.
+        """
         return [self.encode_move(move) for move in self.legal_moves(state)], None
 
     # How states, moves and events are shown to people.
@@ -196,7 +203,7 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def notation(self, move: M) -> str:
-        """Return the move in a few characters, for tables and replays."""
+        """Return a short notation of the move, for tables and replays."""
 
     move_syntax: ClassVar[str] = ""
     """Examples of moves as people write them."""
@@ -208,15 +215,17 @@ class Game(ABC, Generic[S, M]):
         raise MalformedMove(f"moves of {type(self).__name__} can only be written in JSON")
 
     def describe_changes(self, before: S, after: S) -> str:
-        """Describe the differences between two states; if there are many, draw the whole state."""
+        """Describe the differences between two states. If there are many, draw the whole second state instead."""
         return self.draw_board(after)
 
     def summarise(self, state: S) -> str:
-        """Summarise who holds what in one line; empty if the board shows it all."""
+        """Summarise in one line what each seat holds. Return an empty text if the drawn board shows everything."""
         return ""
 
     def describe_event(self, event: Event) -> str:
-        """Describe the result of dice or a deal in a few words; empty if the move says it all."""
+        """Describe the result of dice or a deal in a few words. Return an empty text if the move alone says
+        everything.
+        """
         return " ".join(",".join(map(str, row)) for row in event.dice or ())
 
     # The rating pools.
@@ -233,14 +242,14 @@ class Game(ABC, Generic[S, M]):
 
     @property
     def pool(self) -> str | None:
-        """The rating pool of this config, `game/preset`; None if it is no preset."""
+        """The rating pool of this config, `game/preset`; None if the config is no preset."""
         preset = self.preset
         return None if preset is None else f"{self.name}/{preset}"
 
     @property
     def pools(self) -> list[str]:
-        """The pools that may rate a match under this config: its own, or those of presets that can deal it, then the
-        same for matches with people.
+        """The pools that may rate a match under this config: its own pool, or else the pools of all presets that can
+        deal this config. Then come the pools for matches with people under the same presets.
         """
         found = self._pools_that_deal() if self.pool is None else [self.pool]
         return [*found, *map(people_pool, found)]
@@ -276,3 +285,4 @@ class _NoDice(Dice):
 
 
 NO_DICE = _NoDice()
+"""The dice to pass for moves without chance."""

@@ -18,21 +18,26 @@ from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Event
 
 MIN_CHOICES, MAX_CHOICES = 2, 5
+"""`MIN_CHOICES` and `MAX_CHOICES` limit the number of choices of a seat."""
 MAX_ROUNDS = 10_000
+"""Maximum rounds of a match."""
 MAX_PAYOFF = 1_000_000
+"""Maximum size of a payoff, positive or negative."""
 CHANCE_DENOMINATOR = 10_000
 """Chances are whole multiples of 1 / CHANCE_DENOMINATOR."""
-_EXACT = Context(traps=[InvalidOperation, Inexact])
+_EXACT_ARITHMETIC = Context(traps=[InvalidOperation, Inexact])
+"""Decimal arithmetic that raises an exception rather than round."""
 MAX_NAME_CHARS = 20
+"""Maximum characters in the name of a choice."""
 
 COOPERATE_OR_DEFECT = ("cooperate", "defect")
-_PRISON_CHOICES = [["silent", "confess"]] * 2
+_PRISONERS_CHOICES = [["silent", "confess"]] * 2
 _AXELROD_CHOICES = [list(COOPERATE_OR_DEFECT)] * 2
 _AXELROD_PAYOFFS = [[[3, 3], [0, 5]], [[5, 0], [1, 1]]]
 
 
 class DilemmaState(NamedTuple):
-    """The number of rounds played, the payoffs so far, the last choices, and whether the match is over."""
+    """A state: the number of rounds played, the payoffs so far, the last choices, and whether the match is over."""
 
     at: int
     payoffs: tuple[int, int]
@@ -41,9 +46,9 @@ class DilemmaState(NamedTuple):
 
 
 class Dilemma(SimultaneousGame[DilemmaState, int]):
-    """Config: `payoffs`, rows for the choices of seat 0, columns for those of seat 1, each entry with both payoffs;
-    `choices`, their names by seat; `rounds`; `go_on`, the chance of another round, up to `rounds`, or null; `noise`,
-    the chance that a choice is changed to another.
+    """A repeated game of two seats. Config: `payoffs`, rows for the choices of seat 0, columns for the choices of seat
+    1, each entry with both seats' payoffs; `choices`, their names by seat; `rounds`; `go_on`, the chance of another
+    round, up to `rounds`, or null; `noise`, the chance that a choice is changed to another.
 
     A move is the index of a choice. The seat with the higher total is ahead.
     """
@@ -54,7 +59,11 @@ class Dilemma(SimultaneousGame[DilemmaState, int]):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "axelrod": {"payoffs": _AXELROD_PAYOFFS, "choices": _AXELROD_CHOICES, "rounds": 200},
         "open-end": {"payoffs": _AXELROD_PAYOFFS, "choices": _AXELROD_CHOICES, "rounds": 2000, "go_on": "0.995"},
-        "prison": {"payoffs": [[[-2, -2], [-10, 0]], [[0, -10], [-5, -5]]], "choices": _PRISON_CHOICES, "rounds": 100},
+        "prison": {
+            "payoffs": [[[-2, -2], [-10, 0]], [[0, -10], [-5, -5]]],
+            "choices": _PRISONERS_CHOICES,
+            "rounds": 100,
+        },
         "rock-paper-scissors": {
             "payoffs": [[[0, 0], [-1, 1], [1, -1]], [[1, -1], [0, 0], [-1, 1]], [[-1, 1], [1, -1], [0, 0]]],
             "choices": [["rock", "paper", "scissors"]] * 2,
@@ -157,13 +166,13 @@ class Dilemma(SimultaneousGame[DilemmaState, int]):
         ]
 
     def _noise_outcomes(self, choice: int, seat: int) -> list[tuple[Fraction, int]]:
-        """Return what noise may make of a choice, with probabilities."""
+        """Return each choice that noise may turn a choice into, with its probability."""
         noise, others = Fraction(self.noise, CHANCE_DENOMINATOR), len(self.choices[seat]) - 1
         changed = [(noise / others, other) for other in range(others + 1) if other != choice] if noise else []
         return [(1 - noise, choice), *changed]
 
     def _apply_noise(self, choice: int, seat: int, dice: Dice) -> int:
-        """Return the choice that is played: with noise it may be another one."""
+        """Return the choice that is played instead of a seat's choice: noise may change it."""
         purpose = f"noise-{seat}"
         if not self.noise or dice.choice(purpose, CHANCE_DENOMINATOR) >= self.noise:
             return choice
@@ -174,8 +183,8 @@ class Dilemma(SimultaneousGame[DilemmaState, int]):
         return state.payoffs
 
     def count_rounds(self, state: DilemmaState) -> tuple[int, int]:
-        """Return the number of complete rounds, and of rounds expected to follow: with `go_on` that is 1 / (1 − go_on),
-        rounded half up.
+        """Return the number of complete rounds and of rounds to come. With `go_on`, the second is 1 / (1 − go_on),
+        rounded half up, or the rest of `rounds` if that is smaller.
         """
         left = self.rounds - state.at
         if state.over:
@@ -195,7 +204,7 @@ class Dilemma(SimultaneousGame[DilemmaState, int]):
         return (1 + (one < two), 1 + (two < one))
 
     def view_event(self, event: Event, seat: int | None) -> Event:
-        """Hide the other seats' intended choices if there is noise."""
+        """Hide the choices that the other seats intended, if noise may have changed them."""
         if event.moves is None or not self.noise:
             return event
         seen = [move if at == seat else None for at, move in enumerate(event.moves)]
@@ -292,8 +301,8 @@ def _check_list(key: str, value: Any, of: str) -> Sequence[Any]:
 
 
 def is_prisoners_dilemma(payoffs: Sequence[Sequence[Sequence[int]]]) -> bool:
-    """Return whether a 2 × 2 matrix is a prisoner's dilemma for both seats: temptation > reward > punishment > sucker's
-    payoff. The first choice is to cooperate.
+    """Return whether a 2 × 2 matrix is a prisoner's dilemma for both seats, with cooperation as the first choice:
+    temptation > reward > punishment > sucker's payoff.
     """
     if len(payoffs) != 2 or len(payoffs[0]) != 2:
         return False
@@ -329,11 +338,13 @@ def _is_name(value: Any) -> bool:
 
 
 def _parse_chance(key: str, value: Any, most: int) -> int:
-    """Parse a chance, a number or a decimal string, into parts. Raises `BadConfig`."""
+    """Parse a chance, given as a number or a decimal string, into multiples of 1 / CHANCE_DENOMINATOR, at most `most`.
+    Raises `BadConfig`.
+    """
     try:
         if type(value) not in (int, float, str):
             raise InvalidOperation
-        parts = _EXACT.multiply(Decimal(str(value)), Decimal(CHANCE_DENOMINATOR))
+        parts = _EXACT_ARITHMETIC.multiply(Decimal(str(value)), Decimal(CHANCE_DENOMINATOR))
         if not (parts.is_finite() and parts == parts.to_integral_value() and 0 <= parts <= most):
             raise InvalidOperation
     except (InvalidOperation, Inexact, ValueError):  # `str` raises the last, for thousands of digits
@@ -343,5 +354,5 @@ def _parse_chance(key: str, value: Any, most: int) -> int:
 
 
 def _format_chance(parts: int) -> str:
-    """Format a chance for messages, as text: digests contain no floats."""
+    """Format a chance, in multiples of 1 / CHANCE_DENOMINATOR, as a decimal text: digests contain no floats."""
     return f"{Decimal(parts) / CHANCE_DENOMINATOR:f}"

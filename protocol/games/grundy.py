@@ -29,7 +29,7 @@ class Split(NamedTuple):
 
 
 class Grundy(Game[Heaps, Split]):
-    """Config: `heaps`, 1 to 16 heaps of 1 to 200. Seat 0 begins."""
+    """Grundy's game. Config: `heaps`, 1 to 16 heaps of 1 to 200. Seat 0 begins."""
 
     name = "grundy"
     title = "Grundy’s game"

@@ -9,7 +9,9 @@ from protocol.games.poker import Poker
 
 
 class Kuhn(Poker):
-    """An ante of 1, a bet of 1. With perfect play the first player loses 1/18 of a chip per hand (Kuhn, 1950)."""
+    """Kuhn poker, with an ante of 1 and a bet of 1. With perfect play the first player loses 1/18 of a chip per hand
+    (Kuhn, 1950).
+    """
 
     name = "kuhn"
     title = "Kuhn poker"

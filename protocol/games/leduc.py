@@ -9,7 +9,9 @@ from protocol.games.poker import Poker
 
 
 class Leduc(Poker):
-    """An ante of 1, bets and raises of 2, then 4, at most two per round (Southey et al., 2005)."""
+    """Leduc poker, with an ante of 1. Bets and raises are 2 in the first round and 4 in the second, at most two per
+    round (Southey et al., 2005).
+    """
 
     name = "leduc"
     title = "Leduc poker"

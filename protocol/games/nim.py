@@ -26,10 +26,13 @@ from protocol.games.theory.impartial import count_lost_positions
 from protocol.messages import CHANCE, Event
 
 MAX_LISTED_MOVES = 512
+"""Maximum moves that a `turn` lists. If there are more, the `turn` also has `options`."""
 MAX_DEAL_DRAWS = 20_000
+"""Maximum number of draws of all heaps for one deal."""
 MAX_MEAN_DEAL_BYTES = 520
-"""Maximum bytes of dice that a deal may take on average. One deal in 10⁹ takes 21 times as many: some 5 ms."""
-_DEFAULTS = {"heaps": [3, 5, 7], "take": None, "misere": False, "start": "given"}
+"""Maximum bytes of dice that a deal may take on average. One deal in 10⁹ takes 21 times as many bytes, in some 5 ms."""
+_CONFIG_DEFAULTS = {"heaps": [3, 5, 7], "take": None, "misere": False, "start": "given"}
+"""The defaults of the keys of a config."""
 
 
 class Position(NamedTuple):
@@ -48,8 +51,9 @@ class Take(NamedTuple):
 
 
 class Nim(Game[Position, Take]):
-    """Config: `heaps` (1 to 64 of 0 to 1,000, at most 2,000 in all), `take` (null: any positive number; else 1 to 16
-    allowed removals), `misere`, `start` ("given", or "p-position": a random lost position with heaps no larger).
+    """Nim. Config: `heaps` (1 to 64 heaps of 0 to 1,000, at most 2,000 in all), `take` (null: any positive number; else
+    1 to 16 allowed removals), `misere`, `start` ("given", or "p-position": a random lost position with heaps at most as
+    large as `heaps`).
     """
 
     name = "nim"
@@ -69,7 +73,7 @@ class Nim(Game[Position, Take]):
     move_syntax = "2 from heap 1, or 2 1"
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        given = read_config(Nim, config, _DEFAULTS)
+        given = read_config(Nim, config, _CONFIG_DEFAULTS)
         self.heaps = parse_integers("nim", "heaps", given["heaps"], count=(1, 64), bounds=(0, 1000))
         if sum(self.heaps) > 2000:
             raise BadConfig(f"nim: heaps hold {sum(self.heaps)} counters: the maximum is 2000")
@@ -96,8 +100,8 @@ class Nim(Game[Position, Take]):
         }
 
     def _smallest_lost_position(self) -> tuple[int, ...] | None:
-        """Return a smallest lost position that has a move: only the first heaps that can hold it are not empty. None if
-        there is none.
+        """Return a smallest lost position that has a move; None if there is none. Its heaps are the first that can have
+        their size; all others are empty.
         """
         least = self._min_take
         large = [heap for heap, size in enumerate(self.heaps) if size >= least]
@@ -130,7 +134,7 @@ class Nim(Game[Position, Take]):
 
     @cached_property
     def _values(self) -> Sequence[int]:
-        """The Grundy values of all heaps that can be dealt."""
+        """The Grundy value of each size of a heap that can be dealt."""
         return first_grundy_values(self.take, max(self.heaps) + 1)
 
     def initial(self, dice: Dice) -> tuple[Position, Event | None]:

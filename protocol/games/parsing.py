@@ -11,12 +11,12 @@ from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.games.base import Game
 
 MAX_MOVE_DIGITS = 20
-"""Maximum digits of a number in a move that a person writes. Python itself converts no more than 4300."""
+"""Maximum digits of a number in a move that a person writes. Python itself converts at most 4300 digits."""
 
 
 def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge `config` over its preset, if it names one, over `defaults` and those of the game's `late_keys`. Raises
-    `BadConfig` for an unknown key or preset.
+    """Return a whole config: the values of `config`, else of the preset that it names, else the defaults in `defaults`
+    and the game's `late_keys`. Raises `BadConfig` for an unknown key or preset.
     """
     given, defaults = dict(config), {**defaults, **game.late_keys}
     base: Mapping[str, Any] = {}
@@ -50,7 +50,7 @@ def parse_integer(game: str, key: str, value: Any, low: int, high: int) -> int:
 
 
 def parse_choice(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
-    """Parse a config value that is one of some values. Raises `BadConfig`."""
+    """Parse a config value that must be one of `values`. Raises `BadConfig`."""
     for known in values:
         if type(value) is type(known) and value == known:
             return value
@@ -58,7 +58,9 @@ def parse_choice(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
 
 
 def read_move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
-    """Return the integer fields of a move, exactly `names`. Raises `MalformedMove` with `form`, an example."""
+    """Return the integer fields `names` of a move that has no other fields. Raises `MalformedMove`, which shows the
+    example `form`.
+    """
     if type(wire) is dict and len(wire) == len(names):
         for name in names:
             if type(wire.get(name)) is not int:
@@ -69,8 +71,8 @@ def read_move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
 
 
 def read_move_kind(wire: Any, forms: Mapping[str, tuple[str, Sequence[str]]]) -> tuple[str, tuple[int, ...]]:
-    """Return the kind of a move with `do`, and its integer fields. `forms` has for each kind an example and the names
-    of the fields. Raises `MalformedMove`.
+    """Return the kind of a move, which is its field `do`, and its other fields, which are integers. `forms` has an
+    example and the names of the other fields for each kind. Raises `MalformedMove`.
     """
     do = wire.get("do") if isinstance(wire, Mapping) else None
     if not isinstance(do, str) or do not in forms:
@@ -97,13 +99,17 @@ def _describe_bad_form(wire: Any, form: str, names: Sequence[str]) -> str:
 
 
 def parse_whole_number(text: str) -> int | None:
-    """Return the whole number that a text consists of; None if it is anything else or has over `MAX_MOVE_DIGITS`."""
+    """Return the whole number that a text consists of; None for any other text, and for a number of more than
+    `MAX_MOVE_DIGITS` digits.
+    """
     digits = text.strip()
     return int(digits) if digits.isdecimal() and len(digits) <= MAX_MOVE_DIGITS else None
 
 
 def parse_two_numbers(text: str, pattern: str, move_syntax: str) -> tuple[int, int]:
-    """Return both numbers in a text that matches a pattern, in any case. Raises `MalformedMove` with examples."""
+    """Return the two numbers in a text that matches a pattern, in upper or lower case. Raises `MalformedMove` with
+    examples.
+    """
     found = re.fullmatch(pattern, text.strip(), re.IGNORECASE)
     one, two = map(parse_whole_number, found.groups()) if found else (None, None)
     if one is None or two is None:
@@ -112,5 +118,5 @@ def parse_two_numbers(text: str, pattern: str, move_syntax: str) -> tuple[int, i
 
 
 def raise_illegal(reason: str) -> NoReturn:
-    """Raise `IllegalMove`, as an expression for one-line rules."""
+    """Raise `IllegalMove`. Unlike the statement `raise`, a call may stand inside an expression."""
     raise IllegalMove(reason)

@@ -19,8 +19,11 @@ from protocol.messages import CHANCE, Event
 
 FOLD, CHECK, CALL, BET, RAISE = MOVES = ("fold", "check", "call", "bet", "raise")
 ANTE = 1
+"""Chips that each seat puts into the pot before a hand."""
 MAX_HANDS = 10_000
+"""Maximum number of hands in a match."""
 MOVE_EXAMPLE = '{"do": "check"}'
+"""A move in JSON, for error messages."""
 
 
 class PokerState(NamedTuple):
@@ -43,7 +46,9 @@ class PokerState(NamedTuple):
 
 
 class Poker(Game[PokerState, str]):
-    """Config: `hands`. The seats alternate in moving first; seat 0 starts. The chips of all hands add up."""
+    """Two-player poker over many hands. Config: `hands`. The seats alternate in moving first; seat 0 starts. A seat's
+    result is the sum of its chips from all hands.
+    """
 
     ranks_of_cards: ClassVar[str]
     """The letters of the ranks, lowest first."""
@@ -110,7 +115,7 @@ class Poker(Game[PokerState, str]):
         return state._replace(at=state.at + 1, public=public)
 
     def information_set(self, state: PokerState, seat: int) -> tuple[int | None, int | None, tuple[str, ...]]:
-        """Return the ranks of the own and the public card, and the bets: suits do not matter."""
+        """Return the rank of the seat's own card, the rank of the public card, and the bets: suits do not matter."""
         own = None if state.cards is None else state.cards[seat]
         return self._rank(own), self._rank(state.public), state.bets
 
@@ -169,12 +174,12 @@ class Poker(Game[PokerState, str]):
         return state.chips
 
     def count_rounds(self, state: PokerState) -> tuple[int, int]:
-        """Return the number of complete hands, and of those that are left."""
+        """Return the number of complete hands and the number of hands to come."""
         return state.hand, self.hands - state.hand
 
     @property
     def least_payoffs(self) -> tuple[int, int]:
-        """The loss of the largest amount that a seat can put into a pot."""
+        """The least payoff of each seat in a hand: the loss of the largest amount that a seat can put into the pot."""
         most = ANTE + self.max_bets_per_round * sum(self.stakes)
         return -most, -most
 

@@ -1,4 +1,4 @@
-"""The contract of a game in which several seats move at once, without knowing each other's choice."""
+"""The contract of a game in which several seats move at once, without knowing each other's choices."""
 
 from __future__ import annotations
 

@@ -13,7 +13,9 @@ from protocol.games.parsing import parse_whole_number, raise_illegal, read_confi
 from protocol.messages import Event
 
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+"""The rows, columns and diagonals of the grid, as indices of cells."""
 _MARKS = ".XO"
+"""The characters of an empty cell and of the marks of seats 0 and 1."""
 
 
 class Grid(NamedTuple):
@@ -23,7 +25,7 @@ class Grid(NamedTuple):
 
 
 class TicTacToe(Game[Grid, int]):
-    """A move is the index of a cell, 0 to 8, row by row. Seat 0 begins."""
+    """Tic-tac-toe. A move is the index of a cell, 0 to 8, row by row. Seat 0 begins."""
 
     name = "tictactoe"
     title = "Tic-tac-toe"

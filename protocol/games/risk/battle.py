@@ -15,9 +15,13 @@ from protocol.dice import Dice
 from protocol.messages import Event
 
 DICE_PURPOSE = "attack"
+"""The purpose under which `Dice` draws the dice of battles."""
 MAX_ATTACK_DICE = 3
+"""Maximum dice of the attacker in a round."""
 MAX_DEFENCE_DICE = 2
+"""Maximum dice of the defender in a round."""
 SIDES = 6
+"""The number of sides of a die."""
 MAX_LISTED_ROUNDS = 500
 """Maximum number of rounds whose dice an event lists; clients would refuse more. Later rounds follow from the dice
 alone.
@@ -45,15 +49,17 @@ def roll_battle(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, l
 
 
 def battle_without_dice(attackers: int, defenders: int) -> tuple[int, int]:
-    """Return the attackers and defenders left without dice. A larger attacker wins and keeps the difference; otherwise
-    all attackers fall, and at least one defender stays.
+    """Return the attackers and defenders left after a battle without dice. A larger attacker wins and keeps the
+    difference; otherwise all attackers fall, and at least one defender stays.
     """
     return (attackers - defenders, 0) if attackers > defenders else (0, max(1, defenders - attackers))
 
 
 @cache
 def round_odds(attack_dice: int, defence_dice: int) -> tuple[tuple[Fraction, int, int], ...]:
-    """Return the losses of attackers and defenders in a round, with exact probabilities, fewest attackers first."""
+    """Return the possible losses of attackers and defenders in a round, with exact probabilities, fewest lost attackers
+    first.
+    """
     throws = SIDES ** (attack_dice + defence_dice)
     ways = _round_ways(attack_dice, defence_dice)
     return tuple((Fraction(count, throws), lost, killed) for count, lost, killed in ways)
@@ -61,8 +67,8 @@ def round_odds(attack_dice: int, defence_dice: int) -> tuple[tuple[Fraction, int
 
 @lru_cache(maxsize=1024)
 def battle_odds(attackers: int, defenders: int) -> tuple[tuple[Fraction, int, int], ...]:
-    """Return the attackers and defenders left after a battle, with exact probabilities, best for the attacker first.
-    Time and memory grow with attackers × defenders.
+    """Return the possible numbers of attackers and defenders left after a battle, with exact probabilities, best for
+    the attacker first. Time and memory grow with attackers × defenders.
     """
     # Counts over a common power of six, per state, are much faster than fractions.
     ways: dict[tuple[int, int], tuple[int, int]] = {(attackers, defenders): (1, 0)}
@@ -84,7 +90,9 @@ def battle_odds(attackers: int, defenders: int) -> tuple[tuple[Fraction, int, in
 
 
 def _add_ways(ways: dict[tuple[int, int], tuple[int, int]], state: tuple[int, int], count: int, power: int) -> None:
-    """Add ways to a state. Counts over different powers of six are first brought to the larger power."""
+    """Add `count` ways, out of six to the `power`, to the ways of a state. If the power of the state's ways differs,
+    both counts are first brought to the larger power.
+    """
     before, over = ways.get(state, (0, power))
     if over < power:
         before *= SIDES ** (power - over)
@@ -95,14 +103,16 @@ def _add_ways(ways: dict[tuple[int, int], tuple[int, int]], state: tuple[int, in
 
 @cache
 def _round_ways(attack_dice: int, defence_dice: int) -> tuple[tuple[int, int, int], ...]:
-    """Return the number of throws for each pair of losses in a round, fewest attackers first."""
+    """Return for each pair of losses in a round the number of throws that lead to it, fewest lost attackers first."""
     ways = Counter(_LOSS_TABLES[attack_dice, defence_dice].values())
     most = min(attack_dice, defence_dice)
     return tuple((count, most - killed, killed) for killed, count in sorted(ways.items(), reverse=True))
 
 
 def _loss_table(attack_dice: int, defence_dice: int) -> dict[tuple[int, ...], int]:
-    """Return the defenders lost for each throw of a round, the attacker's dice first."""
+    """Return a table from each throw of a round (the attacker's dice, then the defender's) to the number of defenders
+    lost.
+    """
     defences = [(throw, sorted(throw, reverse=True)) for throw in _throws(defence_dice)]
     table = {}
     for attack in _throws(attack_dice):
@@ -119,6 +129,7 @@ def _throws(dice: int) -> Iterator[tuple[int, ...]]:
 _LOSS_TABLES = {
     (a, d): _loss_table(a, d) for a in range(1, MAX_ATTACK_DICE + 1) for d in range(1, MAX_DEFENCE_DICE + 1)
 }
+"""The `_loss_table` for each number of the attacker's and the defender's dice."""
 
 
 def describe_attack(event: Event) -> str:

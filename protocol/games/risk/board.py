@@ -13,18 +13,25 @@ from protocol.display import short_repr
 from protocol.errors import BadConfig
 
 MAX_COORDINATE = 100
+"""Maximum x and y of a territory."""
 _MAX_LABEL_CHARS = 24
+"""Maximum characters of a territory's name in a message."""
 MIN_TERRITORIES, MAX_TERRITORIES = 2, 100
+"""`MIN_TERRITORIES` and `MAX_TERRITORIES` limit the number of territories of a map."""
 MAX_BORDERS = 1000
-"""Maximum number of borders of a map. They fit in a message; a planar map has fewer than 300."""
+"""Maximum number of borders of a map. This many fit in a message, and a planar map of 100 territories has fewer than
+300.
+"""
 MAX_BONUS = 100
-"""Maximum bonus of a continent, and of all together: larger armies would fight battles that delay other matches."""
+"""Maximum bonus of a continent, and maximum sum of all bonuses: the battles of larger armies would delay other matches.
+"""
 MAX_NAME_CHARS = 40
+"""Maximum characters in the name of a territory or continent."""
 
 
 class Territory(NamedTuple):
-    """A territory. `continent` is an index; `x` (to the right) and `y` (downwards), 0 to 100, are its coordinates. They
-    are integers: a config is hashed, and a float has no unique spelling.
+    """A territory. `continent` is the index of its continent. Its coordinates `x` (to the right) and `y` (downwards)
+    are integers from 0 to 100, because a config is hashed and a float has no unique spelling.
     """
 
     name: str
@@ -34,7 +41,9 @@ class Territory(NamedTuple):
 
 
 class Continent(NamedTuple):
-    """A continent. `bonus` is the number of extra units in a classic draft for holding all of it."""
+    """A continent. `bonus` is the number of extra units in a classic draft for a seat that holds all its
+    territories.
+    """
 
     name: str
     bonus: int
@@ -42,7 +51,7 @@ class Continent(NamedTuple):
 
 @dataclass(frozen=True)
 class Board:
-    """A connected map of 2 to 100 territories, which are referred to by index."""
+    """A connected map of 2 to 100 territories. Code refers to a territory by its index."""
 
     name: str
     territories: tuple[Territory, ...]
@@ -87,12 +96,12 @@ class Board:
 
 
 def parse_map(value: Mapping[str, Any], where: str) -> Board:
-    """Parse a map, connected or not. Raises `BadConfig`, which begins with `where`."""
+    """Parse a map, connected or not. Raises `BadConfig` whose message begins with `where`."""
     return _MapParser(where).board(value)
 
 
 def check_connected(board: Board, where: str) -> None:
-    """Raise `BadConfig`, which begins with `where`, if the map is in more than one part."""
+    """Raise `BadConfig` if the map has more than one part. The message begins with `where`."""
     parts = _connected_components(board)
     if len(parts) > 1:
         one, other = (board.territories[min(part)].name for part in parts[:2])
@@ -100,8 +109,8 @@ def check_connected(board: Board, where: str) -> None:
 
 
 def _connected_components(board: Board) -> list[set[int]]:
-    """Return the connected components. No graph library: its import takes a third of a second, and a map may arrive
-    while others play.
+    """Return the connected components of a map. A graph library is not used: its import would take a third of a second,
+    and a map may arrive while other matches are played.
     """
     parts: list[set[int]] = []
     for start in range(len(board)):

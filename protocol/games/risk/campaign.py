@@ -1,5 +1,5 @@
 """Draft-and-attack Risk for two to six players: a turn is a draft of new units, then attacks, each fought to the end.
-After the rules of the project arman-aminian/risk-game-ai-agent, with the classic game's draft and dice as options.
+The rules follow the project arman-aminian/risk-game-ai-agent, with the draft and the dice of classic Risk as options.
 """
 
 from __future__ import annotations
@@ -28,10 +28,12 @@ __all__ = ["Attack", "Campaign", "Draft", "EndTurn", "Move", "Position"]
 
 MAX_PLAYERS = 6
 MIN_CLASSIC_DRAFT = 3
+"""Minimum units of a classic draft."""
 MAX_FIRST_DRAFT = 100
+"""Maximum of the config key `first_draft`."""
 MAX_UNITS = 10_500
-"""Maximum number of units that may enter a game with dice: a battle of all of them takes some 3 ms."""
-_DEFAULTS = {
+"""Maximum number of units that may enter a game with dice. A battle of this many units takes some 3 ms."""
+_CONFIG_DEFAULTS = {
     "map": "grid-6x6",
     "players": 2,
     "draft": "territories",
@@ -41,14 +43,15 @@ _DEFAULTS = {
     "max_rounds": 100,
     "deal": None,
 }
+"""The defaults of the keys of a config."""
 
 
 class Campaign(Game[Position, Move]):
-    """Config: `map` (a name or a description), `players` (2 to 6), `draft` ("territories" or "classic"), `battle`
-    ("dice" or "deterministic"), `max_attacks` per turn (1 to 20), `initial_units` on each territory (1 to 100),
-    `max_rounds` (1 to 1,000), `deal` (null, or 32 hex digits that determine who starts where), `turn_order` ("fixed",
-    or "snake": every other round runs from the last seat to the first), `first_draft` (null: like any other; or 1 to
-    100 units for seat 0's first draft).
+    """Draft-and-attack Risk. Config: `map` (a name or a description), `players` (2 to 6), `draft` ("territories" or
+    "classic"), `battle` ("dice" or "deterministic"), `max_attacks` per turn (1 to 20), `initial_units` on each
+    territory (1 to 100), `max_rounds` (1 to 1,000), `deal` (null, or 32 hex digits that determine who starts where),
+    `turn_order` ("fixed", or "snake": every other round runs from the last seat to the first), `first_draft` (null:
+    like any other; or 1 to 100 units for seat 0's first draft).
     """
 
     name = "risk-campaign"
@@ -77,7 +80,7 @@ class Campaign(Game[Position, Move]):
     move_syntax = moves.MOVE_EXAMPLES
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        given = read_config(Campaign, config, _DEFAULTS)
+        given = read_config(Campaign, config, _CONFIG_DEFAULTS)
         self.map = maps.find_map(given["map"], self.name)
         self.seats = parse_integer(self.name, "players", given["players"], 2, MAX_PLAYERS)
         if self.seats > len(self.map):
@@ -118,7 +121,7 @@ class Campaign(Game[Position, Move]):
             )
 
     def initial(self, dice: Dice) -> tuple[Position, Event | None]:
-        """Return the first state. Without a `deal` in the config, its 16 bytes are drawn (purpose "deal")."""
+        """Return the first state. Without a `deal` in the config, the 16 bytes of a deal are drawn (purpose "deal")."""
         if self.deal is not None:
             return self._start(self.deal, 0), None
         state = self._start(_draw_deal(dice), 1)
@@ -154,7 +157,9 @@ class Campaign(Game[Position, Move]):
         return state[:-1]
 
     def legal_moves(self, state: Position) -> Sequence[Move]:
-        """Return the draft of the draft rule; or every attack with the most units, by index, and the turn's end."""
+        """Return the legal moves. In a draft, only the draft of the draft rule is listed. In attacks, every attack is
+        listed with the most units, by index, then the end of the turn.
+        """
         if self.to_move(state) is None:
             return ()
         if state.phase == "draft":
@@ -261,7 +266,9 @@ class Campaign(Game[Position, Move]):
         return self._next_turn(state) if state.seat == seat else state
 
     def ranks(self, state: Position) -> tuple[int, ...]:
-        """Rank seats in the game by territories, then units; below them those that are out, the last to go first."""
+        """Rank the seats still in the game by territories, then units. Below them come the seats that are out, the
+        latest first.
+        """
         holdings: list[tuple[int, int]] = [(0, 0)] * self.seats
         if self.to_move(state) is None:
             for seat, troops in zip(state.owner, state.troops, strict=True):

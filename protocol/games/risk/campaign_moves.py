@@ -13,12 +13,14 @@ from protocol.games.risk.board import Board
 from protocol.games.risk.text import parse_counts, parse_territory
 
 DRAFT_EXAMPLE = '{"do": "draft", "units": [[0, 2]]}'
-_FORMS = {
+_MOVE_FORMS = {
     "draft": (DRAFT_EXAMPLE, ("units",)),
     "attack": ('{"do": "attack", "from": 0, "to": 1, "units": 3}', ("from", "to", "units")),
     "end": ('{"do": "end"}', ()),
 }
+"""An example of each kind of move, with the names of its integer fields."""
 _MAX_LISTED_TERRITORIES = 4
+"""Maximum territories of a draft that `notation` lists."""
 MOVE_EXAMPLES = "draft a1 3 b2 1, b2 > a2 2 to attack with two, end"
 """Examples of moves as people write them."""
 
@@ -57,7 +59,7 @@ def decode(wire: Any) -> Move:
     """Parse a move from a message. Raises `MalformedMove`, with the right form."""
     if isinstance(wire, Mapping) and wire.get("do") == "draft" and wire.keys() == {"do", "units"}:
         return Draft(_parse_pairs(wire["units"]))
-    do, fields = read_move_kind(wire, _FORMS)
+    do, fields = read_move_kind(wire, _MOVE_FORMS)
     return Attack(fields[1], fields[0], fields[2]) if do == "attack" else EndTurn()
 
 
@@ -71,7 +73,7 @@ def _parse_pairs(value: Any) -> tuple[tuple[int, int], ...]:
 
 
 def notation(move: Move, board: Board) -> str:
-    """Return the move in a few words; of a long draft, only the first territories."""
+    """Return the move in a few words. A long draft is cut to its first territories."""
     name = [territory.name for territory in board.territories]
     if isinstance(move, Draft):
         return f"draft {list_first((f'{name[at]}+{count}' for at, count in move.units), _MAX_LISTED_TERRITORIES, ' ')}"

@@ -1,5 +1,5 @@
-"""The draft rule: it spreads reinforcements over the territories under most pressure. After the Risk agent tuned by a
-genetic algorithm, arman-aminian/risk-game-ai-agent, and its report.
+"""The draft rule: it spreads reinforcements over the territories under most pressure. It follows the Risk agent tuned
+by a genetic algorithm, arman-aminian/risk-game-ai-agent, and the report on that agent.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from collections.abc import Sequence
 def pressure_draft(
     neighbours: Sequence[Sequence[int]], owner: Sequence[int], troops: Sequence[int], seat: int, units: int
 ) -> tuple[tuple[int, int], ...]:
-    """Return the seat's territories that get units, with their numbers, in ascending order; they sum to `units`.
+    """Return the seat's territories that get units, each with its number of units, in ascending order. The numbers sum
+    to `units`.
 
-    The pressure on a territory is the number of enemy troops next to it divided by its own. The half of the territories
-    under most pressure shares the units in that proportion, rounded, with at least 1 each while units last. Units left
-    over go round one by one. `seat` owns a territory, and `units` is 1 or more.
+    The pressure on a territory is the number of enemy troops next to it, divided by its own troops. The half of the
+    territories under most pressure shares the units in proportion to pressure, rounded, with at least 1 each while
+    units last. Units left over are dealt one by one in turn. `seat` must own a territory, and `units` must be 1 or
+    more.
     """
     pressure = territories_by_pressure(neighbours, owner, troops, seat)
     kept = list(pressure)[: (len(pressure) + 1) // 2]

@@ -1,7 +1,7 @@
 """Bounded Risk for two players: one action per turn, one die each.
 
-After the rules of E. Prieto Larios, F. A. Galicia Mendoza and E. A. Galván Gámez, "Implementación de Risk con algoritmo
-de Minimax", 2014. Where their prose and their pseudocode differ, the pseudocode counts.
+The rules are those of E. Prieto Larios, F. A. Galicia Mendoza and E. A. Galván Gámez, "Implementación de Risk con
+algoritmo de Minimax", 2014. Where their prose and their pseudocode differ, the pseudocode counts.
 """
 
 from __future__ import annotations
@@ -23,19 +23,23 @@ from protocol.messages import Event
 from protocol.reasons import PLY_LIMIT, WIN
 
 NO_OWNER = -1
+"""The owner of a free territory."""
 DEFAULT_INVASION_TROOPS = 3
-"""Troops of an invasion without another number in the config."""
+"""Troops of an invasion for which the config gives no number."""
 REINFORCEMENT_TROOPS = 2
+"""Troops that a reinforcement adds to a territory."""
 WIN_PROBABILITY = Fraction(15, 36)
 """The probability that one die beats another."""
 MAX_REFUSAL_CHARS = 200
-"""Maximum characters of an error message."""
-_DEFAULTS = {"map": "south-america", "max_troops": 10, "max_plies": 400}
-_FORMS = {
+"""Maximum characters of the message that refuses an illegal move."""
+_CONFIG_DEFAULTS = {"map": "south-america", "max_troops": 10, "max_plies": 400}
+"""The defaults of the keys of a config."""
+_MOVE_FORMS = {
     "invade": ('{"do": "invade", "to": 0}', ("to",)),
     "reinforce": ('{"do": "reinforce", "at": 0}', ("at",)),
     "attack": ('{"do": "attack", "from": 0, "to": 1}', ("from", "to")),
 }
+"""An example of each kind of move, with the names of its integer fields."""
 
 
 class Position(NamedTuple):
@@ -48,7 +52,9 @@ class Position(NamedTuple):
 
 
 class Action(NamedTuple):
-    """An action: `do` is invade, reinforce or attack, `to` its territory, `source` the attacker's, else −1."""
+    """An action. `do` is invade, reinforce or attack, and `to` is the target territory. `source` is the territory from
+    which an attack comes, −1 for other actions.
+    """
 
     do: str
     to: int
@@ -56,8 +62,8 @@ class Action(NamedTuple):
 
 
 class Duel(Game[Position, Action]):
-    """Config: `map` (a name or a description), `max_troops` (3 to 100), `max_plies` (1 to 10,000), `armies` (the troops
-    of each of the first invasions, in order, 1 to `max_troops`).
+    """Bounded Risk. Config: `map` (a name or a description), `max_troops` (3 to 100), `max_plies` (1 to 10,000),
+    `armies` (the troops of each of the first invasions, in order, 1 to `max_troops`).
     """
 
     name = "risk-duel"
@@ -83,7 +89,7 @@ class Duel(Game[Position, Action]):
     move_syntax = "b2 > a2 to attack, invade c1, reinforce a2"
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        given = read_config(Duel, config, _DEFAULTS)
+        given = read_config(Duel, config, _CONFIG_DEFAULTS)
         self.map = maps.find_map(given["map"], self.name)
         self.max_troops = parse_integer(self.name, "max_troops", given["max_troops"], DEFAULT_INVASION_TROOPS, 100)
         self.max_plies = parse_integer(self.name, "max_plies", given["max_plies"], 1, 10_000)
@@ -113,7 +119,9 @@ class Duel(Game[Position, Action]):
         return state.owner, state.troops, state.seat
 
     def legal_moves(self, state: Position) -> Sequence[Action]:
-        """Return invasions while a territory is free; else reinforcements, then attacks, each by index."""
+        """Return all invasions while a territory is free, by index. After that, return reinforcements, then attacks,
+        each by index.
+        """
         seat = self.to_move(state)
         if seat is None:
             return ()
@@ -205,7 +213,7 @@ class Duel(Game[Position, Action]):
         return f"{self.map.label(territory)} is {holder}"
 
     def _add_legal_moves(self, state: Position, why: str) -> str:
-        """Append to a reason as many legal moves of each kind as fit in a line."""
+        """Return the reason `why` a move is illegal, followed by as many legal moves of each kind as fit in a line."""
         by_kind: dict[str, list[str]] = {}
         for move in self.legal_moves(state):
             where = f"{move.source}-{move.to}" if move.do == "attack" else str(move.to)
@@ -240,7 +248,7 @@ class Duel(Game[Position, Action]):
         return {"do": move.do, "at" if move.do == "reinforce" else "to": move.to}
 
     def decode_move(self, wire: Any) -> Action:
-        do, fields = read_move_kind(wire, _FORMS)
+        do, fields = read_move_kind(wire, _MOVE_FORMS)
         return Action(do, fields[-1], fields[0] if do == "attack" else -1)
 
     def draw_board(self, state: Position) -> str:

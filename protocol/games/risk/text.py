@@ -19,18 +19,23 @@ from protocol.games.parsing import MAX_MOVE_DIGITS, parse_whole_number
 from protocol.games.risk.board import MAX_COORDINATE, Board
 
 SEAT_LETTERS = "ABCDEF"
+"""The letters that stand for seats 0 to 5 in drawings."""
 MAX_LISTED_CHANGES = 4
-"""Maximum number of changes to list; if there are more, the whole board is clearer."""
+"""Maximum number of changed territories to list. If there are more, a drawing of the whole board is clearer."""
 WIDTH = 80
+"""Columns of a drawn map."""
 HEIGHT = 41
+"""Maximum rows of a drawn map."""
 MAX_TERRITORIES_WITH_PIECES = 12
-"""Maximum number of territories of a map that also shows troops as pieces."""
+"""Maximum number of territories of a map whose drawing shows troops as pieces, too."""
 MAX_TROOPS_AS_PIECES = 49
+"""Maximum troops of any territory on a map whose drawing shows troops as pieces."""
 NAME_LENGTHS = (21, 16, 13, 10, 8, 6)
+"""Maximum lengths of territory names in labels, tried from the longest."""
 LABEL_SHIFTS = sorted(product(range(-8, 9), range(-3, 4)), key=lambda by: (abs(by[0]) + 2 * abs(by[1]), by))
-"""Columns and rows by which a label may move to find room, smallest shift first."""
+"""Shifts (columns, rows) by which a label may move to find room, smallest first."""
 MIN_WRAPPED_BORDER_LENGTH = 0.8 * MAX_COORDINATE
-"""A longer border, on a map that is not small, leaves at one edge and comes back at the other."""
+"""Length above which a border leaves the drawing at one edge and comes back at the other, unless the map is small."""
 
 
 class _Label(NamedTuple):
@@ -51,7 +56,7 @@ _Mark: TypeAlias = tuple[tuple[int, int], str]
 
 
 class _Layout(NamedTuple):
-    """The part of a picture that does not change during a game."""
+    """The part of a drawn map that does not change during a game."""
 
     labels: tuple[_Label, ...]
     lines: tuple[tuple[_Mark, ...], ...]
@@ -159,8 +164,8 @@ def _place_labels(board: Board, army_width: int) -> _Layout | None:
 def _try_place_labels(
     board: Board, length: int, height: int, army: int, shifts: Sequence[tuple[int, int]], gap: int
 ) -> tuple[_Label, ...] | None:
-    """Place every label, moved by the first of `shifts` that finds room; None if one does not fit. `gap` is the number
-    of empty rows between labels.
+    """Place every label, moved by the first of `shifts` that finds room. Return None if a label does not fit. `gap` is
+    the number of empty rows between labels.
     """
     placed: list[_Label] = []
     for i, place in enumerate(board.territories):
@@ -261,7 +266,7 @@ def summarise_holdings(owner: Sequence[int], troops: Sequence[int]) -> str:
 def list_changes(
     board: Board, before: tuple[Sequence[int], Sequence[int]], after: tuple[Sequence[int], Sequence[int]]
 ) -> list[str]:
-    """List the territories whose owner or troops differ, with the new ones: `3 (Peru): A 4`."""
+    """List the territories whose owner or troops differ, with the new owner and troops: `3 (Peru): A 4`."""
     old, new = zip(*before, strict=True), zip(*after, strict=True)
     differ = [(at, now) for at, (was, now) in enumerate(zip(old, new, strict=True)) if was != now]
     return [

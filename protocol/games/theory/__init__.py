@@ -1,1 +1,1 @@
-"""Exact theory of impartial games: bots play by it, and the arena grades with it."""
+"""Exact theory of impartial games. Bots choose moves by this theory, and the arena grades moves with it."""

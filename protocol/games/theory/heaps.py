@@ -9,7 +9,7 @@ from functools import cache, lru_cache, reduce
 from operator import xor
 
 AllowedTakes = tuple[int, ...] | None
-"""The allowed removals, ascending and distinct; None: any positive number."""
+"""The numbers that a move may remove from a heap, ascending and distinct. None means any positive number."""
 
 
 class HeapRule(ABC):
@@ -21,10 +21,12 @@ class HeapRule(ABC):
 
     @abstractmethod
     def value(self, size: int) -> int:
-        """Return the Grundy value of a heap: the least that none of its results has (Sprague 1935, Grundy 1939)."""
+        """Return the Grundy value of a heap: the least number, from 0, that is not the value of one of its results
+        (Sprague 1935, Grundy 1939).
+        """
 
     def value_of(self, result: tuple[int, ...]) -> int:
-        """Return the Grundy value of several heaps together."""
+        """Return the Grundy value of a result, which may be several heaps."""
         return reduce(xor, map(self.value, result))
 
     def count_results(self, size: int) -> int:
@@ -45,7 +47,7 @@ class HeapRule(ABC):
 
 
 class AnyTakeRule(HeapRule):
-    """Nim: any positive number may be taken, and a heap's value is its size (Bouton 1901)."""
+    """The rule of Nim: any positive number may be taken, and a heap's Grundy value is its size (Bouton 1901)."""
 
     def results(self, size: int) -> list[tuple[int]]:
         return [(size - take,) for take in range(1, size + 1)]
@@ -67,13 +69,13 @@ class AnyTakeRule(HeapRule):
 
 
 class SubtractionRule(HeapRule):
-    """A subtraction game: only the numbers in `take` may be removed. The values become periodic."""
+    """The rule of a subtraction game: only the numbers in `take` may be removed. The Grundy values become periodic."""
 
     def __init__(self, take: tuple[int, ...]) -> None:
         self.take = take
         self._values = bytearray(take[0])
         self.period: int | None = None
-        """The period of the values; None until enough values have been computed to detect it."""
+        """The period of the Grundy values; None until enough values have been computed to detect it."""
         self.preperiod = 0
         """The size of the first heap of the periodic part."""
 
@@ -110,8 +112,8 @@ class SubtractionRule(HeapRule):
 
 
 def _find_period(values: bytearray, memory: int) -> tuple[int, int] | None:
-    """Return where the values become periodic, and the period; None if they have not repeated yet. The last `memory`
-    values determine all later ones, so their earlier occurrence closes a cycle.
+    """Return the index from which Grundy values are periodic, and the period; None if they have not repeated yet. The
+    last `memory` values determine all later ones, so their earlier occurrence closes a cycle.
     """
     window = values[len(values) - memory :]
     first = values.find(window)
@@ -124,7 +126,9 @@ def _find_period(values: bytearray, memory: int) -> tuple[int, int] | None:
 
 
 def _append_values(values: bytearray, take: tuple[int, ...], upto: int) -> None:
-    """Append Grundy values until there are `upto`: the least value missing among the heaps one removal away."""
+    """Append Grundy values until there are `upto` of them. Each is the least value that no heap one removal away
+    has.
+    """
     bits = [1 << value for value in values[-take[-1] :]] if len(values) >= take[-1] else [1 << v for v in values]
     offset = len(values) - len(bits)
     mex = [next(value for value in range(18) if not seen >> value & 1) for seen in range(1 << min(len(take), 8))]
@@ -140,7 +144,9 @@ def _append_values(values: bytearray, take: tuple[int, ...], upto: int) -> None:
 
 
 def first_grundy_values(take: AllowedTakes, count: int) -> Sequence[int]:
-    """Return the values of the heaps below `count` in Nim with these removals, without the search for a period."""
+    """Return the Grundy values of the heap sizes below `count` in Nim with these removals. No period is searched
+    for.
+    """
     if take is None:
         return range(count)
     values = bytearray(take[0])
@@ -149,7 +155,7 @@ def first_grundy_values(take: AllowedTakes, count: int) -> Sequence[int]:
 
 
 class GrundyRule(HeapRule):
-    """Grundy's game: a move splits a heap into two of different sizes."""
+    """The rule of Grundy's game: a move splits a heap into two of different sizes."""
 
     def __init__(self) -> None:
         self._values = bytes(3)
@@ -174,8 +180,8 @@ class GrundyRule(HeapRule):
 
 
 def _split_values(known: bytes, upto: int) -> bytes:
-    """Return the values of all heaps up to `upto`. The values of all pairs of parts are combined at once, as bytes of
-    two long integers.
+    """Return the Grundy values of all heap sizes up to `upto`. The values of all pairs of parts are combined in one
+    operation, as bytes of two long integers.
     """
     values = bytearray(known)
     for size in range(len(values), upto + 1):
@@ -194,3 +200,4 @@ def nim_rule(take: AllowedTakes) -> HeapRule:
 
 
 GRUNDY_RULE = GrundyRule()
+"""The rule of Grundy's game, shared because its values grow with use."""

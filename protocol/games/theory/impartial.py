@@ -1,9 +1,9 @@
 """Sums of heaps: outcome classes, values, hardest moves and difficulty, in normal and misère play.
 
-Values of single heaps (heaps.py) settle sums of any size, and lost positions are counted without enumeration.
-Difficulty looks beyond the next move and enumerates every position, so it suits only small games.
+Values of single heaps (heaps.py) settle sums of any size, and lost positions are counted without enumeration. The class
+`Difficulty` looks beyond the next move and enumerates every position, so it suits only small games.
 
-Value and hardest move follow M. Panichelli and I. A. Rehor, Min Nim (2023).
+The definitions of value and hardest move follow M. Panichelli and I. A. Rehor, Min Nim (2023).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from protocol.games.theory.heaps import AllowedTakes, HeapRule, nim_rule
 
 Class = Literal["P", "N"]
 MAX_POSITIONS = 20_000
+"""Maximum number of positions that an enumeration visits."""
 _MAX_MEAN_MOVES = 20
 """Maximum number of moves per position on average, which limits the time of an enumeration."""
 Heaps = tuple[int, ...]
@@ -43,11 +44,11 @@ def outcome_class(heaps: Iterable[int], take: AllowedTakes, *, misere: bool) -> 
 
 
 def outcome(heaps: Iterable[int], rule: HeapRule, *, misere: bool = False) -> Class:
-    """Return who wins a sum under `rule`: the previous player ("P") or the next ("N").
+    """Return who wins a sum of heaps under `rule`: the previous player ("P") or the next ("N").
 
-    Misère uses the rule of Nim on Grundy values: as in normal play while some heap has a value of 2 or more, else the
-    opposite. That holds if the rule is tame, as subtraction games are (Ferguson 1974: a heap has the value 1 exactly if
-    the least removal leads to 0). Grundy's game is not tame.
+    In misère play, the rule of Nim is applied to Grundy values: the outcome is that of normal play while some heap has
+    a value of 2 or more, else the opposite. This is correct if the rule is tame, as subtraction games are (Ferguson
+    1974: a heap has the value 1 exactly if the least removal leads to 0). Grundy's game is not tame.
     """
     total, large = 0, False
     for size in heaps:
@@ -59,7 +60,9 @@ def outcome(heaps: Iterable[int], rule: HeapRule, *, misere: bool = False) -> Cl
 
 
 def _needed_values(heaps: Sequence[int], rule: HeapRule, misere: bool) -> list[tuple[int, int]]:
-    """Return for each distinct heap the Grundy value that its result needs, to make the whole a P-position."""
+    """Return for each distinct heap the Grundy value that the result of a move in it must have to make the sum a
+    P-position.
+    """
     values = {size: rule.value(size) for size in heaps}
     total = large = 0
     for size in heaps:
@@ -73,8 +76,9 @@ def _needed_values(heaps: Sequence[int], rule: HeapRule, misere: bool) -> list[t
 
 
 def win_fraction(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> Fraction:
-    """Return the fraction of the distinct next positions that are P-positions; 0 for a P-position. Distinct heaps lead
-    to distinct positions, so no position need be built. Without a move it is 0, in misère 1.
+    """Return the value of a position: the fraction of the distinct next positions that are P-positions; 0 for a
+    P-position. Distinct heaps lead to distinct positions, so no position need be built. If there is no move, it is 0 in
+    normal play and 1 in misère play.
     """
     won = moves = 0
     for size, wanted in _needed_values(heaps, rule, misere):
@@ -108,15 +112,15 @@ def apply_move(heaps: Sequence[int], move: HeapMove) -> tuple[int, ...]:
 
 
 def best_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[HeapMove]:
-    """Return the moves that lead to the least value; empty without a move. From an N-position they are the winning
-    moves; from a P-position, those with the fewest winning replies.
+    """Return the moves to the positions of least value (`win_fraction`); empty without a move. From an N-position they
+    are the winning moves; from a P-position, those with the fewest winning replies.
     """
     winning = winning_moves(heaps, rule, misere=misere)
     return winning or hardest_moves(heaps, rule, misere=misere)
 
 
 def hardest_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[HeapMove]:
-    """Return the moves that lead to the least value, by trying every move."""
+    """Return the moves to the positions of least value (`win_fraction`), found by trying every move."""
     least: tuple[int, int] = (2, 1)
     found: list[HeapMove] = []
     for move in moves(heaps, rule):
@@ -130,9 +134,9 @@ def hardest_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False)
 
 
 def count_lost_positions(heaps: Sequence[int], values: Sequence[int], *, misere: bool = False) -> int:
-    """Return the number of lost positions (see `outcome`) whose heaps, in order, are at most these. In normal play,
-    positions without a move count. `values` are the Grundy values of all possible heaps. For n values it takes n log n
-    steps per heap size.
+    """Return the number of lost positions (see `outcome`) in which no heap is larger than the heap at its place in
+    `heaps`. In normal play, positions without a move are lost, too. `values` are the Grundy values of all possible
+    heaps. For n values, the function takes n log n steps per heap size.
     """
     if not misere:
         return _count_nim_sum_zero(heaps, values)
@@ -143,8 +147,8 @@ def count_lost_positions(heaps: Sequence[int], values: Sequence[int], *, misere:
 
 
 def _count_nim_sum_zero(heaps: Sequence[int], values: Sequence[int]) -> int:
-    """Return how many positions have the nim-sum 0. Distributions under exclusive or multiply in the Walsh-Hadamard
-    domain; the count for 0 is the mean of the product there.
+    """Return how many positions have the nim-sum 0. The Walsh-Hadamard transforms of the heaps' value distributions are
+    multiplied; the count is the mean of the product.
     """
     among = 1 << max(values[: max(heaps) + 1]).bit_length()
     distribution = [0] * among
@@ -169,8 +173,8 @@ def _walsh_hadamard(row: Sequence[int]) -> list[int]:
 
 
 def reachable_positions(heaps: Iterable[int], rule: HeapRule) -> set[Heaps] | None:
-    """Return every position (sorted heaps) that play can reach, including the first. None if there are more than
-    `MAX_POSITIONS`, or if their moves are too many to enumerate within seconds.
+    """Return every position (sorted heaps) that play from these heaps can reach, including the first. Return None if
+    there are more than `MAX_POSITIONS`, or too many moves to enumerate within seconds.
     """
     first = tuple(sorted(heaps))
     if prod(map(rule.min_reachable_heaps, first)) > MAX_POSITIONS * factorial(len(first)):
@@ -192,7 +196,7 @@ def reachable_positions(heaps: Iterable[int], rule: HeapRule) -> set[Heaps] | No
 
 
 def count_outcomes(positions: Iterable[Heaps], rule: HeapRule, *, misere: bool = False) -> tuple[int, int]:
-    """Count the positions that are lost for the mover, and those that are won."""
+    """Return the number of positions lost for the mover and the number of positions won."""
     classes = [outcome(position, rule, misere=misere) for position in positions]
     return classes.count("P"), classes.count("N")
 
@@ -200,9 +204,9 @@ def count_outcomes(positions: Iterable[Heaps], rule: HeapRule, *, misere: bool =
 class Difficulty:
     """The probability that a uniformly random opponent errs before the end.
 
-    The opponent is winning and picks among the distinct next positions. The loser answers every correct choice with the
-    move after which an error is likeliest. From a P-position it is the probability after the loser's best move. One
-    move deep it equals 1 − value. Results are cached.
+    The opponent is in a winning position and picks among the distinct next positions. The loser answers every correct
+    choice with the move after which an error is likeliest. If the loser is to move, the probability is that after the
+    loser's best move. If the opponent moves only once, the probability is 1 − value. Results are cached.
     """
 
     def __init__(self, rule: HeapRule, *, misere: bool = False) -> None:
@@ -211,7 +215,7 @@ class Difficulty:
         self._flawless: dict[Heaps, float] = {}
 
     def error_probability(self, heaps: Sequence[int]) -> float | None:
-        """Return that probability, 0 to 1; None if too many positions are reachable."""
+        """Return the probability, 0 to 1, that the opponent errs; None if too many positions are reachable."""
         first = tuple(sorted(heaps))
         if first not in self._flawless:
             found = reachable_positions(first, self._rule)

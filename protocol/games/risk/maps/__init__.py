@@ -24,11 +24,12 @@ NAMES = (
     "grid-6x6",
     "grid-10x10",
 )
+"""The names of the shipped maps."""
 
 
 def find_map(value: Any, game: str = "map") -> Board:
-    """Return the map with the name `value`, or the one that it describes. Raises `BadConfig`, which begins with `game`,
-    then the file, if any.
+    """Return the map with the name `value`, or the map that `value` describes. Raises `BadConfig` whose message begins
+    with `game`, then the name of the file, if any.
     """
     if isinstance(value, str):
         if value.endswith((".toml", ".json")):
@@ -49,5 +50,5 @@ def find_map(value: Any, game: str = "map") -> Board:
 
 @cache
 def load_map(name: str) -> Board:
-    """Load one of `NAMES`. All of them are connected."""
+    """Load the shipped map of this name, one of `NAMES`. All shipped maps are connected."""
     return parse_map(tomllib.loads(resources.files(__name__).joinpath(f"{name}.toml").read_text("utf-8")), name)
