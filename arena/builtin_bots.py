@@ -29,7 +29,7 @@ from machine.subprocesses import limit_niceness
 from protocol import bot_launch
 from protocol.bot_launch import LEVELLED_BOT, MAX_LEVEL, bot_name_of, split_bot_word
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
-from protocol.games import NAMES
+from protocol.games import GAME_NAMES
 from protocol.names import fold_name
 
 USAGE_HINT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE, or levels for all eight of level"
@@ -112,7 +112,7 @@ def _parse_bot(word: str, known: Sequence[str]) -> BuiltinBot:
 
 def make_demo_bots() -> list[BuiltinBot]:
     pairs = zip(
-        NAMES, parse_builtin_bots(SEEKING_DEMO_BOTS), strict=False
+        GAME_NAMES, parse_builtin_bots(SEEKING_DEMO_BOTS), strict=False
     )  # a game added later may have no bot here; the open bots play it
     seeking = [bot.with_options("--game", game, *DEMO_PACE_OPTIONS) for game, bot in pairs]
     return [bot.with_options("--open", *DEMO_PACE_OPTIONS) for bot in parse_builtin_bots(OPEN_DEMO_BOTS)] + seeking
@@ -216,7 +216,12 @@ class BuiltinBotSupervisor:
                 await self._task
 
     async def _run_all(self, url: str, is_connected: Callable[[str], bool]) -> None:
-        environment = {**self._environment, bot_launch.URL: url, bot_launch.TOKEN_FD: "0", bot_launch.PIN_NODE: "1"}
+        environment = {
+            **self._environment,
+            bot_launch.URL_VARIABLE: url,
+            bot_launch.TOKEN_FD_VARIABLE: "0",
+            bot_launch.PIN_NODE_VARIABLE: "1",
+        }
         with announce_warmups(self._folder):
             async with asyncio.TaskGroup() as group:
                 for bot in self._bots:

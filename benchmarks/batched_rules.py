@@ -24,7 +24,7 @@ from protocol.games.risk.battle import round_odds
 
 NO_LUCK = "none"
 """The name of the value function that measures no luck."""
-CONFIGS: Mapping[str, Sequence[tuple[Mapping[str, Any], str, float]]] = {
+CONFIGS_BY_GAME: Mapping[str, Sequence[tuple[Mapping[str, Any], str, float]]] = {
     "nim": (
         ({}, NO_LUCK, 0.5),
         ({"preset": "min-nim"}, NO_LUCK, 0.2),
@@ -57,11 +57,11 @@ MAX_DEVIATION_SIGMAS = 4.9
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--playouts", type=int, default=100_000)
-    options.add_argument("--game", action="append", choices=CONFIGS, help="only this one, or these")
+    options.add_argument("--game", action="append", choices=CONFIGS_BY_GAME, help="only this one, or these")
     options.add_argument("--seed", type=int, default=1)
     given = options.parse_args()
     print(f"{'game':<14}{'playouts':>10}{'steps':>12}{'throws':>12}{'largest z':>11}{'cpu s':>8}")
-    worst = max(compare_rules(game, given.playouts, given.seed) for game in given.game or CONFIGS)
+    worst = max(compare_rules(game, given.playouts, given.seed) for game in given.game or CONFIGS_BY_GAME)
     sys.exit(worst > MAX_DEVIATION_SIGMAS)
 
 
@@ -70,7 +70,7 @@ def compare_rules(game: str, playouts: int, seed: int) -> float:
     began = time.process_time()
     played = steps = 0
     thrown: ThrowCounts = Counter()
-    for config, luck, share in CONFIGS[game]:
+    for config, luck, share in CONFIGS_BY_GAME[game]:
         wanted = max(1, round(playouts * share))
         both = Lockstep(game, config, min(BATCH_SIZE, wanted), seed, luck)
         try:

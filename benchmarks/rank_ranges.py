@@ -15,16 +15,16 @@ from statistics import fmean
 
 from arena.ratings.rank_ranges import RankRange, ScoredMatch, rank_ranges
 
-EDGE = 0.7
+SCORE_SPREAD = 0.7
 """The difference between the mean score of the best bot and that of the last bot."""
 
 
-def played(bots: int, rounds: int, seed: int) -> list[RankRange]:
+def play_tournament(bots: int, rounds: int, seed: int) -> list[RankRange]:
     """Return the bots' ranges of ranks after a tournament, the best bot first."""
     chance, matches = Random(seed), []
     for number in range(rounds):
         for one, other in itertools.combinations(range(bots), 2):
-            edge = EDGE * (other - one) / (bots - 1)
+            edge = SCORE_SPREAD * (other - one) / (bots - 1)
             for seats, likely in (((one, other), 0.5 + edge), ((other, one), 0.5 - edge)):
                 won = float(chance.random() < likely)
                 matches.append(ScoredMatch((str(seats[0]), str(seats[1])), (won, 1 - won), (number, one, other)))
@@ -41,7 +41,7 @@ def main() -> None:
     asked = parser.parse_args()
     print("rounds  matches  ranks in a range  may be first  missed")
     for rounds in map(int, asked.rounds.split(",")):
-        seasons = [played(asked.bots, rounds, seed) for seed in range(asked.seeds)]
+        seasons = [play_tournament(asked.bots, rounds, seed) for seed in range(asked.seeds)]
         width = fmean(one.worst - one.best + 1 for ranges in seasons for one in ranges)
         first = fmean(sum(one.best == 1 for one in ranges) for ranges in seasons)
         missed = sum(not one.best <= rank <= one.worst for ranges in seasons for rank, one in enumerate(ranges, 1))

@@ -30,33 +30,33 @@ APPRAISER_ENTRY_POINT_GROUP = "bot_arena.appraisers"
 
 # These are the names of environment variables of a bot's process, from URL to PIN_NODE. A tournament sets the variables
 # for the bots that it starts.
-URL = "ARENA_URL"
+URL_VARIABLE = "ARENA_URL"
 """The variable with the URL of the arena."""
-TOKEN = "ARENA_TOKEN"  # noqa: S105
+TOKEN_VARIABLE = "ARENA_TOKEN"  # noqa: S105
 """The variable with the bot's token."""
-TOKEN_FD = "ARENA_TOKEN_FD"  # noqa: S105
-"""The variable with a file descriptor from which the bot reads its token, as one line. It is safer than `TOKEN`,
-because other users may be able to read the environment of a process.
+TOKEN_FD_VARIABLE = "ARENA_TOKEN_FD"  # noqa: S105
+"""The variable with a file descriptor from which the bot reads its token, as one line. It is safer than
+`TOKEN_VARIABLE`, because other users may be able to read the environment of a process.
 """
-BOT = "ARENA_BOT"
+BOT_VARIABLE = "ARENA_BOT"
 """The variable with the bot's name."""
-GAME = "ARENA_GAME"
+GAME_VARIABLE = "ARENA_GAME"
 """The variable with the name of the game to play."""
-CONFIG = "ARENA_CONFIG"
+CONFIG_VARIABLE = "ARENA_CONFIG"
 """The variable with the preset, or the config in JSON."""
-MATCHES = "ARENA_MATCHES"
+MATCHES_VARIABLE = "ARENA_MATCHES"
 """The variable with the number of matches after which the bot stops."""
-SLOTS = "ARENA_SLOTS"
+SLOTS_VARIABLE = "ARENA_SLOTS"
 """The variable with the number of matches that the bot plays at a time."""
-HOSTS = "ARENA_HOSTS"
+HOSTS_VARIABLE = "ARENA_HOSTS"
 """The variable with other hosts to which the bot may follow redirects between nodes."""
-SEED = "ARENA_SEED"
+SEED_VARIABLE = "ARENA_SEED"
 """The variable with the seed of the bot's `turn.random` and of its nonces."""
-RECONNECT_TIMEOUT = "ARENA_PATIENCE"
+RECONNECT_TIMEOUT_VARIABLE = "ARENA_PATIENCE"
 """The variable with the seconds for which the bot tries to reconnect."""
-ASSIGNED_MATCHES = "ARENA_ASSIGNED"
+ASSIGNED_MATCHES_VARIABLE = "ARENA_ASSIGNED"
 """The variable that makes the bot wait for assigned matches, without seeking any."""
-PIN_NODE = "ARENA_STAY"
+PIN_NODE_VARIABLE = "ARENA_STAY"
 """The variable that makes the bot play only at the node that it was started for."""
 
 LEVELLED_BOT = "level"

@@ -29,11 +29,11 @@ from protocol.messages import (
     Ready,
     ServerMessage,
 )
-from protocol.names import MATCH_PATTERN
+from protocol.names import MATCH_ID_PATTERN
 
-MAX_ARRAY = 1024
+MAX_ARRAY_ITEMS = 1024
 """Maximum items of an array in a frame."""
-MAX_MAP = 128
+MAX_MAP_ENTRIES = 128
 """Maximum entries of a map in a frame."""
 MAX_STRING_BYTES = 4096
 """Maximum bytes of a string in a frame."""
@@ -52,7 +52,7 @@ MAX_DIGITS = 4300
 long.
 """
 
-MAX_FAST_PATH_BYTES = 2 * MAX_MAP
+MAX_FAST_PATH_BYTES = 2 * MAX_MAP_ENTRIES
 """Maximum bytes of a msgpack frame on the fast path. Of the limits, such a frame can exceed only the depth: each map
 entry takes two bytes or more.
 """
@@ -77,7 +77,7 @@ class _PlainReady(Struct, kw_only=True, forbid_unknown_fields=True, gc=False, ta
 
 
 _decode_plain = msgspec.msgpack.Decoder(_PlainMove | _PlainReady).decode
-_find_match = re.compile(MATCH_PATTERN).search
+_find_match = re.compile(MATCH_ID_PATTERN).search
 
 
 @lru_cache(4096)
@@ -111,8 +111,8 @@ def _unpack_msgpack(frame: Frame) -> Any:
     try:
         return msgpack.unpackb(
             frame,
-            max_array_len=MAX_ARRAY,
-            max_map_len=MAX_MAP,
+            max_array_len=MAX_ARRAY_ITEMS,
+            max_map_len=MAX_MAP_ENTRIES,
             max_str_len=MAX_STRING_BYTES,
             max_bin_len=0,
             max_ext_len=0,
@@ -274,7 +274,7 @@ def check_limits(value: Any, depth: int = 1) -> None:
     """Raise `MalformedMessage` if a value is nested too deeply, too long or not finite."""
     kind = type(value)
     if kind is dict:
-        _check_size(depth, len(value), MAX_MAP, "a map")
+        _check_size(depth, len(value), MAX_MAP_ENTRIES, "a map")
         for key, item in value.items():
             if type(key) is not str:
                 raise MalformedMessage(f"a map key that is not a string: {key!r}"[:100])
@@ -287,7 +287,7 @@ def check_limits(value: Any, depth: int = 1) -> None:
             ):
                 _check_item(item, depth)
     elif kind is list:
-        _check_size(depth, len(value), MAX_ARRAY, "an array")
+        _check_size(depth, len(value), MAX_ARRAY_ITEMS, "an array")
         for item in value:
             kind = type(item)
             if kind is list or kind is dict:

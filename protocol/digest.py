@@ -47,7 +47,7 @@ def strikes_digest(previous: bytes, strikes: Sequence[int]) -> bytes:
     return hashlib.sha256(previous + _canonical({"strikes": strikes})).digest()
 
 
-def salt(key: bytes, previous: bytes) -> bytes:
+def make_salt(key: bytes, previous: bytes) -> bytes:
     """Return the 32 bytes of salt in D(k), made from the match key and D(k − 1). Without salt, anyone could try all
     possible hidden values until one fits D(k).
     """

@@ -14,11 +14,11 @@ from protocol.names import MAX_NAME_LENGTH, NAME_DESCRIPTION, TEXT_PATTERN, is_b
 
 MAX_DISPLAY_LENGTH = 48
 """Maximum characters of a display name. A full name of three words has about 30 characters."""
-MAX_MARKS = 4
+MAX_COMBINING_MARKS = 4
 """Maximum combining marks in a row. Scripts that need many use three or four; more would be drawn over other lines."""
-DISPLAY_FORM = (
+DISPLAY_NAME_DESCRIPTION = (
     f"1 to {MAX_DISPLAY_LENGTH} characters, at least one of them a letter or digit, without control or invisible "
-    f"characters, and with at most {MAX_MARKS} combining marks in a row"
+    f"characters, and with at most {MAX_COMBINING_MARKS} combining marks in a row"
 )
 """The form of a display name, as error messages describe it."""
 PLAIN_LETTERS = {
@@ -57,7 +57,7 @@ def normalize_display(text: str) -> str:
     """
     name = _composed(text)
     if not is_display_name(name):
-        raise UsageFault(f"{text[: 2 * MAX_DISPLAY_LENGTH]!r} is not a display name: {DISPLAY_FORM}")
+        raise UsageFault(f"{text[: 2 * MAX_DISPLAY_LENGTH]!r} is not a display name: {DISPLAY_NAME_DESCRIPTION}")
     return name
 
 
@@ -69,27 +69,27 @@ def is_display_name(name: str) -> bool:
         return False
     kinds = "".join(unicodedata.category(character)[0] for character in name)
     has_words = "L" in kinds or "N" in kinds
-    return has_words and "C" not in kinds and not kinds.startswith("M") and "M" * (MAX_MARKS + 1) not in kinds
+    return has_words and "C" not in kinds and not kinds.startswith("M") and "M" * (MAX_COMBINING_MARKS + 1) not in kinds
 
 
 def _composed(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
-def folded_display(text: str) -> str:
+def fold_display_name(text: str) -> str:
     """Return a text in the form in which display names are compared, without case. The text need not be a valid
     name.
     """
     return _composed(text).casefold()
 
 
-def display_taken(display: str, bot: str, taken: Collection[str]) -> str:
+def describe_taken_display_name(display: str, bot: str, taken: Collection[str]) -> str:
     """Return the message that refuses a display name because `bot` has it, with a free one. `taken` are all folded
     display names in use.
     """
     display = _composed(display)
     numbered = (f"{display[: MAX_DISPLAY_LENGTH - len(end)]}{end}" for end in map(" ({})".format, count(2)))
-    free = next(each for each in numbered if folded_display(each) not in taken)
+    free = next(each for each in numbered if fold_display_name(each) not in taken)
     return (
         f"{bot} is shown as {display} already: for the same person, `arena bot rotate {bot}` makes a new token; "
         f"for another person, choose another display name, like {free}"
@@ -106,7 +106,7 @@ def nearest_bot_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "", dashed).lstrip("._-")[:MAX_NAME_LENGTH]
 
 
-def free_names(base: str) -> Iterator[str]:
+def iter_candidate_names(base: str) -> Iterator[str]:
     """Yield the name `base` for a bot, then `base-2`, `base-3` and so on, shortened to the maximum length of a name."""
     yield base
     number = 2
@@ -116,7 +116,7 @@ def free_names(base: str) -> Iterator[str]:
         number += 1
 
 
-def no_bot_name(text: str, near: str | None = None) -> str:
+def describe_invalid_bot_name(text: str, near: str | None = None) -> str:
     """Return the message that a text is not a name for a bot. It proposes the name `near`, or without `near` the
     nearest name.
     """

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, field
 
-from protocol.display_names import DISPLAY_FORM, MAX_DISPLAY_LENGTH
+from protocol.display_names import DISPLAY_NAME_DESCRIPTION, MAX_DISPLAY_LENGTH
 from protocol.field_errors import SECRET
-from protocol.names import MATCH_PATTERN, NAME_DESCRIPTION, NAME_PATTERN, NOTE_PATTERN, TEXT_PATTERN
+from protocol.names import MATCH_ID_PATTERN, NAME_DESCRIPTION, NAME_PATTERN, NOTE_PATTERN, TEXT_PATTERN
 
 PROTOCOL_VERSION = 1
 """The version of the protocol."""
@@ -30,7 +30,7 @@ MAX_CLOCK_MS = 24 * 3600 * 1000
 """Maximum bank and maximum increment of a new match: one day."""
 
 BotName = Annotated[str, Meta(pattern=NAME_PATTERN, description=NAME_DESCRIPTION)]
-MatchId = Annotated[str, Meta(pattern=MATCH_PATTERN, description="the id of a match, as in its start")]
+MatchId = Annotated[str, Meta(pattern=MATCH_ID_PATTERN, description="the id of a match, as in its start")]
 Label = Annotated[
     str,
     Meta(
@@ -39,7 +39,9 @@ Label = Annotated[
         description="at most 64 characters, without control or invisible characters",
     ),
 ]
-DisplayName = Annotated[str, Meta(max_length=MAX_DISPLAY_LENGTH, pattern=TEXT_PATTERN, description=DISPLAY_FORM)]
+DisplayName = Annotated[
+    str, Meta(max_length=MAX_DISPLAY_LENGTH, pattern=TEXT_PATTERN, description=DISPLAY_NAME_DESCRIPTION)
+]
 Token = Annotated[
     str,
     Meta(

@@ -11,7 +11,7 @@ MAX_NAME_LENGTH = 32
 """Maximum characters of a bot's name."""
 NAME_DESCRIPTION = "1 to 32 letters, digits, dots, dashes or underscores, starting with a letter or digit"
 """The form of a bot's name, as error messages describe it."""
-MATCH_PATTERN = r"^[a-z0-9-]{1,40}$(?!\n)"
+MATCH_ID_PATTERN = r"^[a-z0-9-]{1,40}$(?!\n)"
 """The form of a match id."""
 _INVISIBLE_CHARS = r"\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
 """Control characters and characters without width, as part of a character class."""

@@ -8,7 +8,7 @@ import msgspec
 
 from protocol.messages import PROTOCOL_VERSION, FromClient, FromServer, Info
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
+SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 """The version of JSON Schema, in the field `$schema`."""
 _REF_TEMPLATE = "#/$defs/{name}"
 
@@ -21,7 +21,7 @@ def message_schema() -> dict[str, Any]:
     # The server accepts any value, so that a wrong one costs a strike or is ignored; the schema has the right form.
     parts["Move"]["properties"] |= {"move": {"type": "object"}, "info": _ref("Info")}
     return {
-        "$schema": DIALECT,
+        "$schema": SCHEMA_DIALECT,
         "title": f"Bot Arena wire protocol, version {PROTOCOL_VERSION}",
         "description": "One frame from a client or the server. docs/protocol.md explains each message.",
         "anyOf": [_ref("ClientMessage"), _ref("ServerMessage")],

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from protocol.dice import Dice, match_key
-from protocol.digest import first_digest, next_digest, salt, strikes_digest
+from protocol.digest import first_digest, make_salt, next_digest, strikes_digest
 from protocol.games.base import Game
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Event
@@ -207,7 +207,7 @@ class Course(Struct, frozen=True, gc=False):
             event = replace(event, strikes=list(self.unreported_strikes))
         wire = self.game.encode_state(state)
         digest = self.digest
-        previous = digest + salt(self.key, digest) if self.game.hidden else digest
+        previous = digest + make_salt(self.key, digest) if self.game.hidden else digest
         return self._with_state(next_digest(previous, event, wire), state, wire, None), event
 
     def _with_state(self, digest: bytes, state: Any, wire: dict[str, Any], strikes: tuple[int, ...] | None) -> Course:

@@ -11,7 +11,7 @@ from arena.operator.name_list import DISPLAY_COLUMN, NAME_COLUMN, NameList, mist
 from machine.arguments import parse_toml
 from machine.input_file import read_text
 from protocol.display import list_choices, short_repr
-from protocol.display_names import no_bot_name
+from protocol.display_names import describe_invalid_bot_name
 from protocol.errors import UsageFault
 from protocol.names import fold_name, is_bot_name
 
@@ -103,7 +103,7 @@ def _find_errors(entries: list[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
     for where, entry in entries:
         name = entry.get(NAME_COLUMN, "")
         if not is_bot_name(name):
-            yield f"{where}: {no_bot_name(name)}" if name else f"{where}: there is no name"
+            yield f"{where}: {describe_invalid_bot_name(name)}" if name else f"{where}: there is no name"
             continue
         if COMMAND_KEY in entry and (BOT_KEY in entry or SETTINGS_KEY in entry):
             other = BOT_KEY if BOT_KEY in entry else SETTINGS_KEY

@@ -220,11 +220,11 @@ class BotUnderTest:
         token = secrets.token_urlsafe(24)
         environment = {
             **{key: value for key, value in os.environ.items() if not key.startswith("ARENA_")},
-            bot_launch.URL: self._url,
-            bot_launch.BOT: name,
-            bot_launch.TOKEN: token,  # and on standard input: the bot may be written for servers or for tournaments
-            bot_launch.TOKEN_FD: "0",
-            bot_launch.GAME: self._game,
+            bot_launch.URL_VARIABLE: self._url,
+            bot_launch.BOT_VARIABLE: name,
+            bot_launch.TOKEN_VARIABLE: token,  # and on standard input, as in tournaments
+            bot_launch.TOKEN_FD_VARIABLE: "0",
+            bot_launch.GAME_VARIABLE: self._game,
         }
         order = LaunchSpec(command=self._command, environment=environment, token=token)
         self._process = BotProcess(name, order, self._log, self._crashed)

@@ -29,10 +29,10 @@ from arena.store.rating_decisions import RatingDecisionsChanged
 from arena.tournament.play_request import PlayReply, PlayRequest
 from protocol.dice import SEED_BYTES
 from protocol.display import short_repr
-from protocol.display_names import no_bot_name, normalize_display
+from protocol.display_names import describe_invalid_bot_name, normalize_display
 from protocol.errors import UsageFault
 from protocol.games import load_game
-from protocol.names import MATCH_PATTERN, fold_name, is_bot_name
+from protocol.names import MATCH_ID_PATTERN, fold_name, is_bot_name
 from referee.record import Header
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _bot_handlers(arena: Arena) -> Iterator[OperationHandler]:
     async def register(request: Register, tell: SendEvent) -> None:
         for name in request.hashes:
             if not is_bot_name(name):
-                raise UsageFault(no_bot_name(name))
+                raise UsageFault(describe_invalid_bot_name(name))
         displays = {name: normalize_display(display) for name, display in request.displays.items()}
         await store.write(registry.add_bots, request.hashes, displays)
 
@@ -167,10 +167,10 @@ def _play_handler(arena: Arena) -> OperationHandler:
 
 def _check_play_request(request: PlayRequest, seats: int) -> None:
     bots = request.bots
-    if not re.match(MATCH_PATTERN, request.match):
+    if not re.match(MATCH_ID_PATTERN, request.match):
         raise UsageFault(f"match is {short_repr(request.match)}: it is 1 to 40 lower-case letters, digits and dashes")
     if wrong := [bot for bot in bots if not is_bot_name(bot)]:
-        raise UsageFault(no_bot_name(wrong[0]))
+        raise UsageFault(describe_invalid_bot_name(wrong[0]))
     if len(bots) != seats or len(set(map(fold_name, bots))) != seats:
         raise UsageFault(f"bots are {short_repr(bots)}: {request.game} has {seats} seats, each for another bot")
     if not 0 <= request.wait_s <= MAX_WAIT_S:

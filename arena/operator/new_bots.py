@@ -13,11 +13,11 @@ from arena.store.registry import RegisteredBot
 from arena.store.tokens import generate_token, hash_token
 from protocol.display import csv_cell
 from protocol.display_names import (
-    display_taken,
-    folded_display,
-    free_names,
+    describe_invalid_bot_name,
+    describe_taken_display_name,
+    fold_display_name,
+    iter_candidate_names,
     nearest_bot_name,
-    no_bot_name,
     normalize_display,
 )
 from protocol.errors import UsageFault
@@ -94,7 +94,7 @@ def with_bot_names(listed: NameList, known: Iterable[RegisteredBot]) -> NameList
     for row in listed.rows:
         name, near = row[NAME_COLUMN], nearest_bot_name(row[NAME_COLUMN])
         if not is_bot_name(name) and near and _display(row) not in shown:
-            free = next(one for one in free_names(near) if fold_name(one) not in taken)
+            free = next(one for one in iter_candidate_names(near) if fold_name(one) not in taken)
             taken.add(fold_name(free))
             row = {**row, NAME_COLUMN: free, DISPLAY_COLUMN: row.get(DISPLAY_COLUMN) or name}
         rows.append(row)
@@ -112,7 +112,7 @@ def _taken(known: Iterable[RegisteredBot]) -> set[str]:
 def _shown(known: Iterable[RegisteredBot]) -> dict[str, str]:
     """Return the names of the registered bots that have a display name, by folded display name."""
     owned = (bot for bot in known if bot.token_hash or bot.revoked)
-    return {folded_display(bot.display): bot.name for bot in owned if bot.display is not None}
+    return {fold_display_name(bot.display): bot.name for bot in owned if bot.display is not None}
 
 
 def _display(row: Mapping[str, str]) -> str:
@@ -120,7 +120,7 @@ def _display(row: Mapping[str, str]) -> str:
 
     If the row has none and its name is no bot name, return the folded name; else return an empty text.
     """
-    return folded_display(row.get(DISPLAY_COLUMN) or ("" if is_bot_name(row[NAME_COLUMN]) else row[NAME_COLUMN]))
+    return fold_display_name(row.get(DISPLAY_COLUMN) or ("" if is_bot_name(row[NAME_COLUMN]) else row[NAME_COLUMN]))
 
 
 def _namesakes(listed: NameList, source: str) -> Iterator[str]:
@@ -147,9 +147,9 @@ def _check_names(listed: NameList, source: str, known: Sequence[RegisteredBot]) 
         key = fold_name(name)
         person = _display(row)
         if person in shown and fold_name(shown[person]) != key:
-            wrong.append(f"{where}{display_taken(row.get(DISPLAY_COLUMN) or name, shown[person], shown)}")
+            wrong.append(f"{where}{describe_taken_display_name(row.get(DISPLAY_COLUMN) or name, shown[person], shown)}")
         elif not is_bot_name(name):
-            told = no_bot_name(name, better[NAME_COLUMN]) if name else "there is no name"
+            told = describe_invalid_bot_name(name, better[NAME_COLUMN]) if name else "there is no name"
             again = f"; line {persons[person]} is called so too" if source and person in persons else ""
             wrong.append(f"{where}{told}{again}")
         elif key in first:

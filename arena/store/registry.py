@@ -20,7 +20,7 @@ from arena.store.retention_clock import database_now, days_before_now, is_steady
 from arena.store.schema import bots, failures, incidents, seats, tallies
 from machine.timestamps import utc_now
 from protocol.display import list_first
-from protocol.display_names import display_taken, folded_display, no_bot_name
+from protocol.display_names import describe_invalid_bot_name, describe_taken_display_name, fold_display_name
 from protocol.errors import UsageFault
 from protocol.names import fold_name, is_bot_name
 
@@ -234,10 +234,10 @@ def _check_displays(connection: Connection, displays: Mapping[str, str]) -> None
     owned = bots.c.token_hash.is_not(None) | bots.c.revoked
     query = select(bots.c.name, bots.c.key, bots.c.display).where(bots.c.display.is_not(None), owned)
     own = set(map(fold_name, displays))
-    taken = {folded_display(row.display): row.name for row in connection.execute(query) if row.key not in own}
+    taken = {fold_display_name(row.display): row.name for row in connection.execute(query) if row.key not in own}
     for display in displays.values():
-        if (key := folded_display(display)) in taken:
-            raise NameInUse(display_taken(display, taken[key], taken))
+        if (key := fold_display_name(display)) in taken:
+            raise NameInUse(describe_taken_display_name(display, taken[key], taken))
 
 
 def display_names(connection: Connection, limit: int) -> dict[str, str]:
@@ -269,7 +269,7 @@ def rename_bot(connection: Connection, old: str, new: str) -> None:
 def check_new_name(connection: Connection, old: str, new: str) -> None:
     """Raise `UsageFault` for an invalid new name, `NameInUse` for a taken one, and `StillPlaying` if the bot plays."""
     if not is_bot_name(new):
-        raise UsageFault(no_bot_name(new))
+        raise UsageFault(describe_invalid_bot_name(new))
     if find_bot_id(connection, new) not in (None, find_bot_id(connection, old)):
         raise NameInUse(f"a bot is called {new} already: choose another name")
     _check_is_not_playing(connection, old, "renamed")

@@ -238,13 +238,13 @@ class TournamentHost(HostHandler):
         environment = {
             **({} if self._job.sources is None else allowed_environment(os.environ)),
             **around.variables,
-            bot_launch.URL: f"ws://{HOST}:{self._port}",
-            bot_launch.TOKEN_FD: "0",
-            bot_launch.BOT: contestant.name,
-            bot_launch.GAME: plan.rules.name,
-            bot_launch.CONFIG: json.dumps(plan.rules.config),
-            bot_launch.SEED: plan.bot_seed(contestant.name),
-            bot_launch.ASSIGNED_MATCHES: "1",
+            bot_launch.URL_VARIABLE: f"ws://{HOST}:{self._port}",
+            bot_launch.TOKEN_FD_VARIABLE: "0",
+            bot_launch.BOT_VARIABLE: contestant.name,
+            bot_launch.GAME_VARIABLE: plan.rules.name,
+            bot_launch.CONFIG_VARIABLE: json.dumps(plan.rules.config),
+            bot_launch.SEED_VARIABLE: plan.bot_seed(contestant.name),
+            bot_launch.ASSIGNED_MATCHES_VARIABLE: "1",
         }
         if contestant.reference:
             command = (sys.executable, *contestant.command[1:])

@@ -85,7 +85,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         changed |= {
             "HOME": _SANDBOX_SCRATCH_FOLDER,
             "TMPDIR": _SANDBOX_SCRATCH_FOLDER,
-            bot_launch.URL: f"ws://127.0.0.1:{DEFAULT_PORT}",
+            bot_launch.URL_VARIABLE: f"ws://127.0.0.1:{DEFAULT_PORT}",
         }
         box = self._bwrap_command(contestant.name, contestant.command)
         return msgspec.structs.replace(order, limits=None, sandbox=(*box, msgspec.json.encode(limits).decode()))

@@ -12,7 +12,7 @@ from arena.store.tournaments import TournamentTable, tournament_exists, tourname
 from arena.web.errors import NotFound
 from arena.web.site import Site
 from protocol.display import list_choices, short_repr
-from protocol.games import NAMES, game_class
+from protocol.games import GAME_NAMES, game_class
 from protocol.pools import preset_pool
 
 _NO_BOT_MESSAGE, _NO_TOURNAMENT_MESSAGE = "there is no bot called {}", "there is no tournament {}"
@@ -56,14 +56,16 @@ def no_leaderboard_message(game: str, preset: str, rated: Iterable[str]) -> str:
 
 def unknown_game_message(game: str) -> str | None:
     """Return the message for an unknown game; None if the game exists."""
-    return None if game in NAMES else f"there is no game {short_repr(game)}: {list_choices(NAMES)}"
+    return None if game in GAME_NAMES else f"there is no game {short_repr(game)}: {list_choices(GAME_NAMES)}"
 
 
 def list_pools(reader: Reader) -> list[str]:
     """Return all pools: first those with results, then those of presets, then those of unrated matches by game."""
-    presets = [f"{game}/{preset}" for game in NAMES for preset in game_class(game).presets]
+    presets = [f"{game}/{preset}" for game in GAME_NAMES for preset in game_class(game).presets]
     return list(
-        dict.fromkeys([*reader.read(pools_with_results), *presets, *(f"{game}/{UNRATED_SUFFIX}" for game in NAMES)])
+        dict.fromkeys(
+            [*reader.read(pools_with_results), *presets, *(f"{game}/{UNRATED_SUFFIX}" for game in GAME_NAMES)]
+        )
     )
 
 
@@ -75,4 +77,4 @@ def unknown_pool_message(reader: Reader, pool: str) -> str | None:
 
 def game_order(game: str) -> int:
     """Return the sort key of a game: its index in the registry. Unknown games come last."""
-    return NAMES.index(game) if game in NAMES else len(NAMES)
+    return GAME_NAMES.index(game) if game in GAME_NAMES else len(GAME_NAMES)

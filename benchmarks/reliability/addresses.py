@@ -32,7 +32,7 @@ CONNECTION_ERRORS = (OSError, Closed, asyncio.IncompleteReadError, TimeoutError)
 """The errors by which a connection may fail."""
 
 
-async def silent(port: int, source: str) -> None:
+async def connect_silently(port: int, source: str) -> None:
     """Open connections and send nothing."""
     held = []
     while True:
@@ -41,7 +41,7 @@ async def silent(port: int, source: str) -> None:
         await asyncio.sleep(0.002)
 
 
-async def halfway(port: int, source: str) -> None:
+async def stop_after_handshake(port: int, source: str) -> None:
     """Complete WebSocket handshakes, but never say hello."""
     held = []
     while True:
@@ -59,21 +59,21 @@ async def spectate(port: int, source: str) -> None:
             held.append(await RawConnection.enter(port, source=source))
 
 
-async def coming_and_going(port: int, source: str) -> None:
+async def reconnect_repeatedly(port: int, source: str) -> None:
     """Connect and disconnect as fast as possible."""
     while True:
         with contextlib.suppress(*CONNECTION_ERRORS):
             (await RawConnection.connect(port, source=source)).close()
 
 
-async def registering(port: int, source: str) -> None:
+async def register_names(port: int, source: str) -> None:
     """Register new names without end."""
     for number in count():
         with contextlib.suppress(*CONNECTION_ERRORS):
             (await RawConnection.enter(port, f"new-{source}-{number}", source=source)).close()
 
 
-async def guessing(port: int, source: str) -> None:
+async def guess_tokens(port: int, source: str) -> None:
     """Try wrong tokens for the honest bot's name without end."""
     for number in count():
         with contextlib.suppress(*CONNECTION_ERRORS):
@@ -81,7 +81,15 @@ async def guessing(port: int, source: str) -> None:
 
 
 ATTACKS: dict[str, Callable[[int, str], Coroutine[Any, Any, None]]] = {
-    function.__name__: function for function in (silent, halfway, spectate, coming_and_going, registering, guessing)
+    function.__name__: function
+    for function in (
+        connect_silently,
+        stop_after_handshake,
+        spectate,
+        reconnect_repeatedly,
+        register_names,
+        guess_tokens,
+    )
 }
 """The kinds of attacks, by name."""
 

@@ -33,7 +33,7 @@ from arena.commands.listening import bind_ports
 from arena.commands.serve import serve
 from arena.commands.settings import ServerSettings
 from protocol.dice import Dice
-from protocol.games import NAMES, load_game
+from protocol.games import GAME_NAMES, load_game
 from protocol.games.risk.board import MAX_BORDERS, MAX_TERRITORIES
 
 LIMIT_MS = 5.0
@@ -321,7 +321,7 @@ def measure(options: argparse.Namespace) -> dict[tuple[str, str], float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=2)
-    parser.add_argument("--games", type=lambda text: text.split(","), default=list(NAMES))
+    parser.add_argument("--games", type=lambda text: text.split(","), default=list(GAME_NAMES))
     options = parse_options(parser, runs=1)
     found = measure(options)
     if not found:

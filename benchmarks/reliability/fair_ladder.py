@@ -283,7 +283,7 @@ async def _run_troll(server: Server, name: str, haste: float) -> None:
         raw.close()
 
 
-def sensible(game: Poker, state: PokerState, rng: random.Random) -> str:
+def choose_sensible(game: Poker, state: PokerState, rng: random.Random) -> str:
     """Bet and call with a king or a pair. With less, check or fold, but call with half of the queens."""
     assert state.cards is not None
     own = game.rank_of(state.cards[state.seat] or 0)
@@ -294,13 +294,13 @@ def sensible(game: Poker, state: PokerState, rng: random.Random) -> str:
     return "call" if strong or (own == 1 and rng.random() < 0.5) else "fold"
 
 
-def raising(game: Poker, state: PokerState, rng: random.Random) -> str:
+def choose_raise(game: Poker, state: PokerState, rng: random.Random) -> str:
     """Bet and raise with anything."""
     legal = game.legal_moves(state)
     return next(move for move in ("raise", "bet", "call") if move in legal)
 
 
-def giving(game: Poker, state: PokerState, rng: random.Random) -> str:
+def choose_giving(game: Poker, state: PokerState, rng: random.Random) -> str:
     """Give chips to a raising opponent: bet, raise and call with anything in the first round, and fold in the last."""
     legal = game.legal_moves(state)
     order = ("raise", "bet", "call") if state.public is None else ("bet", "fold")
@@ -355,7 +355,7 @@ opponents.
 """
 
 
-def payoffs(options: argparse.Namespace) -> bool:
+def measure_payoff_attacks(options: argparse.Namespace) -> bool:
     """Play ladders with payoffs under each attack, and print the mean payoff of the bot that is attacked or crowned."""
     print(
         f"\nLeduc, {HONEST_OPPONENTS} honest opponents, {HONEST_MATCHES} matches each; a hand of the bot in question,"
@@ -380,7 +380,7 @@ def payoffs(options: argparse.Namespace) -> bool:
     return fair
 
 
-class Attacked(NamedTuple):
+class AttackEffect(NamedTuple):
     """The effect of an attack: the mean payoff of a bot without and with the attack, with equal weights and with
     weights by rounds, and whether the bot is first.
     """
@@ -392,7 +392,7 @@ class Attacked(NamedTuple):
     first_now: bool
 
 
-def _attacked(attack: PayoffAttack, rng: random.Random) -> Attacked:
+def _attacked(attack: PayoffAttack, rng: random.Random) -> AttackEffect:
     only_puppets = attack.crowns and attack.names == 1
     honest = [f"honest-{number}" for number in range(HONEST_OPPONENTS + 1)]
     bot = "king" if only_puppets else honest[0]
@@ -400,11 +400,11 @@ def _attacked(attack: PayoffAttack, rng: random.Random) -> Attacked:
     for at, one in enumerate(honest):
         for other in honest[:at]:
             for _ in range(HONEST_MATCHES):
-                paid = play_leduc((sensible, sensible), rng)
+                paid = play_leduc((choose_sensible, choose_sensible), rng)
                 met[one][other].append(paid)
                 met[other][one].append(TotalPayoff(-paid.total, paid.rounds))
     without = statistics.fmean(pair.mean for pair in _pairs(met[bot])) if met[bot] else 0.0
-    policies = (raising, giving) if attack.crowns else (sensible, sensible)
+    policies = (choose_raise, choose_giving) if attack.crowns else (choose_sensible, choose_sensible)
     for name in range(attack.names):
         met[bot][f"name-{name}"] += [play_leduc(policies, rng, attack.leaves_at) for _ in range(attack.matches)]
     for name in range(attack.leavers):
@@ -412,7 +412,7 @@ def _attacked(attack: PayoffAttack, rng: random.Random) -> Attacked:
     equal = {name: statistics.fmean(pair.mean for pair in _pairs(met[name])) for name in {*honest, bot}}
     by_rounds = {name: pool_payoff(_pairs(met[name])) for name in {*honest, bot}}
     order = {name: (found.ranked, found.mean) for name, found in by_rounds.items() if found is not None}
-    return Attacked(
+    return AttackEffect(
         without,
         equal[bot],
         order[bot][1],
@@ -434,7 +434,7 @@ def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
 
 def main() -> int:
     options = _read_options()
-    fair = [payoffs(options)]
+    fair = [measure_payoff_attacks(options)]
     if options.payoffs:
         return 0 if all(fair) else 1
     Server.program = ("-c", HASTY_SERVER_CODE.format(haste=options.haste))

@@ -120,7 +120,7 @@ def make_message(rng: random.Random) -> dict[str, Any]:
     )
 
 
-def bend(value: Any, rng: random.Random) -> Any:
+def mutate_value(value: Any, rng: random.Random) -> Any:
     """Return a copy of a value in which some part is replaced, removed, repeated or nested deeper."""
     if isinstance(value, dict) and value and rng.random() < 0.8:
         key = rng.choice(list(value))
@@ -128,10 +128,10 @@ def bend(value: Any, rng: random.Random) -> Any:
             return {other: value[other] for other in value if other != key}
         if rng.random() < 0.1:
             return {**value, rng.choice(["x", "type", ""]): rng.choice(ODD_VALUES)}
-        return {**value, key: bend(value[key], rng)}
+        return {**value, key: mutate_value(value[key], rng)}
     if isinstance(value, list) and value and rng.random() < 0.7:
         at = rng.randrange(len(value))
-        return [*value[:at], bend(value[at], rng), *value[at : at + rng.randrange(2000)]]
+        return [*value[:at], mutate_value(value[at], rng), *value[at : at + rng.randrange(2000)]]
     if rng.random() < 0.1:
         for _ in range(rng.randrange(12)):
             value = [value]
@@ -165,9 +165,9 @@ def encode(message: Any, encoding: str) -> bytes:
 
 
 def fuzz(message: dict[str, Any], encoding: str, rng: random.Random) -> bytes:
-    """Encode a message. At random, `bend` changes the message before, and `break_bytes` the bytes afterwards."""
+    """Encode a message. At random, `mutate_value` changes the message before, and `break_bytes` the bytes afterwards."""
     for _ in range(rng.randrange(3)):
-        message = bend(message, rng)
+        message = mutate_value(message, rng)
     data = encode(message, encoding)
     return break_bytes(data, rng) if rng.random() < 0.5 else data
 
@@ -176,14 +176,14 @@ def fuzz(message: dict[str, Any], encoding: str, rng: random.Random) -> bytes:
 class CodecOutcomes:
     """The outcomes of frames in the codec and the readers of its messages."""
 
-    came: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
     """The counts of frames by the kind of message or fault that they led to."""
-    escaped: int = 0
+    unexpected_errors: int = 0
     """The number of frames that led to an unexpected error."""
-    packed: int = 0
-    plain: int = 0
+    msgpack_frames: int = 0
+    fast_frames: int = 0
     """The number of msgpack frames that the fast decoder handled; `packed` is the number of all msgpack frames."""
-    unlike: int = 0
+    differences: int = 0
     """The number of frames for which the fast and the general decoder gave different results."""
 
 
@@ -200,22 +200,22 @@ def fuzz_codec(frames: int, rng: random.Random) -> CodecOutcomes:
         else:
             data = fuzz(make_message(rng), encoding, rng)
         try:
-            so_far.came[_read_frame(data, encoding, positions)] += 1
+            so_far.counts[_read_frame(data, encoding, positions)] += 1
             if encoding == MSGPACK:
                 _compare(data, so_far)
         except Exception:
-            so_far.escaped += 1
+            so_far.unexpected_errors += 1
             print(f"{encoding}: {data[:300]!r}\n{traceback.format_exc()}")
     return so_far
 
 
 def _compare(data: bytes, outcomes: CodecOutcomes) -> None:
     """Decode a frame with and without the fast decoder, and count a difference."""
-    outcomes.packed += 1
-    outcomes.plain += is_plain(data)
+    outcomes.msgpack_frames += 1
+    outcomes.fast_frames += is_plain(data)
     short, long = decoded_both_ways(data)
     if short != long:
-        outcomes.unlike += 1
+        outcomes.differences += 1
         print(f"{data[:300]!r}\ncomes to {short:.500}\nnot to {long:.500}")
 
 
@@ -377,10 +377,11 @@ def main() -> None:
     options = parse_options(parser, frames=10_000, both=10_000, live=1_000)
     began = time.monotonic()
     read = fuzz_codec(options.frames, random.Random(options.seed))
-    print(f"{options.frames} frames in {time.monotonic() - began:.0f} s: {dict(read.came)}")
-    print(f"{read.escaped} came to something that is neither a message nor a fault of the bot")
+    print(f"{options.frames} frames in {time.monotonic() - began:.0f} s: {dict(read.counts)}")
+    print(f"{read.unexpected_errors} came to something that is neither a message nor a fault of the bot")
     print(
-        f"{read.packed} in msgpack, {read.plain} by the short decoder: {read.unlike} came to another message or fault"
+        f"{read.msgpack_frames} in msgpack, {read.fast_frames} by the short decoder: "
+        f"{read.differences} came to another message or fault"
     )
     began = time.monotonic()
     both = fuzz_frames(options.both, options.seed)
@@ -403,7 +404,7 @@ def main() -> None:
     for line in tracebacks[:5]:
         print(f"  {line}")
     print("its data is not sound" if unsound else "its data is sound")
-    failed = read.escaped or read.unlike or both.differences or ended or stopped or tracebacks or unsound
+    failed = read.unexpected_errors or read.differences or both.differences or ended or stopped or tracebacks or unsound
     raise SystemExit(bool(failed or felt.drops or not felt.plies))
 
 

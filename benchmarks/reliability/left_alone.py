@@ -48,7 +48,7 @@ def run_bots(server: Server) -> Iterator[None]:
             bot.wait(TIMEOUT_S)
 
 
-def show(data: Path, seconds: float) -> bool:
+def print_matches(data: Path, seconds: float) -> bool:
     """Print how often each bot and each pair played. Return whether all checks passed."""
     store = Store.open(data / "arena.db")
     board = store.read(leaderboard_of, POOL)
@@ -81,7 +81,7 @@ def main() -> None:
         with run_bots(server):
             time.sleep(seconds)
         server.stop()
-        good = show(server.data, seconds)
+        good = print_matches(server.data, seconds)
     sys.exit(not (good or asked.small))
 
 

@@ -161,19 +161,19 @@ def _read_switch(text: str) -> bool:
 
 
 _VARIABLES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
-    bot_launch.URL: ("url", str),
-    bot_launch.TOKEN: ("token", str),
-    bot_launch.TOKEN_FD: ("token_fd", int),
-    bot_launch.BOT: ("name", str),
-    bot_launch.GAME: ("game", str),
-    bot_launch.CONFIG: ("config", _read_map),
-    bot_launch.MATCHES: ("matches", int),
-    bot_launch.SLOTS: ("slots", int),
-    bot_launch.SEED: ("seed", str),
-    bot_launch.RECONNECT_TIMEOUT: ("patience", float),
-    bot_launch.ASSIGNED_MATCHES: ("assigned", _read_switch),
-    bot_launch.PIN_NODE: ("stay", _read_switch),
-    bot_launch.HOSTS: ("hosts", str),
+    bot_launch.URL_VARIABLE: ("url", str),
+    bot_launch.TOKEN_VARIABLE: ("token", str),
+    bot_launch.TOKEN_FD_VARIABLE: ("token_fd", int),
+    bot_launch.BOT_VARIABLE: ("name", str),
+    bot_launch.GAME_VARIABLE: ("game", str),
+    bot_launch.CONFIG_VARIABLE: ("config", _read_map),
+    bot_launch.MATCHES_VARIABLE: ("matches", int),
+    bot_launch.SLOTS_VARIABLE: ("slots", int),
+    bot_launch.SEED_VARIABLE: ("seed", str),
+    bot_launch.RECONNECT_TIMEOUT_VARIABLE: ("patience", float),
+    bot_launch.ASSIGNED_MATCHES_VARIABLE: ("assigned", _read_switch),
+    bot_launch.PIN_NODE_VARIABLE: ("stay", _read_switch),
+    bot_launch.HOSTS_VARIABLE: ("hosts", str),
 }
 """The setting that each environment variable sets, and the conversion of its text."""
 

@@ -15,21 +15,21 @@ from machine.terminal import say
 from protocol.display import short_repr
 from protocol.errors import BadConfig, UsageFault
 from protocol.games.risk.board import Board
-from protocol.games.risk.maps import NAMES, find_map, load_map
+from protocol.games.risk.maps import MAP_NAMES, find_map, load_map
 
 if TYPE_CHECKING:
     from protocol.games.theory.heaps import HeapRule
 
 
 def read_map(text: str) -> Board:
-    """Return the map that a command-line word names: one of `NAMES`, or a file, `my.toml` or `@my.toml`.
+    """Return the map that a command-line word names: one of `MAP_NAMES`, or a file, `my.toml` or `@my.toml`.
 
     Raises `UsageFault` for a word that is neither and for an unreadable file, `BadConfig` for a file that is no map.
     """
-    if text in NAMES:
+    if text in MAP_NAMES:
         return load_map(text)
     if not text.startswith("@") and not text.endswith((".toml", ".json")):
-        raise UsageFault(f"there is no map {short_repr(text)}: one of {', '.join(NAMES)}, or a file like my.toml")
+        raise UsageFault(f"there is no map {short_repr(text)}: one of {', '.join(MAP_NAMES)}, or a file like my.toml")
     return find_map(read_file(text.removeprefix("@")))
 
 

@@ -55,7 +55,7 @@ KILL_TIMEOUT_S = 2.0
 """Seconds that a keeper has to end a program's processes, on a busy machine."""
 _READ_CHUNK_BYTES = 65536
 """The most bytes of a program's output that are read at a time."""
-_PRIVATE_VARIABLES = (bot_launch.TOKEN, bot_launch.TOKEN_FD)
+_PRIVATE_VARIABLES = (bot_launch.TOKEN_VARIABLE, bot_launch.TOKEN_FD_VARIABLE)
 """The environment variables that a program must not see."""
 
 

@@ -111,7 +111,7 @@ def _solve_duel(game: str, preset: str | None, config: Sequence[str], jobs: int 
     from machine.exact.duel_shape import MAX_STORED_BOARDS, check_compiled, is_solvable, shape_of
     from protocol.games import load_game
     from protocol.games.risk.duel import Duel
-    from protocol.games.risk.maps import NAMES as MAPS
+    from protocol.games.risk.maps import MAP_NAMES as MAPS
 
     if jobs is not None and not 1 <= jobs <= 64:
         raise UsageFault(f"--jobs is {jobs}: it must be 1 to 64")

@@ -17,7 +17,7 @@ from bots.environments.vector_single import choose_uniformly
 from machine.generator import DRAW_RANGE, draw
 from measuring.value_function import NoLuck
 from protocol.dice import SEED_BYTES, Dice
-from protocol.games.risk.battle import MAX_ATTACK_DICE, MAX_DEFENCE_DICE, SIDES, round_odds
+from protocol.games.risk.battle import DIE_SIDES, MAX_ATTACK_DICE, MAX_DEFENCE_DICE, round_odds
 from protocol.games.risk.campaign import Attack
 
 
@@ -41,7 +41,7 @@ def loss_thresholds(attacking: int, defending: int) -> tuple[tuple[int, int], ..
 def dice_for_loss(attacking: int, defending: int, lost: int) -> bytes:
     """Return a throw of dice by which the attacker loses `lost` units."""
     stake = min(attacking, defending)
-    for dice in product(range(1, SIDES + 1), repeat=attacking + defending):
+    for dice in product(range(1, DIE_SIDES + 1), repeat=attacking + defending):
         sides = sorted(dice[:attacking], reverse=True), sorted(dice[attacking:], reverse=True)
         if stake - sum(map(gt, *sides)) == lost:
             return bytes(dice)

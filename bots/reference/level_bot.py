@@ -18,7 +18,7 @@ from bots.client.settings import read_integer
 from bots.reference.random_bot import RandomBot
 from protocol.bot_launch import LEVELLED_BOT, MAX_LEVEL, parse_bot_spec
 from protocol.errors import UsageFault
-from protocol.games import NAMES, load_game
+from protocol.games import GAME_NAMES, load_game
 from protocol.games.base import Game
 from protocol.messages import End, Rejected, Start
 
@@ -70,7 +70,7 @@ class Level(Bot):
     settings: ClassVar[Mapping[str, str]] = {
         LEVELLED_BOT: f"1 to {MAX_LEVEL}: from random moves to strong play; level:3 is short for level:level=3"
     }
-    games = tuple(game for game in NAMES if find_mixture(game) is not None)
+    games = tuple(game for game in GAME_NAMES if find_mixture(game) is not None)
 
     def __init__(self, name: str, version: str = "", *, level: int | str = 1, mixture: Mixture | None = None) -> None:
         """Make a bot of a level. If `mixture` is given, it replaces those of `levels.toml` in every game."""

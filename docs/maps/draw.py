@@ -8,7 +8,7 @@ from math import sqrt
 from pathlib import Path
 
 from protocol.games.risk.board import MAX_COORDINATE, Board
-from protocol.games.risk.maps import NAMES, load_map
+from protocol.games.risk.maps import MAP_NAMES, load_map
 from protocol.games.risk.text import wraps_around
 
 COLOURS = ("#b8862b", "#b4503c", "#4a76a8", "#86653c", "#4f8250", "#7d5ca3")
@@ -90,5 +90,5 @@ def colour(board: Board, continent: int) -> str:
 
 
 if __name__ == "__main__":
-    for name in NAMES:
+    for name in MAP_NAMES:
         Path(__file__).with_name(f"{name}.svg").write_text(picture(load_map(name)), "utf-8")

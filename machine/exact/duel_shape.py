@@ -12,7 +12,7 @@ from machine.compiled import HAS_NUMBA
 from protocol.errors import UsageFault
 from protocol.games.risk.board import Board
 from protocol.games.risk.duel import DEFAULT_INVASION_TROOPS, REINFORCEMENT_TROOPS, WIN_PROBABILITY
-from protocol.games.risk.maps import NAMES
+from protocol.games.risk.maps import MAP_NAMES
 
 MAX_POSITIONS_ON_DEMAND = 20_000_000
 """Maximum number of positions of a table that is solved on demand."""
@@ -104,7 +104,7 @@ def is_solvable(board: Board, max_troops: int) -> bool:
 
 def solve_command(board: Board, max_troops: int) -> str:
     """Return the command that makes the table of a board."""
-    map_ = board.name if board.name in NAMES else "@FILE"
+    map_ = board.name if board.name in MAP_NAMES else "@FILE"
     return f"`arena-bot solve risk-duel --config map={map_} --config max_troops={max_troops}`"
 
 

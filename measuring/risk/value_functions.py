@@ -202,7 +202,7 @@ def _map_coefficients(game: Duel | Campaign, seats: str = "") -> Coefficients | 
     Under another troop limit or draft, the coefficients are still unbiased, but remove a little less luck.
     """
     name = game.map.name
-    known = name in maps.NAMES and game.map == maps.load_map(name)
+    known = name in maps.MAP_NAMES and game.map == maps.load_map(name)
     return read_coefficients(game.name, name + seats) if known else None
 
 

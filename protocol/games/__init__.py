@@ -30,7 +30,7 @@ _REGISTRY = {
     "leduc": "protocol.games.leduc:Leduc",
 }
 """The module and class of each game, by name."""
-NAMES = tuple(_REGISTRY)
+GAME_NAMES = tuple(_REGISTRY)
 """The names of all games."""
 _pack = msgspec.msgpack.Encoder(order="deterministic").encode
 _shared_games: WeakValueDictionary[tuple[str, bytes], Game[Any, Any]] = WeakValueDictionary()
@@ -40,7 +40,7 @@ def game_class(name: str) -> type[Game[Any, Any]]:
     """Return the class of a game. Raises `UnknownGame`, with the known names."""
     where = _REGISTRY.get(name)
     if where is None:
-        raise UnknownGame(f"there is no game {name[:40]!r}: one of {', '.join(NAMES)}")
+        raise UnknownGame(f"there is no game {name[:40]!r}: one of {', '.join(GAME_NAMES)}")
     found: type[Game[Any, Any]] = resolve_name(where)
     return found
 

@@ -27,7 +27,7 @@ CHANCE_DENOMINATOR = 10_000
 """Chances are whole multiples of 1 / CHANCE_DENOMINATOR."""
 _EXACT_ARITHMETIC = Context(traps=[InvalidOperation, Inexact])
 """Decimal arithmetic that raises an exception rather than round."""
-MAX_NAME_CHARS = 20
+MAX_CHOICE_NAME_CHARS = 20
 """Maximum characters in the name of a choice."""
 
 COOPERATE_OR_DEFECT = ("cooperate", "defect")
@@ -244,7 +244,7 @@ class Dilemma(SimultaneousGame[DilemmaState, int]):
 
     def parse_move(self, text: str) -> int:
         word = text.strip().casefold()
-        if word.isdecimal() and len(word) <= MAX_NAME_CHARS:
+        if word.isdecimal() and len(word) <= MAX_CHOICE_NAME_CHARS:
             return int(word)
         named = [(move, name.casefold()) for names in self.choices for move, name in enumerate(names)]
         found = {move for move, name in named if name == word} or {
@@ -325,14 +325,16 @@ def _parse_names(value: Any, counts: tuple[int, int]) -> tuple[tuple[str, ...], 
     for seat, (names, count) in enumerate(zip(value, counts, strict=True)):
         fits = isinstance(names, (list, tuple)) and len(names) == count and all(map(_is_name, names))
         if not fits or len({name.casefold() for name in names}) != count:
-            form = f"{count} different names of 1 to {MAX_NAME_CHARS} printable characters, none of them a number"
+            form = (
+                f"{count} different names of 1 to {MAX_CHOICE_NAME_CHARS} printable characters, none of them a number"
+            )
             raise BadConfig(f"dilemma: choices[{seat}] is {short_repr(names)}: it must be {form}")
         found.append(tuple(names))
     return found[0], found[1]
 
 
 def _is_name(value: Any) -> bool:
-    if not isinstance(value, str) or not 1 <= len(value) <= MAX_NAME_CHARS:
+    if not isinstance(value, str) or not 1 <= len(value) <= MAX_CHOICE_NAME_CHARS:
         return False
     return value.isprintable() and value == value.strip() and not value.isdecimal()
 

@@ -87,7 +87,7 @@ class Nim(Game[Position, Take]):
         """The smallest allowed removal."""
         self.misere = parse_choice("nim", "misere", given["misere"], (False, True))
         self.start = parse_choice("nim", "start", given["start"], ("given", "p-position"))
-        if self.start == "p-position" and self._smallest_lost_position() is None:
+        if self.start == "p-position" and self._find_smallest_lost_position() is None:
             raise BadConfig(
                 f"nim: no lost position with a move left fits in the heaps {list(self.heaps)}: use start=given"
             )
@@ -99,7 +99,7 @@ class Nim(Game[Position, Take]):
             "start": self.start,
         }
 
-    def _smallest_lost_position(self) -> tuple[int, ...] | None:
+    def _find_smallest_lost_position(self) -> tuple[int, ...] | None:
         """Return a smallest lost position that has a move; None if there is none. Its heaps are the first that can have
         their size; all others are empty.
         """
@@ -150,7 +150,7 @@ class Nim(Game[Position, Take]):
         for drawn in islice(dice.choices("deal", [size + 1 for size in self.heaps]), MAX_DEAL_DRAWS):
             if self._is_valid_deal(drawn):
                 return tuple(drawn)
-        least = self._smallest_lost_position()
+        least = self._find_smallest_lost_position()
         assert least is not None, "a config without lost positions is refused"
         return least
 

@@ -25,7 +25,7 @@ from machine.exact import (  # noqa: F401 - their code is compiled for all tests
 )
 from machine.exact.duel import solve
 from protocol.dice import Dice
-from protocol.games import NAMES, load_game
+from protocol.games import GAME_NAMES, load_game
 from protocol.games.base import NO_DICE
 from protocol.games.risk.maps import load_map
 from protocol.games.theory.heaps import GRUNDY_RULE, nim_rule
@@ -158,7 +158,7 @@ def test_compare_explains_the_rows_that_it_prints_and_those_that_it_does_not(
 def test_compare_names_the_games_that_it_takes() -> None:
     code, out, _ = call("arena-bot", "compare", "--help")
     assert code == 0
-    assert all((f" {game}" in out) == (game in SEARCHABLE_GAMES) for game in NAMES)
+    assert all((f" {game}" in out) == (game in SEARCHABLE_GAMES) for game in GAME_NAMES)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from machine.compiled import HAS_NUMBA
 from machine.exact.heaps import theory_of
 from protocol.dice import Dice
 from protocol.errors import UsageFault
-from protocol.games import NAMES, game_class, load_game
+from protocol.games import GAME_NAMES, game_class, load_game
 from protocol.games.base import Game
 from protocol.games.nim import Position
 from protocol.games.theory.impartial import outcome
@@ -31,7 +31,7 @@ SHORTER = {"risk-campaign": {"max_rounds": 3}}
 COMPILED = ("risk-duel", "risk-campaign")
 RULED = {"eval": "features", "draft": "rule"}
 """The campaign's search whose drafts are the draft rule's."""
-PRESETS = [(game, preset) for game in NAMES for preset in game_class(game).presets]
+PRESETS = [(game, preset) for game in GAME_NAMES for preset in game_class(game).presets]
 
 
 def every_bot() -> list[Bot]:

@@ -120,7 +120,10 @@ def test_the_winner_has_all_that_features_as_they_are_divide() -> None:
 
 def shipped() -> list[tuple[str, str]]:
     return [
-        (game, name) for game in ("risk-duel", "risk-campaign") for name in maps.NAMES if read_coefficients(game, name)
+        (game, name)
+        for game in ("risk-duel", "risk-campaign")
+        for name in maps.MAP_NAMES
+        if read_coefficients(game, name)
     ]
 
 

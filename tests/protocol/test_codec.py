@@ -183,5 +183,10 @@ def test_what_is_wrong_outside_of_an_info_is_no_message(frame: str) -> None:
 
 
 def test_the_limits_are_those_of_the_protocol() -> None:
-    assert (codec.MAX_ARRAY, codec.MAX_MAP, codec.MAX_STRING_BYTES, codec.MAX_DEPTH) == (1024, 128, 4096, 8)
+    assert (codec.MAX_ARRAY_ITEMS, codec.MAX_MAP_ENTRIES, codec.MAX_STRING_BYTES, codec.MAX_DEPTH) == (
+        1024,
+        128,
+        4096,
+        8,
+    )
     assert (MAX_CLIENT_FRAME_BYTES, MAX_SERVER_FRAME_BYTES) == (16384, 1048576)

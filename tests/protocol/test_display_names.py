@@ -8,10 +8,10 @@ import pytest
 
 from protocol.display_names import (
     MAX_DISPLAY_LENGTH,
-    free_names,
+    describe_invalid_bot_name,
     is_display_name,
+    iter_candidate_names,
     nearest_bot_name,
-    no_bot_name,
     normalize_display,
 )
 from protocol.errors import UsageFault
@@ -92,7 +92,7 @@ def test_what_could_move_hide_or_overdraw_other_text_is_no_display_name(text: st
 
 
 def test_a_taken_name_is_proposed_with_a_number_and_never_longer_than_a_name_may_be() -> None:
-    assert list(islice(free_names("Chloe"), 3)) == ["Chloe", "Chloe-2", "Chloe-3"]
-    assert all(map(is_bot_name, islice(free_names("x" * 32), 12)))
-    assert no_bot_name("Chloé").endswith("; try Chloe")
-    assert "try" not in no_bot_name("王伟")
+    assert list(islice(iter_candidate_names("Chloe"), 3)) == ["Chloe", "Chloe-2", "Chloe-3"]
+    assert all(map(is_bot_name, islice(iter_candidate_names("x" * 32), 12)))
+    assert describe_invalid_bot_name("Chloé").endswith("; try Chloe")
+    assert "try" not in describe_invalid_bot_name("王伟")

@@ -15,7 +15,7 @@ from machine.arguments import read_value
 from protocol.dice import Dice
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load_game
-from protocol.games.risk.maps import NAMES, find_map, load_map
+from protocol.games.risk.maps import MAP_NAMES, find_map, load_map
 from protocol.games.risk.text import draw_map
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -41,12 +41,12 @@ def drawer() -> Any:
     return module
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MAP_NAMES)
 def test_the_picture_of_a_map_is_what_its_script_draws(name: str) -> None:
     assert (DOCS / "maps" / f"{name}.svg").read_text("utf-8") == drawer().picture(load_map(name))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MAP_NAMES)
 def test_the_document_shows_every_map_with_its_size_and_bonuses(name: str) -> None:
     board = load_map(name)
     [row] = re.findall(rf"^\| \[`{name}`\]\(#{name}\) \| (\d+) \| (\d+) \| ([\d, ]+) \|", DOC, re.MULTILINE)

@@ -12,14 +12,14 @@ import networkx
 import pytest
 
 from bots.commands.analyze import read_map
-from protocol.codec import MAX_ARRAY
+from protocol.codec import MAX_ARRAY_ITEMS
 from protocol.errors import BadConfig, UsageFault
 from protocol.games.risk.board import MAX_BORDERS, Board
-from protocol.games.risk.maps import NAMES, find_map, load_map
+from protocol.games.risk.maps import MAP_NAMES, find_map, load_map
 from protocol.messages import MAX_CLIENT_FRAME_BYTES
 
 REPOSITORY = Path(__file__).parents[2]
-every_map = pytest.mark.parametrize("name", NAMES)
+every_map = pytest.mark.parametrize("name", MAP_NAMES)
 RUDE = "\n\x1b[2J" + "x" * 3000
 TERRITORIES = {
     "south-america": 4,
@@ -264,7 +264,7 @@ def test_a_refusal_of_a_map_is_one_short_line_whatever_was_sent(value: Any) -> N
 
 
 def test_the_borders_of_any_map_fit_a_message() -> None:
-    assert MAX_BORDERS <= MAX_ARRAY
+    assert MAX_BORDERS <= MAX_ARRAY_ITEMS
     clique = [[a, b] for a in range(45) for b in range(a)]
     far = [[44, i] for i in range(45, 55)]
     assert len(find_map({**row(55), "borders": clique + far}).borders) == MAX_BORDERS

@@ -25,7 +25,7 @@ SHARES = {"world": 100, "grid-6x6": 200, "grid-10x10": 60}
 def configs(name: str) -> Iterator[dict[str, Any]]:
     """The configs of a map's games: every kind that the map has room for, in turn."""
     size = len(maps.load_map(name))
-    rest = (GAMES - sum(SHARES.values())) // (len(maps.NAMES) - len(SHARES)) + 1
+    rest = (GAMES - sum(SHARES.values())) // (len(maps.MAP_NAMES) - len(SHARES)) + 1
     chooser = random.Random(name)
     kinds = [kind for kind in KINDS if kind[0] <= size]
     for number in range(SHARES.get(name, rest)):
@@ -43,16 +43,16 @@ def configs(name: str) -> Iterator[dict[str, Any]]:
 
 
 def test_the_games_are_thousands_and_of_every_kind() -> None:
-    played = [config for name in maps.NAMES for config in configs(name)]
+    played = [config for name in maps.MAP_NAMES for config in configs(name)]
     assert len(played) >= GAMES
-    for name in maps.NAMES:
+    for name in maps.MAP_NAMES:
         kinds = {(c["players"], c["draft"], c["battle"]) for c in played if c["map"] == name}
         assert len(kinds) == len([kind for kind in KINDS if kind[0] <= len(maps.load_map(name))])
 
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize(
-    "name", [maps.NAMES[0], *(pytest.param(name, marks=pytest.mark.nightly) for name in maps.NAMES[1:])]
+    "name", [maps.MAP_NAMES[0], *(pytest.param(name, marks=pytest.mark.nightly) for name in maps.MAP_NAMES[1:])]
 )
 def test_no_random_game_breaks_a_rule(name: str) -> None:
     games = map(Campaign, configs(name))

@@ -46,7 +46,7 @@ def test_where_no_enemy_is_near_the_shares_are_equal() -> None:
     assert pressure_draft(ROW, (0,) * 6, (1,) * 6, 0, 7) == ((0, 3), (1, 2), (2, 2))
 
 
-@pytest.mark.parametrize("name", maps.NAMES)
+@pytest.mark.parametrize("name", maps.MAP_NAMES)
 def test_a_draft_spends_exactly_its_units_on_its_own_territories(name: str) -> None:
     chooser = random.Random(name)
     board = maps.load_map(name)

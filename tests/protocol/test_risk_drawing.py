@@ -13,8 +13,8 @@ import pytest
 from protocol.dice import Dice
 from protocol.games import load_game
 from protocol.games.risk.board import Board
-from protocol.games.risk.maps import NAMES, find_map, load_map
-from protocol.games.risk.text import WIDTH, draw_map, wraps_around
+from protocol.games.risk.maps import MAP_NAMES, find_map, load_map
+from protocol.games.risk.text import MAP_WIDTH_COLUMNS, draw_map, wraps_around
 from volumes import examples
 
 SOUTH_AMERICA = """
@@ -33,7 +33,7 @@ SOUTH_AMERICA = """
 A is seat 0, B 1, . nobody
 i infantry 1, c cavalry 5, a artillery 10
 """
-every_map = pytest.mark.parametrize("name", NAMES)
+every_map = pytest.mark.parametrize("name", MAP_NAMES)
 
 
 def position(board: Board, seed: int, most: int, seats: int = 6) -> tuple[list[int], list[int]]:
@@ -63,7 +63,7 @@ def scattered(count: int, seed: int, name: str = "") -> Board:
 def check(board: Board, owner: Sequence[int], troops: Sequence[int]) -> list[str]:
     """The drawing is within 80 columns and shows every territory, its owner and its troops where they belong."""
     lines = draw_map(board, owner, troops).splitlines()
-    assert max(map(len, lines)) <= WIDTH == 80
+    assert max(map(len, lines)) <= MAP_WIDTH_COLUMNS == 80
     for index, (seat, count) in enumerate(zip(owner, troops, strict=True)):
         row, column = place(lines, board, index)
         army = rf"(?<!\w){re.escape('.' if seat < 0 else 'ABCDEF'[seat])} +{count}(?!\d)"

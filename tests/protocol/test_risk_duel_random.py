@@ -10,7 +10,7 @@ import pytest
 
 from protocol.dice import Dice
 from protocol.games.risk.duel import NO_OWNER, Action, Duel, Position
-from protocol.games.risk.maps import NAMES
+from protocol.games.risk.maps import MAP_NAMES
 from volumes import examples
 
 DUELS = {"south-america": 800, "australia": 400, "africa": 350, "europe": 150, "north-america": 100}
@@ -52,7 +52,7 @@ def duel(game: Duel, chooser: random.Random) -> Position:
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MAP_NAMES)
 def test_random_duels_keep_every_rule_to_their_end(name: str) -> None:
     chooser = random.Random(name)
     ends: Counter[str] = Counter()

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from arena.replay.verify import verify_record
-from protocol.digest import next_digest, salt
+from protocol.digest import make_salt, next_digest
 from protocol.errors import BadRecord
 from referee import record_reader
 from referee.effects import MoveReceived
@@ -137,9 +137,9 @@ def test_a_digest_without_its_own_salt_is_refused_naming_its_ply(table: Callable
     record = record_reader.read_record(packed, "m-1")
     courses = [course for line, course in replay(record) if getattr(line, "digest", None)]
     before, last = courses[-2], courses[-1]
-    reused = b"" if forged == "none" else salt(last.key, courses[-3].digest)
+    reused = b"" if forged == "none" else make_salt(last.key, courses[-3].digest)
     event = [line.event for line in record.lines if hasattr(line, "event")][-1]
-    assert next_digest(before.digest + salt(last.key, before.digest), event, last.encoded_state) == last.digest
+    assert next_digest(before.digest + make_salt(last.key, before.digest), event, last.encoded_state) == last.digest
     rows = [json.loads(line) for line in record_reader.unpack(packed, "m-1").splitlines()]
     digest = next_digest(before.digest + reused, event, last.encoded_state).hex()
     plies_of(rows)[-1]["digest"] = rows[-1]["digest"] = digest

@@ -20,7 +20,7 @@ MAX_ATTACK_DICE = 3
 """Maximum dice of the attacker in a round."""
 MAX_DEFENCE_DICE = 2
 """Maximum dice of the defender in a round."""
-SIDES = 6
+DIE_SIDES = 6
 """The number of sides of a die."""
 MAX_LISTED_ROUNDS = 500
 """Maximum number of rounds whose dice an event lists; clients would refuse more. Later rounds follow from the dice
@@ -60,7 +60,7 @@ def round_odds(attack_dice: int, defence_dice: int) -> tuple[tuple[Fraction, int
     """Return the possible losses of attackers and defenders in a round, with exact probabilities, fewest lost attackers
     first.
     """
-    throws = SIDES ** (attack_dice + defence_dice)
+    throws = DIE_SIDES ** (attack_dice + defence_dice)
     ways = _round_ways(attack_dice, defence_dice)
     return tuple((Fraction(count, throws), lost, killed) for count, lost, killed in ways)
 
@@ -80,7 +80,7 @@ def battle_odds(attackers: int, defenders: int) -> tuple[tuple[Fraction, int, in
                 continue
             count, power = ways.pop(state)
             if 0 in state:
-                ended.append((Fraction(count, SIDES**power), *state))
+                ended.append((Fraction(count, DIE_SIDES**power), *state))
                 continue
             attack_dice, defence_dice = min(left, MAX_ATTACK_DICE), min(total - left, MAX_DEFENCE_DICE)
             thrown = attack_dice + defence_dice
@@ -95,9 +95,9 @@ def _add_ways(ways: dict[tuple[int, int], tuple[int, int]], state: tuple[int, in
     """
     before, over = ways.get(state, (0, power))
     if over < power:
-        before *= SIDES ** (power - over)
+        before *= DIE_SIDES ** (power - over)
     elif over > power:
-        count *= SIDES ** (over - power)
+        count *= DIE_SIDES ** (over - power)
     ways[state] = before + count, max(over, power)
 
 
@@ -123,7 +123,7 @@ def _loss_table(attack_dice: int, defence_dice: int) -> dict[tuple[int, ...], in
 
 
 def _throws(dice: int) -> Iterator[tuple[int, ...]]:
-    return product(range(1, SIDES + 1), repeat=dice)
+    return product(range(1, DIE_SIDES + 1), repeat=dice)
 
 
 _LOSS_TABLES = {

@@ -181,7 +181,7 @@ class Duel(Game[Position, Action]):
             if not 0 <= territory < len(self.map):
                 raise_illegal(f"there is no territory {territory}: they are 0 to {len(self.map) - 1}")
         if why := self._find_fault(state, move, seat):
-            raise_illegal(self._add_legal_moves(state, why))
+            raise_illegal(self._append_legal_moves(state, why))
 
     def _find_fault(self, state: Position, move: Action, seat: int) -> str | None:
         owner, troops, to = state.owner, state.troops, move.to
@@ -212,7 +212,7 @@ class Duel(Game[Position, Action]):
         holder = "nobody's" if owner == NO_OWNER else f"seat {owner}'s with {troops} troop{'s' * (troops != 1)}"
         return f"{self.map.label(territory)} is {holder}"
 
-    def _add_legal_moves(self, state: Position, why: str) -> str:
+    def _append_legal_moves(self, state: Position, why: str) -> str:
         """Return the reason `why` a move is illegal, followed by as many legal moves of each kind as fit in a line."""
         by_kind: dict[str, list[str]] = {}
         for move in self.legal_moves(state):

@@ -22,15 +22,15 @@ SEAT_LETTERS = "ABCDEF"
 """The letters that stand for seats 0 to 5 in drawings."""
 MAX_LISTED_CHANGES = 4
 """Maximum number of changed territories to list. If there are more, a drawing of the whole board is clearer."""
-WIDTH = 80
+MAP_WIDTH_COLUMNS = 80
 """Columns of a drawn map."""
-HEIGHT = 41
+MAX_MAP_HEIGHT_ROWS = 41
 """Maximum rows of a drawn map."""
 MAX_TERRITORIES_WITH_PIECES = 12
 """Maximum number of territories of a map whose drawing shows troops as pieces, too."""
 MAX_TROOPS_AS_PIECES = 49
 """Maximum troops of any territory on a map whose drawing shows troops as pieces."""
-NAME_LENGTHS = (21, 16, 13, 10, 8, 6)
+LABEL_NAME_LENGTHS = (21, 16, 13, 10, 8, 6)
 """Maximum lengths of territory names in labels, tried from the longest."""
 LABEL_SHIFTS = sorted(product(range(-8, 9), range(-3, 4)), key=lambda by: (abs(by[0]) + 2 * abs(by[1]), by))
 """Shifts (columns, rows) by which a label may move to find room, smallest first."""
@@ -111,11 +111,11 @@ def _legend(board: Board, owner: Sequence[int], pieces: bool, picture: bool) -> 
         yield "i infantry 1, c cavalry 5, a artillery 10"
     for a, b in board.borders if picture else ():
         if wraps_around(board, (a, b)):
-            yield f"off the edge: {board.label(a)} borders {board.label(b)}"[:WIDTH]
+            yield f"off the edge: {board.label(a)} borders {board.label(b)}"[:MAP_WIDTH_COLUMNS]
 
 
 def _draw_picture(layout: _Layout, armies: Sequence[str]) -> Iterator[str]:
-    canvas = [[" "] * WIDTH for _ in range(max(label.top for label in layout.labels) + 2)]
+    canvas = [[" "] * MAP_WIDTH_COLUMNS for _ in range(max(label.top for label in layout.labels) + 2)]
     text, beside = set(), set()
     for label, army in zip(layout.labels, armies, strict=True):
         for row, line in enumerate((label.title, army), label.top):
@@ -136,7 +136,7 @@ def _draw_border(board: Board, labels: Sequence[_Label], border: tuple[int, int]
     left, right = sorted((labels[end] for end in border), key=lambda label: label.middle)
     if wraps_around(board, border):
         yield from (((column, left.top), "·") for column in range(0, left.left, 2))
-        yield from (((column, right.top), "·") for column in range(WIDTH - 1, right.left + right.width, -2))
+        yield from (((column, right.top), "·") for column in range(MAP_WIDTH_COLUMNS - 1, right.left + right.width, -2))
         return
     across, down = right.middle - left.middle, right.top - left.top
     mark = "─" if down == 0 else "│" if across < 1 else "·"
@@ -151,9 +151,13 @@ def _place_labels(board: Board, army_width: int) -> _Layout | None:
     width of its second line. None if even short names do not fit.
     """
     exact, near = LABEL_SHIFTS[:1], LABEL_SHIFTS
-    lowest = min(9 + len(board), HEIGHT) if len(board) <= MAX_TERRITORIES_WITH_PIECES else 15
-    tries = [(length, height, exact, 1) for length in NAME_LENGTHS[:-1] for height in range(lowest, HEIGHT + 1)]
-    tries += [(length, HEIGHT, near, gap) for length in NAME_LENGTHS[3:] for gap in (1, 0)]
+    lowest = min(9 + len(board), MAX_MAP_HEIGHT_ROWS) if len(board) <= MAX_TERRITORIES_WITH_PIECES else 15
+    tries = [
+        (length, height, exact, 1)
+        for length in LABEL_NAME_LENGTHS[:-1]
+        for height in range(lowest, MAX_MAP_HEIGHT_ROWS + 1)
+    ]
+    tries += [(length, MAX_MAP_HEIGHT_ROWS, near, gap) for length in LABEL_NAME_LENGTHS[3:] for gap in (1, 0)]
     for length, height, shifts, gap in tries:
         labels = _try_place_labels(board, length, height, army_width, shifts, gap)
         if labels is not None:
@@ -171,10 +175,13 @@ def _try_place_labels(
     for i, place in enumerate(board.territories):
         title = f"{i} {_shorten_name(place.name, length)}"
         width = max(len(title), army)
-        left, top = round(place.x / MAX_COORDINATE * (WIDTH - width)), round(place.y / MAX_COORDINATE * (height - 2))
+        left, top = (
+            round(place.x / MAX_COORDINATE * (MAP_WIDTH_COLUMNS - width)),
+            round(place.y / MAX_COORDINATE * (height - 2)),
+        )
         for dx, dy in shifts:
             label = _Label(left + dx, top + dy, width, title)
-            inside = 0 <= label.left <= WIDTH - width and 0 <= label.top <= height - 2
+            inside = 0 <= label.left <= MAP_WIDTH_COLUMNS - width and 0 <= label.top <= height - 2
             if inside and not any(_overlap(label, other, gap) for other in placed):
                 placed.append(label)
                 break
@@ -202,12 +209,12 @@ def _shorten_name(name: str, length: int) -> str:
 def _draw_table(board: Board, owner: Sequence[int], troops: Sequence[int]) -> Iterator[str]:
     """Yield the rows of a table with index, name, owner and troops, in two or more columns, to be read downwards."""
     most = len(str(max(troops)))
-    room = min(max(len(place.name) for place in board.territories), (WIDTH - 3) // 2 - 6 - most)
+    room = min(max(len(place.name) for place in board.territories), (MAP_WIDTH_COLUMNS - 3) // 2 - 6 - most)
     cells = [
         f"{i:>2} {_shorten_name(place.name, room):<{room}} {_letter(owner[i])} {troops[i]:>{most}}"
         for i, place in enumerate(board.territories)
     ]
-    columns = (WIDTH + 3) // (len(cells[0]) + 3)
+    columns = (MAP_WIDTH_COLUMNS + 3) // (len(cells[0]) + 3)
     rows = -(-len(cells) // columns)
     return ("   ".join(cells[row::rows]) for row in range(rows))
 

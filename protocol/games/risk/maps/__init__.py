@@ -13,7 +13,7 @@ from protocol.display import short_repr
 from protocol.errors import BadConfig
 from protocol.games.risk.board import Board, check_connected, parse_map
 
-NAMES = (
+MAP_NAMES = (
     "south-america",
     "australia",
     "africa",
@@ -34,15 +34,15 @@ def find_map(value: Any, game: str = "map") -> Board:
     if isinstance(value, str):
         if value.endswith((".toml", ".json")):
             raise BadConfig(f"{game}: there is no map {short_repr(value)}: to use a file, write map=@my.toml")
-        if value not in NAMES:
-            known = ", ".join(NAMES)
+        if value not in MAP_NAMES:
+            known = ", ".join(MAP_NAMES)
             raise BadConfig(f"{game}: there is no map {short_repr(value)}: one of {known}, or a file: map=@my.toml")
         return load_map(value)
     if not isinstance(value, Mapping):
         raise BadConfig(f"{game}: map is {short_repr(value)}: it must be a name or a table of territories and borders")
     where = f"{game}: in {value.file}" if isinstance(value, FileTable) else game
     board = parse_map(value, where)
-    if board.name in NAMES and board == load_map(board.name):  # every match carries its map
+    if board.name in MAP_NAMES and board == load_map(board.name):  # every match carries its map
         return load_map(board.name)
     check_connected(board, where)
     return board
@@ -50,5 +50,5 @@ def find_map(value: Any, game: str = "map") -> Board:
 
 @cache
 def load_map(name: str) -> Board:
-    """Load the shipped map of this name, one of `NAMES`. All shipped maps are connected."""
+    """Load the shipped map of this name, one of `MAP_NAMES`. All shipped maps are connected."""
     return parse_map(tomllib.loads(resources.files(__name__).joinpath(f"{name}.toml").read_text("utf-8")), name)
