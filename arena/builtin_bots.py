@@ -44,7 +44,7 @@ After a match against a level, people are offered the next level. All eight leve
 SEEKING_DEMO_BOTS = (
     "minimax:depth=2,theory=perfect,rookie=random,level:1,ga:nodes=500,tit-for-tat,bluffer=perfect,caller=random"
 )
-"""The bots of a demo server that seek rated matches, one for each game, in the order of `NAMES`.
+"""The bots of a demo server that seek rated matches, one for each game, in the order of `GAME_NAMES`.
 
 Most need no warm-up, so matches begin at once. `level-1` shows the page how weak random moves are.
 """

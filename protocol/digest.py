@@ -37,7 +37,7 @@ def first_digest(
 
 def next_digest(previous: bytes, event: Event, state: Mapping[str, Any]) -> bytes:
     """Return D(k) from D(k − 1), the event and the encoded state after it. In a game with hidden information,
-    `previous` is D(k − 1) followed by its `salt`.
+    `previous` is D(k − 1) followed by its salt (`make_salt`).
     """
     return hashlib.sha256(previous + _canonical({"event": event, "state": state})).digest()
 

@@ -165,7 +165,7 @@ def encode(message: Any, encoding: str) -> bytes:
 
 
 def fuzz(message: dict[str, Any], encoding: str, rng: random.Random) -> bytes:
-    """Encode a message. At random, `mutate_value` changes the message before, and `break_bytes` the bytes afterwards."""
+    """Encode a message. At random, change its values (`mutate_value`) and its bytes (`break_bytes`)."""
     for _ in range(rng.randrange(3)):
         message = mutate_value(message, rng)
     data = encode(message, encoding)
