@@ -297,7 +297,7 @@ def test_words_that_a_bot_of_ones_own_can_not_read_are_one_line(
             "[zoo]\nport = 1",
             "the config file arena.toml, line 1, has an unknown key 'zoo': `arena config` lists all keys",
         ),
-        ('clock = "x"', "clock in arena.toml, line 1, is 'x': it is seconds and increment, like 60+0.5"),
+        ('clock = "x"', "clock in arena.toml, line 1, is 'x': it must be seconds and increment, like 60+0.5"),
         ("clock = 60", "clock in arena.toml, line 1, is 60: it is seconds and increment, like 60+0.5"),
         ("port = ", "the config file arena.toml is not TOML: Invalid value (at "),
         ("\x00", "the config file arena.toml is not TOML: "),

@@ -314,7 +314,7 @@ class Deaf:
         while True:
             yield await sent.get()
 
-    def ask_anew(self, query: Any) -> list[NodeStatus]:
+    def query_over_new_connection(self, query: Any) -> list[NodeStatus]:
         self.anew += 1
         if self.fault is not None:
             raise self.fault
@@ -384,7 +384,7 @@ async def test_bots_are_sent_on_too_while_no_session_that_writes_can_be_had(deaf
     async with background_task(nodes.run()):
         deaf.fault = StoreUnavailable("the name is held")
         deaf.nodes = [alive("a", alive=False), alive("b")]
-        deaf.ask_anew = lambda query: deaf.nodes
+        deaf.query_over_new_connection = lambda query: deaf.nodes
         await advance(NODE_TIMEOUT_S - 0.5)
         assert any(nodes.url_of_other_owner(game) is None for game in GAMES)
         await advance(2.0)

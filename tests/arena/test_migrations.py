@@ -109,7 +109,7 @@ def test_an_upgrade_that_fails_leaves_the_file_as_it_was(first: Path, monkeypatc
     def fail(connection: object) -> int:
         raise StoreError("no more room")
 
-    monkeypatch.setitem(upgrading._REBUILD_AFTER, "0001", fail)
+    monkeypatch.setitem(upgrading._REBUILD_BY_REVISION, "0001", fail)
     with pytest.raises(StoreError, match="no more room"):
         upgrade_database(open_database_url(first))
     assert open_database_url(first).revision() == "0001"

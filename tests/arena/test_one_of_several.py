@@ -259,7 +259,7 @@ async def test_a_match_whose_journal_cannot_be_written_does_not_count_and_is_tri
 async def test_nobody_waits_to_be_let_in_for_a_database_that_hangs(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     nodes = Scripted()
     served = await serve(nodes=nodes)
-    monkeypatch.setattr(nodes, "hangs", lambda: "the database is unreachable")
+    monkeypatch.setattr(nodes, "long_database_problem", lambda: "the database is unreachable")
     client = await served.connect()
     await client.send(type="hello", bot="ann", token=f"{'ann':*>16}")
     told = await client.expect("error")
