@@ -72,7 +72,7 @@ def test_a_test_ends_in_a_sentence_that_is_a_line_and_shows_its_numbers_on_80_co
     decided = re.fullmatch(DECIDED, conclusion(duel.shown))
     assert decided is not None
     assert conclusion(duel.shown) == duel.content["conclusion"]
-    assert lines[0] == f"risk-duel, greedy against random: {decided[1]} games (win {decided[1]})"
+    assert lines[0] == f"risk-duel, greedy against random: {decided[1]} games (decided {decided[1]})"
     elo = r"Elo \+\d+ \([-+]\d+ to \+\d+\)  \w+ (> )?\d+\.\d %"
     assert re.fullmatch(rf"score           0\.\d{{3}} \(0\.\d{{3}}-0\.\d{{3}}\)  {elo}", lines[1])
     assert re.fullmatch(rf"luck-adjusted   0\.\d{{3}} \(0\.5\d\d-0\.6\d\d\)  {elo}", lines[2])
@@ -111,7 +111,7 @@ def test_at_a_terminal_the_numbers_are_shown_as_they_come(tmp_path: Path) -> Non
     words = ["greedy", "random", "--game", "nim", "--pairs", "3", "--in-process", "--data", str(tmp_path / "data")]
     done, screen = at_terminal("arena", "test", *words)
     assert done.returncode == 0
-    assert re.search(r"nim, greedy against random: \d+ games? \(win \d+\)", screen)
+    assert re.search(r"nim, greedy against random: \d+ games? \(decided \d+\)", screen)
     assert "score  " in screen
 
 

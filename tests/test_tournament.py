@@ -100,7 +100,7 @@ def test_perfect_never_loses_from_a_winning_position(first: Played) -> None:
 def test_the_table_is_readable_on_80_columns_and_names_the_seed(first: Played) -> None:
     lines = first.table.splitlines()
     assert max(map(len, lines)) <= 80
-    assert lines[0] == "nim round-robin, 20 matches (win 20)"
+    assert lines[0] == "nim round-robin, 20 matches (decided 20)"
     stem, place = first.content["matches"][0]["match"].split("-")
     assert lines[1] == f"seed 7, id {first.content['tournament']}, matches {stem}-*"
     assert int(place) in range(20)

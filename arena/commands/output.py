@@ -8,7 +8,7 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -20,6 +20,7 @@ from machine.output_file import STDOUT, write_output
 from machine.terminal import say
 from protocol.display import csv_cell, escape_unprintable, printable_json
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
+from protocol.reasons import DRAW, WIN
 
 if TYPE_CHECKING:
     from arena.store.export_rows import Columns
@@ -168,3 +169,12 @@ def print_list(values: Iterable[Any]) -> None:
 def print_line(value: Any) -> None:
     """Print a value as one line of JSON."""
     say(printable_json(msgspec.json.encode(value).decode()))
+
+
+def format_endings(counts: Mapping[str, int]) -> str:
+    """Return how many matches ended for each reason: `decided 150, drawn 12, timeout 2`.
+
+    A list without names of bots says `decided` for `win`, which would read as wins of the bot before it.
+    """
+    words = {WIN: "decided", DRAW: "drawn"}
+    return ", ".join(f"{words.get(reason, reason.replace('_', ' '))} {count}" for reason, count in counts.items())

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from arena.commands.output import format_endings
 from arena.commands.tournament import TournamentRun
 from arena.sprt.evidence import Evidence, Findings
 from arena.sprt.summary import format_amount, format_units
@@ -80,14 +81,14 @@ def summarise_findings(findings: Findings) -> str:
 def format_findings(plan: Plan, evidence: Evidence, findings: Findings) -> RenderableType:
     """Return a test's findings as a table, with the bots above it, and the LLR with its bounds below."""
     question, (one, other) = evidence.question, evidence.bots
-    reasons = ", ".join(f"{reason} {times}" for reason, times in findings.reasons.items())
+    endings = format_endings(findings.reasons)
     games = format_count(sum(findings.reasons.values()), "game", "games")
     against = (
         f"{one} against {other}"
         if findings.seats == 2
         else f"{one} in {len(evidence.sides[0])} of {findings.seats} seats, {other} in the rest"
     )
-    said = f"{plan.rules.name}, {against}: {games}" + (f" ({reasons})" if reasons else "")
+    said = f"{plan.rules.name}, {against}: {games}" + (f" ({endings})" if endings else "")
     rows = [Text(said)]
     if findings.score is not None:
         rows.append(_row("score", findings.score))

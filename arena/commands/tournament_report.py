@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from rich.table import Table
 
-from arena.commands.output import terminal_columns, write_document
+from arena.commands.output import format_endings, terminal_columns, write_document
 from arena.ratings.standings import HeadToHead, MatchSample, TableRow, head_to_heads, uncontested_losses
 from arena.ratings.tournament_standings import ADJUSTED, chance_note, compute_standings
 from arena.tournament.plan import Plan
@@ -96,9 +96,9 @@ class Report:
         """Print the tables. For bots that failed or gave up, print the paths of their logs in the folder `data`."""
         plan, results = self._plan, self._results
         console = Console(width=terminal_columns())
-        reasons = ", ".join(f"{reason} {times}" for reason, times in Counter(r.reason for r in results).most_common())
+        endings = format_endings(dict(Counter(result.reason for result in results).most_common()))
         played = format_count(len(results), "match", "matches")
-        console.print(f"{plan.rules.name} {plan.format}, {played} ({reasons})\n{plan.origin}")
+        console.print(f"{plan.rules.name} {plan.format}, {played} ({endings})\n{plan.origin}")
         if plan.pool is None:
             console.print("unrated: no preset has this config")
         unit = plan.rules.payoff_unit

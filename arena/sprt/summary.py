@@ -171,11 +171,11 @@ def _claim(bots: tuple[str, str], hypotheses: Hypotheses, accepted: str) -> _Cla
             return _Claim(f"{one} is better than {other}", "if it were no better", True)
         if edge > 0:
             return _Claim(f"{one} is better than {other} by more than {by}", "if it were not", True)
-        return _Claim(f"{one} is not worse than {other} by {by}", "if it were", False)
+        return _Claim(f"{one} is not worse than {other} by {by}", "if it were worse by that much", False)
     if edge == 0:
         return _Claim(f"{one} is worse than {other}", "if it were as good", True)
     if edge > 0:
-        return _Claim(f"{one} is not better than {other} by {by}", "if it were", False)
+        return _Claim(f"{one} is not better than {other} by {by}", "if it were better by that much", False)
     return _Claim(f"{one} is worse than {other} by more than {by}", "if it were not", True)
 
 

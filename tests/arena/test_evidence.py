@@ -191,9 +191,21 @@ def test_better_is_said_with_how_often_it_would_come_up_by_chance() -> None:
 @pytest.mark.parametrize(
     ("h0", "h1", "mean", "says", "otherwise"),
     [
-        (0.0, 0.02, 0.5, "ann is not better than bob by 0.02 points a game. ", "; if it were, at most"),
+        (
+            0.0,
+            0.02,
+            0.5,
+            "ann is not better than bob by 0.02 points a game. ",
+            "; if it were better by that much, at most",
+        ),
         (0.01, 0.03, 0.6, "ann is better than bob by more than 0.01 points a game. ", "; if it were not, at"),
-        (-0.02, 0.0, 0.5, "ann is not worse than bob by 0.02 points a game. ", "; if it were, at most"),
+        (
+            -0.02,
+            0.0,
+            0.5,
+            "ann is not worse than bob by 0.02 points a game. ",
+            "; if it were worse by that much, at most",
+        ),
         (-0.02, 0.0, 0.4, "ann is worse than bob. ", "; if it were as good, at"),
         (-0.04, -0.02, 0.4, "ann is worse than bob by more than 0.02 points a game. ", "; if it were not, at"),
     ],
@@ -210,9 +222,9 @@ def test_a_verdict_claims_no_more_than_that_the_other_hypothesis_is_denied(
 @pytest.mark.parametrize(
     ("h0", "h1", "mean", "pairs", "looks"),
     [
-        (0.0, 0.02, 0.4, 99, ", and looks worse; if it were, at"),
-        (-0.02, 0.0, 0.6, 99, ", and looks better; if it were, at"),
-        (0.0, 0.02, 0.5, 99, " games; if it were, at"),
+        (0.0, 0.02, 0.4, 99, ", and looks worse; if it were better by that much, at"),
+        (-0.02, 0.0, 0.6, 99, ", and looks better; if it were worse by that much, at"),
+        (0.0, 0.02, 0.5, 99, " games; if it were better by that much, at"),
         (0.0, 0.02, 0.6, 99, " games; if it were no better, at"),
         (0.0, 0.02, 0.4, 20, ", and looks worse; a higher --max-pairs continues the test."),
         (0.0, 0.02, 0.4, 9, " luck-adjusted, after 18 games; a higher"),

@@ -35,7 +35,7 @@ def test_the_javascript_bot_plays_in_a_tournament(node: Node, tmp_path: Path) ->
     words = ["random", f"nodette={program} {folder / 'bot.mjs'}", "--game", "nim", "--seed", "1"]
     done = run("arena", "tournament", *words, "--data", str(tmp_path / "data"))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("nim round-robin, 1 match (win 1)")
+    assert done.stdout.startswith("nim round-robin, 1 match (decided 1)")
 
 
 async def test_the_javascript_bot_plays_rated_matches(node: Node, port: int, tmp_path: Path) -> None:
