@@ -55,7 +55,7 @@ class PartialSettings(TypedDict, total=False):
     min_move_time: float | None
     patience: float | None
     assigned: bool | None
-    stay: bool | None
+    single_node: bool | None
     hosts: str | tuple[str, ...] | None
 
 
@@ -172,7 +172,7 @@ _VARIABLES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     bot_launch.SEED_VARIABLE: ("seed", str),
     bot_launch.RECONNECT_TIMEOUT_VARIABLE: ("patience", float),
     bot_launch.ASSIGNED_MATCHES_VARIABLE: ("assigned", _read_switch),
-    bot_launch.PIN_NODE_VARIABLE: ("stay", _read_switch),
+    bot_launch.PIN_NODE_VARIABLE: ("single_node", _read_switch),
     bot_launch.HOSTS_VARIABLE: ("hosts", str),
 }
 """The setting that each environment variable sets, and the conversion of its text."""
