@@ -99,7 +99,7 @@ async def test_who_has_only_the_address_of_an_arena_has_a_bot_that_plays(tmp_pat
         shutil.copy(laptop.folder / bot[0], laptop.folder / "my_bot_old.py")
         code_, said = await laptop.run(*bot, "--against", "my_bot_old.py")
         assert code_ == 0, said
-        assert "from this start my_bot.py is as good as my_bot_old.py: it scores 0.500" in said
+        assert "from this start my_bot.py can't be told from my_bot_old.py: it scores 0.500" in said
 
         (laptop.folder / "local.py").write_text("from bots import play\n")
         assert await laptop.run("local.py") == (

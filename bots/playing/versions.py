@@ -142,9 +142,9 @@ def conclusion(
     if compared.starts < MIN_STARTS:
         lines.append(f"{format_count(games, 'game is', 'games are')} too few to say which is better: {one} {scores}")
     elif len(compared.courses) == 1:
-        how = "as good as" if best.score == 0.5 else "better than" if best.score > 0.5 else "worse than"
+        how = "can't be told from" if best.score == 0.5 else "is better than" if best.score > 0.5 else "is worse than"
         lines.append(
-            f"from this start {one} is {how} {other}: it scores {best.score:.3f}, and its {compared.seats} games took "
+            f"from this start {one} {how} {other}: it scores {best.score:.3f}, and its {compared.seats} games took "
             f"the same course all {compared.starts} times; other starts may differ{_other_presets(rules)}"
         )
     else:
@@ -156,8 +156,7 @@ def conclusion(
         if lost > MAX_FORFEIT_SHARE * played:
             lines.append(
                 f"{label} forfeited {lost} of {format_count(played, 'game', 'games')}, by time, illegal moves "
-                "or code that "
-                "failed: that decides more than its play"
+                "or code that failed: that decides more than its play"
             )
     return lines
 
