@@ -155,8 +155,8 @@ def conclusion(
         lost, played = compared.forfeits[label], compared.played[label]
         if lost > MAX_FORFEIT_SHARE * played:
             lines.append(
-                f"{label} forfeited {lost} of {format_count(played, 'game', 'games')}, by time, illegal moves "
-                "or code that failed: that decides more than its play"
+                f"{label} forfeited {lost} of {format_count(played, 'game', 'games')}, by time, "
+                "illegal moves or code that failed: that decides more than its play"
             )
     return lines
 
