@@ -94,8 +94,8 @@ def test_games_that_always_come_out_alike_are_said_to_be_of_one_start(capsys: py
     write("first.py", FIRST)
     against(First("mine"), other="first.py")
     assert capsys.readouterr().out == (
-        "from this start my_bot.py can't be told from first.py: it scores 0.500, and its 2 games took the same course all "
-        "100 times; other starts may differ: --preset min-nim\n"
+        "from this start my_bot.py can't be told from first.py: it scores 0.500, and its 2 games took the same course "
+        "all 100 times; other starts may differ: --preset min-nim\n"
     )
 
 
