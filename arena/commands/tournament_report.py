@@ -171,7 +171,9 @@ def _range(row: TableRow) -> str:
 
 
 def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
-    """Return the table of bots with their payoff per `unit`, which weights opponents by rounds, and their results."""
+    """Return the table of bots with their results and their payoff per `unit`. The weight of an opponent in the payoff
+    is the number of rounds played with it.
+    """
     table = _table("#", "range", "bot", f"a {unit}", "95 %", "played", "won", "drawn", "lost", "forfeits")
     for row in rows:
         found = ("", "") if row.payoff is None else (format_payoff(row.payoff.mean), format_payoff_interval(row.payoff))

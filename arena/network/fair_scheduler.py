@@ -135,7 +135,7 @@ class FairScheduler:
         self.unread_bytes = 0
         """The bytes that all clients together have left unread."""
         self.received_bytes = self.sent_bytes = 0
-        """These are the bytes received from clients, and the bytes of messages sent to them."""
+        """`received_bytes` is the number of bytes received from clients, `sent_bytes` that of messages sent to them."""
 
     def open_budget(self, address: str) -> CpuBudget:
         """Return the budget of a new connection. `address` is "" while it is unknown. Call `remove_connection` when the

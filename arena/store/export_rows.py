@@ -47,7 +47,9 @@ SEAT_COLUMNS = _columns(
 LADDER_COLUMNS = _columns("pool place bot score mu sigma played won drawn lost version payoff")
 """The columns of the view `ladder`."""
 PLY_COLUMNS = _columns("number match ply seat bot move dice result out clock_ms thought_ms given_ms strikes value info")
-"""The columns of plies, for which there is no view: match number and id, then those of arena/replay/ply_rows.py."""
+"""The columns of the export of plies, which has no database view: match number and id, then those of
+arena/replay/ply_rows.py.
+"""
 _RECORDS_QUERY = """(
     SELECT number, id, data, archive FROM matches LEFT JOIN records ON records.match = matches.number
         WHERE data IS NOT NULL OR record_bytes IS NULL

@@ -38,7 +38,8 @@ BEGIN_TIMEOUT_S = 1.0
 CONNECT_TIMEOUT_S = 10.0
 """Seconds to wait until the agent is connected."""
 MAX_MOVE_LENGTH, MAX_WHY_LENGTH = 2000, 4000
-"""These are the most characters of a move and of an agent's reason for it."""
+"""`MAX_MOVE_LENGTH` is the maximum number of characters of a move, `MAX_WHY_LENGTH` of an agent's reason for the move.
+"""
 
 GameName = Annotated[str, Meta(max_length=40, description="the name of a game, as in list_games")]
 PresetName = Annotated[str, Meta(max_length=40, description="the name of a preset of the game, as in list_games")]

@@ -202,7 +202,9 @@ class Contest:
         return self._uniform(position, good) or self._random(position)
 
     def _random(self, position: Heaps) -> Replies:
-        """Return the replies of a uniform choice among all moves. Moves of equal heaps lead to the same position."""
+        """Return each position that a uniformly random move may lead to, with its probability. Moves of heaps of equal
+        size lead to the same position.
+        """
         weights = {apply_move(position, move): position.count(move.heap) for move in moves(position, self._rule)}
         total = sum(weights.values())
         return {following: weight / total for following, weight in weights.items()}

@@ -25,9 +25,9 @@ Seating = Literal["drawn", "both"]
 Fitness = Literal["results", "adjusted"]
 
 WEIGHT_DECIMALS = 3
-"""The decimals of a weight."""
+"""The number of decimal places to which a weight is rounded."""
 FITNESS_DECIMALS = 6
-"""The decimals of a fitness."""
+"""The number of decimal places to which a fitness is rounded."""
 MAX_GENES = 1000
 """The most genes of a generation."""
 MAX_STARTS = 1000

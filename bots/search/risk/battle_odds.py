@@ -191,7 +191,9 @@ def write_all_results(chances: Any, begin: int, attackers: int, defenders: int) 
 
 
 NO_DICE_MODE, MEANS_MODE, DICE_MODE = range(3)
-"""These are the battle modes: a battle has one result, without chance; two mean results; or all results of the dice."""
+"""These are the battle modes. In NO_DICE_MODE a battle has one result, without chance; in MEANS_MODE two mean results;
+in DICE_MODE all results of the dice.
+"""
 
 
 @compiled

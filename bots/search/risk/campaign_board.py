@@ -23,8 +23,10 @@ KEY_DIGIT_BASE = 64
 owner; the third, which only armies from 4,096 on have, is not."""
 SEAT_KEYS, ATTACKS_LEFT_KEYS, PLY_KEYS, ROUND_KEYS, TURN_KEY_COUNT = 0, 8, 32, 256, 2048
 """These are offsets in the random numbers of `make_keys`, after those for territories' lower digits. At SEAT_KEYS begin
-the numbers for the seat to move, at LEFT_KEYS for the attacks left, at PLY_KEYS for the ply, at ROUND_KEYS for the
-round. TURN_KEY_COUNT is how many these are. After them follow the numbers for territories' third digits."""
+the numbers for the seat to move, at ATTACKS_LEFT_KEYS for the attacks left, at PLY_KEYS for the ply, at ROUND_KEYS for
+the round. TURN_KEY_COUNT is how many numbers these are in total. After them follow the numbers for territories' third
+digits.
+"""
 
 
 def campaign_board(rules: Campaign) -> list[int]:

@@ -357,7 +357,9 @@ def store_entry(
 
 @compiled
 def bound_values(board: Any, state: Any, scale: Any, mover: int, left: int, ply: int) -> tuple[float, float]:
-    """Return bounds on the value of any move. A win or loss needs enough of the `left` plies to take the whole map."""
+    """Return a lower and an upper bound on the value of any move. They are those of evaluations unless the `left` plies
+    are enough to take the whole map, for the opponent or for the mover.
+    """
     territories = board[TERRITORY_COUNT]
     low = (
         ply + 2 - WIN_VALUE

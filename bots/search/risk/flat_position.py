@@ -20,7 +20,9 @@ from protocol.games.risk.campaign import MAX_PLAYERS
 from protocol.games.risk.duel import NO_OWNER
 
 NO_EVALUATION, FEATURES, UNAM = 0, 1, 2
-"""These are the modes of evaluation, the values of `state[MODE]`: none, by the four features, or by `evaluate_unam`."""
+"""These are the modes of evaluation, the values of `state[MODE]`: NO_EVALUATION for none, FEATURES for the four
+features, UNAM for `evaluate_unam`.
+"""
 MODES = {"none": NO_EVALUATION, "features": FEATURES, "unam": UNAM}
 """The mode of each evaluation by its name."""
 
@@ -45,9 +47,16 @@ OWNER, TROOPS, ENEMY_COUNT, ENEMY_SHARES = 0, 1, 2, 3
 MAX owns it, ENEMY_COUNT: the number of its enemy neighbours; ENEMY_SHARES: the sum of its shares of troops, own / (own
 + enemy), over these neighbours."""
 SEAT, MODE, FREE_COUNT, UNITS, STRENGTH, EXPOSED, TERRITORIES_OF_SEAT = range(7)
-"""These are slots of `state`. SEAT is MAX, FREE_COUNT the number of free territories, UNITS the number of all troops.
-STRENGTH and EXPOSED are the sums behind the third and fourth feature. state[TERRITORIES_OF_SEAT + seat] is the number
-of a seat's territories."""
+"""These are slots of `state`:
+
+- SEAT: the seat that searches, called MAX.
+- MODE: the mode of evaluation.
+- FREE_COUNT: the number of free territories.
+- UNITS: the number of all troops.
+- STRENGTH: the sum behind the third feature.
+- EXPOSED: the sum behind the fourth feature.
+- TERRITORIES_OF_SEAT: where the numbers of territories of the seats begin.
+"""
 TROOPS_OF_SEAT = TERRITORIES_OF_SEAT + MAX_PLAYERS
 """state[TROOPS_OF_SEAT + seat] is the number of a seat's troops."""
 
