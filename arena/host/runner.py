@@ -156,7 +156,9 @@ class MatchRunner:
         """The events that have arrived while effects are pending; None if there are none."""
         self._waiting_since = 0.0
         self._recording_fails = self._seats_know_failure = False
-        """These say whether recording the pending effects has failed, and whether the seats were notified of that."""
+        """`_recording_fails` says whether recording the pending effects has failed, `_seats_know_failure` whether the
+        seats were notified of that.
+        """
         self._loop = asyncio.get_running_loop()
         self._deadline: float | None = None
         self._timer: asyncio.Handle | None = None

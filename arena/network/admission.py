@@ -34,8 +34,8 @@ FORWARDED_FOR_HEADER = "X-Forwarded-For"
 RETRY_AFTER_S = 5
 """The seconds in the `Retry-After` header when a connection is refused because of connection limits."""
 ARRIVALS_BURST, ARRIVALS_PER_SECOND = 20, 10.0
-"""These are the burst and the rate per second of new connections from one address. Twice the number of connections that
-an address may have is added to the burst.
+"""`ARRIVALS_BURST` is the burst, `ARRIVALS_PER_SECOND` the rate of new connections from one address. Twice the number
+of connections that an address may have is added to the burst.
 """
 
 _SAFE_HOST_PATTERN = re.compile(r"[A-Za-z0-9.\[\]:-]+")

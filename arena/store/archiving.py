@@ -43,7 +43,9 @@ from protocol.errors import ArenaFault
 ARCHIVE_FOLDER = "archive"
 """The name of the folder for archive files. It is beside the SQLite file or in the data folder."""
 MAX_RECORDS_PER_FILE, MAX_BYTES_PER_FILE = 1024, 4 * 1024 * 1024
-"""These are the maximum records of a file, and their maximum bytes in the database. A single record may be larger."""
+"""`MAX_RECORDS_PER_FILE` is the maximum number of records in a file, `MAX_BYTES_PER_FILE` the maximum of their bytes in
+the database. A single record may be larger.
+"""
 
 _FROM_OLD_MATCHES_SQL = """FROM matches WHERE record_bytes IS NOT NULL AND tournament IS NULL
     AND (coalesce(pool, annulled) IS NULL) = :unrated AND finished <= :until

@@ -56,7 +56,9 @@ _RECORDS_QUERY = """(
 ) AS kept"""
 """The query for the record of each match. `data` is null if the record was removed or archived."""
 _RESULTS_QUERY, _SEATS_QUERY = (f"({VIEW_QUERIES[name]}) AS {name}" for name in ("match_results", "match_seats"))
-"""These are the queries of two views. They replace the views, which roles that may read them can lock."""
+"""`_RESULTS_QUERY` is the query of the view `match_results`, `_SEATS_QUERY` that of `match_seats`. They replace the
+views, which roles that may read them can lock.
+"""
 EXPORT_BATCH_MATCHES = 200
 """The number of matches per batch. It is limited because their records may be long."""
 

@@ -26,7 +26,7 @@ from protocol.names import fold_name
 from protocol.pools import is_people_pool
 
 PAYOFF_SORT, SCORE_SORT = "payoff", "score"
-"""These are the names of the default orders of leaderboards."""
+"""These are the names of the default orders of leaderboards: `PAYOFF_SORT` by payoff, `SCORE_SORT` by score."""
 LEADERBOARD_SORTS = (SCORE_SORT, PAYOFF_SORT, "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
 """The names of the orders of a leaderboard. `share` is the share of matches won; a draw counts as half a win."""
 _UNRANKED_GAP_SQL = "1e9"

@@ -46,7 +46,9 @@ _UNTIL_BOUNDS = """(SELECT max(last) FROM hours WHERE hour <= substr(CAST(:until
     (SELECT min(first) FROM hours WHERE hour >= substr(CAST(:until AS text), 1, 13) AND hour || ':~' > :until)"""
 """The SQL for two match numbers. No match after the first ended before `until`; all before the second did."""
 _NO_SINCE_BOUNDS, _NO_UNTIL_BOUNDS = "1, NULL", "(SELECT max(number) FROM matches), NULL"
-"""These stand for `_SINCE_BOUNDS` and `_UNTIL_BOUNDS` in a search without `since` or `until`."""
+"""In a search without `since`, `_NO_SINCE_BOUNDS` replaces `_SINCE_BOUNDS`. In a search without `until`,
+`_NO_UNTIL_BOUNDS` replaces `_UNTIL_BOUNDS`.
+"""
 _IN_TIME_CONDITION = """ AND ({number} > :early AND {number} < :late
     OR (SELECT finished >= :since AND finished < :until FROM matches AS ended WHERE ended.number = {number}))"""
 """The SQL condition that a match ended between `since` and `until`."""
@@ -61,7 +63,9 @@ _ALL_TIME_BOUNDS = ("", "9999-12-31T23:59:59.999Z")
 _BEYOND_ALL_MATCHES = 2**62
 """A number larger than that of any match."""
 _MIN_WINDOW_MATCHES, _WINDOW_FACTOR = 1000, 4
-"""These give the size of the search window: at least this many match numbers, and this many times the expected need."""
+"""The search window has at least `_MIN_WINDOW_MATCHES` match numbers, and `_WINDOW_FACTOR` times the number expected to
+be needed.
+"""
 
 
 class Search(Struct, frozen=True, kw_only=True):

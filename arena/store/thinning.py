@@ -19,7 +19,9 @@ from protocol.names import fold_name
 MIB = 1024 * 1024
 """The bytes of a mebibyte."""
 MAX_RECORDS_PER_TRANSACTION, MAX_BYTES_PER_TRANSACTION = 64, MIB
-"""These are the maximum records and bytes removed in a transaction, about 10 ms. A single record may be larger."""
+"""`MAX_RECORDS_PER_TRANSACTION` is the maximum number of records removed in a transaction of about 10 ms,
+`MAX_BYTES_PER_TRANSACTION` the maximum of their bytes. A single record may be larger.
+"""
 Count = Annotated[int, Meta(ge=0)]
 
 # An annulled match counts as rated, because annulling can be undone. The index matches_by_record agrees.

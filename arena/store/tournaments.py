@@ -82,7 +82,8 @@ SELECT tournament, name FROM (
 ) AS ranked JOIN bots ON bots.id = bot
 WHERE place = 1 AND known = 1 AND low_by = high_by ORDER BY tournament, name
 """
-"""The query for the leaders by luck-adjusted score in two-seat tournaments, if the luck of the first match is measured.
+"""The query for the leaders by luck-adjusted score in two-seat tournaments. It skips a tournament if luck was not
+measured in its first match that was not called off.
 
 As in the tables, scores are adjusted only if all matches use one value function and a bot has more than one start. Mean
 scores are limited to 0 to 1.
