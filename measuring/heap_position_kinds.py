@@ -10,7 +10,8 @@ from protocol.games.base import Game
 from protocol.games.theory.impartial import outcome
 
 MAX_FEW_HEAPS, MIN_MANY_HEAPS = 2, 5
-"""Positions are of three kinds: with at most `MAX_FEW_HEAPS` heaps, with at least `MIN_MANY_HEAPS`, and between them.
+"""These divide positions into three kinds: those with at most `MAX_FEW_HEAPS` heaps, those with at least
+`MIN_MANY_HEAPS`, and those between.
 """
 
 

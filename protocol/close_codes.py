@@ -5,7 +5,9 @@ GOING_AWAY = 1001
 RESTARTING = 1012
 """The server restarts."""
 TOO_MANY_BAD_MESSAGES = 4000
+"""The client sent too many bad messages."""
 NOT_AUTHENTICATED = 4001
+"""The client's name and token are refused, or no longer valid."""
 NO_HELLO = 4002
 """The client sent no valid `hello` in time."""
 SUPERSEDED = 4003

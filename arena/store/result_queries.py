@@ -258,6 +258,7 @@ _IS_PAIRED_COLUMN = (
 )
 """The column that says whether a match belongs to a tournament with paired matches."""
 _SELECT_MATCH_NUMBERS = select(matches.c.number).where(matches.c.id.in_(bindparam("ids", expanding=True)))
+"""The query for the numbers of the matches with certain ids."""
 
 
 def ratings_of(connection: Connection, ids: Sequence[str]) -> dict[str, Ratings | None]:

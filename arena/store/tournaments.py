@@ -32,10 +32,13 @@ SELECT tournaments.*,
     (SELECT count(*) FROM tournaments) AS total
 FROM tournaments {where} ORDER BY started DESC, id LIMIT :limit
 """
+"""The query for tournaments that fulfil `where`, newest first, each with its number of matches played."""
 _TOURNAMENTS_PAGE_SQL = _SELECT_TOURNAMENTS.format(
     where="WHERE :start OR started < :started OR (started = :started AND id > :id)"
 )
+"""The query for a page of the list of tournaments."""
 _SELECT_TOURNAMENT = _SELECT_TOURNAMENTS.format(where="WHERE id = :id")
+"""The query for one tournament."""
 _MATCHES_SQL = """
 SELECT matches.number, matches.place, matches.reason, matches.luck, matches.luck_by, bots.name, seats.rank,
     seats.reason AS ended, seats.payoff, seats.rounds

@@ -26,6 +26,7 @@ from protocol.errors import Fault, UsageFault
 from protocol.field_errors import describe_type
 
 PREFIX = "/api/v1"
+"""The beginning of the paths of all operations of the API."""
 JSON_MEDIA_TYPE = "application/json"
 SCHEMA_REF = "#/components/schemas/{name}"
 """The template for a reference to a type's schema in the OpenAPI description."""
