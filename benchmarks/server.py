@@ -48,6 +48,7 @@ from websockets.exceptions import ConnectionClosed
 from machine import event_loop
 
 REPOSITORY = Path(__file__).parents[1]
+"""The folder of the repository."""
 PROGRAM_NAMES = ("server.py", "referee.py")
 """The file names that this program has had in different commits, newest first."""
 GAME = "nim"

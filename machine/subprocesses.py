@@ -22,6 +22,7 @@ _LOWEST_PRIORITY = 19
 _SET_PDEATHSIG, _SET_DUMPABLE, _SET_CHILD_SUBREAPER = 1, 4, 36
 """These constants are options of the system call `prctl`, with its names."""
 _SIGKILL = 9
+"""The number of the signal SIGKILL, on every Linux."""
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 """These constants are parameters of glibc's function `mallopt`, with its names."""
 _AUTOGROUP = Path("/proc/self/autogroup")

@@ -40,6 +40,7 @@ MAX_STRING_BYTES = 4096
 MAX_DEPTH = 8
 """Maximum levels of nesting in a frame."""
 _SAFE_STRING_LENGTH = MAX_STRING_BYTES // 4  # characters that fit even at 4 bytes each
+"""The number of characters that fit into `MAX_STRING_BYTES` even at 4 bytes each."""
 _MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**64 - 1
 """`_MIN_INTEGER` and `_MAX_INTEGER` are the smallest and the largest integer that msgpack can encode."""
 # Each message converts to its own struct, found by its tag: msgspec prepares a union again at every call.

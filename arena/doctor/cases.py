@@ -19,7 +19,9 @@ from protocol.error_codes import ILLEGAL_MOVE
 from protocol.messages import MAX_STRIKES
 
 PASSED_VERDICT, WARNING_VERDICT, FAILED_VERDICT = "passed", "warning", "failed"
-"""The verdicts on a bot in a case of the doctor: it passed, it passed with a warning, or it failed."""
+"""The verdicts on a bot in a case of the doctor: it passed (`PASSED_VERDICT`), it passed with a warning
+(`WARNING_VERDICT`), or it failed (`FAILED_VERDICT`).
+"""
 OUTAGE_S = 3.0
 """Seconds during which a bot's attempts to connect fail."""
 MAX_ATTEMPTS_PER_SECOND = 10

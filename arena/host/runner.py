@@ -57,6 +57,7 @@ ALREADY_WATCHING_MESSAGE = (
     "watch: you already watch this match. Send nothing in reply to a start without a seat; its turns arrive without a "
     "request"
 )
+"""The message to a spectator that asks again to watch the same match."""
 
 MAX_QUEUED_PER_SEAT = 8
 """Maximum number of messages of one seat that are kept while its match waits to be recorded. An honest bot sends one or

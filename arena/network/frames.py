@@ -20,6 +20,7 @@ except ImportError:  # websockets was installed without its compiled part
     from websockets.utils import apply_mask
 
 _OPEN_STATE, _CLOSE_OPCODE = State.OPEN, Opcode.CLOSE
+"""`_OPEN_STATE` is the state of an open connection, `_CLOSE_OPCODE` the opcode of a frame that closes a connection."""
 _FINAL_TEXT_BYTE, _FINAL_BINARY_BYTE = 0x81, 0x82
 """`_FINAL_TEXT_BYTE` is the first byte of a frame with a whole text message, `_FINAL_BINARY_BYTE` of a frame with a
 whole binary message.

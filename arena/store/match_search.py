@@ -106,16 +106,23 @@ _MATCH_IN_GROUP = (
 )
 """The SQL condition that a match belongs to a group."""
 _ALL_MATCHES_INDEX = _Index("matches", "true", "matches.number")
+"""The index for a search without a bot, if no criterion depends on groups."""
 _SEATS_INDEX = _Index("seats INDEXED BY seats_by_bot", "bot = :bot")
+"""The index for a search for the matches of a bot, if no criterion depends on groups."""
 _BOT_INDEX = _Index("seats INDEXED BY seats_by_ending", _SEAT_IN_GROUP)
+"""The index for a search for the matches of a bot."""
 _BOT_IN_TOURNAMENT_INDEX = _Index("seats INDEXED BY seats_by_tournament", f"tournament = :scope AND {_SEAT_IN_GROUP}")
+"""The index for a search for the matches of a bot in a tournament."""
 _PAIR_INDEX = _Index("encounters", f"opponent = :opponent AND {_SEAT_IN_GROUP}")
+"""The index for a search for the matches of a bot against an opponent."""
 _MATCHES_INDEX = _Index(
     "matches INDEXED BY matches_by_ending", _MATCH_IN_GROUP, "matches.number", "game, pool, reason", "counts"
 )
+"""The index for a search without a bot."""
 _TOURNAMENT_INDEX = _MATCHES_INDEX._replace(
     rows="matches INDEXED BY matches_by_tournament", same=f"tournament = :scope AND {_MATCH_IN_GROUP}"
 )
+"""The index for a search without a bot in a tournament."""
 
 
 def search_matches(

@@ -19,8 +19,8 @@ symmetry in the low bits.
 SYMMETRY_MASK = (1 << SYMMETRY_BITS) - 1
 """The mask of the bits of a spot that hold the index of a symmetry."""
 REINFORCEMENT_KIND, ATTACK_KIND, EQUAL_ATTACK_KIND = 0, 1, 2
-"""These are the kinds of encoded moves: a reinforcement, an attack, and an attack that frees its source if it fails
-(`EQUAL_ATTACK_KIND`).
+"""These are the kinds of encoded moves: REINFORCEMENT_KIND is a reinforcement, ATTACK_KIND an attack, EQUAL_ATTACK_KIND
+an attack that frees its source if it fails.
 """
 MOVE_SIZE = 6
 """Number of integers of an encoded move.
