@@ -86,9 +86,9 @@ class PositionPair(NamedTuple):
 
 
 MAX_PLIES = 300
-"""The most objects in the heaps of a contest, and so the most plies of a game."""
+"""The maximum number of objects in the heaps of a contest, and so the most plies of a game."""
 MAX_STARTS = 100_000
-"""The most positions in which a contest looks for lost positions to start from."""
+"""The maximum number of positions in which a contest looks for lost positions to start from."""
 
 
 class GameTooLarge(UsageFault):

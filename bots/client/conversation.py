@@ -30,7 +30,7 @@ from protocol.messages import FromClient
 NORMAL_CLOSURE = 1000
 """The close code of a WebSocket that ends without a particular reason."""
 MAX_CACHED_RULES = 64
-"""The most configs whose game objects are kept for further matches."""
+"""The maximum number of configs whose game objects are kept for further matches."""
 RETRYABLE_CODES = (UNAVAILABLE, NO_SLOTS)
 """The error codes of refused seeks that may succeed later."""
 FIRST_SEEK_DELAY_S, MAX_SEEK_DELAY_S = 2.0, 60.0

@@ -34,7 +34,7 @@ def read_map(text: str) -> Board:
 
 
 MAX_HEAPS = 64
-"""The most heaps of a position to analyse."""
+"""The maximum number of heaps of a position to analyse."""
 MAX_NIM_HEAP = 1_000_000
 """The largest heap of nim to analyse."""
 MAX_GRUNDY_HEAP = 10_000

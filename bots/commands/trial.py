@@ -46,7 +46,7 @@ from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
 
 MAX_STARTS = 1_000_000
-"""The most starts of a trial."""
+"""The maximum number of starts of a trial."""
 
 
 class Side(NamedTuple):

@@ -133,7 +133,9 @@ DRAFT_SCRATCH = DRAFTING + 1
 
 INFINITY = float("inf")
 MAX_ATTACKS = 3
-"""The most attacks of a turn that are searched, both in a search of candidate attacks and in the quiescence search."""
+"""The maximum number of attacks of a turn that are searched, both in a search of candidate attacks and in the
+quiescence search.
+"""
 COMPLETE_FLAG = 4
 """Added to the kind of bound in a table entry if no evaluation entered the value."""
 DEFAULT_SETTINGS = CampaignSettings(draft="rule")

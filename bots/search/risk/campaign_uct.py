@@ -69,7 +69,7 @@ POLICY_OF_SEAT, PATH, CANDIDATES = 2, 8, 72
 that a simulation visits, from CANDIDATES on the decisions that `list_candidates` found.
 """
 MAX_DEPTH = CANDIDATES - PATH
-"""The most nodes on the path of a simulation in the tree."""
+"""The maximum number of nodes on the path of a simulation in the tree."""
 DISCOUNT_PER_TURN = 0.01
 """The fraction by which each turn of a playout lowers its value. Otherwise the search might put off a certain win for
 ever."""

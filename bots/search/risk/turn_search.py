@@ -80,7 +80,7 @@ WIDTH_COUNT = 4
 SLOT_COUNT = WIDTHS + 2 * WIDTH_COUNT
 """The number of fixed slots of `work`. After them are saved positions, lists of moves and the draft by the rule."""
 MAX_MOVES = 64
-"""The most moves that a search lists in a position."""
+"""The maximum number of moves that a search lists in a position."""
 GAINS = MAX_PLAYERS
 """Where the gains of listed moves begin in `scores`, MAX_MOVES slots a ply. Before them is a float for each seat."""
 MIN_PROBABILITY = 0.001
@@ -88,7 +88,7 @@ MIN_PROBABILITY = 0.001
 EVALUATIONS = {**MODES, "outlook": OUTLOOK}
 """The mode of each evaluation by its name."""
 MAX_PLIES_PER_TURN = MAX_ATTACKS + 2
-"""The most plies of a turn: a draft in two halves, then attacks."""
+"""The maximum number of plies of a turn: a draft in two halves, then attacks."""
 MAX_TURNS = 6
 """The greatest depth of a search, in turns."""
 TABLE_SIZE = 2**17
