@@ -86,7 +86,7 @@ class PositionPair(NamedTuple):
 
 
 MAX_PLIES = 300
-"""The maximum number of objects in the heaps of a contest, and so the most plies of a game."""
+"""The maximum number of objects in the heaps of a contest. No game has more plies."""
 MAX_STARTS = 100_000
 """The maximum number of positions in which a contest looks for lost positions to start from."""
 
