@@ -48,14 +48,17 @@ from websockets.exceptions import ConnectionClosed
 from machine import event_loop
 
 REPOSITORY = Path(__file__).parents[1]
+"""The folder of the repository."""
 PROGRAM_NAMES = ("server.py", "referee.py")
 """The file names that this program has had in different commits, newest first."""
 GAME = "nim"
+"""The game of the matches."""
 CONFIG = {"heaps": [500, 500], "take": [1, 2, 3]}
 """The config of the matches, which have 1,000 plies with up to six legal moves."""
 POOL = "nim/classic"
 """The rating pool of the matches."""
 _MOVE_FRAME = msgpack.packb({"type": "move", "match": "m-100", "ply": 100, "move": {"heap": 0, "take": 1}})
+"""A typical frame with a move, in msgpack."""
 _TURN_FRAME = msgpack.packb(
     {
         "type": "turn",

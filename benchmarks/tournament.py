@@ -20,6 +20,7 @@ from datetime import datetime
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[1]
+"""The folder of the repository."""
 BUSY_BOT_CODE = """
 import time
 from bots import Bot, run

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PLAYERS = "Commands for players"
 """The heading above the commands for players in the help."""
 DEVELOPERS = "Commands for developers of bots"
+"""The heading above the commands for developers in the help."""
 RESEARCH_HELP_HEADING = "Commands for researchers"
 """The heading above the commands for researchers in the help."""
 

@@ -32,6 +32,7 @@ MAX_CLOCK_CHARACTERS = 40
 _MIN_UNPRINTABLE_INTEGER = 10**MAX_DIGITS
 """The smallest integer with more digits than Python converts to text."""
 _LONG_NUMBER_MESSAGE = f"a number has more than {MAX_DIGITS} digits"
+"""The message about a number that Python does not convert because it has too many digits."""
 
 
 def read_clock(text: str, key: str = "clock") -> Clock:

@@ -9,7 +9,7 @@ from machine.compiled import compiled
 FIRST_SLOT, SECOND_SLOT = 0, 1
 """`FIRST_SLOT` and `SECOND_SLOT` are the indices of the slots with the state of the generator."""
 _FIRST_MODULUS, _SECOND_MODULUS = 2147483563, 2147483399
-"""The moduli of the two combined generators."""
+"""`_FIRST_MODULUS` is the modulus of the first of the two combined generators, `_SECOND_MODULUS` of the second."""
 DRAW_RANGE = _FIRST_MODULUS - 1
 """The range of `draw`, which returns numbers below this one."""
 SEED_COUNT = 2**31 - 1

@@ -19,6 +19,7 @@ from machine.atomic_write import replacing_file
 STDOUT = Path("-")
 """The path that stands for standard output on command lines."""
 _BAD_PATH_ADVICE = "name a file in an existing folder"
+"""The advice to a user whose file can't be written."""
 _MAX_LINKS = 40
 """Maximum number of symbolic links to follow, as in Linux."""
 _ORIGINAL_STDOUT: ContextVar[TextIO | None] = ContextVar("_STDOUT", default=None)

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 _ROOT = Path(__file__).parents[1]
+"""The folder that contains the packages."""
 PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
 """The packages of bot-arena."""
 _PAGE_FOLDERS = (("arena", "web", "static"), ("arena", "web", "templates"), ("arena", "documents"))
@@ -21,9 +22,11 @@ _PAGE_FOLDERS = (("arena", "web", "static"), ("arena", "web", "templates"), ("ar
 _SITE_FOLDERS = ("site-packages", "dist-packages")
 """Folders of installed packages."""
 _COMMENT_PATTERN = re.compile("#.*")
+"""Matches a comment of Python."""
 _IMPORT_PATTERN = re.compile(
     r"(?:^|[;:])[ \t]*(?:from[ \t]*([\w.]+)[ \t]*)?\bimport\b[ \t]*(\([^)]*\)|(?:\\\n|[^\n;])*)", re.MULTILINE
 )
+"""Matches an import statement of Python, with the module and the imported names as groups."""
 _NAME_PATTERN = re.compile(r"[\w.]+")
 """The form of a dotted name in an import statement."""
 

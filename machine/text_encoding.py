@@ -11,7 +11,9 @@ _ENCODING_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+"""The byte order marks that a text may begin with, each with its encoding."""
 _BYTE_ORDER_MARK = "\ufeff"
+"""The byte order mark in a decoded text."""
 
 
 def decode(data: bytes, errors: str = "strict") -> str:

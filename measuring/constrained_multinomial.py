@@ -200,9 +200,10 @@ class _Problem(NamedTuple):
     def is_global(self, stationary: _Stationary) -> bool:
         """Return True if it is certain that no solution is likelier than this one. False means that it is not known.
 
-        On the tangent at any root mean square, the loss is at least the sum of count * log(1 + x * term), for every x.
-        With the x of this solution, the sum has slope 0 at this solution. So it is enough that the sum is convex in the
-        logarithm of the root mean square.
+        For a root mean square r and a number x, let S(x, r) be the sum of count * log(1 + x * term) over all values,
+        with the terms `terms(r)`. The likeliest chances on the tangent at r lose at least S(x, r) of log likelihood,
+        for every x. With the `x` of this solution, S has slope 0 at the `rms` of this solution. So it is enough that S
+        is convex in the logarithm of r.
         """
         most = self.offsets[-1]
         if -stationary.x * most <= 1:
@@ -210,8 +211,8 @@ class _Problem(NamedTuple):
         return self.least_curvature(stationary.x, (self.least_rms(), most)) >= 0
 
     def least_curvature(self, x: float, bounds: tuple[float, float]) -> float:
-        """Return a lower bound of the second derivative of the sum of `is_global` between two root mean squares, for x
-        below 0.
+        """Return a lower bound of the second derivative, in log r, of the sum S(x, r) of `is_global`, for x below 0 and
+        r between two bounds.
         """
         # A divisor is `fixed` plus a multiple of a hyperbolic cosine, which is between `least` and `most`.
         curvature = 0.0

@@ -10,7 +10,9 @@ from protocol.games.base import Game
 from protocol.games.theory.impartial import outcome
 
 MAX_FEW_HEAPS, MIN_MANY_HEAPS = 2, 5
-"""`MAX_FEW_HEAPS` and `MIN_MANY_HEAPS` divide positions into three kinds by number of heaps."""
+"""These divide positions into three kinds: those with at most `MAX_FEW_HEAPS` heaps, those with at least
+`MIN_MANY_HEAPS`, and those between.
+"""
 
 
 def classifier_of(game: Game[Any, Any]) -> Any:

@@ -5,10 +5,14 @@ GOING_AWAY = 1001
 RESTARTING = 1012
 """The server restarts."""
 TOO_MANY_BAD_MESSAGES = 4000
+"""The client sent too many bad messages."""
 NOT_AUTHENTICATED = 4001
+"""The client's name and token are refused, or no longer valid."""
 NO_HELLO = 4002
 """The client sent no valid `hello` in time."""
 SUPERSEDED = 4003
 """A newer connection of the bot replaced this one."""
 TOO_MANY_CONNECTIONS = 4004
+"""There are too many connections or other requests from the client's address. An `error` before says which."""
 READS_TOO_SLOWLY = 4005
+"""The client left too many bytes unread."""

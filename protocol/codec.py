@@ -40,11 +40,14 @@ MAX_STRING_BYTES = 4096
 MAX_DEPTH = 8
 """Maximum levels of nesting in a frame."""
 _SAFE_STRING_LENGTH = MAX_STRING_BYTES // 4  # characters that fit even at 4 bytes each
+"""The number of characters that fit into `MAX_STRING_BYTES` even at 4 bytes each."""
 _MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**64 - 1
-"""`_MIN_INTEGER` and `_MAX_INTEGER` bound the integers that msgpack can encode."""
+"""`_MIN_INTEGER` and `_MAX_INTEGER` are the smallest and the largest integer that msgpack can encode."""
 # Each message converts to its own struct, found by its tag: msgspec prepares a union again at every call.
 _CLIENT_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromClient.__subclasses__()}
+"""The struct of each message from a client, by the tag of the message."""
 _SERVER_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromServer.__subclasses__()}
+"""The struct of each message from the server, by the tag of the message."""
 
 Frame = bytes | str
 MAX_DIGITS = 4300
@@ -224,7 +227,9 @@ class Codec:
 
 
 MSGPACK = Codec("arena.v1.msgpack", msgspec.msgpack.Encoder().encode, _unpack_msgpack)
+"""The codec of messages in msgpack."""
 JSON = Codec("arena.v1.json", _pack_json, _unpack_json)
+"""The codec of messages in JSON."""
 CODECS = {codec.subprotocol: codec for codec in (MSGPACK, JSON)}
 """The codecs by the name of their WebSocket subprotocol."""
 

@@ -15,7 +15,9 @@ from protocol.names import MATCH_ID_PATTERN, NAME_DESCRIPTION, NAME_PATTERN, NOT
 PROTOCOL_VERSION = 1
 """The version of the protocol."""
 MAX_CLIENT_FRAME_BYTES = 16 * 1024
+"""The maximum size of a frame from a client."""
 MAX_SERVER_FRAME_BYTES = 1024 * 1024
+"""The maximum size of a frame from the server."""
 MAX_SLOTS = 64
 """Maximum number of matches that a bot may play at a time."""
 MAX_STRIKES = 3

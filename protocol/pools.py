@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _PEOPLE_SUFFIX = ":people"
+"""The end of the name of a pool for matches with people."""
 
 
 def people_pool(pool: str) -> str:

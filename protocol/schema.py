@@ -11,6 +11,7 @@ from protocol.messages import PROTOCOL_VERSION, FromClient, FromServer, Info
 SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 """The version of JSON Schema, in the field `$schema`."""
 _REF_TEMPLATE = "#/$defs/{name}"
+"""The form of a reference to a definition in the schema."""
 
 
 def message_schema() -> dict[str, Any]:

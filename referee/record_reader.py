@@ -37,6 +37,7 @@ CHUNK_BYTES = 64 * 1024
 LINES_PER_STEP = 100
 """Lines that `read_record_in_steps` parses in a step."""
 LINE_FEED = b"\n"
+"""The byte that ends each line of a record."""
 
 _decode = msgspec.json.Decoder(AnyLine).decode
 

@@ -25,6 +25,7 @@ CHECK_INTERVAL_S = 1.0
 REQUEST_TIMEOUT_S = 5.0
 """Seconds in which a client must have sent its request and taken the answer."""
 _WAITING_MESSAGE = b"the arena waits for room on its disk\n"
+"""The body of the HTTP responses that say that the arena waits for room on its disk."""
 _RESPONSE_HEADERS = b"Content-Type: text/plain\r\nConnection: close\r\n"
 """The headers of all HTTP responses while the arena waits for room."""
 _UNAVAILABLE_RESPONSE = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\n%sContent-Length: %d\r\n\r\n%s" % (
@@ -32,7 +33,9 @@ _UNAVAILABLE_RESPONSE = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\n
     len(_WAITING_MESSAGE),
     _WAITING_MESSAGE,
 )
+"""The HTTP response to all requests but health checks while the arena waits for room."""
 _ALIVE_RESPONSE = b"HTTP/1.1 200 OK\r\n%sContent-Length: 3\r\n\r\nok\n" % _RESPONSE_HEADERS
+"""The HTTP response that says that the process is alive, while the arena waits for room."""
 _DISK_FULL_ERRNOS = (errno.ENOSPC, errno.EDQUOT)
 """The error numbers of a disk without room: it is full, or a quota is used up."""
 

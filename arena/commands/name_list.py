@@ -16,7 +16,9 @@ from protocol.errors import UsageFault
 from protocol.names import fold_name, is_bot_name
 
 COMMAND_KEY, BOT_KEY, SETTINGS_KEY = "command", "bot", "settings"
-"""Keys of an entrant in a file: its command, or the name and the settings of a built-in bot."""
+"""Keys of an entrant in a file. `COMMAND_KEY` is the key of its command, `BOT_KEY` of the name of a built-in bot,
+`SETTINGS_KEY` of the settings of that bot.
+"""
 _ENTRANT_KEYS = (NAME_COLUMN, COMMAND_KEY, BOT_KEY, SETTINGS_KEY)
 """The keys of an entrant in a file: columns of a CSV file, keys of a TOML table."""
 

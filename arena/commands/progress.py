@@ -13,7 +13,9 @@ from machine.terminal import say
 
 T = TypeVar("T")
 FIRST_MESSAGE_DELAY_S, MESSAGE_INTERVAL_S = 5.0, 30.0
-"""Seconds until the first message about progress (`FIRST_MESSAGE_DELAY_S`), and between later messages."""
+"""`FIRST_MESSAGE_DELAY_S` is the time in seconds until the first message about progress, `MESSAGE_INTERVAL_S` the time
+between later messages.
+"""
 
 
 def track_progress(items: Iterable[T], count: int, description: str) -> Iterable[T]:

@@ -14,7 +14,9 @@ from protocol.errors import ArenaFault, os_errors_as
 RESOURCE_DIVISOR = 4
 """By default, an arena may use the machine's memory, and its free disk, divided by this number."""
 MIN_MEMORY_MIB, MIN_DISK_MIB = 64, 512
-"""If clients may use less memory or less disk than these MiB, the server logs a warning: a class would need more."""
+"""`MIN_MEMORY_MIB` and `MIN_DISK_MIB` are the minimum memory and disk in MiB that clients should be allowed to use,
+because a class needs as much. With less, the server logs a warning.
+"""
 
 log = logging.getLogger("arena")
 

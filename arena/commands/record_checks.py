@@ -180,7 +180,9 @@ def _read_known_head(file: Path | None) -> SignedTreeHead | None:
 
 
 def _check_consistency(arena: str, earlier: SignedTreeHead, head: SignedTreeHead, what: str) -> None:
-    """Raise `BadRecord` unless the log of the URL `arena` with `head` continues the log with the head `earlier`."""
+    """Raise `BadRecord` unless the log at the URL `arena`, whose head is `head`, continues the log whose head was
+    `earlier`.
+    """
     if head.size < earlier.size:
         raise BadRecord(f"{what}: it has {format_count(head.size, 'entry', 'entries')}, but had {earlier.size}")
     root = head.root

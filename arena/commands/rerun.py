@@ -38,7 +38,9 @@ from referee.record import Header, Record
 from referee.result import Result
 
 MIN_CONTINUATIONS, MAX_CONTINUATIONS = 2, 100_000
-"""The minimum and maximum number of times that the match is played on after each of the two compared moves."""
+"""`MIN_CONTINUATIONS` and `MAX_CONTINUATIONS` limit how often the match is played on after each of the two compared
+moves.
+"""
 CONTINUATIONS_PER_TASK = 10
 """Continuations that a worker plays per task. An interrupt loses the continuations of unfinished tasks."""
 

@@ -61,7 +61,9 @@ def _describe_players(seat: int, lineup: Lineup) -> Iterator[str]:
 
 
 def _describe_move_alone(name: str) -> str:
-    """Return in words what was measured if the program of the old bot `name` is not known."""
+    """Return the note that the new bot played on after both moves, because the program of the old bot `name` is not
+    known.
+    """
     return f"the new bot played both on, as the program of {name} is not known (--old BOT names it): {MOVE_ALONE_NOTE}"
 
 

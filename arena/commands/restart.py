@@ -17,7 +17,7 @@ from protocol.errors import ArenaFault
 CHECK_TIMEOUT_S = 30.0
 """Time limit in seconds for `arena config`, which checks the settings and the code before a restart."""
 _SERVE_COMMAND, _CHECK_COMMAND = "serve", "config"
-"""The command that runs a server, and the command that checks its settings and code."""
+"""`_SERVE_COMMAND` runs a server, `_CHECK_COMMAND` checks its settings and code."""
 
 log = logging.getLogger("arena")
 

@@ -81,9 +81,8 @@ from protocol.names import fold_name
 HOST = "127.0.0.1"
 """The address of the private sockets for the operator and the built-in bots."""
 OPERATOR_ACCOUNT, BUILTIN_BOTS_ACCOUNT = "the operator", "the house"
-"""These are the quota accounts of the operator and of the built-in bots, which connect to private sockets.
-
-All other clients have the account of their address.
+"""These are quota accounts: `OPERATOR_ACCOUNT` is that of the operator, `BUILTIN_BOTS_ACCOUNT` that of the built-in
+bots. Both connect to private sockets. All other clients have the account of their address.
 """
 
 log = logging.getLogger("arena")

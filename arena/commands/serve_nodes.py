@@ -30,7 +30,9 @@ from protocol.display import format_count
 from protocol.errors import ArenaFault, os_errors_as
 
 MIN_RESTART_DELAY_S, MAX_RESTART_DELAY_S = 0.5, 30.0
-"""Minimum and maximum delay in seconds before a node that crashed is started again."""
+"""`MIN_RESTART_DELAY_S` and `MAX_RESTART_DELAY_S` limit the delay in seconds before a node that crashed is started
+again.
+"""
 WATCHDOG_TIMEOUT_S = 20.0
 """Seconds without a watchdog message after which a node is killed: more than twice the lease of its name."""
 RESTART_TIMEOUT_S = 60.0

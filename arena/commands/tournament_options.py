@@ -51,7 +51,9 @@ MAX_THREADS_PER_MACHINE = 64
 As many processes of a sandboxed bot may run there at a time.
 """
 MIN_CONNECT_TIMEOUT_S, MAX_CONNECT_TIMEOUT_S = 1.0, 3600.0
-"""Minimum and maximum of the seconds that matches wait for a bot (`--connect-timeout`)."""
+"""`MIN_CONNECT_TIMEOUT_S` and `MAX_CONNECT_TIMEOUT_S` limit the seconds that matches wait for a bot
+(`--connect-timeout`).
+"""
 
 
 class TournamentOptions(Struct, frozen=True, kw_only=True):

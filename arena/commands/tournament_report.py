@@ -37,7 +37,9 @@ MAX_LISTED_PAIRS = 10
 MAX_CROSS_TABLE_BOTS = 8
 """Maximum number of bots in a cross table. With more bots, there is none."""
 _MAX_CROSS_TABLE_CELL_COLUMNS, _CROSS_TABLE_GAP_COLUMNS = 9, 2
-"""The maximum width of a cell of a cross table in characters, and the gap between two cells."""
+"""`_MAX_CROSS_TABLE_CELL_COLUMNS` is the maximum width of a cell of a cross table in characters,
+`_CROSS_TABLE_GAP_COLUMNS` the width of the gap between two cells.
+"""
 _NOTE_WIDTH_COLUMNS = 80
 """The maximum width of the note about chance in the standings, in characters."""
 MAX_FAILURES = 5
@@ -171,7 +173,9 @@ def _range(row: TableRow) -> str:
 
 
 def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
-    """Return the table of bots with their payoff per `unit`, which weights opponents by rounds, and their results."""
+    """Return the table of bots with their results and their payoff per `unit`. The weight of an opponent in the payoff
+    is the number of rounds played with it.
+    """
     table = _table("#", "range", "bot", f"a {unit}", "95 %", "played", "won", "drawn", "lost", "forfeits")
     for row in rows:
         found = ("", "") if row.payoff is None else (format_payoff(row.payoff.mean), format_payoff_interval(row.payoff))

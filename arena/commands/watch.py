@@ -264,7 +264,9 @@ class SpectatorPool:
         return self._spectators[url]
 
     async def reconnect(self, url: str) -> None:
-        """Reconnect to the node at a URL, for `RECONNECT_TIMEOUT_S` seconds. Raises as `connect_spectator` does."""
+        """Try to reconnect to the node at a URL, for at most `RECONNECT_TIMEOUT_S` seconds. Raises as
+        `connect_spectator` does.
+        """
         backoff, until = (
             Backoff(MIN_RETRY_DELAY_S, POLL_INTERVAL_S),
             asyncio.get_running_loop().time() + RECONNECT_TIMEOUT_S,

@@ -19,7 +19,9 @@ from protocol.error_codes import ILLEGAL_MOVE
 from protocol.messages import MAX_STRIKES
 
 PASSED_VERDICT, WARNING_VERDICT, FAILED_VERDICT = "passed", "warning", "failed"
-"""The verdicts on a bot in a case of the doctor."""
+"""The verdicts on a bot in a case of the doctor: it passed (`PASSED_VERDICT`), it passed with a warning
+(`WARNING_VERDICT`), or it failed (`FAILED_VERDICT`).
+"""
 OUTAGE_S = 3.0
 """Seconds during which a bot's attempts to connect fail."""
 MAX_ATTEMPTS_PER_SECOND = 10
@@ -355,7 +357,9 @@ async def _check_superseded(harness: Harness) -> Finding:
 
 
 RECONNECT_SECTION, ERRORS_SECTION = "losing-and-regaining-the-connection", "errors-and-closing"
-"""Sections of docs/protocol.md that several cases refer to."""
+"""Anchors of sections of docs/protocol.md that several cases refer to: `RECONNECT_SECTION` on lost connections,
+`ERRORS_SECTION` on errors.
+"""
 RECONNECT_TEXT = "reconnect with the same hello and token, and "
 """The beginning of the expected reaction to the loss of a connection."""
 CASES = (

@@ -7,6 +7,7 @@ import asyncio
 HOST = "127.0.0.1"
 """The address on which the proxy listens, and to which it connects."""
 _READ_CHUNK_BYTES = 65536
+"""The maximum number of bytes that the proxy reads at a time."""
 
 
 class ProxiedTcpConnection:

@@ -29,7 +29,7 @@ PING_INTERVAL_S = 0.25
 SUBPROTOCOLS = [Subprotocol(JSON.subprotocol), Subprotocol(MSGPACK.subprotocol)]
 """The subprotocols that a bot may offer to the proxy."""
 FROM_BOT, FROM_ARENA, FROM_PROXY = "bot", "arena", "relay"
-"""The values of `RecordedMessage.sender`."""
+"""These are the values of `RecordedMessage.sender`: the bot, the arena or the proxy."""
 PROXY_SEEK_ID = "doctor"
 """The id of a seek that the proxy sends in place of a bot that seeks nothing. The bot sees an assigned match."""
 

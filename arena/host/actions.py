@@ -129,3 +129,4 @@ _MESSAGE_HANDLERS: dict[type[ClientMessage], Callable[[ClientRegistry, ClientSes
     List: _handle_list,
     Warming: _warming,
 }
+"""The function that handles each type of message from a client, except seeks."""

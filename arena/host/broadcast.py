@@ -25,8 +25,8 @@ IDLE_RATIO = 40
 batch, and bots should keep nine tenths of the time to play.
 """
 MAX_QUEUED_MESSAGES, MAX_MERGED_EVENTS = 64, 256
-"""These are the maximum number of messages that queue for spectators one by one, and the maximum number of events that
-the last `turn` among them collects from later ones.
+"""`MAX_QUEUED_MESSAGES` is the maximum number of messages that queue for spectators one by one. `MAX_MERGED_EVENTS` is
+the maximum number of events that the last `turn` among them collects from later ones.
 """
 
 Reporter = Callable[[FromServer], None]

@@ -31,17 +31,21 @@ from referee.record import Header
 from referee.result import Result
 
 ADDRESS_LINES_BURST, ADDRESS_LINES_PER_SECOND = 100, 0.5
-"""These are the burst and the rate per second of log lines about clients of one address that connect, leave or are
-refused.
+"""`ADDRESS_LINES_BURST` is the burst, `ADDRESS_LINES_PER_SECOND` the rate of log lines about clients of one address
+that connect, leave or are refused.
 """
 END_LINES_BURST, END_LINES_PER_SECOND = 60, 1.0
-"""These are the burst and the rate per second of log lines about finished matches. Lines beyond them are logged at
-level debug.
+"""`END_LINES_BURST` is the burst, `END_LINES_PER_SECOND` the rate of log lines about finished matches. Lines beyond
+them are logged at level debug.
 """
 BOT_INCIDENTS_BURST, BOT_INCIDENTS_PER_SECOND = 10, 1 / 60
-"""These are the burst and the rate per second of noted incidents of one bot. Incidents beyond them are dropped."""
+"""`BOT_INCIDENTS_BURST` is the burst, `BOT_INCIDENTS_PER_SECOND` the rate of noted incidents of one bot. Incidents
+beyond them are dropped.
+"""
 INCIDENTS_BURST, INCIDENTS_PER_SECOND = 50, 1.0
-"""These are the burst and the rate per second of noted incidents of all bots. Incidents beyond them are dropped."""
+"""`INCIDENTS_BURST` is the burst, `INCIDENTS_PER_SECOND` the rate of noted incidents of all bots together. Incidents
+beyond them are dropped.
+"""
 NORMAL_CLOSE_CODES = (1000, close_codes.GOING_AWAY, close_codes.RESTARTING)
 """The codes with which the arena closes the connection of a client that has done nothing wrong."""
 NO_CLOSE_CODE = 1006
@@ -51,7 +55,9 @@ MAX_FAILURES = 50
 MAX_CONFIG_CHARS = 80
 """Maximum characters of a config in a log line, if it is not a preset's."""
 BUCKET_S, HOUR_S = 10, 3600
-"""These are the seconds of one bucket in the counter of finished matches, and the seconds that the counter covers."""
+"""`BUCKET_S` is the length in seconds of one bucket in the counter of finished matches, `HOUR_S` the time that the
+counter covers.
+"""
 
 log = logging.getLogger("arena.events")
 

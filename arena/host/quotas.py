@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Set
 from msgspec import Struct
 
 MIB_BYTES = 1024 * 1024
+"""The bytes of a mebibyte."""
 DAY_S = 24 * 3600.0
 MATCH_BYTES = 224 * 1024
 """Bytes of memory that a running match takes, with its latest events but without a custom config."""

@@ -57,6 +57,7 @@ ALREADY_WATCHING_MESSAGE = (
     "watch: you already watch this match. Send nothing in reply to a start without a seat; its turns arrive without a "
     "request"
 )
+"""The message to a spectator that asks again to watch the same match."""
 
 MAX_QUEUED_PER_SEAT = 8
 """Maximum number of messages of one seat that are kept while its match waits to be recorded. An honest bot sends one or
@@ -156,7 +157,9 @@ class MatchRunner:
         """The events that have arrived while effects are pending; None if there are none."""
         self._waiting_since = 0.0
         self._recording_fails = self._seats_know_failure = False
-        """These say whether recording the pending effects has failed, and whether the seats were notified of that."""
+        """`_recording_fails` says whether recording the pending effects has failed, `_seats_know_failure` whether the
+        seats were notified of that.
+        """
         self._loop = asyncio.get_running_loop()
         self._deadline: float | None = None
         self._timer: asyncio.Handle | None = None

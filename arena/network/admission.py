@@ -31,11 +31,12 @@ from protocol.display import short_repr
 OPERATOR_SUBPROTOCOL = "arena.operator"
 """The WebSocket subprotocol of the operator's connections."""
 FORWARDED_FOR_HEADER = "X-Forwarded-For"
+"""The name of the header in which a proxy says from which address a request comes."""
 RETRY_AFTER_S = 5
 """The seconds in the `Retry-After` header when a connection is refused because of connection limits."""
 ARRIVALS_BURST, ARRIVALS_PER_SECOND = 20, 10.0
-"""These are the burst and the rate per second of new connections from one address. Twice the number of connections that
-an address may have is added to the burst.
+"""`ARRIVALS_BURST` is the burst, `ARRIVALS_PER_SECOND` the rate of new connections from one address. Twice the number
+of connections that an address may have is added to the burst.
 """
 
 _SAFE_HOST_PATTERN = re.compile(r"[A-Za-z0-9.\[\]:-]+")

@@ -12,7 +12,9 @@ from machine.service_manager import InheritedSocket, take_sockets
 from protocol.errors import ArenaFault
 
 ARENA_SOCKET, PAGE_SOCKET = "arena", "page"
-"""These are the names that a service manager gives to the sockets of the arena and of its web pages."""
+"""A service manager gives the name `ARENA_SOCKET` to the socket of the arena, and `PAGE_SOCKET` to that of its web
+pages.
+"""
 SOCKET_NAMES = (ARENA_SOCKET, PAGE_SOCKET)
 """All names of inherited sockets that the arena knows."""
 BACKLOG = 1024

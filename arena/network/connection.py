@@ -31,10 +31,15 @@ from protocol.codec import Frame
 
 # These opcodes and states are enum members. Looking a member up in its class would cost as much as a call.
 BINARY_OPCODE, TEXT_OPCODE, CONTINUATION_OPCODE, PONG_OPCODE = Opcode.BINARY, Opcode.TEXT, Opcode.CONT, Opcode.PONG
+"""These are the opcodes of WebSocket frames."""
 CONNECTING_STATE, OPEN_STATE = State.CONNECTING, State.OPEN
+"""These are states of a WebSocket connection: `CONNECTING_STATE` before the handshake is complete, `OPEN_STATE` after
+it.
+"""
 MAX_WRITE_BUFFER_BYTES, MAX_TOTAL_WRITE_BUFFER_BYTES = 4 * 1024 * 1024, 256 * 1024 * 1024
-"""These are the maximum bytes that one client may leave unread, and that all clients together may. Beyond the latter,
-clients above `SOFT_WRITE_BUFFER_BYTES` are cut off.
+"""`MAX_WRITE_BUFFER_BYTES` is the maximum number of bytes that one client may leave unread,
+`MAX_TOTAL_WRITE_BUFFER_BYTES` the maximum for all clients together. Beyond the latter, clients above
+`SOFT_WRITE_BUFFER_BYTES` are cut off.
 """
 SOFT_WRITE_BUFFER_BYTES = 256 * 1024
 """The bytes that a client may leave unread even if all clients together leave too much unread."""
@@ -56,8 +61,8 @@ pings in it are not answered.
 SEND_BUFFER_BYTES = 128 * 1024
 """The size of the kernel's send buffer. Further output waits in this process, where it is counted."""
 OPEN_COST_S, HELLO_COST_S, TURN_COST_S = 0.0005, 0.001, 0.00005
-"""These are the seconds of work charged for a connection, for a `hello`, and for a turn, in addition to the measured
-work.
+"""These are seconds of work that are charged in addition to the measured work: `OPEN_COST_S` for a connection,
+`HELLO_COST_S` for a `hello`, and `TURN_COST_S` for a turn.
 """
 SEND_COST_S_PER_BYTE = 1e-7
 """Seconds charged per byte that is sent in reply to input that the arena did not await, since replies take bandwidth
@@ -155,8 +160,8 @@ class Connection(ServerConnection):
         self._address = ""
         self._unread = bytearray()
         self._is_queued = self._is_queued_ahead = False
-        """These say whether unread input waits for its fair turn, and whether it waits for a turn ahead of other
-        clients' input.
+        """`_is_queued` says whether unread input waits for its fair turn, `_is_queued_ahead` whether it waits for a
+        turn ahead of other clients' input.
         """
         self._is_reading = True
         self._cpu_budget: CpuBudget
@@ -173,8 +178,8 @@ class Connection(ServerConnection):
         self._receive: Callable[[Frame], bool] | None = None
         self._awaited: Collection[object] = ()
         self._awaited_count = self._unawaited_count = self._pushed_bytes = 0
-        """These are counts for the piece of input being processed: awaited messages, messages that are not awaited, and
-        bytes sent.
+        """These are counts for the piece of input being processed: `_awaited_count` of awaited messages,
+        `_unawaited_count` of messages that are not awaited, and `_pushed_bytes` of bytes sent.
         """
 
     @property

@@ -14,12 +14,13 @@ IDLE_PER_BUSY_TOTAL = 1.0
 """Idle seconds that all clients together owe per second of their work. So at least half of the time is left to matches.
 """
 DEBT_TOLERANCE_S, TOTAL_DEBT_TOLERANCE_S = 0.01, 0.001
-"""These are the seconds of debt that cause no delay, for a connection or an address and for all clients together. So a
-`hello` and a seek right after it are not delayed.
+"""These are the seconds of debt that cause no delay: `DEBT_TOLERANCE_S` for a connection or an address,
+`TOTAL_DEBT_TOLERANCE_S` for all clients together. So a `hello` and a seek right after it are not delayed.
 """
 PRIORITY_IDLE_RATIO, PRIORITY_DEBT_TOLERANCE_S = 1000.0, 0.3
-"""These are the idle seconds that a connection owes per second of work ahead of its turn, and the debt that it may
-have. The tolerance is large because a large awaited answer arrives in pieces.
+"""`PRIORITY_IDLE_RATIO` is the number of idle seconds that a connection owes per second of work ahead of its turn,
+`PRIORITY_DEBT_TOLERANCE_S` the debt that it may have. The tolerance is large because a large awaited answer arrives in
+pieces.
 """
 MAX_DEBT_S = 1.0
 """Maximum debt in seconds. It is limited because other clients may share the address."""
@@ -135,7 +136,7 @@ class FairScheduler:
         self.unread_bytes = 0
         """The bytes that all clients together have left unread."""
         self.received_bytes = self.sent_bytes = 0
-        """These are the bytes received from clients, and the bytes of messages sent to them."""
+        """`received_bytes` is the number of bytes received from clients, `sent_bytes` that of messages sent to them."""
 
     def open_budget(self, address: str) -> CpuBudget:
         """Return the budget of a new connection. `address` is "" while it is unknown. Call `remove_connection` when the

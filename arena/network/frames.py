@@ -20,12 +20,17 @@ except ImportError:  # websockets was installed without its compiled part
     from websockets.utils import apply_mask
 
 _OPEN_STATE, _CLOSE_OPCODE = State.OPEN, Opcode.CLOSE
+"""`_OPEN_STATE` is the state of an open connection, `_CLOSE_OPCODE` the opcode of a frame that closes a connection."""
 _FINAL_TEXT_BYTE, _FINAL_BINARY_BYTE = 0x81, 0x82
-"""These are the first bytes of frames with a whole text message and with a whole binary message."""
+"""`_FINAL_TEXT_BYTE` is the first byte of a frame with a whole text message, `_FINAL_BINARY_BYTE` of a frame with a
+whole binary message.
+"""
 _MASK_BIT = 0x80
 """The bit in a frame's second byte that says that the payload is masked. Frames from clients always are."""
 _MIN_MEDIUM_BYTES, _MIN_LARGE_BYTES = 126, 65536
-"""These are the payload sizes from which a frame has two, or eight, additional bytes for the length (RFC 6455, 5.2)."""
+"""A frame has two additional bytes for the length from a payload of `_MIN_MEDIUM_BYTES` on, and eight from
+`_MIN_LARGE_BYTES` on (RFC 6455, 5.2).
+"""
 _medium_header, _large_header = struct.Struct("!BBH").pack, struct.Struct("!BBQ").pack
 _SMALL_HEADERS = [bytes((_FINAL_BINARY_BYTE, size)) for size in range(_MIN_MEDIUM_BYTES)]
 """The headers of small frames with a whole binary message, by payload size."""

@@ -33,6 +33,9 @@ from protocol.codec import CODECS, MSGPACK, Codec
 from protocol.messages import MAX_CLIENT_FRAME_BYTES
 
 ALIVE_PATH, READY_PATH = "/healthz", "/readyz"
+"""`ALIVE_PATH` is the path of the health check whether the process is alive, `READY_PATH` of the check whether it is
+ready for clients.
+"""
 
 log = logging.getLogger("arena.network.listener")
 

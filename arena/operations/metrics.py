@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
 
 COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
-"""The kinds of metrics."""
+"""The kinds of metrics, as Prometheus calls them."""
 Values = Iterable[tuple[tuple[str, ...], float | Histogram]]
 """The values of a metric, each with the values of its labels."""
 

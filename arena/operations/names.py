@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
 
 LEAVING_INTERVAL_S = 0.5
-"""Seconds between two announcements to other nodes that a bot is deleted, so that they end its matches.
+"""Seconds between two announcements to other nodes that a bot is being deleted. A node that receives one ends its
+matches of the bot.
 
-Between them, the bot may have started a match.
+The announcement is repeated until no node has a match of the bot, because the bot may have started one after the last
+announcement.
 """
 FORFEIT_TIMEOUT_S = 10.0
 """Seconds in which the matches that a deleted bot forfeits must be stored."""

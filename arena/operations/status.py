@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from arena.server.seek_index import ActiveSeek
 
 MINUTE_S, HOUR_S = 60.0, 3600.0
-"""Seconds of a minute and of an hour, for which the status counts finished matches."""
+"""`MINUTE_S` and `HOUR_S` are the seconds of a minute and of an hour, for which the status counts finished matches."""
 
 
 def operations(arena: Arena) -> Iterator[OperationHandler]:

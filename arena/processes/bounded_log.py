@@ -11,6 +11,7 @@ from pathlib import Path
 MIN_ROTATION_INTERVAL_S = 1.0
 """Minimum seconds between two rotations of a log. A program that fills the log faster is blocked until then."""
 _READ_CHUNK_BYTES = 64 * 1024
+"""The maximum number of bytes that are read from a program's output at a time."""
 
 
 class BoundedLog:

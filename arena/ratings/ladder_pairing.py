@@ -23,7 +23,9 @@ MAX_WAIT_S = 16.0
 _MATCH_COUNT_SMOOTHING = 5
 """Added to a seeker's number of matches and to the mean before they are divided: new bots get similar waits."""
 _NEAREST_COUNT, _FIELD_SAMPLE_COUNT = 12, 6
-"""These are the numbers of bots that a seeker is compared with: the nearest by mu, and a sample of all others."""
+"""A seeker is compared with `_NEAREST_COUNT` bots that are nearest to it by mu, and a sample of `_FIELD_SAMPLE_COUNT`
+of all others.
+"""
 _MIN_INFORMATION = 0.1
 """The minimum information counted for a match, relative to one between equals, so that in time every pair meets."""
 _NEGLIGIBLE_UPSET = 1e-9

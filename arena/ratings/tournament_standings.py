@@ -17,7 +17,8 @@ from arena.ratings.standings import (
 )
 
 ADJUSTED, SCORE, PAYOFF = "adjusted", "score", "payoff"
-"""These are the measures by which a table may be sorted: luck-adjusted score, score and payoff."""
+"""These are the measures by which a table may be sorted: `ADJUSTED` for the luck-adjusted score, `SCORE` and `PAYOFF`.
+"""
 
 
 class TournamentStandings(Struct, frozen=True, kw_only=True):

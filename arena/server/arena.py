@@ -62,9 +62,13 @@ if TYPE_CHECKING:
     from arena.feed import Feed
 
 REVOKED_MESSAGE = "the operator revoked {bot}: it may no longer connect"
+"""The message to a bot that the operator has revoked."""
 CREDENTIAL_REPLACED_MESSAGE = "the operator gave {bot} a new token: use that one"
+"""The message to a bot whose token the operator has replaced."""
 RESUME_RETRY_DELAY_S, MAX_RESUME_RETRY_DELAY_S = 0.2, 2.0
-"""These are the first and the maximum delay before the database is asked again whether a match should resume."""
+"""`RESUME_RETRY_DELAY_S` is the first delay before the database is asked again whether a match should resume,
+`MAX_RESUME_RETRY_DELAY_S` the maximum delay.
+"""
 
 log = logging.getLogger("arena")
 

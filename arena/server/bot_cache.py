@@ -99,7 +99,9 @@ class BotCache:
         """Rated matches in progress, by id."""
         self._renewing = asyncio.Lock()
         self._requested_renewal = self._done_renewal = 0
-        """These are the number of reloads requested so far, and the number of the last request that is done."""
+        """`_requested_renewal` is the number of reloads requested so far, `_done_renewal` the number of the last
+        request that is done.
+        """
 
     def on_connected(self, bot: str) -> bool:
         """Note that a bot (folded name) has connected. Return whether it is in the cache."""

@@ -14,8 +14,11 @@ from protocol.errors import ArenaFault
 from protocol.messages import Error
 
 DRAINING_MESSAGE = "the arena is about to stop: no match begins any more; seeks wait, and end with this connection"
+"""The message to clients while the arena is draining."""
 DRAINING_REASON = "draining: no new match begins, and the server stops when the matches under way are over"
+"""The reason why a draining arena is not ready, in health checks and warnings."""
 DRAIN_CANCELLED_MESSAGE = "the arena goes on after all: matches begin again"
+"""The message to clients when the arena stops draining."""
 
 
 class Drain:

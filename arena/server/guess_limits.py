@@ -12,8 +12,8 @@ MAX_KNOWN_ADDRESSES = 4
 address.
 """
 MAX_NAMES = 2000
-"""Maximum number of names with known addresses: the last ones that logged in. To push a name out, a client would have
-to register this many names.
+"""Maximum number of names whose known addresses are remembered. The names that logged in last are kept. To push a name
+out, a client would have to register this many names.
 """
 
 

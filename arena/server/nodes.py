@@ -71,6 +71,7 @@ _NODE_STATE_TEXTS: dict[State, str] = {
     "stopped": "has stopped",
     "gone": "is gone",
 }
+"""The words for each state of a node, for the log."""
 
 log = logging.getLogger("arena.server.nodes")
 

@@ -13,9 +13,13 @@ from protocol.display import short_repr
 from protocol.errors import UsageFault
 
 PENTANOMIAL_SIZE, TRINOMIAL_SIZE = 5, 3
-"""These are the numbers of counts: five scores of pairs, or three of single games."""
+"""`PENTANOMIAL_SIZE` is the number of counts of pairs, which have five different scores. `TRINOMIAL_SIZE` is the number
+of counts of single games, which have three.
+"""
 MAX_COUNT = 10**15
-"""The maximum count of a score. It exceeds any real number of games, and sums of counts are exact as floats."""
+"""The maximum number of games or pairs with the same score. It is more than anyone will play, and small enough that
+sums of counts are exact as floats.
+"""
 
 
 class CountFindings(Struct, frozen=True, kw_only=True):

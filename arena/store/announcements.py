@@ -28,7 +28,9 @@ MAX_ANNOUNCEMENTS = 1000
 """The maximum number of announcements that a node reads. If more are waiting, it reloads everything instead."""
 _INSERT_SQL = """INSERT INTO announcements (at, kind, names, node)
 VALUES (extract(epoch FROM clock_timestamp()), :kind, :names, :node)"""
+"""The statement that adds an announcement."""
 _REMOVE_OLD_SQL = f"DELETE FROM announcements WHERE at < extract(epoch FROM clock_timestamp()) - {ANNOUNCEMENT_TTL_S}"
+"""The statement that deletes announcements older than `ANNOUNCEMENT_TTL_S`."""
 _WAKE_NODES_SQL = "SELECT pg_notify(name, '') FROM wake_channel"
 """The notification that wakes all nodes."""
 _ANNOUNCEMENTS_AFTER = f"""SELECT announcements.id, kind, names,

@@ -20,6 +20,7 @@ from protocol.display import format_count, list_first
 from protocol.errors import UsageFault
 
 _MATCH_COLUMNS = (matches.c.number, matches.c.id, matches.c.pool, matches.c.annulled)
+"""The columns that identify a match and say how it is rated."""
 _ANNUL_STATEMENTS = (
     f"UPDATE matches SET annulled = pool, pool = NULL WHERE number {IN_NUMBERS_SQL}",
     f"""UPDATE seats SET mu_before = NULL, sigma_before = NULL, mu_after = NULL, sigma_after = NULL, played = NULL,

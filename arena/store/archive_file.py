@@ -22,7 +22,9 @@ from referee.record import compress_lines
 from referee.record_reader import unpack
 
 BLOCK_BYTES, BLOCK_RECORDS = 256 * 1024, 256
-"""These are the maximum bytes and records of a block, which decompresses in 4 ms. A longer record has its own block."""
+"""`BLOCK_BYTES` is the maximum number of bytes of a block, `BLOCK_RECORDS` of its records. A block decompresses in 4
+ms. A longer record has its own block.
+"""
 _COMPRESSION_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 4 * BLOCK_BYTES}]
 """The settings of xz. A larger dictionary would not help, and every block allocates one."""
 ARCHIVE_SUFFIX = ".zip"

@@ -43,7 +43,9 @@ from protocol.errors import ArenaFault
 ARCHIVE_FOLDER = "archive"
 """The name of the folder for archive files. It is beside the SQLite file or in the data folder."""
 MAX_RECORDS_PER_FILE, MAX_BYTES_PER_FILE = 1024, 4 * 1024 * 1024
-"""These are the maximum records of a file, and their maximum bytes in the database. A single record may be larger."""
+"""`MAX_RECORDS_PER_FILE` is the maximum number of records in a file, `MAX_BYTES_PER_FILE` the maximum of their bytes in
+the database. A single record may be larger.
+"""
 
 _FROM_OLD_MATCHES_SQL = """FROM matches WHERE record_bytes IS NOT NULL AND tournament IS NULL
     AND (coalesce(pool, annulled) IS NULL) = :unrated AND finished <= :until
@@ -51,14 +53,23 @@ _FROM_OLD_MATCHES_SQL = """FROM matches WHERE record_bytes IS NOT NULL AND tourn
         SELECT 1 FROM seats JOIN bots ON bots.id = seats.bot WHERE seats.match = matches.number
             AND bots.key IN (SELECT value FROM json_each(:house) AS told)
     ))"""
+"""The SQL for the matches whose records may be archived. They finished by :until, and a bot in :house played in them
+unless :all is 1.
+"""
 _COUNT_OLD_RECORDS_SQL = f"SELECT count(*) AS records, coalesce(sum(record_bytes), 0) AS bytes {_FROM_OLD_MATCHES_SQL}"
+"""The query for the number and the bytes of the records that may be archived."""
 _NEXT_RECORDS_SQL = f"""SELECT number, id, finished, record_bytes {_FROM_OLD_MATCHES_SQL}
     AND (finished, number) > (:finished, :number)
     ORDER BY finished, number LIMIT :most"""
+"""The query for the next records to archive, oldest first."""
 _SELECT_RECORDS_SQL = f"SELECT match, data FROM records WHERE match {IN_NUMBERS_SQL}"
+"""The query for the stored records of some matches."""
 _DELETE_RECORDS_SQL = f"DELETE FROM records WHERE match {IN_NUMBERS_SQL}"
+"""The statement that deletes the stored records of some matches."""
 _MARK_ARCHIVED_SQL = f"UPDATE matches SET record_bytes = NULL, archive = :archive WHERE number {IN_NUMBERS_SQL}"
+"""The statement that says for some matches in which archive file their records are."""
 _MATCHES_IN_FILE_SQL = "SELECT number, id FROM matches WHERE archive = :archive"
+"""The query for the matches whose records are in an archive file."""
 
 
 class OldRecordFilter(Struct, frozen=True, kw_only=True):

@@ -32,9 +32,11 @@ MAX_BATCH_MATCHES = 16
 MAX_PENDING_QUERIES = 2
 """The maximum number of queries in the thread's queue. Further callers wait, so that finished matches come first."""
 RETRY_DELAY_S, MAX_RETRY_DELAY_S = 0.5, 5.0
-"""These are the first and the maximum delay before a failed write is retried."""
+"""`RETRY_DELAY_S` is the first delay before a failed write is retried, `MAX_RETRY_DELAY_S` the maximum delay."""
 REJECTED_RETRY_DELAY_S, MAX_REJECTED_RETRY_DELAY_S = 10.0, 600.0
-"""These are the first and the maximum delay before a match is retried that the store rejected on its own."""
+"""`REJECTED_RETRY_DELAY_S` is the first delay before a match is retried that the store rejected on its own,
+`MAX_REJECTED_RETRY_DELAY_S` the maximum delay.
+"""
 COMMIT_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """The upper bounds of the buckets in the histogram of transaction times."""
 

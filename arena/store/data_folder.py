@@ -16,7 +16,7 @@ from pathlib import Path
 from protocol.errors import ArenaFault
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
-"""These are the permissions of folders and files in a data folder: only the owner has any."""
+"""`FOLDER_MODE` has the permissions of folders in a data folder, `FILE_MODE` those of files: only the owner has any."""
 _GROUP_AND_OTHERS_MODE = 0o077
 """The permission bits of all users except the owner."""
 _FILES_IN_FOLDER = ("lock", "operator.json")

@@ -47,14 +47,18 @@ SEAT_COLUMNS = _columns(
 LADDER_COLUMNS = _columns("pool place bot score mu sigma played won drawn lost version payoff")
 """The columns of the view `ladder`."""
 PLY_COLUMNS = _columns("number match ply seat bot move dice result out clock_ms thought_ms given_ms strikes value info")
-"""The columns of plies, for which there is no view: match number and id, then those of arena/replay/ply_rows.py."""
+"""The columns of the export of plies, which has no database view: match number and id, then those of
+arena/replay/ply_rows.py.
+"""
 _RECORDS_QUERY = """(
     SELECT number, id, data, archive FROM matches LEFT JOIN records ON records.match = matches.number
         WHERE data IS NOT NULL OR record_bytes IS NULL
 ) AS kept"""
 """The query for the record of each match. `data` is null if the record was removed or archived."""
 _RESULTS_QUERY, _SEATS_QUERY = (f"({VIEW_QUERIES[name]}) AS {name}" for name in ("match_results", "match_seats"))
-"""These are the queries of two views. They replace the views, which roles that may read them can lock."""
+"""`_RESULTS_QUERY` is the query of the view `match_results`, `_SEATS_QUERY` that of `match_seats`. They replace the
+views, which roles that may read them can lock.
+"""
 EXPORT_BATCH_MATCHES = 200
 """The number of matches per batch. It is limited because their records may be long."""
 

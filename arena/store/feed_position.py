@@ -15,6 +15,7 @@ from arena.store.schema import feed, matches
 FEED_BATCH_MATCHES = 500
 """The number of matches read at a time."""
 _LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
+"""The query for the number of the last match; 0 if there is none."""
 
 
 def switch_feed(connection: Connection, node: int = 0, *, on: bool) -> None:

@@ -59,9 +59,13 @@ FROM (
 """The query for the tallies of this season before a match."""
 # These statements are built once: SQLAlchemy takes longer to build one than SQLite takes to execute it.
 _LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
+"""The query for the number of the last match; 0 if there is none."""
 _SELECT_BOTS_BY_KEY = select(bots.c.key, bots.c.id).where(bots.c.key.in_(bindparam("keys", expanding=True)))
+"""The query for the ids of the bots with certain keys."""
 _SELECT_TALLIES = select(ratings)
+"""The query for the tallies of all bots in all pools."""
 _SELECT_TALLIES_OF_BOTS = _SELECT_TALLIES.where(ratings.c.bot.in_(bindparam("bots", expanding=True)))
+"""The query for the tallies of some bots in all pools."""
 _INSERT_STATEMENTS: dict[Table, Insert] = {table: insert(table) for table in (matches, seats, records, failures)}
 """The insert statement of each table that a finished match adds rows to."""
 _SAVE_TALLY = f"""INSERT INTO ratings ({", ".join(ratings.columns.keys())})
@@ -69,6 +73,7 @@ VALUES ({", ".join(f":{column.name}" for column in ratings.columns)})
 ON CONFLICT (bot, pool) DO UPDATE SET {
     ", ".join(f"{column.name} = excluded.{column.name}" for column in ratings.columns if not column.primary_key)
 }"""
+"""The statement that adds or replaces the tally of a bot in a pool."""
 Tallies = MutableMapping[tuple[int, str], Tally]
 """Tallies by (row id of the bot, pool)."""
 

@@ -26,7 +26,7 @@ from protocol.names import fold_name
 from protocol.pools import is_people_pool
 
 PAYOFF_SORT, SCORE_SORT = "payoff", "score"
-"""These are the names of the default orders of leaderboards."""
+"""These are the names of the default orders of leaderboards: `PAYOFF_SORT` by payoff, `SCORE_SORT` by score."""
 LEADERBOARD_SORTS = (SCORE_SORT, PAYOFF_SORT, "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
 """The names of the orders of a leaderboard. `share` is the share of matches won; a draw counts as half a win."""
 _UNRANKED_GAP_SQL = "1e9"
@@ -91,6 +91,7 @@ _BOTS_PAGE = """
 SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR instr(key, :search) > 0) AS total
 FROM bots WHERE (:start OR key > :key) AND (:search = '' OR instr(key, :search) > 0) ORDER BY key LIMIT :limit
 """
+"""The query for a page of the list of bots whose keys contain :search, by key."""
 _POOLS_BY_MATCHES = "SELECT pool FROM ratings GROUP BY pool ORDER BY sum(matches) DESC, pool"
 """The query for the pools of this season, the busiest first."""
 _LEADERS_BY_SCORE = """
@@ -111,6 +112,7 @@ SELECT pool, name, mu, matches FROM (
     SELECT ratings.*, row_number() OVER (PARTITION BY pool ORDER BY mu DESC) AS place FROM ratings
 ) AS placed JOIN bots ON bots.id = placed.bot WHERE place <= :limit ORDER BY pool, mu
 """
+"""The query for the :limit bots with the highest mu in each pool."""
 _STANDINGS_OF_BOT = f"""
 SELECT ratings.*, {pairs_query("ratings.bot", CURRENT_SEASON_SQL, "ratings.pool")} AS pairs,
     (SELECT count(*) FROM ratings AS other WHERE other.pool = ratings.pool) AS bots,
@@ -124,6 +126,7 @@ SELECT bots.name FROM ratings JOIN bots ON bots.id = ratings.bot
 WHERE pool = :pool AND NOT person AND NOT revoked AND bot <> :bot AND mu - 3 * sigma >
     (SELECT mu - 3 * sigma FROM ratings WHERE bot = :bot AND pool = :pool) ORDER BY mu - 3 * sigma, bots.key LIMIT 1
 """
+"""The query for the bot, neither a person nor revoked, with the lowest score in :pool above the score of :bot."""
 _RANK_PAID_SQL = f"""
 WITH paid AS ({means_query(CURRENT_SEASON_SQL)})
 SELECT rank FROM (
@@ -140,8 +143,10 @@ _TALLY_COLUMNS = """coalesce(sum(matches) FILTER (WHERE outcome = 'won'), 0) AS 
 _TALLIES_BY_POOL = (
     f"SELECT pool, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '' AND bot = :bot GROUP BY pool ORDER BY pool"
 )
+"""The query for the results of a bot in each pool."""
 _SEATS_SQL = f"""SELECT seat, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool
 GROUP BY seat ORDER BY 1"""
+"""The query for the results of a bot in a pool, by its seat."""
 _POINTS_SQL = """
 SELECT seats.played, seats.mu_after, seats.sigma_after, matches.finished, matches.id
 FROM json_each(:points) AS point
@@ -165,6 +170,7 @@ WITH met AS (
 SELECT *, (SELECT count(*) FROM met) AS total FROM met
 WHERE :start OR played < :played OR (played = :played AND key > :key) ORDER BY played DESC, key LIMIT :limit
 """
+"""The query for a page of the opponents of a bot in a pool, those with most matches first."""
 _VERSIONS_PAGE = """
 SELECT versions.*, matches.id, matches.finished,
     (SELECT count(*) FROM versions AS every WHERE every.bot = :bot AND every.pool = :pool) AS total
@@ -172,6 +178,7 @@ FROM versions JOIN matches ON matches.number = versions.last
 WHERE versions.bot = :bot AND versions.pool = :pool AND (:start OR versions.last < :last)
 ORDER BY versions.last DESC LIMIT :limit
 """
+"""The query for a page of the results of each version of a bot in a pool."""
 _ENDINGS_OF_BOT = """
 SELECT outcome, reason, sum(matches) AS played, (
     SELECT coalesce(json_group_array(

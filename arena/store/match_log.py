@@ -30,21 +30,32 @@ from machine.timestamps import utc_now
 from protocol.errors import ArenaFault, UsageFault
 
 LOG_BATCH_ROWS = 5000
+"""The maximum number of matches that are read at a time to add their entries to the log."""
 _LOG_SIZE_SQL = "SELECT coalesce(max(number), 0) FROM match_log"
 """The query for the number of entries."""
 _SELECT_LATEST_KEY = "SELECT secret FROM log_keys ORDER BY id DESC LIMIT 1"
+"""The query for the latest signing key of the log."""
 _PEAK_HASHES_SQL = f"SELECT number, hashes FROM match_log WHERE number {IN_NUMBERS_SQL}"
+"""The query for the hashes of some entries."""
 _HASHES_SQL = "SELECT hashes FROM match_log WHERE number = :number"
+"""The query for the hashes of one entry."""
 _ENTRY_SQL = "SELECT number, id, digest, finished, coalesce(pool, annulled) AS pool FROM matches"
+"""The query for the contents of entries, from the matches."""
 _SELECT_ENTRIES_AFTER = f"{_ENTRY_SQL} WHERE number > :after ORDER BY number LIMIT :most"
+"""The query for the contents of at most :most entries after number :after."""
 _SELECT_ENTRY_OF_MATCH = f"{_ENTRY_SQL} WHERE id = :match"
+"""The query for the contents of the entry of a match."""
 _STORED_HASHES_SQL = "SELECT number, hashes FROM match_log WHERE number > :after AND number <= :last ORDER BY number"
+"""The query for the hashes of the entries after number :after, up to :last."""
 _FIRST_MISSING_NUMBER = """
 SELECT min(number) FROM (SELECT 1 AS number UNION ALL SELECT number + 1 FROM match_log) AS following
 WHERE number NOT IN (SELECT number FROM match_log)
 """
+"""The query for the smallest number that no entry has."""
 _COUNT_AFTER_SQL = "SELECT count(*) FROM match_log WHERE number > :last"
+"""The query for how many entries follow number :last."""
 _INSERT_ENTRIES = insert(match_log)
+"""The statement that adds entries."""
 
 log = logging.getLogger("arena.store.match_log")
 

@@ -34,6 +34,7 @@ SELECT DISTINCT found.value FROM (SELECT DISTINCT {columns} FROM {summary} WHERE
     ) AS newest
 )) AS found ORDER BY found.value DESC LIMIT :limit
 """
+"""The query for the newest match numbers, group by group, if a criterion depends on groups."""
 _NEWEST_UNGROUPED_SQL = """
 SELECT DISTINCT {number} FROM {rows} WHERE {same} AND {number} < :before AND {number} >= :least {further}
 ORDER BY 1 DESC LIMIT :limit
@@ -46,7 +47,9 @@ _UNTIL_BOUNDS = """(SELECT max(last) FROM hours WHERE hour <= substr(CAST(:until
     (SELECT min(first) FROM hours WHERE hour >= substr(CAST(:until AS text), 1, 13) AND hour || ':~' > :until)"""
 """The SQL for two match numbers. No match after the first ended before `until`; all before the second did."""
 _NO_SINCE_BOUNDS, _NO_UNTIL_BOUNDS = "1, NULL", "(SELECT max(number) FROM matches), NULL"
-"""These stand for `_SINCE_BOUNDS` and `_UNTIL_BOUNDS` in a search without `since` or `until`."""
+"""In a search without `since`, `_NO_SINCE_BOUNDS` replaces `_SINCE_BOUNDS`. In a search without `until`,
+`_NO_UNTIL_BOUNDS` replaces `_UNTIL_BOUNDS`.
+"""
 _IN_TIME_CONDITION = """ AND ({number} > :early AND {number} < :late
     OR (SELECT finished >= :since AND finished < :until FROM matches AS ended WHERE ended.number = {number}))"""
 """The SQL condition that a match ended between `since` and `until`."""
@@ -61,7 +64,9 @@ _ALL_TIME_BOUNDS = ("", "9999-12-31T23:59:59.999Z")
 _BEYOND_ALL_MATCHES = 2**62
 """A number larger than that of any match."""
 _MIN_WINDOW_MATCHES, _WINDOW_FACTOR = 1000, 4
-"""These give the size of the search window: at least this many match numbers, and this many times the expected need."""
+"""The search window has at least `_MIN_WINDOW_MATCHES` match numbers, and `_WINDOW_FACTOR` times the number expected to
+be needed.
+"""
 
 
 class Search(Struct, frozen=True, kw_only=True):
@@ -101,16 +106,23 @@ _MATCH_IN_GROUP = (
 )
 """The SQL condition that a match belongs to a group."""
 _ALL_MATCHES_INDEX = _Index("matches", "true", "matches.number")
+"""The index for a search without a bot, if no criterion depends on groups."""
 _SEATS_INDEX = _Index("seats INDEXED BY seats_by_bot", "bot = :bot")
+"""The index for a search for the matches of a bot, if no criterion depends on groups."""
 _BOT_INDEX = _Index("seats INDEXED BY seats_by_ending", _SEAT_IN_GROUP)
+"""The index for a search for the matches of a bot."""
 _BOT_IN_TOURNAMENT_INDEX = _Index("seats INDEXED BY seats_by_tournament", f"tournament = :scope AND {_SEAT_IN_GROUP}")
+"""The index for a search for the matches of a bot in a tournament."""
 _PAIR_INDEX = _Index("encounters", f"opponent = :opponent AND {_SEAT_IN_GROUP}")
+"""The index for a search for the matches of a bot against an opponent."""
 _MATCHES_INDEX = _Index(
     "matches INDEXED BY matches_by_ending", _MATCH_IN_GROUP, "matches.number", "game, pool, reason", "counts"
 )
+"""The index for a search without a bot."""
 _TOURNAMENT_INDEX = _MATCHES_INDEX._replace(
     rows="matches INDEXED BY matches_by_tournament", same=f"tournament = :scope AND {_MATCH_IN_GROUP}"
 )
+"""The index for a search without a bot in a tournament."""
 
 
 def search_matches(

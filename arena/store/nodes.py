@@ -28,12 +28,16 @@ IS_ALIVE_SQL = f"coalesce(nodes.seen > {_ALIVE_SINCE_SQL}, false)"
 _LIST_NODES = f"""SELECT nodes.*, {IS_ALIVE_SQL} AS alive,
     (SELECT count(*) FROM under_way WHERE under_way.node = nodes.id) AS matches
 FROM nodes WHERE url <> '' ORDER BY name"""
+"""The query for the nodes that have a URL, each with whether it is alive and how many matches it hosts."""
 _LIST_LIVE_NODES = f"SELECT name FROM nodes WHERE seen > {_ALIVE_SINCE_SQL} ORDER BY name"
+"""The query for the names of the nodes that are alive."""
 _URLS_OF_BOT = """SELECT DISTINCT nodes.url FROM under_way JOIN nodes ON nodes.id = under_way.node
 WHERE strpos(under_way.bots, :bot) > 0 AND nodes.id <> :node ORDER BY nodes.url"""
+"""The query for the URLs of the other nodes that host a match of a bot."""
 
 _NODES_OF_BOT = """SELECT DISTINCT nodes.name FROM under_way JOIN nodes ON nodes.id = under_way.node
 WHERE strpos(under_way.bots, :bot) > 0 ORDER BY nodes.name"""
+"""The query for the names of the nodes that host a match of a bot."""
 
 
 State = Literal["alive", "draining", "stopped", "gone"]

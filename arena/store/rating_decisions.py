@@ -10,8 +10,10 @@ from arena.store.dialect import execute
 from protocol.errors import ArenaFault
 
 _VERSION_SQL = "SELECT coalesce(max(version), 0) FROM rating_decisions"
+"""The query for the number of decisions made so far."""
 _INCREMENT_VERSION_SQL = """INSERT INTO rating_decisions (id, version) VALUES (1, 1)
 ON CONFLICT (id) DO UPDATE SET version = rating_decisions.version + 1"""
+"""The statement that counts one more decision."""
 
 
 class RatingDecisionsChanged(ArenaFault):

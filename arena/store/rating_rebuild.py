@@ -23,8 +23,11 @@ _RATING_FIELDS = SeatRating.__struct_fields__
 _UPDATE_SEAT = """UPDATE seats SET mu_before = :mu_before, sigma_before = :sigma_before, mu_after = :mu_after,
     sigma_after = :sigma_after, played = :played
 WHERE match = :match AND seat = :seat"""
+"""The statement that replaces the ratings of a seat in a match."""
 _MARK_MATCHES_RERATED = f"UPDATE matches SET rerated = true WHERE NOT rerated AND number {IN_NUMBERS_SQL}"
+"""The statement that marks matches whose ratings have changed since their records were closed."""
 _LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
+"""The query for the number of the last match; 0 if there is none."""
 
 
 class SeatCorrection(NamedTuple):

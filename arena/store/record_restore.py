@@ -12,8 +12,10 @@ from arena.store.result_queries import record_of, result_with_seats
 from arena.store.schema import matches
 
 _SELECT_MATCH_NUMBER = select(matches.c.number).where(matches.c.id == bindparam("id"))
+"""The query for the number of a match, by its id."""
 _REPLACE_RECORD_SQL = """INSERT INTO records (match, data) VALUES (:match, :data)
 ON CONFLICT (match) DO UPDATE SET data = excluded.data"""
+"""The statement that adds or replaces the record of a match."""
 
 
 def restore_records(connection: Connection, bodies: Mapping[str, bytes]) -> None:

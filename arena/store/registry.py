@@ -64,7 +64,9 @@ SELECT bots.*, incidents.at, incidents.code, incidents.text,
 FROM bots LEFT JOIN incidents ON incidents.id = (SELECT max(id) FROM incidents AS latest WHERE latest.bot = bots.id)
 WHERE instr(key, :find) > 0 AND (:start OR key > :key) ORDER BY key LIMIT :limit
 """
+"""The query for a page of the bots whose keys contain :find, each with its latest incident."""
 _SELECT_BOT = select(*(bots.c[name] for name in RegisteredBot.__struct_fields__))
+"""The query for the fields of a `RegisteredBot`."""
 
 
 def find_registered_bot(connection: Connection, name: str) -> RegisteredBot | None:

@@ -28,8 +28,8 @@ from referee.result import Ratings, Result, SeatRating, SeatResult
 UNRATED_SUFFIX = "unrated"
 """The suffix of `GAME/unrated`, which takes the place of a pool's name for unrated matches."""
 WON, DRAWN, LOST, VOID_OUTCOME = "won", "drawn", "lost", "void"
-"""These are the outcomes of a match for a seat: it was the only first, shared the first place, was not first, or the
-match was called off.
+"""These are the outcomes of a match for a seat: it was alone in first place (`WON`), it shared the first place
+(`DRAWN`), it was not first (`LOST`), or the match was called off (`VOID_OUTCOME`).
 """
 OUTCOMES = (WON, DRAWN, LOST, VOID_OUTCOME)
 """All outcomes of a match for a seat."""
@@ -258,6 +258,7 @@ _IS_PAIRED_COLUMN = (
 )
 """The column that says whether a match belongs to a tournament with paired matches."""
 _SELECT_MATCH_NUMBERS = select(matches.c.number).where(matches.c.id.in_(bindparam("ids", expanding=True)))
+"""The query for the numbers of the matches with certain ids."""
 
 
 def ratings_of(connection: Connection, ids: Sequence[str]) -> dict[str, Ratings | None]:

@@ -21,6 +21,7 @@ FIRST_SEASON_NAME = "first"
 """The name of the season before the operator started any."""
 
 _BEYOND_ALL_MATCHES = 2**62
+"""A number larger than that of any match."""
 _RATED_IN_RANGE_SQL = "mu_after IS NOT NULL AND match BETWEEN :first AND :last"
 """The SQL condition for rated seats in the matches from :first to :last."""
 STANDINGS_QUERY = f"""SELECT counted.*, newest.mu_after AS mu, newest.sigma_after AS sigma, newest.version FROM (
@@ -31,7 +32,9 @@ STANDINGS_QUERY = f"""SELECT counted.*, newest.mu_after AS mu, newest.sigma_afte
 """The query for the standings of the bots in :pool, computed from the matches :first to :last."""
 _LEADERBOARD_SQL = f"""SELECT bots.name, bots.person, stood.*, {pairs_query("stood.bot", ":first")} AS pairs
 FROM ({STANDINGS_QUERY}) AS stood JOIN bots ON bots.id = stood.bot"""
+"""The query for the leaderboard of :pool in the season from match :first to :last."""
 _POOLS_SQL = f"SELECT DISTINCT pool FROM seats WHERE {_RATED_IN_RANGE_SQL} ORDER BY pool"
+"""The query for the pools with rated matches in the season from match :first to :last."""
 
 
 class Season(Struct, frozen=True, kw_only=True):

@@ -22,6 +22,7 @@ BUSY_TIMEOUT_MS = 10_000
 READING_CACHE_KIB = 16 * 1024
 """The size of the page cache of each reading connection."""
 SQLITE_HEADER_BYTES = 100
+"""The length of the header of an SQLite file."""
 _DATABASE_MAGIC = b"SQLite format 3\0"
 """The first bytes of every SQLite file."""
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")

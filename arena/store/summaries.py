@@ -30,17 +30,19 @@ _COUNTS_SQL = f"""WITH ended AS (
     UNION ALL SELECT tournament, matches.* FROM matches WHERE tournament IS NOT NULL AND number {_IN_MATCH_RANGE}
 )
 SELECT scope, game, {_POOL_TEMPLATE.format("ended")}, reason, count(*) FROM ended WHERE true GROUP BY 1, 2, 3, 4"""
-"""The query that computes rows of the table `counts`. The queries below compute the other summary tables."""
+"""The query that computes rows of the table `counts`."""
 _TALLIES_QUERY = f"""{_SEATS_BY_SCOPE}
 SELECT scope, bot, pool, outcome, reason, seat, count(*),
     coalesce(sum(CASE WHEN thought_ms IS NULL THEN 0 ELSE moves END), 0), coalesce(sum(thought_ms), 0)
 FROM sat WHERE true GROUP BY 1, 2, 3, 4, 5, 6"""
+"""The query that computes rows of the table `tallies`."""
 _OPPONENTS_QUERY = f"""{_SEATS_BY_SCOPE}
 SELECT scope, sat.bot, sat.pool, other.bot, count(*) FILTER (WHERE sat.outcome <> 'void' AND sat.rank < other.rank),
     count(*) FILTER (WHERE sat.outcome <> 'void' AND sat.rank = other.rank),
     count(*) FILTER (WHERE sat.outcome <> 'void' AND sat.rank > other.rank),
     count(*) FILTER (WHERE sat.outcome = 'void')
 FROM sat JOIN seats AS other ON other.match = sat.match AND other.seat <> sat.seat WHERE true GROUP BY 1, 2, 3, 4"""
+"""The query that computes rows of the table `opponents`."""
 # Squares are split into parts, so that sums fit SQLite's 64-bit integers.
 _PAYOFFS_SQL = f"""WITH sat AS (
     SELECT '' AS scope, seats.pool AS pool,
@@ -57,17 +59,23 @@ SELECT scope, parted.pool, season, parted.bot, other.bot, count(*), sum(parted.r
     sum(total * parted.rounds), sum(parted.rounds * parted.rounds)
 FROM parted JOIN seats AS other ON other.match = parted.match AND other.seat <> parted.seat
 WHERE true GROUP BY 1, 2, 3, 4, 5"""
+"""The query that computes rows of the table `payoffs`."""
 _VERSIONS_SQL = f"""SELECT bot, pool, version, count(*) FILTER (WHERE outcome = 'won'),
     count(*) FILTER (WHERE outcome = 'drawn'), count(*) FILTER (WHERE outcome = 'lost'),
     count(*) FILTER (WHERE outcome = 'void'), coalesce(sum(CASE WHEN thought_ms IS NULL THEN 0 ELSE moves END), 0),
     coalesce(sum(thought_ms), 0), max(match)
 FROM seats WHERE match {_IN_MATCH_RANGE} GROUP BY 1, 2, 3"""
+"""The query that computes rows of the table `versions`."""
 _ENCOUNTERS_SQL = f"""SELECT DISTINCT seats.bot, other.bot, seats.pool, seats.outcome, seats.reason, seats.match
 FROM seats JOIN seats AS other ON other.match = seats.match AND other.seat <> seats.seat
 WHERE seats.match {_IN_MATCH_RANGE}"""
+"""The query that computes rows of the table `encounters`: the pairs of bots that met in a match, and how it ended for
+the first of them.
+"""
 _HOURS_SQL = (
     f"SELECT substr(finished, 1, 13), min(number), max(number) FROM matches WHERE number {_IN_MATCH_RANGE} GROUP BY 1"
 )
+"""The query that computes rows of the table `hours`."""
 
 
 _PAYOFF_SUM_COLUMNS = ("matches", "rounds", "total", "squares", "products", "rest_squares", "weighted", "round_squares")
@@ -137,7 +145,9 @@ _EXPECTED_SEATS = f"""SELECT seats.match, seats.seat, {_POOL_TEMPLATE.format("ma
     END AS played
 FROM seats JOIN matches ON matches.number = seats.match
     CROSS JOIN (SELECT coalesce(max(first), 0) AS first FROM seasons) AS season"""
-"""The query for the columns of `seats` that are derived from the match and earlier ones, with their correct values."""
+"""The query that computes the correct values of those columns of `seats` that are derived from the match and from
+earlier matches.
+"""
 _IS_EXPECTED_SEAT = """seats.match = proper.match AND seats.seat = proper.seat AND (
     seats.pool, seats.outcome) = (proper.pool, proper.outcome)
     AND seats.tournament IS proper.tournament AND seats.played IS proper.played"""

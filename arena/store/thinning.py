@@ -19,7 +19,9 @@ from protocol.names import fold_name
 MIB = 1024 * 1024
 """The bytes of a mebibyte."""
 MAX_RECORDS_PER_TRANSACTION, MAX_BYTES_PER_TRANSACTION = 64, MIB
-"""These are the maximum records and bytes removed in a transaction, about 10 ms. A single record may be larger."""
+"""`MAX_RECORDS_PER_TRANSACTION` is the maximum number of records removed in a transaction of about 10 ms,
+`MAX_BYTES_PER_TRANSACTION` the maximum of their bytes. A single record may be larger.
+"""
 Count = Annotated[int, Meta(ge=0)]
 
 # An annulled match counts as rated, because annulling can be undone. The index matches_by_record agrees.
@@ -27,6 +29,7 @@ _RATED_OR_UNRATED_ROWS_SQL = """FROM matches WHERE record_bytes IS NOT NULL AND 
     AND (coalesce(pool, annulled) IS NULL) = :unrated"""
 """The SQL for the matches with records that may be removed, either the unrated or the rated ones."""
 _SUM_RECORD_BYTES = f"SELECT coalesce(sum(record_bytes), 0) {_RATED_OR_UNRATED_ROWS_SQL}"
+"""The query for the total size of the records that may be removed."""
 _NEWEST_BEYOND_LIMIT = f"""SELECT max(finished) FROM (
         SELECT finished, sum(record_bytes) OVER (ORDER BY finished DESC) AS held {_RATED_OR_UNRATED_ROWS_SQL}
     ) AS summed WHERE held > :most"""
@@ -39,6 +42,7 @@ _COUNT_OLD_RECORDS = (
     f"SELECT count(*) AS records, coalesce(sum(record_bytes), 0) AS bytes {_RATED_OR_UNRATED_ROWS_SQL} AND "
     "finished <= :until"
 )
+"""The query for the number and the bytes of the records that may be removed, up to an end time."""
 _RECORDS_OF_BOT = """SELECT DISTINCT number, coalesce(record_bytes, 0) AS record_bytes
     FROM seats JOIN matches ON number = match
     WHERE bot = (SELECT id FROM bots WHERE key = :key) AND match > :after
@@ -49,6 +53,7 @@ _REMOVE_STATEMENTS = (
     f"DELETE FROM records WHERE match {IN_NUMBERS_SQL}",
     f"UPDATE matches SET record_bytes = NULL, archive = NULL WHERE number {IN_NUMBERS_SQL}",
 )
+"""The statements that remove the records of some matches."""
 
 
 class Retention(Struct, frozen=True, kw_only=True):

@@ -32,10 +32,13 @@ SELECT tournaments.*,
     (SELECT count(*) FROM tournaments) AS total
 FROM tournaments {where} ORDER BY started DESC, id LIMIT :limit
 """
+"""The query for tournaments that fulfil `where`, newest first, each with its number of matches played."""
 _TOURNAMENTS_PAGE_SQL = _SELECT_TOURNAMENTS.format(
     where="WHERE :start OR started < :started OR (started = :started AND id > :id)"
 )
+"""The query for a page of the list of tournaments."""
 _SELECT_TOURNAMENT = _SELECT_TOURNAMENTS.format(where="WHERE id = :id")
+"""The query for one tournament."""
 _MATCHES_SQL = """
 SELECT matches.number, matches.place, matches.reason, matches.luck, matches.luck_by, bots.name, seats.rank,
     seats.reason AS ended, seats.payoff, seats.rounds
@@ -82,7 +85,8 @@ SELECT tournament, name FROM (
 ) AS ranked JOIN bots ON bots.id = bot
 WHERE place = 1 AND known = 1 AND low_by = high_by ORDER BY tournament, name
 """
-"""The query for the leaders by luck-adjusted score in two-seat tournaments, if the luck of the first match is measured.
+"""The query for the leaders by luck-adjusted score in two-seat tournaments. It skips a tournament if luck was not
+measured in its first match that was not called off.
 
 As in the tables, scores are adjusted only if all matches use one value function and a bot has more than one start. Mean
 scores are limited to 0 to 1.

@@ -22,7 +22,9 @@ from protocol import DEFAULT_PORT, bot_launch
 from protocol.errors import ArenaFault, UsageFault
 
 NO_SANDBOX, USERS_SANDBOX, BWRAP_SANDBOX = "none", "users", "bwrap"
-"""The kinds of sandboxes: none, a user for each program, or a file system made with bubblewrap."""
+"""The kinds of sandboxes: `NO_SANDBOX` is none, `USERS_SANDBOX` has a user for each program, `BWRAP_SANDBOX` a file
+system made with bubblewrap.
+"""
 SANDBOX_KINDS = (NO_SANDBOX, USERS_SANDBOX, BWRAP_SANDBOX)
 """All kinds of sandboxes that `--sandbox` accepts."""
 NO_HOME = "/nonexistent"

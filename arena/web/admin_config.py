@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 PREFIX = "/admin"
+"""The beginning of the paths of all admin pages."""
 
 
 class AdminConfig(msgspec.Struct, frozen=True, kw_only=True):

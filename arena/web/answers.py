@@ -36,6 +36,7 @@ PIECE_BYTES = 64 * 1024
 TURN_S = 0.003
 """Seconds of work for one visitor after which the next visitor has a turn."""
 GZIP_LEVEL = 6
+"""The level of gzip compression for answers."""
 
 
 Pieces = Iterator[bytes | None]

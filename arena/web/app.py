@@ -182,8 +182,13 @@ def _answer_internal_errors(app: ASGIApp) -> ASGIApp:
 
 
 MIN_GZIP_BYTES = 1000
+"""The size in bytes from which answers are compressed."""
 LIVENESS_PATH, READINESS_PATH = "/healthz", "/readyz"
+"""`LIVENESS_PATH` is the path of the health check whether the process is alive, `READINESS_PATH` of the check whether
+the store works too.
+"""
 IMMUTABLE_CACHE_CONTROL = "public, max-age=31536000, immutable"
+"""The header Cache-Control of files that never change under their URL."""
 
 
 def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:

@@ -13,8 +13,8 @@ ROUND_STEPS = (1.0, 2.0, 5.0, 10.0)
 MIN_LABEL_GAP = 0.24
 """Minimum distance between two ticks, as a fraction of the scale, so that their labels don't overlap on a phone."""
 TICK_STEPS, INTEGER_TICK_STEPS, PAYOFF_TICK_STEPS = 5, 4, 3
-"""These are the approximate numbers of steps of a rating scale, of a scale of whole numbers, and of a payoff scale,
-whose labels are wide.
+"""These are the approximate numbers of steps of scales: `TICK_STEPS` of a rating scale, `INTEGER_TICK_STEPS` of a scale
+of whole numbers, `PAYOFF_TICK_STEPS` of a payoff scale, whose labels are wide.
 """
 _ROUNDING_TOLERANCE = 1e-9
 """Rounding errors up to this fraction of a step are ignored."""

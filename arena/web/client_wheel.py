@@ -43,6 +43,7 @@ _DIST_INFO = f"bot_arena_client-{VERSION}.dist-info"
 _TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 """The time of every file in the wheel, so that the bytes are always the same."""
 _FILE_ATTRIBUTES = 0o100644 << 16
+"""The attributes of every file in the wheel: a regular file that its owner may write and all may read."""
 _WHEEL_METADATA = "Wheel-Version: 1.0\nGenerator: bot-arena\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 """The content of the file WHEEL in the wheel."""
 

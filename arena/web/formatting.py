@@ -21,6 +21,7 @@ from protocol.names import fold_name
 from referee.result import Result, SeatResult
 
 MINUS_SIGN = "\u2212"
+"""The typographic minus sign, which pages show before negative numbers."""
 THIN_SPACE = "\u202f"
 """A thin space without a line break, which separates thousands and units."""
 REASON_WORDS = {

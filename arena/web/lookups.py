@@ -16,6 +16,8 @@ from protocol.games import GAME_NAMES, game_class
 from protocol.pools import preset_pool
 
 _NO_BOT_MESSAGE, _NO_TOURNAMENT_MESSAGE = "there is no bot called {}", "there is no tournament {}"
+"""`_NO_BOT_MESSAGE` says that there is no bot of a name, `_NO_TOURNAMENT_MESSAGE` that there is no tournament of an id.
+"""
 
 
 def require_profile(reader: Reader, bot: str) -> Profile:

@@ -19,6 +19,7 @@ from referee.result import SeatResult
 ENTRY_MODULE = "viewer/offline.js"
 """The script that the HTML file runs."""
 STYLE_SHEETS = ("style.css", *VIEWER_STYLE_SHEETS)
+"""The style sheets that the HTML file contains."""
 
 
 def offline_page(record: Record) -> bytes:

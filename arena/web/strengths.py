@@ -25,7 +25,7 @@ STRENGTH_WORDS = ("beginner", "easy", "medium", "strong", "expert")
 rating with which a bot begins.
 """
 UNSURE_WORD, PERFECT_WORD = "little known", "perfect"
-"""These are the words for a bot with too few matches, and for a bot that plays perfectly."""
+"""`UNSURE_WORD` is the word for a bot with too few matches, `PERFECT_WORD` for a bot that plays perfectly."""
 MIN_RATED_MATCHES = 3
 """The number of rated matches from which a bot gets a word for its strength. It is low, so that a new arena shows
 strengths within minutes.

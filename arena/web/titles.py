@@ -24,7 +24,9 @@ def game_about(game: str) -> str:
 
 
 def preset_title(game: str, preset: str) -> str:
-    """Return the title of a preset without its game, like `World, three players`. The preset may be `unrated`."""
+    """Return the title of a preset without its game, like `World, three players`. `preset` may also be `unrated`, for
+    matches that are not rated.
+    """
     return _capital(_preset(game, preset))
 
 

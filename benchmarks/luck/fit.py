@@ -27,6 +27,7 @@ from measuring.risk.features import FEATURE_NAMES, PositionSums
 from protocol import VERSION
 
 ROOT = Path(__file__).parents[2]
+"""The folder of the repository."""
 SEED = "fit-1"
 """The seed of the games for the fit. No benchmark plays the same games."""
 CONFIGS: dict[str, dict[str, Any]] = {"world": {"draft": "classic"}}

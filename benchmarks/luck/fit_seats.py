@@ -31,6 +31,7 @@ from protocol.games.risk.campaign import Campaign
 from referee.result import points_from_ranks
 
 ROOT = Path(__file__).parents[2]
+"""The folder of the repository."""
 SEED = "fit-seats-1"
 """The seed of the games for the fit. No benchmark plays the same games."""
 DIGITS = 5

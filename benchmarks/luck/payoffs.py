@@ -22,6 +22,7 @@ from protocol.games import load_game
 HANDS = 100
 """The hands of a match of poker."""
 CONTINUATION_PROBABILITY = 0.95
+"""The probability that a match of the dilemma goes on after a round."""
 BOT_PAIRS: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]] = (
     ("kuhn", {"hands": HANDS}, ("perfect", "perfect")),
     ("kuhn", {"hands": HANDS}, ("random", "perfect")),

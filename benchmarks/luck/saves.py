@@ -64,6 +64,7 @@ BOT_SPECS = {
 }
 """The bots that are not given by weights, by name, as for `bots.play`."""
 SOUTH_AMERICA, AFRICA = {"map": "south-america"}, {"map": "africa"}
+"""These are the configs of duels on the maps of South America and of Africa."""
 COMPARISON_ROWS = (
     SavingsRow("duel-paired", "risk-duel", {}, ("paired", "equal"), ("exact", "fitted-1", "features-1"), 10_000),
     SavingsRow("duel-paper", "risk-duel", {}, ("paper", "equal"), ("exact",), 4_000),

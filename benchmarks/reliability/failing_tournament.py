@@ -43,6 +43,7 @@ class Mine(Bot):
 
 run(Mine("mine"))
 """
+"""The program of a bot, without the body of its method that chooses a move."""
 CHOOSE_BODIES = {
     "midway": "import os; print('midway died', flush=True); os._exit(1)",
     "quitter": "raise GiveUp('enough')",

@@ -39,6 +39,7 @@ from rig import (
 BLOCK_BYTES = 64 * 1024
 """Bytes that a flooder writes at a time, approximately."""
 WARM_UP_S = 1.0
+"""Seconds for which a flood runs before the pair beside it is measured."""
 SMALL_MESSAGE_KINDS = ("ping", "before hello", "unseek")
 """The kinds of floods in a small run."""
 
@@ -206,7 +207,7 @@ KINDS: dict[str, tuple[Attack, bool]] = {
     "seek and resign": (resign, True),
     "fast matches": (play_fast, True),
 }
-"""The function of each kind of flood, and whether it differs between the encodings."""
+"""The function that makes each kind of flood, and True if the flood differs between the encodings."""
 
 
 def attack(number: int, port: int, flooders: int, beside: bool, encoding: str, kind: str) -> None:

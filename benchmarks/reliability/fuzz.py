@@ -61,16 +61,16 @@ MOVES = (
     {"do": "draft", "units": [[4, 2], [5, 1]]},
     {"do": "end"},
 )
-"""The moves of `move` messages before they are broken."""
+"""Valid moves for the `move` messages that the fuzzer then damages."""
 INFO = {"value": -1.0, "depth": 3, "nodes": 57, "note": "as good as lost"}
-"""The `info` of `move` messages before it is broken."""
+"""A valid `info` for the `move` messages that the fuzzer then damages."""
 CONFIGS: tuple[dict[str, Any], ...] = (
     {"preset": "classic"},
     {"heaps": [3, 4, 5], "take": [1, 2], "start": "p-position", "misere": True},
     {"map": {"name": "mine", "territories": [{"name": "A", "continent": 0, "x": 1, "y": 2}], "continents": []}},
     {"map": "africa", "players": 3, "deal": "00" * 16},
 )
-"""The configs of `seek` messages before they are broken."""
+"""Configs for the `seek` messages that the fuzzer then damages."""
 ODD_VALUES: tuple[Any, ...] = (
     None,
     True,

@@ -73,8 +73,8 @@ class Ledger:
     ) -> Counter[str]:
         """Count the messages sent before `until` that differ from the database, and the errors in the database itself.
 
-        Without `moves`, matches whose end was not sent may be lost. For matches in `forgotten`, only the end is
-        compared.
+        If `moves` is false, moves are not compared, and a match whose end was not sent may be missing from the
+        database. For matches in `forgotten`, only the end is compared.
         """
         found: Counter[str] = Counter()
         with closing(Store.open(database, create=False)) as store:

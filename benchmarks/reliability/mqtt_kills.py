@@ -28,11 +28,13 @@ from arena.store.store import Store
 GAMES = ("nim", "nim", "nim", "nim", "tictactoe", "tictactoe")
 """The games that the bots play, one for each bot."""
 CONNECT, PUBLISH, PINGREQ, DISCONNECT = 1, 3, 12, 14
-"""The types of MQTT packets."""
+"""These are types of MQTT packets, with the names of the standard."""
 
 
 class RecordingBroker:
-    """A broker without subscribers that records the digest of every end before it acknowledges the end."""
+    """An MQTT broker without subscribers. It records the digest in each message about the end of a match before it
+    acknowledges the message.
+    """
 
     def __init__(self) -> None:
         self.ends: dict[str, list[str]] = {}

@@ -49,6 +49,7 @@ GAMES: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 """The games that the players play, each with its config."""
 PLAYERS_PER_GAME = 3
+"""The number of players of each game of `GAMES`."""
 SLOTS = 3
 """The number of matches that a player plays at a time."""
 ANSWER_TIMEOUT_S = 8.0
@@ -56,8 +57,9 @@ ANSWER_TIMEOUT_S = 8.0
 IN_FLIGHT_S = 0.5
 """Seconds within which everything arrives that a node sent before it was frozen."""
 MAX_MOVE_AFTER_KILL_S, MAX_MOVE_AFTER_FREEZE_S, MAX_REVOKE_S = 15.0, 30.0, 1.0
-"""Other nodes must pair a node's games within `MAX_MOVE_AFTER_KILL_S` after a kill and `MAX_MOVE_AFTER_FREEZE_S` after
-a freeze. A revoked bot must leave all nodes within `MAX_REVOKE_S`.
+"""`MAX_MOVE_AFTER_KILL_S` is the maximum time in seconds from the kill of a node until other nodes pair bots for its
+games, `MAX_MOVE_AFTER_FREEZE_S` the maximum after a freeze. `MAX_REVOKE_S` is the maximum time in seconds until a
+revoked bot has left all nodes.
 """
 FAULT_WEIGHTS = {
     "kill -9": 8,

@@ -23,6 +23,7 @@ import uvloop
 from rig import RawConnection, Server, parse_options
 
 PROBER, OPPONENT = BOT_NAMES = ("prober", "opponent")
+"""`PROBER` is the name of the bot that measures, `OPPONENT` that of the bot whose sealed moves it tries to detect."""
 
 
 class SeatPair:

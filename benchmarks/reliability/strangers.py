@@ -29,6 +29,7 @@ from typing import Any
 from rig import TIMEOUT_S, parse_options
 
 TESTS_FOLDER = Path(__file__).parents[2] / "tests"
+"""The folder with the tests, whose helpers this program uses."""
 EMPTY_FINDINGS: tuple[Any, ...] = ([], False, None)
 """The values of findings that mean no access."""
 ALLOWED_FINDINGS = {"arena", "processes", "scratch"}

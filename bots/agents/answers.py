@@ -16,7 +16,7 @@ from protocol.messages import ListedBot, ListedMatch, Turn
 from protocol.reasons import VOID
 
 MAX_LISTED_MOVES = 200
-"""The most legal moves that an answer lists."""
+"""The maximum number of legal moves that an answer lists."""
 CUSTOM_CONFIG_TEXT = "custom config"
 """The text for a config that is not a preset."""
 State = Literal["not_connected", "no_match", "seeking", "starting", "your_turn", "their_turn", "over"]

@@ -23,7 +23,7 @@ ANSWER_TIMEOUT_S = 40.0
 FIND_TIMEOUT_S = 5.0
 """Seconds to wait for the arena's answer that names the page."""
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
-"""The most bytes of the page's answer. The longest match with its states is smaller."""
+"""The maximum number of bytes of the page's answer. The longest match with its states is smaller."""
 _PAGE_LINK_PATTERN = re.compile(r'<(https?://[^>]+)>; rel="alternate"')
 """The pattern of the link to the page in the `Link` header of an arena."""
 

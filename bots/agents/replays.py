@@ -15,9 +15,9 @@ from protocol.errors import Fault
 from protocol.messages import Event, Player
 
 MAX_PLIES = 100
-"""The most plies of a replay in one answer. `from_ply` asks for those that follow."""
+"""The maximum number of plies of a replay in one answer. `from_ply` asks for those that follow."""
 MAX_GRADED_MOVES = 20
-"""The most moves that an answer about grades lists."""
+"""The maximum number of moves that an answer about grades lists."""
 
 
 class FoundMatch(Struct, frozen=True, kw_only=True, omit_defaults=True):

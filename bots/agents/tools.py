@@ -29,8 +29,9 @@ from protocol.messages import MAX_NOTE_CHARS, BotName, Listing, MatchId
 from protocol.names import NOTE_PATTERN
 
 MAX_WAIT_S = 40
-"""The most seconds that an agent may ask a tool to wait. Clients give up after sixty, so there is time for the rest of
-the call."""
+"""The maximum number of seconds that an agent may ask a tool to wait. Clients give up after sixty, so there is time for
+the rest of the call.
+"""
 ANSWER_TIMEOUT_S = 5.0
 """Seconds to wait for the arena's answer to a request that it answers without delay."""
 BEGIN_TIMEOUT_S = 1.0
@@ -38,7 +39,8 @@ BEGIN_TIMEOUT_S = 1.0
 CONNECT_TIMEOUT_S = 10.0
 """Seconds to wait until the agent is connected."""
 MAX_MOVE_LENGTH, MAX_WHY_LENGTH = 2000, 4000
-"""These are the most characters of a move and of an agent's reason for it."""
+"""`MAX_MOVE_LENGTH` is the maximum number of characters of a move, `MAX_WHY_LENGTH` of an agent's reason for the move.
+"""
 
 GameName = Annotated[str, Meta(max_length=40, description="the name of a game, as in list_games")]
 PresetName = Annotated[str, Meta(max_length=40, description="the name of a preset of the game, as in list_games")]

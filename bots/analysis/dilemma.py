@@ -11,11 +11,11 @@ from protocol.errors import UsageFault
 from protocol.games.dilemma import MAX_PAYOFF
 
 MAX_ROUNDS = 1000
-"""The most rounds of a match that is scored exactly: the fractions grow with every round."""
+"""The maximum number of rounds of a match that is scored exactly: the fractions grow with every round."""
 MAX_STRATEGIES = 20
-"""The most strategies that are scored against each other."""
+"""The maximum number of strategies that are scored against each other."""
 MAX_NUMBER_LENGTH = 40
-"""The most characters of a probability or payoff that a user gives."""
+"""The maximum number of characters of a probability or payoff that a user gives."""
 
 
 def score_strategies(

@@ -21,7 +21,7 @@ BATCH_COUNT = 8
 """The number of batches into which a move's simulations are divided. Each batch has its own seed; the spread of their
 means gives the standard error."""
 MIN_SIMULATIONS, MAX_SIMULATIONS = 80, 10**7
-"""These are the fewest and the most simulations for one move."""
+"""`MIN_SIMULATIONS` and `MAX_SIMULATIONS` limit the number of simulations for one move."""
 
 
 class UctMoveEvaluator(MoveEvaluator):

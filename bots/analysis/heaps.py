@@ -86,9 +86,9 @@ class PositionPair(NamedTuple):
 
 
 MAX_PLIES = 300
-"""The most objects in the heaps of a contest, and so the most plies of a game."""
+"""The maximum number of objects in the heaps of a contest. No game has more plies."""
 MAX_STARTS = 100_000
-"""The most positions in which a contest looks for lost positions to start from."""
+"""The maximum number of positions in which a contest looks for lost positions to start from."""
 
 
 class GameTooLarge(UsageFault):
@@ -202,7 +202,9 @@ class Contest:
         return self._uniform(position, good) or self._random(position)
 
     def _random(self, position: Heaps) -> Replies:
-        """Return the replies of a uniform choice among all moves. Moves of equal heaps lead to the same position."""
+        """Return each position that a uniformly random move may lead to, with its probability. Moves of heaps of equal
+        size lead to the same position.
+        """
         weights = {apply_move(position, move): position.count(move.heap) for move in moves(position, self._rule)}
         total = sum(weights.values())
         return {following: weight / total for following, weight in weights.items()}

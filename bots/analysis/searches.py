@@ -27,7 +27,7 @@ from bots.search.base import DEFAULT_MAX_DEPTH
 from protocol.games.base import Game
 
 MAX_NODES = 600_000
-"""The most nodes of the tree that `compare_searches` searches if no depth is given."""
+"""The maximum number of nodes of the tree that `compare_searches` searches if no depth is given."""
 
 
 class SearchRun(Struct, frozen=True):

@@ -30,12 +30,13 @@ from protocol.messages import FromClient
 NORMAL_CLOSURE = 1000
 """The close code of a WebSocket that ends without a particular reason."""
 MAX_CACHED_RULES = 64
-"""The most configs whose game objects are kept for further matches."""
+"""The maximum number of configs whose game objects are kept for further matches."""
 RETRYABLE_CODES = (UNAVAILABLE, NO_SLOTS)
 """The error codes of refused seeks that may succeed later."""
 FIRST_SEEK_DELAY_S, MAX_SEEK_DELAY_S = 2.0, 60.0
-"""These are the first and the longest delay until a refused seek is tried again. The delay doubles after each failure,
-and starts again when a match begins."""
+"""`FIRST_SEEK_DELAY_S` is the delay until a refused seek is tried again for the first time. The delay doubles after
+each failure, up to `MAX_SEEK_DELAY_S`, and starts again when a match begins.
+"""
 MAX_LISTING_INTERVAL_S = 600.0
 """The longest interval, in seconds, between reports on what the bot's seeks wait for."""
 LISTING_INTERVAL_FACTOR = 5

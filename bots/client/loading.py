@@ -56,7 +56,9 @@ class _BotHandedOver(BaseException):
 
 
 def hand_over(bot: Bot) -> None:
-    """End the program here if it is run only to get its bot, `bot`. `run` calls this first."""
+    """If this program is run only to obtain its bot, end it here and hand `bot` to the caller of `load_bot`. `run`
+    calls this first.
+    """
     if _is_loading.get():
         raise _BotHandedOver(bot)
 

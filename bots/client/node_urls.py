@@ -10,7 +10,9 @@ from protocol.display import short_repr
 from protocol.errors import UsageFault
 
 MAX_NODES = 32
-"""The most nodes of an arena to which a bot is connected at one time. It ignores further nodes that a server names."""
+"""The maximum number of nodes of an arena to which a bot is connected at one time. It ignores further nodes that a
+server names.
+"""
 
 
 def find_refusal(url: str, given_url: str, hosts: tuple[str, ...]) -> str | None:

@@ -26,10 +26,11 @@ MAX_ATTEMPTS = 3
 ATTEMPTS_BEFORE_FAILOVER = 7
 """Failed tries to connect to a node, about five seconds, after which other matches may use its matches' slots."""
 MAX_COMPLAINTS = 4
-"""The most reports on ignored nodes, so that a server cannot flood the terminal."""
+"""The maximum number of reports on ignored nodes, so that a server cannot flood the terminal."""
 MAX_REDIRECTS = 4
-"""The most redirects to other nodes that a seek follows at once. After more it is tried again later, as nodes may be
-changing."""
+"""The maximum number of redirects to other nodes that a seek follows at once. After more it is tried again later, as
+nodes may be changing.
+"""
 
 
 @dataclass(frozen=True, slots=True)

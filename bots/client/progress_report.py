@@ -28,7 +28,7 @@ RETRYABLE_CLOSE_CODES: Mapping[int, str] = {
 AUTH_ERROR_CODES = (error_codes.NAME_TAKEN, error_codes.AUTH_FAILED)
 """The codes of errors that another name, or the right token, can prevent."""
 MAX_NAMED_BOTS = 3
-"""The most bots that a line about waiting names."""
+"""The maximum number of bots that a line about waiting lists by name."""
 
 
 def format_welcome(bot: str, url: str, resumed: Sequence[str]) -> str:

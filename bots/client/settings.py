@@ -27,9 +27,10 @@ Name = TypeVar("Name", bound=str)
 DEFAULT_URL = f"ws://127.0.0.1:{DEFAULT_PORT}"
 """The URL of an arena on this machine."""
 MAX_URL_CHARS = 2000
-"""The most characters of a URL."""
+"""The maximum number of characters of a URL."""
 DEFAULT_OPEN_SLOTS = 16
-"""Default slots of a bot that takes any match: enough for a seek in each of five games and eleven matches."""
+"""Default number of slots of a bot that takes any match: five for a seek in each of five games, and eleven for matches.
+"""
 MAX_MIN_MOVE_TIME_S = 60.0
 """The highest value of `--min-move-time`, in seconds."""
 ASSIGNED_PATIENCE_S = 5.0

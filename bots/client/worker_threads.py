@@ -23,7 +23,7 @@ from protocol.field_errors import field_error
 from protocol.messages import MAX_CLIENT_FRAME_BYTES, MAX_NOTE_CHARS, End, Info, Move, Rejected, Start
 
 MAX_QUOTED_LENGTH = 80
-"""The most characters that a message quotes of what `choose` returned."""
+"""The maximum number of characters that a message quotes of what `choose` returned."""
 MAX_PACE_RATIO = 1 / 20
 """The greatest fraction of the time left that `min_move_time` may use."""
 

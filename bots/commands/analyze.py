@@ -34,13 +34,13 @@ def read_map(text: str) -> Board:
 
 
 MAX_HEAPS = 64
-"""The most heaps of a position to analyse."""
+"""The maximum number of heaps of a position to analyse."""
 MAX_NIM_HEAP = 1_000_000
 """The largest heap of nim to analyse."""
 MAX_GRUNDY_HEAP = 10_000
 """The largest heap of Grundy's game to analyse."""
 _MAX_SHOWN_MOVES = 12
-"""The most winning moves that the table of a heap position shows."""
+"""The maximum number of winning moves that the table of a heap position shows."""
 _SLOW_SOLVE_POSITIONS = 200_000
 """The number of positions from which solving a map takes more than a few seconds."""
 

@@ -46,15 +46,15 @@ CLOCK_GRACE_S = 0.5
 SHUTDOWN_TIMEOUT_S = 1.0
 """Seconds that programs have to exit when there is nothing left to play."""
 MAX_QUOTED_LENGTH = 60
-"""The most characters that a message quotes of a program's output."""
+"""The maximum number of characters that a message quotes of a program's output."""
 MAX_LINE_BYTES = MAX_CLIENT_FRAME_BYTES
-"""The most bytes of a line from a program. A longer move could not be sent to the arena."""
+"""The maximum number of bytes of a line from a program. A longer move could not be sent to the arena."""
 _INFO_NAMES = Info.__struct_fields__
 """The names of the fields of a move's `info`."""
 KILL_TIMEOUT_S = 2.0
 """Seconds that a keeper has to end a program's processes, on a busy machine."""
 _READ_CHUNK_BYTES = 65536
-"""The most bytes of a program's output that are read at a time."""
+"""The maximum number of bytes of a program's output that are read at a time."""
 _PRIVATE_VARIABLES = (bot_launch.TOKEN_VARIABLE, bot_launch.TOKEN_FD_VARIABLE)
 """The environment variables that a program must not see."""
 

@@ -32,7 +32,7 @@ _PROGRESS_INTERVAL_S = 5.0
 _DEFAULT_ROUNDS = 2000
 """The default number of rounds of the algorithm that solves poker."""
 _MAX_ROUNDS = 1_000_000
-"""The most rounds of the algorithm that solves poker."""
+"""The maximum number of rounds of the algorithm that solves poker."""
 _ROUND_BATCH_SIZE = 100
 """The number of rounds after which it is checked whether a progress line is due."""
 

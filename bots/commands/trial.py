@@ -46,7 +46,7 @@ from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
 
 MAX_STARTS = 1_000_000
-"""The most starts of a trial."""
+"""The maximum number of starts of a trial."""
 
 
 class Side(NamedTuple):
@@ -149,7 +149,7 @@ def play_trial(
     """Play all games of a trial. `on_game_played` is called after each. `value` names the value function that measures
     luck, or is `none`.
 
-    The starts differ from those of every tuning, unless a tuning's seed begins with `trial/`.
+    No starting position was used by a tuning, unless the seed of the tuning begins with `trial/`.
     """
     found: list[list[ScoreAndLuck]] = []
     for seat, (first, second) in enumerate((sides, sides[::-1])):

@@ -42,7 +42,7 @@ plays fewer games than this plays as many starts as games."""
 DEFAULT_WEIGHTS_NAME = "equal"
 """The name of the set of default weights."""
 _MAX_SHOWN_GENERATIONS = 20
-"""The most generations that the final table shows."""
+"""The maximum number of generations that the final table shows."""
 
 
 class TuneOptions(NamedTuple):

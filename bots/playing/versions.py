@@ -43,13 +43,13 @@ from referee.result import Result, match_points
 DEFAULT_MATCHES = 200
 """The number of matches between two versions by default."""
 MIN_STARTS = 10
-"""The fewest starts after which the result says which version is better."""
+"""The minimum number of starts after which the result says which version is better."""
 MAX_FORFEIT_SHARE = 0.05
 """If a version forfeits a greater fraction of its matches, the result warns that forfeits decide more than play."""
 PROGRESS_INTERVAL_S = 5.0
 """Seconds between two lines that report the progress of the matches."""
 MAX_COMPLAINTS = 3
-"""The most different messages about a version's faults that are printed."""
+"""The maximum number of different messages about a version's faults that are printed."""
 CLOCK = Clock(bank_ms=10_000, increment_ms=100)
 """The clock of the matches between versions."""
 

@@ -16,7 +16,7 @@ from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, End, Event
 
 MAX_SHOWN_MOVES = 30
-"""The most legal moves that are listed."""
+"""The maximum number of legal moves that are listed."""
 LINE_WIDTH = 78
 """The width of a line on the terminal, in characters."""
 COMMANDS = "help, board, moves; Ctrl-D resigns, Ctrl-C quits"

@@ -36,9 +36,11 @@ from protocol.messages import Start
 
 K = TypeVar("K")
 EVAL_HELP = "the evaluation: features, unam, outlook, lines, parity or none; a game without it uses its own"
+"""The help text of the setting `eval` of the search bots."""
 WEIGHTS_HELP = (
     f"of the evaluation of Risk: like 1,1,1,1 or 1/1/1/1, @FILE of arena-bot tune, or {', '.join(WEIGHT_NAMES)}"
 )
+"""The help text of the setting `weights` of the search bots."""
 
 SETTING_DESCRIPTIONS = {
     key: line for game in KERNEL_GAMES for key, line in settings_class_of(game).descriptions.items()

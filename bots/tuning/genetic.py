@@ -25,18 +25,19 @@ Seating = Literal["drawn", "both"]
 Fitness = Literal["results", "adjusted"]
 
 WEIGHT_DECIMALS = 3
-"""The decimals of a weight."""
+"""The number of decimal places to which a weight is rounded."""
 FITNESS_DECIMALS = 6
-"""The decimals of a fitness."""
+"""The number of decimal places to which a fitness is rounded."""
 MAX_GENES = 1000
-"""The most genes of a generation."""
+"""The maximum number of genes of a generation."""
 MAX_STARTS = 1000
-"""The most starting positions that a pair of genes plays."""
+"""The maximum number of starting positions that a pair of genes plays."""
 MAX_GENERATIONS = 1000
-"""The most generations of a tuning."""
+"""The maximum number of generations of a tuning."""
 MAX_GAMES: Mapping[Fitness, int] = {"results": 100_000, "adjusted": 40_000}
-"""The most games of a generation, by kind of fitness. With more, the tuning's file would be too long for
-`read_file`."""
+"""The maximum number of games of a generation, by kind of fitness. With more, the tuning's file would be too long for
+`read_file`.
+"""
 MAX_WEIGHT = 1000.0
 """The highest value of `Method.highest`."""
 

@@ -19,9 +19,11 @@ from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
 
 MAX_TOTAL_GENES = 15_000
-"""The most genes of all generations together. With more, the tuning's file would be too long for `read_file`."""
+"""The maximum number of genes of all generations together. With more, the tuning's file would be too long for
+`read_file`.
+"""
 MAX_SEED_LENGTH = 64
-"""The most characters of a tuning's seed."""
+"""The maximum number of characters of a tuning's seed."""
 
 
 class RunningGeneration(NamedTuple):

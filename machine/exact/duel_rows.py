@@ -19,7 +19,9 @@ symmetry in the low bits.
 SYMMETRY_MASK = (1 << SYMMETRY_BITS) - 1
 """The mask of the bits of a spot that hold the index of a symmetry."""
 REINFORCEMENT_KIND, ATTACK_KIND, EQUAL_ATTACK_KIND = 0, 1, 2
-"""The kinds of encoded moves. `EQUAL_ATTACK_KIND` is an attack that frees its source if it fails."""
+"""These are the kinds of encoded moves: REINFORCEMENT_KIND is a reinforcement, ATTACK_KIND an attack, EQUAL_ATTACK_KIND
+an attack that frees its source if it fails.
+"""
 MOVE_SIZE = 6
 """Number of integers of an encoded move.
 
@@ -41,8 +43,8 @@ class BoardRows(NamedTuple):
     spots: Any
     """The spot for each row number: the stored row that represents it, and the symmetry between both rows."""
     holders: Any
-    """The set of territories held after a symmetry, by symmetry and by the set before it. Sets are bits of unsigned
-    32-bit integers.
+    """holders[symmetry, set] is the set of territories that `set` becomes under the symmetry. A set is an unsigned
+    32-bit integer with a bit for each territory.
     """
 
 

@@ -14,6 +14,7 @@ TOLERANCE = 1e-10
 tests.
 """
 _WIN_PROBABILITY = float(WIN_PROBABILITY)
+"""The probability that an attack succeeds, as a float."""
 _NO_MOVE_VALUE = 2.0
 """A value for the opponent after a missing move, which is worse for the mover than any result."""
 

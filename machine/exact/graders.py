@@ -32,6 +32,7 @@ _GRADER_BY_GAME = {
     "kuhn": "machine.exact.hand_values:grader_of",
     "leduc": "machine.exact.hand_values:grader_of",
 }
+"""The module and the function that make the grader of each game."""
 SOLVED_GAMES = tuple(_GRADER_BY_GAME)
 """The games whose moves can be graded, if they are small enough."""
 

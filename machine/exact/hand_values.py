@@ -79,8 +79,8 @@ def best_response_values(
 
 
 class _BestResponse:
-    """The best response of a seat to a strategy. `found` has the winnings of each move, by the knowledge of the
-    seat.
+    """The best response of a seat to a strategy. `found` maps what the seat knows to the expected winnings of each of
+    its moves.
     """
 
     def __init__(self, rules: Poker, strategy: Strategy, seat: int, never: float) -> None:

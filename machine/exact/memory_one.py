@@ -13,6 +13,7 @@ from typing import NamedTuple
 from machine.exact.linear_equations import solve
 
 COOPERATE, DEFECT = CHOICES = (0, 1)
+"""`COOPERATE` and `DEFECT` are the numbers of the two choices of a dilemma, `CHOICES` has both."""
 ROUND_RESULTS = tuple((own, other) for own in CHOICES for other in CHOICES)
 """The possible results of a round, own choice first, in the order of a strategy's probabilities."""
 
@@ -67,7 +68,9 @@ def payoff_table_of(payoffs: Payoffs, seat: int) -> PayoffTable:
 
 
 ALWAYS_COOPERATE = memory_one(1, 1, 1, 1, 1)
+"""The strategy that always cooperates."""
 ALWAYS_DEFECT = memory_one(0, 0, 0, 0, 0)
+"""The strategy that always defects."""
 TIT_FOR_TAT = memory_one(1, 1, 0, 1, 0)
 """The strategy that cooperates first, then repeats the other seat's last choice."""
 PAVLOV = memory_one(1, 1, 0, 0, 1)

@@ -37,7 +37,8 @@ from protocol.games.risk.campaign import Campaign
 from protocol.games.risk.duel import Duel, Position
 
 EXACT_NAME, PLAIN_FEATURES_NAME = "exact", "features-1"
-"""`EXACT_NAME` and `PLAIN_FEATURES_NAME` are the names of the value functions of the exact table and of plain features.
+"""`EXACT_NAME` is the name of the value function of the exact table, `PLAIN_FEATURES_NAME` of the one of plain
+features.
 """
 MAX_QUICK_POSITIONS = 1_000_000
 """Maximum number of positions of a table that is solved in some 20 s."""

@@ -31,9 +31,13 @@ MAX_CHOICE_NAME_CHARS = 20
 """Maximum characters in the name of a choice."""
 
 COOPERATE_OR_DEFECT = ("cooperate", "defect")
+"""The names of the choices of a seat that may cooperate or defect."""
 _PRISONERS_CHOICES = [["silent", "confess"]] * 2
+"""The names of both seats' choices in the preset of two prisoners."""
 _AXELROD_CHOICES = [list(COOPERATE_OR_DEFECT)] * 2
+"""The names of both seats' choices in the presets that follow Axelrod's tournaments."""
 _AXELROD_PAYOFFS = [[[3, 3], [0, 5]], [[5, 0], [1, 1]]]
+"""The payoffs of both seats in the presets that follow Axelrod's tournaments, by the choices of both seats."""
 
 
 class DilemmaState(NamedTuple):

@@ -18,6 +18,7 @@ from protocol.games.parsing import parse_integer, raise_illegal, read_config
 from protocol.messages import CHANCE, Event
 
 FOLD, CHECK, CALL, BET, RAISE = MOVES = ("fold", "check", "call", "bet", "raise")
+"""These are the moves of a seat in poker; `MOVES` has all of them."""
 ANTE = 1
 """Chips that each seat puts into the pot before a hand."""
 MAX_HANDS = 10_000

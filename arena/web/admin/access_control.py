@@ -30,6 +30,7 @@ from protocol.secret_text import strip_invisible
 
 T = TypeVar("T")
 COOKIE_NAME = "arena_admin"
+"""The name of the cookie with the session of an operator on the admin pages."""
 MAX_SIGN_IN_BYTES = 2048
 """Maximum size of the sign-in form, in bytes."""
 

@@ -14,6 +14,7 @@ MAX_FORM_BYTES = 256 * 1024
 MAX_FIELDS = 10_000
 """Maximum number of fields in a form."""
 FORM_MEDIA_TYPE = "application/x-www-form-urlencoded"
+"""The media type of the forms that admin pages send."""
 
 
 class Form(NamedTuple):

@@ -17,6 +17,7 @@ from protocol.display import short_repr
 from protocol.errors import Fault, UsageFault
 
 PAGE_ROWS = 50
+"""The number of matches on an admin page of the ladder."""
 MATCHES_PATH = f"{PREFIX}/matches"
 """The path of the admin page of matches."""
 SEASONS_PATH = f"{PREFIX}/seasons"

@@ -8,6 +8,7 @@ from arena.store.actions import actions_page
 from arena.web.admin.access_control import AdminRequest
 
 PAGE_ROWS = 100
+"""The number of entries on a page of the audit log."""
 ACTION_WORDS = {
     "register": "added",
     "revoke": "revoked",

@@ -21,6 +21,7 @@ from protocol.errors import ArenaFault, Fault, UsageFault
 from protocol.names import fold_name
 
 PAGE_ROWS = 200
+"""The number of bots on an admin page of the roster."""
 SOURCE_NAME = "the list"
 """The words by which error messages refer to the submitted list of names."""
 _BOT_ACTIONS: dict[str, tuple[Callable[[list[str]], Request], str]] = {

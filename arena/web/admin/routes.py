@@ -24,6 +24,7 @@ FORM_ROUTES = {
     "/seasons": ladder.start_season,
     "/tournaments": tournaments.change,
 }
+"""The function that handles each form of the admin pages, by path."""
 
 
 def routes(access: AccessControl) -> list[Route]:

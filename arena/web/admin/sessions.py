@@ -6,6 +6,7 @@ import secrets
 from dataclasses import dataclass, field
 
 SESSION_LIFETIME_S = 8 * 3600.0
+"""Seconds after which a session on the admin pages ends."""
 MAX_SESSIONS = 32
 """Maximum number of sessions. Beyond it, a new session replaces the oldest; only the operator's token can start one."""
 

@@ -38,6 +38,7 @@ FORMAT_WORDS = {"round-robin": "round robin", "gauntlet": "gauntlet: the first a
 TOURNAMENTS_PATH = f"{PREFIX}/tournaments"
 """The path of the admin page of tournaments."""
 EMPTY_FORM = Form({})
+"""The form for a new tournament before anything is filled in."""
 
 
 class UnfinishedTournament(NamedTuple):

@@ -26,6 +26,7 @@ from protocol.errors import Fault, UsageFault
 from protocol.field_errors import describe_type
 
 PREFIX = "/api/v1"
+"""The beginning of the paths of all operations of the API."""
 JSON_MEDIA_TYPE = "application/json"
 SCHEMA_REF = "#/components/schemas/{name}"
 """The template for a reference to a type's schema in the OpenAPI description."""
@@ -33,7 +34,9 @@ _ETAG_HEADER = {
     "description": "the answer's tag; send it as `If-None-Match`, and the status is 304 while nothing changes",
     "schema": {"type": "string"},
 }
+"""The description of the header ETag of an answer, in OpenAPI."""
 _LINK_HEADER = {"description": 'the address of the next page, as `<…>; rel="next"`', "schema": {"type": "string"}}
+"""The description of the header Link of an answer, in OpenAPI."""
 _PATH_PARAMETERS = {
     "game": "the name of a game, as in `/games`",
     "preset": "the name of a preset of the game; `PRESET:people` for matches with people",

@@ -494,11 +494,13 @@ OPERATIONS = (
     Operation("/tournaments", tournaments, example="/tournaments?limit=3"),
     Operation("/tournaments/{tournament}", tournament),
 )
+"""All operations of the API, in the order of its description."""
 _DESCRIPTION = (
     "The data on the pages of an arena. Long lists have pages: `next` is the cursor of the next one, and the header "
     "`Link` has its address. With `ETag` and `If-None-Match`, an unchanged answer is not sent again. Any origin may "
     "read."
 )
+"""The text about the API as a whole in its OpenAPI description."""
 
 
 @cache
@@ -519,3 +521,4 @@ ROUTES = [
     *(each.route for each in OPERATIONS),
     Route(f"{PREFIX}/openapi.json", lambda request: encode_response(request, openapi())),
 ]
+"""The routes of all operations of the API, and of its description."""

@@ -13,6 +13,7 @@ from arena.web.errors import NotFound
 from protocol.display import short_repr
 
 _ARENA_FOLDER = Path(__file__).parents[2]
+"""The folder of the package `arena`."""
 _PACKAGED_DOCUMENTS = _ARENA_FOLDER / "documents"
 """The folder of the documents in the installed package."""
 ROOT_FOLDER = _PACKAGED_DOCUMENTS if _PACKAGED_DOCUMENTS.is_dir() else _ARENA_FOLDER.parent
@@ -36,6 +37,7 @@ MEDIA_TYPES = {
 }
 """The media types of files that documents link to, by suffix."""
 PREFIX = "/docs"
+"""The beginning of the paths of all pages with documents."""
 
 
 class Library:

@@ -22,9 +22,13 @@ from pygments.util import ClassNotFound
 _INVALID_ANCHOR_CHARS = re.compile(r"[^\w\- ]")
 """Matches the characters of a heading that are left out of its anchor."""
 _HTML_COMMENT_PATTERN = re.compile(r"<!--.*?-->", re.DOTALL)
+"""Matches a comment in HTML."""
 _ALIGNMENT_PATTERN = re.compile(r"text-align:(\w+)")
+"""Matches the alignment of a table cell in its style, with the alignment as a group."""
 _SCROLL_BLOCK_TAG = '<div class="scroll" role="group" aria-label="A table" tabindex="0">'
+"""The tag before a table, in a block that scrolls."""
 _HIGHLIGHTER = HtmlFormatter(nowrap=True, classprefix="hl-")
+"""Formats code as HTML with colours."""
 
 
 class Target(Struct, frozen=True, kw_only=True):

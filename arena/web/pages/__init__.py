@@ -41,3 +41,4 @@ ROUTES = [
     Route("/rules/{game}", queue_endpoint(rules)),
     Route("/api", queue_endpoint(api)),
 ]
+"""The routes of all pages but the admin pages."""

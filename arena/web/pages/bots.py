@@ -39,8 +39,11 @@ SCALE_WIDTH_PX = 120
 CURVE_SIZE = (1000, 220)
 """Width and height of the rating curve, in SVG units. Browsers stretch the curve to the width of the page."""
 OPPONENT_ROWS = 25
+"""The number of opponents in the table on the page of a bot."""
 VERSION_ROWS = 10
+"""The number of versions in the table on the page of a bot."""
 RECENT_MATCHES = 10
+"""The number of latest matches on the page of a bot."""
 FORM_MATCHES = 8
 """Number of latest matches that the page shows as the bot's form."""
 DATE_LABEL_RANGE = (33, 67)

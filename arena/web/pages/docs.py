@@ -10,6 +10,7 @@ from arena.web.docs.search import search, search_partially, split_query
 from arena.web.rendering import render_page, respond_with_etag
 
 MAX_QUERY_CHARS = 100
+"""The maximum length of a query in documents. The rest of a longer query is ignored."""
 
 
 def docs(request: Request) -> Response:

@@ -16,6 +16,7 @@ from protocol import reasons
 from referee.result import Result
 
 LEADERS_PER_GAME = 5
+"""The number of leaders of each game on the home page."""
 REPLAY_CANDIDATES = 20
 """Number of latest matches among which the page looks for a match to replay."""
 REPLAY_PLIES = range(3, 121)

@@ -18,6 +18,7 @@ from protocol.games import payoff_unit
 from protocol.pools import is_people_pool, people_pool, preset_pool
 
 PAGE_ROWS = 50
+"""The number of bots on a page of a leaderboard."""
 SCALE_WIDTH_PX = 180
 """Width of the rating scale, in CSS pixels."""
 

@@ -19,7 +19,9 @@ from protocol.errors import BotFault
 from protocol.games import load_game, payoff_unit
 
 PAGE_ROWS = 50
+"""The number of tournaments on a page of the list."""
 RECENT_MATCHES = 10
+"""The number of latest matches on the page of a tournament."""
 MAX_CROSS_TABLE_BOTS = 32
 """Maximum number of bots in a cross table, so that it fits on a screen."""
 SCORE_SCALE = AxisScale(0.0, 100.0, 120.0, (0.0, 50.0, 100.0))

@@ -9,6 +9,7 @@ from arena.store.leaderboards import leaders_of_games
 from arena.web.rendering import render_page, site_of
 
 LEADERS_PER_GAME = 10
+"""The number of leaders of each game on the page for a wall screen."""
 
 
 def wall(request: Request) -> Response:

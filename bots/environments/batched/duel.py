@@ -47,10 +47,13 @@ from protocol.games.risk.campaign import MAX_PLAYERS
 from protocol.games.risk.duel import NO_OWNER, Duel, Position
 
 TURN, OVER, PLY = range(TROOPS_OF_SEAT + MAX_PLAYERS, TROOPS_OF_SEAT + MAX_PLAYERS + 3)
-"""These are slots of a flat position that searches do not use: the seat to move, whether the game is over, and the
-ply."""
+"""These are slots of a flat position that searches do not use. TURN is the seat to move, OVER whether the game is over,
+PLY the ply.
+"""
 NO_LUCK, FEATURES_LUCK, TABLE_LUCK = range(3)
-"""These are the modes of measuring luck: not at all, by features, or by the table of exact values."""
+"""These are the modes of measuring luck: NO_LUCK not at all, FEATURES_LUCK by features, TABLE_LUCK by the table of
+exact values.
+"""
 LUCK_MODES = {
     NoLuck.name: NO_LUCK,
     value_functions.PLAIN_FEATURES_NAME: FEATURES_LUCK,

@@ -16,8 +16,9 @@ from protocol.games.nim import Nim, Position
 from protocol.games.tictactoe import LINES, Grid
 
 TURN, OVER, PLY, CELLS = range(4)
-"""These are slots of a game's state. TURN is the seat to move, OVER whether the game is over, PLY the ply. The heaps or
-cells begin at CELLS."""
+"""These are slots of a game's state. TURN is the seat to move, OVER whether the game is over, PLY the ply. The heaps of
+nim or the cells of tic-tac-toe begin at CELLS.
+"""
 
 
 class _SmallBatch(RowBatch[Any]):

@@ -13,7 +13,7 @@ from machine.compiled import compiled, floats
 from protocol.games.risk.battle import MAX_ATTACK_DICE, MAX_DEFENCE_DICE, battle_without_dice, round_odds
 
 MAX_TABLE_UNITS = 80
-"""The most attackers or defenders in `odds_table`. Larger battles are scaled down to it."""
+"""The maximum number of attackers or defenders in `odds_table`. Larger battles are scaled down to it."""
 _ROW_LENGTH = 3 * (MAX_TABLE_UNITS + 1)
 """The length of a row of `odds_table`, which holds the battles with one number of attackers."""
 SUFFICIENT_OFFSET = (MAX_TABLE_UNITS + 1) * _ROW_LENGTH
@@ -191,7 +191,9 @@ def write_all_results(chances: Any, begin: int, attackers: int, defenders: int) 
 
 
 NO_DICE_MODE, MEANS_MODE, DICE_MODE = range(3)
-"""These are the battle modes: a battle has one result, without chance; two mean results; or all results of the dice."""
+"""These are the battle modes. In NO_DICE_MODE a battle has one result, without chance; in MEANS_MODE two mean results;
+in DICE_MODE all results of the dice.
+"""
 
 
 @compiled

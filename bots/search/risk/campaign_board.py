@@ -12,10 +12,19 @@ from machine.compiled import compiled, ints
 from protocol.games.risk.campaign import MAX_PLAYERS, Campaign
 
 BORDERS, SOURCES, BORDER_COUNT, SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, CONTINENTS, CONTINENT_COUNT, SNAKE = range(4, 15)
-"""These are the slots of `board` that only the campaign has. board[BORDERS] is where the list of cells that borders
-lead to begins, board[SOURCES] where the list of cells that borders lead from begins; BORDER_COUNT is the number of
-borders. ATTACKS is the number of attacks allowed in a turn. CLASSIC, DICE and SNAKE are 0 or 1. board[CONTINENTS] is
-where the continents begin, each as bonus, number of cells, and cells; CONTINENT_COUNT is the number of continents.
+"""These are the slots of `board` that only the campaign has:
+
+- BORDERS: where the list of cells that borders lead to begins.
+- SOURCES: where the list of cells that borders lead from begins.
+- BORDER_COUNT: the number of borders.
+- SEATS: the number of seats.
+- ATTACKS: the number of attacks allowed in a turn.
+- ROUNDS: the maximum number of rounds.
+- CLASSIC: 1 if the draft is classic.
+- DICE: 1 if dice are rolled for battles.
+- CONTINENTS: where the continents begin, each as bonus, number of cells, and cells.
+- CONTINENT_COUNT: the number of continents.
+- SNAKE: 1 if seats move in descending order in even rounds.
 """
 
 KEY_DIGIT_BASE = 64
@@ -23,8 +32,10 @@ KEY_DIGIT_BASE = 64
 owner; the third, which only armies from 4,096 on have, is not."""
 SEAT_KEYS, ATTACKS_LEFT_KEYS, PLY_KEYS, ROUND_KEYS, TURN_KEY_COUNT = 0, 8, 32, 256, 2048
 """These are offsets in the random numbers of `make_keys`, after those for territories' lower digits. At SEAT_KEYS begin
-the numbers for the seat to move, at LEFT_KEYS for the attacks left, at PLY_KEYS for the ply, at ROUND_KEYS for the
-round. TURN_KEY_COUNT is how many these are. After them follow the numbers for territories' third digits."""
+the numbers for the seat to move, at ATTACKS_LEFT_KEYS for the attacks left, at PLY_KEYS for the ply, at ROUND_KEYS for
+the round. TURN_KEY_COUNT is how many numbers these are in total. After them follow the numbers for territories' third
+digits.
+"""
 
 
 def campaign_board(rules: Campaign) -> list[int]:

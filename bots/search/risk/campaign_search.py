@@ -102,25 +102,40 @@ from protocol.games.risk.draft import territories_by_pressure
 TURN, ATTACKS_LEFT, ROUND, ACTIVE, ELIMINATED, SAVED, KEY, ATTACKS_PER_TURN, ALIVE = range(
     FIRST_GAME_SLOT, FIRST_GAME_SLOT + 9
 )
-"""These are slots of `play`, the array of a search, for what a position has besides owners and troops. TURN is the seat
-to move, LEFT the attacks it has left, ROUND the round, ACTIVE the number of seats in the game, ELIMINATED the seat that
-the last attack eliminated (−1: none), KEY the search key, ATTACKS_PER_TURN the limit of attacks in a turn. play[SAVED]
-is where saved positions begin. play[ALIVE + seat] is 1 if the seat is in the game.
+"""These are slots of `play`, the array in which a search keeps all of a position but owners and troops:
+
+- TURN: the seat to move.
+- ATTACKS_LEFT: the number of attacks that the seat to move has left.
+- ROUND: the round.
+- ACTIVE: the number of seats in the game.
+- ELIMINATED: the seat that the last attack eliminated; −1 for none.
+- SAVED: where saved positions begin.
+- KEY: the search key.
+- ATTACKS_PER_TURN: the limit of attacks in a turn.
+- ALIVE: where a list begins that has a 1 for each seat in the game.
 """
 ALL_ATTACKS, BATTLE_MODE, QUIESCENCE, DEPTH_IN_TURNS, ROUND_IN_KEY, LISTS, HISTORY, DRAFTING = range(
     ALIVE + MAX_PLAYERS, ALIVE + MAX_PLAYERS + 8
 )
-"""These are slots of `play` for the search. ALL_ATTACKS: 1 if every attack is a move, 0 if only candidates are (see
-`list_moves`). BATTLE_MODE: how battles are resolved. QUIESCENCE: whether leaves get a quiescence search.
-DEPTH_IN_TURNS: whether depth counts turns. ROUND_IN_KEY: whether the round is part of the search key. LISTS and
-HISTORY: where move lists and history scores begin. DRAFTING: whether the turn is at its draft.
+"""These are slots of `play` for the search:
+
+- ALL_ATTACKS: 1 if every attack is a move, 0 if only candidates are (see `list_moves`).
+- BATTLE_MODE: how battles are resolved.
+- QUIESCENCE: whether leaves get a quiescence search.
+- DEPTH_IN_TURNS: whether depth counts turns.
+- ROUND_IN_KEY: whether the round is part of the search key.
+- LISTS: where move lists begin.
+- HISTORY: where history scores begin.
+- DRAFTING: whether the turn is at its draft.
 """
 DRAFT_SCRATCH = DRAFTING + 1
 """Where the scratch space for placing a draft begins in `play`: two slots a territory. Saved positions follow."""
 
 INFINITY = float("inf")
 MAX_ATTACKS = 3
-"""The most attacks of a turn that are searched, both in a search of candidate attacks and in the quiescence search."""
+"""The maximum number of attacks of a turn that are searched, both in a search of candidate attacks and in the
+quiescence search.
+"""
 COMPLETE_FLAG = 4
 """Added to the kind of bound in a table entry if no evaluation entered the value."""
 DEFAULT_SETTINGS = CampaignSettings(draft="rule")
@@ -130,7 +145,7 @@ _ONE_PLY_SETTINGS = CampaignSettings(battles="dice", horizon="plies", draft="rul
 _GREEDY_SETTINGS = CampaignSettings(draft="greedy")
 """The settings with which `CampaignSearch.warm_up` compiles greedy drafts."""
 NO_SEAT = -1
-"""Stands for MAX in the array `state` of `CampaignSearch.perft`, which needs no evaluation."""
+"""Stands for the seat that searches in the array `state` of `CampaignSearch.perft`, which needs no evaluation."""
 _BATTLE_MODES: Mapping[BattleMode, int] = {"sure": NO_DICE_MODE, "means": MEANS_MODE, "dice": battle_odds.DICE_MODE}
 """The value of play[BATTLE_MODE] for each value of `settings.battles`."""
 MAX_PLIES = 40

@@ -53,17 +53,23 @@ END_DECISION = 0
 """The number of the decision to end a turn. A draft of all units to a cell has the number 2 × cell. An attack across a
 border has the number 2 × the border's index in `board`, plus 1 if it sends only sufficient units."""
 EXPLORATION, TEMPERATURE, FLOOR, RISK, HORIZON, ARMY, INCOME, TEMPO, INNER = range(9)
-"""These are the slots of the array of `UctParams`. EXPLORATION: the constant of PUCT. TEMPERATURE: how far a gain must
-be below the best, in units, for its prior to fall to a quarter. FLOOR: added to every prior. RISK: the lowest winning
-probability of an attack in the tree. HORIZON: turns of a playout after the seat's own turn. The rest belong to
-`estimate_wins`. ARMY and INCOME: exponents of a seat's fractions of all units and of all income. TEMPO: the factor for
-the seat to move. INNER: the weight of a unit without enemy neighbours."""
+"""These are the slots of the array of `UctParams`:
+
+- EXPLORATION: the constant of PUCT.
+- TEMPERATURE: how far a gain must be below the best, in units, for its prior to fall to a quarter.
+- FLOOR: a number added to every prior.
+- RISK: the lowest winning probability of an attack in the tree.
+- HORIZON: the number of turns of a playout after the seat's own turn.
+- ARMY, INCOME: for `estimate_wins`, the exponents of a seat's fractions of all units and of all income.
+- TEMPO: for `estimate_wins`, the factor for the seat to move.
+- INNER: for `estimate_wins`, the weight of a unit without enemy neighbours.
+"""
 POLICY_OF_SEAT, PATH, CANDIDATES = 2, 8, 72
 """These are slots of `work`. work[POLICY_OF_SEAT + seat] is a seat's policy in a simulation. From PATH on are the nodes
 that a simulation visits, from CANDIDATES on the decisions that `list_candidates` found.
 """
 MAX_DEPTH = CANDIDATES - PATH
-"""The most nodes on the path of a simulation in the tree."""
+"""The maximum number of nodes on the path of a simulation in the tree."""
 DISCOUNT_PER_TURN = 0.01
 """The fraction by which each turn of a playout lowers its value. Otherwise the search might put off a certain win for
 ever."""

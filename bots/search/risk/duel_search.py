@@ -65,11 +65,17 @@ FAILURE_PROBABILITY = float(1 - duel.WIN_PROBABILITY)
 INFINITY = float("inf")
 
 BORDERS, SOURCES, ORDER, MAX_TROOPS, MAX_PLIES, MAX_MOVES, MOVE_CODE_COUNT, ZOBRIST, ARMIES = range(4, 13)
-"""These are the slots of `board` that only bounded Risk has. board[BORDERS] is where the borders begin; board[SOURCES]
-is the distance from a border to the cell that it leads from. board[ORDER] is where the cells begin, those with most
-neighbours first. MOVE_CODE_COUNT exceeds every move number. board[ZOBRIST] is where the random numbers of search keys
-begin, by territory, seat and troops, then by ply. board[ARMIES] is where the troops of an invasion begin, by number of
-free territories.
+"""These are the slots of `board` that only bounded Risk has:
+
+- BORDERS: where the borders begin.
+- SOURCES: the distance from a border to the cell that it leads from.
+- ORDER: where the cells begin, those with most neighbours first.
+- MAX_TROOPS: the maximum number of troops of a territory.
+- MAX_PLIES: the maximum number of plies of a game.
+- MAX_MOVES: the maximum number of moves in a position.
+- MOVE_CODE_COUNT: a number that exceeds every move number.
+- ZOBRIST: where the random numbers of search keys begin, by territory, seat and troops, then by ply.
+- ARMIES: where the troops of an invasion begin, by number of free territories.
 """
 EVALUATION_BOUND = 7
 """scale[EVALUATION_BOUND] is the bound on the absolute value of evaluations."""
@@ -357,7 +363,9 @@ def store_entry(
 
 @compiled
 def bound_values(board: Any, state: Any, scale: Any, mover: int, left: int, ply: int) -> tuple[float, float]:
-    """Return bounds on the value of any move. A win or loss needs enough of the `left` plies to take the whole map."""
+    """Return a lower and an upper bound on the value of any move. They are those of evaluations unless the `left` plies
+    are enough to take the whole map, for the opponent or for the mover.
+    """
     territories = board[TERRITORY_COUNT]
     low = (
         ply + 2 - WIN_VALUE

@@ -45,7 +45,7 @@ ROOT_PLY, PATH, MOVES = 2, 8, 136
 visits, from MOVES on the legal moves of a position.
 """
 MAX_DEPTH = MOVES - PATH
-"""The most nodes on the path of a simulation."""
+"""The maximum number of nodes on the path of a simulation."""
 EXPLORATION = 0.4
 """The exploration constant of PUCT."""
 _SUCCESS_THRESHOLD = int(duel.WIN_PROBABILITY * DRAW_RANGE)

@@ -17,19 +17,30 @@ from protocol.games.risk.battle import MAX_ATTACK_DICE, MAX_DEFENCE_DICE, round_
 from protocol.games.risk.campaign import MAX_PLAYERS, MIN_CLASSIC_DRAFT, Campaign, Position
 
 TURN, ATTACKS_LEFT, ROUND, ACTIVE, DRAFTING, UNITS, OVER, IS_IN_GAME = range(SECOND_SLOT + 1, SECOND_SLOT + 9)
-"""These are slots of `field`, after those of the random generator. TURN is the seat to move, LEFT the attacks it has
-left, ROUND the round, ACTIVE the number of seats in the game, DRAFTING whether the turn is at its draft, UNITS the
-units to place, OVER whether the game is over. field[IS_IN_GAME + seat] says whether the seat is in the game."""
+"""These are slots of `field`, after those of the random generator:
+
+- TURN: the seat to move.
+- ATTACKS_LEFT: the number of attacks that the seat to move has left.
+- ROUND: the round.
+- ACTIVE: the number of seats in the game.
+- DRAFTING: whether the turn is at its draft.
+- UNITS: the number of units to place.
+- OVER: whether the game is over.
+- IS_IN_GAME: where a list begins that says for each seat whether it is in the game.
+"""
 TERRITORIES_OF_SEAT = IS_IN_GAME + MAX_PLAYERS
 """field[TERRITORIES_OF_SEAT + seat] is the number of the seat's territories."""
 CONTINENT_COUNT, BLOCKS = TERRITORIES_OF_SEAT + MAX_PLAYERS, TERRITORIES_OF_SEAT + MAX_PLAYERS + 1
-"""field[CONTINENT_COUNT] is the number of continents. field[BLOCKS] is where the continents' blocks of slots begin."""
+"""These are slots of `field`. CONTINENT_COUNT is the number of continents. BLOCKS is where the continents' blocks of
+slots begin.
+"""
 FOES, BLOCK = 2, 3
 """These are offsets in a territory's cell, after owner and troops. FOES: the number of neighbours with another owner.
 BLOCK: where the block of the territory's continent begins."""
 SIZE, BONUS, BLOCK_WIDTH = MAX_PLAYERS, MAX_PLAYERS + 1, MAX_PLAYERS + 2
-"""SIZE and BONUS are offsets in a continent's block, for its number of territories and its bonus. Before them is the
-number of the continent's territories that each seat holds. BLOCK_WIDTH is the number of slots of a block."""
+"""SIZE and BONUS are offsets in a continent's block: SIZE of its number of territories, BONUS of its bonus. Before them
+is the number of the continent's territories that each seat holds. BLOCK_WIDTH is the number of slots of a block.
+"""
 NO_CELL = -1
 """Takes the place of a cell in a move that has no source or no target."""
 POSITION_BEGIN = TURN

@@ -24,7 +24,7 @@ from machine.compiled import compiled
 OUTLOOK = 3
 """The mode of the evaluation `outlook`. flat_position.py has the other modes."""
 _IDLE, _DANGER, _ARMY, _INCOME, _PROGRESS, _LAND = range(6)
-"""The order of the weights of `outlook`."""
+"""These are the indices of the weights of the evaluation `outlook` in its array of weights."""
 
 
 @compiled

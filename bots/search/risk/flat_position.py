@@ -20,34 +20,53 @@ from protocol.games.risk.campaign import MAX_PLAYERS
 from protocol.games.risk.duel import NO_OWNER
 
 NO_EVALUATION, FEATURES, UNAM = 0, 1, 2
-"""These are the modes of evaluation, the values of `state[MODE]`: none, by the four features, or by `evaluate_unam`."""
+"""These are the modes of evaluation, the values of `state[MODE]`: NO_EVALUATION for none, FEATURES for the four
+features, UNAM for `evaluate_unam`.
+"""
 MODES = {"none": NO_EVALUATION, "features": FEATURES, "unam": UNAM}
 """The mode of each evaluation by its name."""
 
 FIRST_CELL, CELL_LENGTH = 24, 4
-"""A territory's cell is where its slots begin, in `board` and `state` alike: FIRST_CELL + CELL_LENGTH * index.
-Everywhere a cell stands for its territory.
+"""FIRST_CELL is the cell of the first territory, CELL_LENGTH the number of slots of a cell. A territory's cell is where
+its slots begin, in `board` and `state` alike: FIRST_CELL + CELL_LENGTH * index. Everywhere a cell stands for its
+territory.
 """
 
 BORDER, BORDER_END, PER_NEIGHBOUR, INDEX = 0, 1, 2, 3
-"""These are offsets in a territory's cell of `board`. BORDER: where the list of its neighbours' cells begins in
-`board`. BORDER_END: where the list ends. PER_NEIGHBOUR: SHARE_UNIT // the number of neighbours. INDEX: the territory's
-index.
+"""These are offsets in a territory's cell of `board`:
+
+- BORDER: where the list of its neighbours' cells begins in `board`.
+- BORDER_END: where the list of its neighbours' cells ends.
+- PER_NEIGHBOUR: SHARE_UNIT // the number of its neighbours.
+- INDEX: the territory's index.
 """
 TERRITORY_COUNT, SHARES, WALK = 0, 1, 2
-"""These are the slots of `board` that every game has. TERRITORY_COUNT: the number of territories. SHARES: where a list
-begins whose item n is SHARE_UNIT // n, for n enemy neighbours. WALK: where the pairs of cells for `evaluate_unam`
-begin. The slots from 4 to FIRST_CELL belong to the game.
+"""These are the slots of `board` that every game has. The slots from 4 to FIRST_CELL belong to the game.
+
+- TERRITORY_COUNT: the number of territories.
+- SHARES: where a list begins whose item n is SHARE_UNIT // n, for n enemy neighbours.
+- WALK: where the pairs of cells for `evaluate_unam` begin.
 """
 
 OWNER, TROOPS, ENEMY_COUNT, ENEMY_SHARES = 0, 1, 2, 3
-"""These are offsets in a territory's cell of `state`. OWNER: the seat that owns the territory. TROOPS: its troops. If
-MAX owns it, ENEMY_COUNT: the number of its enemy neighbours; ENEMY_SHARES: the sum of its shares of troops, own / (own
-+ enemy), over these neighbours."""
+"""These are offsets in a territory's cell of `state`. The last two count only if MAX owns the territory.
+
+- OWNER: the seat that owns the territory.
+- TROOPS: the number of its troops.
+- ENEMY_COUNT: the number of its enemy neighbours.
+- ENEMY_SHARES: the sum over its enemy neighbours of its share of troops, own / (own + enemy).
+"""
 SEAT, MODE, FREE_COUNT, UNITS, STRENGTH, EXPOSED, TERRITORIES_OF_SEAT = range(7)
-"""These are slots of `state`. SEAT is MAX, FREE_COUNT the number of free territories, UNITS the number of all troops.
-STRENGTH and EXPOSED are the sums behind the third and fourth feature. state[TERRITORIES_OF_SEAT + seat] is the number
-of a seat's territories."""
+"""These are slots of `state`:
+
+- SEAT: the seat that searches, called MAX.
+- MODE: the mode of evaluation.
+- FREE_COUNT: the number of free territories.
+- UNITS: the number of all troops.
+- STRENGTH: the sum behind the third feature.
+- EXPOSED: the sum behind the fourth feature.
+- TERRITORIES_OF_SEAT: where the numbers of territories of the seats begin.
+"""
 TROOPS_OF_SEAT = TERRITORIES_OF_SEAT + MAX_PLAYERS
 """state[TROOPS_OF_SEAT + seat] is the number of a seat's troops."""
 
@@ -60,7 +79,9 @@ SAFE_STRENGTH = SHARE_UNIT << SHARE_BITS
 """The strength of a territory without enemy neighbours, which stands for 1."""
 VALUE_WITHOUT_TERRITORY, BASE, PER_TERRITORY, PER_UNITS, PER_STRENGTH, PER_EXPOSED, PER_POINT = range(7)
 """These are slots of `scale`, which turns sums into MAX's value. VALUE_WITHOUT_TERRITORY is the value if MAX holds no
-territory, BASE the value before the sums are added. The others are factors; PER_POINT is that of `evaluate_unam`."""
+territory, BASE the value before the sums are added. PER_TERRITORY, PER_UNITS, PER_STRENGTH and PER_EXPOSED are the
+factors of the four features. PER_POINT is the factor of `evaluate_unam`.
+"""
 
 
 def cell_of(territory: int) -> int:

@@ -33,6 +33,7 @@ from protocol.dice import Dice
 from protocol.games.risk.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 
 TERRITORY, ENEMY_LOSS, IDLE, KILLED, CONTINENT, PROGRESS, ELIMINATION, MIN_GAIN, FEAR = range(9)
+"""These are the indices of the weights of `RaidWeights` in its array, in the order of its fields."""
 
 
 class RaidWeights(NamedTuple):
@@ -204,7 +205,7 @@ def choose_rush_attack(board: Any, field: Any) -> tuple[int, int, int]:
 
 
 RAID, RUSH, POLICY_COUNT = range(3)
-"""The numbers of the two policies, and how many policies there are."""
+"""RAID and RUSH are the numbers of the two policies. POLICY_COUNT is how many policies there are."""
 
 
 @compiled

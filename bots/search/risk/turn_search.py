@@ -55,25 +55,32 @@ from machine.compiled import compiled, entry, floats, ints, zeros
 from protocol.games.risk.campaign import MAX_PLAYERS, Attack, Campaign, Draft, EndTurn, Move, Position
 
 END_MOVE, DRAFT_RULE_MOVE = 0, 1
-"""These are the numbers of two moves: END_MOVE ends the turn, DRAFT_RULE_MOVE drafts by the draft rule. A draft to a
-cell has the number 2 × cell, plus 1 if it places only half of the units. An attack across a border has the number 2 ×
-the border's index in `board`, plus 1 if it sends only sufficient units."""
+"""These are the numbers of two moves. END_MOVE ends the turn. DRAFT_RULE_MOVE places the units of a draft as the fixed
+rule of the search does. A draft to a cell has the number 2 × cell, plus 1 if it places only half of the units. An
+attack across a border has the number 2 × the border's index in `board`, plus 1 if it sends only sufficient units.
+"""
 MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, SPLIT_COUNT, WIDTHS = range(
     FIRST_GAME_SLOT, FIRST_GAME_SLOT + 10
 )
-"""These are slots of `work`. MAX_SEAT is MAX, MODE the mode of evaluation, SEARCH_NUMBER the number of an alpha-beta
-search, 0 for expectiminimax. MAX_PLIES is the greatest depth in plies, ROOT_MOVE the move to try first at the root (−1:
-none). work[SAVED] is where saved positions begin, one a ply; work[LISTS] where the lists of moves begin, one of
-MAX_MOVES slots a ply; work[RULE_DRAFT] where the units begin that the draft rule places at the root, by territory.
-SPLIT_COUNT is the number of best drafts that are also tried with half of the units. From WIDTHS on are the limits of
-drafts by turn, then the limits of attacks by turn.
+"""These are slots of `work`, the array of a search:
+
+- MAX_SEAT: the seat at the root, whose value the search maximizes.
+- MODE: the mode of evaluation.
+- SEARCH_NUMBER: the number of an alpha-beta search; 0 for expectiminimax.
+- MAX_PLIES: the greatest depth in plies.
+- ROOT_MOVE: the move to try first at the root; −1 for none.
+- SAVED: where saved positions begin, one a ply.
+- LISTS: where the lists of moves begin, each of MAX_MOVES slots, one a ply.
+- RULE_DRAFT: where the draft of DRAFT_RULE_MOVE at the root begins: the units to place, by territory.
+- SPLIT_COUNT: the number of best drafts that are also tried with half of the units.
+- WIDTHS: where the limits on moves begin: on drafts, for each of WIDTH_COUNT turns, then on attacks likewise.
 """
 WIDTH_COUNT = 4
 """The number of turns with their own limits of moves. Later turns have the limits of the last of these."""
 SLOT_COUNT = WIDTHS + 2 * WIDTH_COUNT
 """The number of fixed slots of `work`. After them are saved positions, lists of moves and the draft by the rule."""
 MAX_MOVES = 64
-"""The most moves that a search lists in a position."""
+"""The maximum number of moves that a search lists in a position."""
 GAINS = MAX_PLAYERS
 """Where the gains of listed moves begin in `scores`, MAX_MOVES slots a ply. Before them is a float for each seat."""
 MIN_PROBABILITY = 0.001
@@ -81,7 +88,7 @@ MIN_PROBABILITY = 0.001
 EVALUATIONS = {**MODES, "outlook": OUTLOOK}
 """The mode of each evaluation by its name."""
 MAX_PLIES_PER_TURN = MAX_ATTACKS + 2
-"""The most plies of a turn: a draft in two halves, then attacks."""
+"""The maximum number of plies of a turn: a draft in two halves, then attacks."""
 MAX_TURNS = 6
 """The greatest depth of a search, in turns."""
 TABLE_SIZE = 2**17

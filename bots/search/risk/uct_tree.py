@@ -11,9 +11,13 @@ from bots.search.base import SearchLimit
 from machine.compiled import HAS_NUMBA, compiled, zeros
 
 DECISION, SIBLING, CHILD, VISITS, NODE_LENGTH = range(5)
-"""These are offsets in a node of `tree`, which is NODE_LENGTH slots long; the root is the first node. DECISION: the
-number of the decision that leads to the node. SIBLING: its parent's next child. CHILD: its own first child (0: none).
-VISITS: its number of visits. totals[node // NODE_LENGTH] is the sum of the values of its visits.
+"""These are offsets in a node of `tree`, which is NODE_LENGTH slots long; the root is the first node. totals[node //
+NODE_LENGTH] is the sum of the values of a node's visits.
+
+- DECISION: the number of the decision that leads to the node.
+- SIBLING: the next child of its parent.
+- CHILD: its own first child; 0 for none.
+- VISITS: its number of visits.
 """
 NEXT_NODE, TREE_END = 0, 1
 """work[NEXT_NODE] is where the next new node begins in `tree`. work[TREE_END] is where the space of `tree` ends."""

@@ -12,9 +12,16 @@ from bots.search.base import LimitReached, M, SearchLimit, SearchResult
 from machine.compiled import HAS_NUMBA, compiled
 
 NODES, LEAVES, ESTIMATES, DEEPEST, NODE_LIMIT, STOP, LINES, LINE_LENGTH = range(8)
-"""These are slots of `work`. The first four are counts: nodes, leaves, evaluated leaves and the deepest ply. NODE_LIMIT
-is the limit of nodes. A 1 in STOP makes the search end. work[LINES] is where the lines begin, one a ply, each
-work[LINE_LENGTH] slots long: its number of moves, then the moves.
+"""These are slots of `work`:
+
+- NODES: the number of nodes visited.
+- LEAVES: the number of leaves.
+- ESTIMATES: the number of leaves that were evaluated.
+- DEEPEST: the deepest ply.
+- NODE_LIMIT: the limit of nodes.
+- STOP: 1 makes the search end.
+- LINES: where the lines begin, one a ply. A line is its number of moves, then the moves.
+- LINE_LENGTH: the number of slots of a line.
 """
 FIRST_GAME_SLOT = 8
 """The first slot of `work` that belongs to a game's own search."""
@@ -23,7 +30,9 @@ NODES_PER_MS = 500 if HAS_NUMBA else 10
 NO_LIMIT = 2**62
 """Stands for no limit of nodes in work[NODE_LIMIT]."""
 EXACT_BOUND, LOWER_BOUND, UPPER_BOUND = 0, 1, 2
-"""These are the kinds of values in a transposition table: exact values, lower bounds and upper bounds."""
+"""These are the kinds of values in a transposition table: EXACT_BOUND for exact values, LOWER_BOUND for lower bounds,
+UPPER_BOUND for upper bounds.
+"""
 
 
 def make_random_numbers(count: int) -> list[int]:

@@ -27,6 +27,7 @@ from protocol.reasons import DRAW, ROUND_LIMIT, WIN
 __all__ = ["Attack", "Campaign", "Draft", "EndTurn", "Move", "Position"]
 
 MAX_PLAYERS = 6
+"""The maximum number of seats of a campaign."""
 MIN_CLASSIC_DRAFT = 3
 """Minimum units of a classic draft."""
 MAX_FIRST_DRAFT = 100

@@ -13,6 +13,7 @@ from protocol.games.risk.board import Board
 from protocol.games.risk.text import parse_counts, parse_territory
 
 DRAFT_EXAMPLE = '{"do": "draft", "units": [[0, 2]]}'
+"""An example of a draft in JSON, for error messages."""
 _MOVE_FORMS = {
     "draft": (DRAFT_EXAMPLE, ("units",)),
     "attack": ('{"do": "attack", "from": 0, "to": 1, "units": 3}', ("from", "to", "units")),
