@@ -33,13 +33,13 @@ from protocol import VERSION
 from protocol.errors import UsageFault
 
 PLAYERS_HEADING = "Commands for players"
-"""A heading over commands in `arena --help`."""
+"""The heading over the commands for players in `arena --help`."""
 DEVELOPERS_HEADING = "Commands for developers of bots"
-"""A heading over commands in `arena --help`."""
+"""The heading over the commands for developers of bots in `arena --help`."""
 ORGANISERS_HEADING = "Commands for organisers of courses and tournaments"
-"""A heading over commands in `arena --help`."""
+"""The heading over the commands for organisers in `arena --help`."""
 OPERATORS_HEADING = "Commands for operators of a server"
-"""A heading over commands in `arena --help`."""
+"""The heading over the commands for operators in `arena --help`."""
 
 app = group(
     "arena",

@@ -57,7 +57,7 @@ MOVES: dict[str, Callable[[int], dict[str, int]]] = {
     "nim": lambda ply: {"heap": int(ply >= 500), "take": 1},
     "dilemma": lambda _: {"choose": 0},
 }
-"""The function that returns the move at a ply, for each game."""
+"""The function of each game that returns the move at a ply."""
 _TURN_TYPE, _PLY_KEY, _LEGAL_KEY = b"\xa4type\xa4turn", b"\xa3ply", b"\xa5legal"
 """`_TURN_TYPE` is the beginning of a turn message in msgpack, `_PLY_KEY` the key of its field `ply`, `_LEGAL_KEY` the
 key of its field `legal`.

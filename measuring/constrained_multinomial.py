@@ -211,8 +211,8 @@ class _Problem(NamedTuple):
         return self.least_curvature(stationary.x, (self.least_rms(), most)) >= 0
 
     def least_curvature(self, x: float, bounds: tuple[float, float]) -> float:
-        """Return a lower bound of the second derivative, in log r, of the sum S(x, r) of `is_global`, for x below 0 and
-        r between two bounds.
+        """Return a lower bound of the second derivative of S(x, r) with respect to log r, for x < 0 and r between two
+        bounds. `is_global` defines S.
         """
         # A divisor is `fixed` plus a multiple of a hyperbolic cosine, which is between `least` and `most`.
         curvature = 0.0
@@ -333,7 +333,7 @@ class _Problem(NamedTuple):
 
 
 class _Grid:
-    """A grid of root mean squares between two bounds, with their candidates. It is finer near both bounds."""
+    """A grid of root mean squares between two bounds, with the `_Candidate` for each. It is finer near both bounds."""
 
     def __init__(self, problem: _Problem, bounds: tuple[float, float]) -> None:
         self._problem = problem

@@ -9,7 +9,7 @@ from protocol.games.poker import Poker, PokerState
 
 
 def classifier_of(game: Poker) -> Any:
-    """Return a function that classifies the states of a poker game."""
+    """Return a function from a state to its position kinds, such as `own card` and the rank of that card."""
 
     def classify(state: PokerState) -> Mapping[str, str]:
         card, _, _ = game.information_set(state, state.seat)

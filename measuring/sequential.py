@@ -36,7 +36,9 @@ _CACHED_RATIOS = 10_000
 _MIN_VARIANCE = 1e-18
 """Variance of pairs below which all pairs count as equal. A smaller variance is a rounding error."""
 _SKEWNESS_FACTOR = 1.25
-"""Factor by which the skewness of exponential values exceeds that of a sample of some dozens."""
+"""Factor that corrects the skewness of a small sample, which is too low on average. It fits samples of some dozens of
+exponentially distributed values.
+"""
 LOG_LIKELIHOOD_GAIN = 0.5
 """Average gain in log likelihood of the best-fitting mean over the true mean: half the mean of a chi-squared
 variable.

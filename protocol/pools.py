@@ -7,7 +7,7 @@ _PEOPLE_SUFFIX = ":people"
 
 
 def people_pool(pool: str) -> str:
-    """Return the pool of a preset's matches with people, from the preset's own pool."""
+    """Return the pool of a preset's matches with people, given the pool of its other matches."""
     return pool + _PEOPLE_SUFFIX
 
 
@@ -17,5 +17,5 @@ def is_people_pool(pool: str) -> bool:
 
 
 def preset_pool(pool: str) -> str:
-    """Return the preset's own pool for either of its pools."""
+    """Return the pool of a preset's matches without people, given that pool or the pool of its matches with people."""
     return pool.removesuffix(_PEOPLE_SUFFIX)

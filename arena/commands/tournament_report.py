@@ -256,7 +256,9 @@ def _comparison_cells(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, HeadToHead]]) -> Iterator[tuple[str, Table]]:
-    """Yield a title and a cross table of scores and half intervals, then of luck-adjusted scores if there are any."""
+    """Yield cross tables with their titles: first of scores, then of luck-adjusted scores if there are any. Each
+    score has the half-width of its interval.
+    """
 
     def spread(comparison: Comparison) -> str:
         half = f"{(comparison.high - comparison.low) / 2:.2f}"

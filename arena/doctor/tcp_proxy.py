@@ -26,7 +26,7 @@ class ProxiedTcpConnection:
         self.far.transport.abort()
 
     async def wait_to_pass(self) -> bool:
-        """Return whether data is passed on. If the connection is silent, wait until it is cut."""
+        """Return True if data may be passed on, False if the connection is cut. If it is silent, wait for that."""
         if self.is_silent:
             await self._over.wait()
         return not self._over.is_set()
@@ -57,7 +57,7 @@ class TcpProxy:
             link.cut()
 
     def fall_silent(self) -> None:
-        """Make all current connections silent. New connections work."""
+        """Pass on nothing more over the current connections, but leave them open. New connections work."""
         for link in self.links:
             link.is_silent = True
 

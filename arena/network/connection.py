@@ -69,9 +69,11 @@ SEND_COST_S_PER_BYTE = 1e-7
 from other clients.
 """
 
-# These two are fields of `struct tcp_info` (linux/tcp.h). New versions of Linux only add fields at its end.
+# New versions of Linux only add fields at the end of `struct tcp_info` (linux/tcp.h).
 _LAST_DATA_RECEIVED_FIELD = struct.Struct("=52xI")
+"""Reads from the kernel's `tcp_info` the field with the milliseconds since data last arrived."""
 _MIN_ROUND_TRIP_FIELD = struct.Struct("=148xI")
+"""Reads from the kernel's `tcp_info` the field with the minimum round trip time in microseconds."""
 
 log = logging.getLogger("arena.network.connection")
 

@@ -65,8 +65,9 @@ class MatchStatus(Struct, frozen=True, kw_only=True):
 class ServerStatus(Struct, frozen=True, kw_only=True):
     """The state of a server: bots by name, matches and failures newest first, and the nodes.
 
-    `connected` and `under_way` are the numbers of all bots and matches, `last_minute` and `last_hour` those of finished
-    matches. `held` says why no match can start; `warnings` says what needs attention.
+    `connected` is the number of connected bots, `under_way` that of running matches; both also count those not listed.
+    `last_minute` and `last_hour` are numbers of finished matches. `held` says why no match can start; `warnings` says
+    what needs attention.
     """
 
     at: str

@@ -18,7 +18,7 @@ from protocol.errors import UsageFault
 MIB = 1024 * 1024
 """Bytes of a MiB."""
 SCRATCH_MIB = 64
-"""Size in a sandbox of /tmp, which is also the home folder, and of /dev/shm; maximum size of a file."""
+"""Size in MiB of /tmp (which is also the home folder) and of /dev/shm in a sandbox. No file may be larger."""
 
 
 MAX_PROCESSES = 256

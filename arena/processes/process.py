@@ -30,7 +30,7 @@ MAX_REASON_CHARS = 200
 TERMINATE_TIMEOUT_S = 1.0
 """Seconds that a program has to end after it was told to terminate."""
 KILL_TIMEOUT_S = 2.0
-"""Seconds in which a keeper must have killed its program."""
+"""Seconds in which a keeper must kill its program."""
 MAX_RESTART_DELAY_S = 60.0
 """Maximum seconds before a program is restarted.
 
@@ -39,7 +39,7 @@ Delays double up to this number. They start again when the program has run for a
 _SHADOWED_LIBRARY_PATTERN = re.compile(r"cannot import name .*\bbots\b.*?[('\"]([^('\"]*[/\\]bots\.py)")
 """Matches the error of a bot that imported a file `bots.py` in place of the library `bots`, and captures that file."""
 _LAUNCHER_COMMAND = (sys.executable, "-P", "-m", "arena.processes.launcher")
-"""The command that starts a keeper."""
+"""The command that starts a keeper: the process that runs a bot's program and kills it when the arena is gone."""
 
 
 class BotCrashed(ArenaFault):

@@ -18,7 +18,7 @@ TEST_FORMAT = "test"
 two seats, copies of the two bots fill the other seats.
 """
 _SWISS_WINDOW_SIZE = 12
-"""The number of bots below it in the ranking that a bot may meet. It doubles until no rematch is needed."""
+"""A bot may meet this number of bots directly below it in the ranking. It doubles until no rematch is needed."""
 _REMATCH_COST = 1_000_000
 """The cost of each earlier match of a pair. It exceeds every squared difference of half points."""
 _MAX_EDGE_WEIGHT = 1 << 40

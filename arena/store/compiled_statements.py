@@ -36,4 +36,4 @@ def _shared_key(key: tuple[Dialect, *tuple[Any, ...]]) -> tuple[Any, ...]:
 
 
 ENGINE_OPTIONS: Mapping[str, Any] = {"compiled_cache": _SharedCache(MAX_CACHED_STATEMENTS)}
-"""The execution options with which an engine uses the shared cache."""
+"""The execution options with which a database engine uses the shared cache of compiled statements."""

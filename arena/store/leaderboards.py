@@ -67,7 +67,7 @@ SELECT *, (
 ) AS curve, {pairs} AS pairs
 FROM found ORDER BY value {order}, key
 """
-"""The query for a page of a leaderboard. Its parts are `_CURRENT_SEASON_PARTS` or `_ANY_SEASON_PARTS`."""
+"""The template of the query for a page of a leaderboard. `_CURRENT_SEASON_PARTS` or `_ANY_SEASON_PARTS` complete it."""
 _CURRENT_SEASON_PARTS = {
     "stood": "SELECT * FROM ratings WHERE pool = :pool",
     "paid": means_query(CURRENT_SEASON_SQL),

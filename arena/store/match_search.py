@@ -89,7 +89,7 @@ class Search(Struct, frozen=True, kw_only=True):
 
 
 class _Index(NamedTuple):
-    """An index on rows, and the summary that lists the groups of these rows."""
+    """A database index for a search: the SQL of its rows, and the summary table that lists the groups of these rows."""
 
     rows: str
     same: str
@@ -106,7 +106,7 @@ _MATCH_IN_GROUP = (
 )
 """The SQL condition that a match belongs to a group."""
 _ALL_MATCHES_INDEX = _Index("matches", "true", "matches.number")
-"""The index for a search without a bot, if no criterion depends on groups."""
+"""The index for a search for the matches of all bots, if no criterion depends on groups."""
 _SEATS_INDEX = _Index("seats INDEXED BY seats_by_bot", "bot = :bot")
 """The index for a search for the matches of a bot, if no criterion depends on groups."""
 _BOT_INDEX = _Index("seats INDEXED BY seats_by_ending", _SEAT_IN_GROUP)
@@ -118,11 +118,11 @@ _PAIR_INDEX = _Index("encounters", f"opponent = :opponent AND {_SEAT_IN_GROUP}")
 _MATCHES_INDEX = _Index(
     "matches INDEXED BY matches_by_ending", _MATCH_IN_GROUP, "matches.number", "game, pool, reason", "counts"
 )
-"""The index for a search without a bot."""
+"""The index for a search for the matches of all bots."""
 _TOURNAMENT_INDEX = _MATCHES_INDEX._replace(
     rows="matches INDEXED BY matches_by_tournament", same=f"tournament = :scope AND {_MATCH_IN_GROUP}"
 )
-"""The index for a search without a bot in a tournament."""
+"""The index for a search for the matches of all bots in a tournament."""
 
 
 def search_matches(

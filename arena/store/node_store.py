@@ -18,7 +18,7 @@ from protocol.errors import ArenaFault
 NODE_LEASE_S = 8
 """The database ends a session that is idle for this long. Its node name is then free."""
 UNLISTED_DELAY_S = 2
-"""The time for which PostgreSQL may still list a session that it ends."""
+"""Maximum seconds for which PostgreSQL still lists a session after it ended the session."""
 _UPSERT_NODE = """INSERT INTO nodes (name, url) VALUES (%(name)s, '') ON CONFLICT (name) DO UPDATE SET url = nodes.url
 RETURNING id, holder, session"""
 """The statement that returns a node's row, after creating it if needed. It locks the row until the transaction ends."""

@@ -17,8 +17,8 @@ from arena.store.pool_payoffs import MEAN_SQL, RANKED_SQL
 VIEWS_SCHEMA = "arena_views"
 """The schema that holds the views on PostgreSQL."""
 _MAX_PLANNINGS = 3
-"""The maximum number of comparisons before two query plans count as different: a table that grows between the two
-plannings can change the second.
+"""Maximum number of times that two queries are planned and their plans compared, until the plans are equal. A table
+that grows between the two plannings can change the second plan.
 """
 
 # SQLite cannot drop a column that a view uses, nor rename its table, so such a migration drops the views first.

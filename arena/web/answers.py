@@ -106,7 +106,9 @@ def queue_endpoint(
 
 
 def _produce_step(pieces: Pieces) -> tuple[bytes, bool]:
-    """Produce pieces for one turn. Return their bytes, and whether more may follow."""
+    """Produce pieces of an answer for at most `TURN_S`, or until they have `PIECE_BYTES`. Return their bytes, and
+    whether more may follow.
+    """
     found = bytearray()
     until = time.perf_counter() + TURN_S
     for piece in pieces:

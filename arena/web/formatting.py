@@ -257,4 +257,4 @@ FILTERS = {
     "group": pool_or_unrated,
     "outcome": OUTCOME_WORDS.__getitem__,
 }
-"""The functions that templates can use as filters, by name."""
+"""The filters of templates for values of all kinds, such as numbers, times and results: functions by name."""

@@ -37,8 +37,8 @@ class AnswerScheduler:
         self._held = 0
 
     def enter(self, address: str, held: int, cut: Callable[[], object]) -> HeldAnswer:
-        """Count the memory held for an answer. Above `MAX_HELD_BYTES`, cut off answers: always the oldest answer of the
-        address that holds most. `cut` cuts off this answer.
+        """Count the memory held for a new answer, which `cut` can cut off. While all answers together hold more than
+        `MAX_HELD_BYTES`, cut off the oldest answer of the address that holds most, but never the new one.
         """
         place = HeldAnswer(max(held, MIN_HELD_BYTES), cut)
         self._places.setdefault(address, []).append(place)

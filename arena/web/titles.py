@@ -61,4 +61,4 @@ def _capital(text: str) -> str:
 
 
 FILTERS = {function.__name__: function for function in (game_title, game_about, preset_title, pool_title)}
-"""The functions that templates can use as filters, by name."""
+"""The filters of templates for titles of games, presets and pools: functions by name."""

@@ -37,8 +37,8 @@ ROW_FORMAT = "{:<35} {:<11}{:>7}  {:<16}{:<17}{:>6}  {:<12}{:>5}"
 
 
 class SavingsRow(NamedTuple):
-    """A row of the table: a comparison of two bots, and the value functions to try. Bots are given as names of weights
-    or as for `bots.play`.
+    """A row of the table: a comparison of two bots, and the value functions to try. A bot is the name of a set of
+    weights, or a specification as for `bots.play`.
     """
 
     name: str
@@ -62,7 +62,7 @@ BOT_SPECS = {
     "greedy": "greedy",
     "random": "random",
 }
-"""The bots that are not given by weights, by name, as for `bots.play`."""
+"""The specification for `bots.play` of each bot that is not a set of weights, by its name in the table."""
 SOUTH_AMERICA, AFRICA = {"map": "south-america"}, {"map": "africa"}
 """These are the configs of duels on the maps of South America and of Africa."""
 COMPARISON_ROWS = (

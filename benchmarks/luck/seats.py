@@ -63,7 +63,7 @@ ROWS = (
     SeatsRow("raider-random", "world", (0, -1), 1, "fitted-1", 1000, 0.02),
     SeatsRow("three", "world-3", (16, 0), 1, "features-1", 1000, 0.02),
 )
-"""All rows of the table."""
+"""All rows of the printed table: the comparisons of two bots."""
 
 Share = tuple[float, float]
 """The type of a match's score: the share of pairs of an A seat and a B seat in which A's seat finished ahead, and the

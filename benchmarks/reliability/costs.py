@@ -162,7 +162,7 @@ class Run:
 
     @contextlib.asynccontextmanager
     async def measure(self, kind: str, game: str) -> AsyncIterator[None]:
-        """Measure the requests that the block makes, after they are answered."""
+        """Measure the server's longest callback during the requests of the `with` block, until they are processed."""
         self._meter.longest = 0.0
         yield
         await self._meter.settle()

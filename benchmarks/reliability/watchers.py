@@ -1,5 +1,5 @@
-"""Measure how much spectators slow down the players. The spectators are a large audience of one match, or clients that
-do not read.
+"""Measure how much spectators slow down the players. The spectators are a large audience of each match, or clients
+that do not read.
 
 First a pair of bots plays, without and with an audience that watches each of its matches. Then `--bots` bots play,
 without and with `--stalled` spectators that ask for every match, from twenty addresses, and read nothing.

@@ -33,7 +33,7 @@ class PageError(Fault):
 
 
 def check_page(url: str) -> str:
-    """Return the address of a page without a trailing slash. Raises `UsageFault`."""
+    """Return the address `url` without a trailing slash. Raises `UsageFault` unless it is an HTTP or HTTPS address."""
     if split_address(url, "http", "https") is None:
         raise UsageFault(f"the page's address is {short_repr(url, 80)}: write it like http://127.0.0.1:8080")
     return url.rstrip("/")

@@ -88,7 +88,7 @@ class Replay(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class GradedMove(Struct, frozen=True, kw_only=True):
-    """A move that gave something away, in expected results from −1 to +1 or in a unit."""
+    """A move that was worse than the best. Its loss is in expected result (from −1 to +1) or in the answer's `unit`."""
 
     ply: Annotated[int, Meta(description="the number of the step")]
     bot: Annotated[str, Meta(description="the bot that moved")]

@@ -266,8 +266,8 @@ class NodeRouter:
         return [CloseConnection(twin.url)]
 
     def _follow_redirect(self, error: messages.Error, url: str, now: float) -> list[RoutedEffect]:
-        """Follow a redirect to another node: with its seek, or if the error names no seek, for a match that begins
-        there.
+        """Connect to the node that a redirect names, and send the redirected seek there. If the error names no seek, a
+        match of the bot begins there, so connecting is enough.
         """
         sought = self._seeks.get(error.ref or "")
         if sought is None:

@@ -24,7 +24,7 @@ class _GameEvaluations(NamedTuple):
 
 
 _RISK_SCALE = ValueScale(evaluation_factor=0.9 * WIN_VALUE)
-"""The scale of values in both Risk games."""
+"""The scale of a search's values in both Risk games: a state that is evaluated as 1 is worth nearly a win."""
 _REGISTRY: Mapping[str, _GameEvaluations] = {
     "nim": _GameEvaluations({"parity": "bots.evaluation.small_games:nim_parity"}),
     "grundy": _GameEvaluations({"parity": "bots.evaluation.small_games:grundy_parity"}),

@@ -38,7 +38,7 @@ from referee.replay import replay
 from referee.result import Result, match_points
 
 _PLAIN_TYPES = (str, int, float, bool, type(None))
-"""The types of a bot's attributes that tell it from another bot of the same class."""
+"""The types of attributes that are compared to tell apart two bots of the same class."""
 UNTIMED_CLOCK = Clock(bank_ms=10_000, increment_ms=0)
 """The clock that bots see at every turn of an untimed match."""
 

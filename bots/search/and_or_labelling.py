@@ -11,7 +11,7 @@ from protocol.games.base import Game
 
 Label = Literal["won", "drawn", "lost"]
 _LABEL_VALUES: Mapping[Label, int] = {"won": 1, "drawn": 0, "lost": -1}
-"""The value of each label for MAX."""
+"""The value of each label for MAX, the seat to move at the root."""
 _VALUE_LABELS: tuple[Label, ...] = ("drawn", "won", "lost")
 """The label of each value for MAX, with the value 0, 1 or −1 as index."""
 

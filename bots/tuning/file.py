@@ -30,9 +30,9 @@ from protocol.errors import ArenaFault, UsageFault
 from protocol.field_errors import field_error
 
 _SCORES_PER_LINE = 100
-"""The number of scores on a line of the file, if each is one character."""
+"""Maximum number of scores on a line of the file, if luck is not adjusted for. Each score is then one character."""
 _ADJUSTED_SCORES_PER_LINE = 10
-"""The number of scores on a line of the file, if they are luck-adjusted numbers."""
+"""Maximum number of luck-adjusted scores on a line of the file."""
 _MISSING_SCORE = "."
 """Stands in the file for the score of a game that has not been played."""
 _SCORE_CHARACTERS: Mapping[float | None, str] = {1.0: "1", 0.0: "0", 0.5: "=", None: _MISSING_SCORE}
@@ -40,14 +40,15 @@ _SCORE_CHARACTERS: Mapping[float | None, str] = {1.0: "1", 0.0: "0", 0.5: "=", N
 _ADJUSTED_SCORE_PATTERN = re.compile(rf"-?\d{{1,9}}\.\d{{{SCORE_DECIMALS}}}")
 """The pattern of a luck-adjusted score in the file."""
 _FITNESS_RANGES: Mapping[str, tuple[float, float]] = {"results": (0, 1), "adjusted": (-10, 10)}
-"""The lowest and the highest valid fitness, by the kind of fitness. A luck-adjusted score may be outside 0 to 1; a mean
-of many is so by little."""
+"""The lowest and the highest valid fitness, by the kind of fitness. A luck-adjusted score may be outside 0 to 1, and so
+may the mean of several.
+"""
 _SCORES_BY_CHARACTER = {character: score for score, character in _SCORE_CHARACTERS.items()}
 """The score for each character of `_SCORE_CHARACTERS`."""
 
 
 _COUNT_WORDS = {4: "four", 6: "six"}
-"""The numbers of weights in words."""
+"""English words for the counts of weights."""
 
 
 class TuningNotSaved(ArenaFault):

@@ -32,7 +32,7 @@ territory that a failure frees.
 
 
 class BoardRows(NamedTuple):
-    """Flat integer arrays that describe the rows of a map.
+    """Flat integer arrays that describe the rows of full boards of a map.
 
     A row's number has a digit for each territory, in base `cap`: `cap` minus the troops. So a reinforcement leads to a
     lower number.
@@ -49,7 +49,7 @@ class BoardRows(NamedTuple):
 
 
 def build_rows(shape: Shape) -> BoardRows:
-    """Return the rows of a map. This takes seconds for the largest maps."""
+    """Return the rows of full boards of a map. This takes seconds for the largest maps."""
     import numpy
 
     count = len(shape.places)

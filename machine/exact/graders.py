@@ -32,14 +32,16 @@ _GRADER_BY_GAME = {
     "kuhn": "machine.exact.hand_values:grader_of",
     "leduc": "machine.exact.hand_values:grader_of",
 }
-"""The module and the function that make the grader of each game."""
+"""The function that makes the grader of each game, as `module:function`."""
 SOLVED_GAMES = tuple(_GRADER_BY_GAME)
 """The games whose moves can be graded, if they are small enough."""
 
 _SIZE_CHECK_BY_GAME = {"risk-duel": "machine.exact.duel:can_grade"}
-"""The function of a game that returns whether its rules under a config are small enough to be graded."""
+"""The function of a game that returns whether the game under a config is small enough for its moves to be graded. Games
+that are not listed here need no such check.
+"""
 _SOLVING_CHECK_BY_GAME = {"risk-duel": "machine.exact.duel:may_need_solving"}
-"""The function of a game that returns whether a config may need a table to be solved first."""
+"""The function of a game that returns whether a table may have to be solved before moves under a config are graded."""
 _UNIT_BY_GAME = {"kuhn": "chips", "leduc": "chips"}
 """The units of move values, for games in which the values are not results. Chips are those won in the hand."""
 

@@ -27,7 +27,7 @@ KUHN_VALUE = Fraction(-1, 18)
 LEDUC_FILE = Path(__file__).with_name("leduc.json")
 """The file with the table of the equilibrium of Leduc poker."""
 PROBABILITY_UNITS = 1_000_000
-"""The sum of the probabilities of a decision in a table, in which they are integers."""
+"""The integer that stands for probability 1 in a table of a strategy."""
 _THIRD = Fraction(1, 3)
 _MISSING_CARD_SYMBOL = "-"
 """The symbol for a missing card in a table."""

@@ -44,7 +44,7 @@ class Position(NamedTuple):
 
 
 class Take(NamedTuple):
-    """A move: take `take` counters from heap number `heap`, from 0."""
+    """A move: take `take` counters from the heap with index `heap`, counted from 0."""
 
     heap: int
     take: int

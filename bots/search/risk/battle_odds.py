@@ -48,7 +48,7 @@ def odds_table(dice: bool) -> Any:
 
 
 def _odds_with_dice(table: list[float], attackers: int, defenders: int) -> list[float]:
-    """Return a battle's three numbers in `odds_table`, computed from the battles that one round of dice leads to."""
+    """Return the three numbers that `odds_table` holds for a battle, from those for the battles after one round."""
     if not attackers or not defenders:
         return [float(attackers > 0), float(attackers), float(defenders)]
     won = left = held = 0.0

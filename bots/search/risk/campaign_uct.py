@@ -322,7 +322,7 @@ class OpponentModel:
     def __init__(self, raid: RaidPolicy) -> None:
         self._raid = raid
         self.trust = [[1 - PRIOR_RUSH_TRUST, PRIOR_RUSH_TRUST] for _ in range(MAX_PLAYERS)]
-        """Trust by seat and policy; each seat's trust sums to 1."""
+        """trust[seat][policy] is the probability that the seat follows the policy. It sums to 1 for each seat."""
         self._last_position: Position | None = None
 
     def cumulative_trust(self) -> Any:

@@ -363,8 +363,9 @@ def store_entry(
 
 @compiled
 def bound_values(board: Any, state: Any, scale: Any, mover: int, left: int, ply: int) -> tuple[float, float]:
-    """Return a lower and an upper bound on the value of any move. They are those of evaluations unless the `left` plies
-    are enough to take the whole map, for the opponent or for the mover.
+    """Return a lower and an upper bound on the value of any move. If the `left` plies are enough for the opponent to
+    take the whole map, the lower bound is a loss. If they are enough for the mover, the upper bound is a win. Otherwise
+    they are the bounds of evaluations.
     """
     territories = board[TERRITORY_COUNT]
     low = (

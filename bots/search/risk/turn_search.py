@@ -78,7 +78,9 @@ MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, S
 WIDTH_COUNT = 4
 """The number of turns with their own limits of moves. Later turns have the limits of the last of these."""
 SLOT_COUNT = WIDTHS + 2 * WIDTH_COUNT
-"""The number of fixed slots of `work`. After them are saved positions, lists of moves and the draft by the rule."""
+"""The number of fixed slots at the start of `work`. The saved positions, the lists of moves and the draft of
+DRAFT_RULE_MOVE follow.
+"""
 MAX_MOVES = 64
 """The maximum number of moves that a search lists in a position."""
 GAINS = MAX_PLAYERS
@@ -96,7 +98,9 @@ TABLE_SIZE = 2**17
 
 
 class SearchWidth(NamedTuple):
-    """Limits on the moves searched: drafts and attacks by turn, and split drafts at the root."""
+    """Maximum numbers of moves to search: `drafts` and `attacks` by turn, `splits` for the best drafts at the root that are
+    also tried with half of the units.
+    """
 
     drafts: Sequence[int]
     attacks: Sequence[int]

@@ -103,7 +103,9 @@ def _add_ways(ways: dict[tuple[int, int], tuple[int, int]], state: tuple[int, in
 
 @cache
 def _round_ways(attack_dice: int, defence_dice: int) -> tuple[tuple[int, int, int], ...]:
-    """Return for each pair of losses in a round the number of throws that lead to it, fewest lost attackers first."""
+    """Return each possible result of a round: the number of throws that lead to it, the lost attackers and the lost
+    defenders. The result with the fewest lost attackers comes first.
+    """
     ways = Counter(_LOSS_TABLES[attack_dice, defence_dice].values())
     most = min(attack_dice, defence_dice)
     return tuple((count, most - killed, killed) for killed, count in sorted(ways.items(), reverse=True))

@@ -179,7 +179,9 @@ class _MapParser:
         return tuple(sorted(seen))
 
     def _finder(self, what: str, rows: str, names: Sequence[str]) -> Callable[[Any, str], int]:
-        """Return a function from names or indices to indices. Refuse duplicate names."""
+        """Return a function that finds the index of a territory or a continent by its name or index. Refuse duplicate
+        names.
+        """
         index: dict[Any, int] = {}
         for i, name in enumerate(names):
             if name in index:

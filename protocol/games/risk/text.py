@@ -52,7 +52,7 @@ class _Label(NamedTuple):
 
 
 _Mark: TypeAlias = tuple[tuple[int, int], str]
-"""A character of a border, with its column and row."""
+"""A character of a border on a drawn map, with its column and row."""
 
 
 class _Layout(NamedTuple):
@@ -243,7 +243,9 @@ def parse_territory(board: Board, text: str) -> int:
 
 
 def parse_counts(board: Board, text: str) -> tuple[tuple[int, int], ...]:
-    """Parse territories with numbers, `a1 3 b2 1` or `a1+3 b2+1`, in ascending order. Raises `MalformedMove`."""
+    """Parse territories with numbers of units, such as `a1 3 b2 1` or `a1+3 b2+1`. Return pairs of territory and units,
+    in ascending order of territory. Raises `MalformedMove`.
+    """
     found: dict[int, int] = {}
     left = text.replace(",", " ").strip()
     while left:
