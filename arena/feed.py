@@ -122,7 +122,7 @@ class Outbox:
         self._count = 0
 
     def add(self, message: QueuedMessage) -> list[QueuedMessage]:
-        """Queue a message. Return the oldest messages with the same byte limit, if they were dropped to make room."""
+        """Queue a message. Return the messages that were dropped to make room: the oldest with the same byte limit."""
         self._count += 1
         return (self._durable if message.publication.qos else self._turns).append((self._count, message))
 

@@ -20,8 +20,8 @@ _BET_SIZES = 9
 _MAX_BET_FRACTION = 0.999
 """The fraction of its capital that the largest bet can lose."""
 BET_FRACTIONS = tuple(way * _MAX_BET_FRACTION / 2**size for size in range(_BET_SIZES) for way in (1, -1))
-"""The fraction of its capital that each bet can lose at worst. Its sign is positive for a bet on scores above the
-mean.
+"""The fraction of its own capital that each bet can lose at worst. It is positive for a bet on scores above the mean,
+negative for a bet on scores below it.
 """
 CAPITAL_SHARES = tuple(0.25 if size == 0 else 0.25 / (_BET_SIZES - 1) for size in range(_BET_SIZES) for _ in range(2))
 """The share of the capital behind each bet. The two largest bets, which suit scores with little spread, have half of

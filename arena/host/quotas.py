@@ -45,7 +45,7 @@ class Quota:
         return self._taken_by_address.get(address, 0.0)
 
     def address_limit(self) -> float:
-        """Return the amount that a single address may hold now."""
+        """Return the maximum amount that each address may hold in total now."""
         return min(self.per_address, self.total - self.taken)
 
     def remaining(self, address: str) -> float:

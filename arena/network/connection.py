@@ -210,8 +210,8 @@ class Connection(ServerConnection):
     async def deliver_messages(self, receive: Callable[[Frame], bool], awaited: Collection[object]) -> None:
         """Pass each further message to `receive` until the connection is closed.
 
-        `receive` returns whether the arena awaited the message. `awaited` is not empty while the arena awaits a
-        message.
+        `receive` returns whether the arena awaited the message. The arena keeps `awaited` up to date: it is empty if
+        no message is awaited.
         """
         self._receive, self._awaited = receive, awaited
         now = self._clock()
@@ -361,7 +361,7 @@ class Connection(ServerConnection):
 
     def _process_piece(self, piece: bytes, began: float, *, ahead: bool) -> float:
         """Process a piece of input, and return the time afterwards. The work is charged unless the piece has only
-        awaited messages.
+        messages that the arena awaited.
         """
         self._awaited_count = self._unawaited_count = self._pushed_bytes = 0
         try:

@@ -13,7 +13,7 @@ FREE_FAILURES = 20
 MAX_WAIT_S = 300.0
 """Maximum seconds of the wait after a wrong token."""
 FAILURE_TTL_S = 3600.0
-"""Seconds after the end of a wait until the failures of a key no longer count."""
+"""Seconds without a failure, from the end of a key's wait, after which its earlier failures no longer count."""
 
 
 class FailureBackoff:

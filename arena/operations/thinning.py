@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 REMOVAL_INTERVAL_S = 3600.0
 """Seconds between two removals of old records."""
 IDLE_RATIO = 9.0
-"""The pause after a batch of removals, in durations of that batch. Other queries run in the pause."""
+"""The pause after a batch of removals, as a multiple of the duration of that batch. Other queries run in the pause."""
 
 log = logging.getLogger("arena.thinning")
 

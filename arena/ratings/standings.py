@@ -244,7 +244,7 @@ def is_luck_adjusted(rows: Iterable[TableRow]) -> bool:
 
 def _rank_rows(listed: Sequence[TableRow], matches: Sequence[ScoredMatch], *, raw: bool = False) -> list[TableRow]:
     """Sort rows by luck-adjusted score if it is known for all bots and `raw` is false, else by score. Add ranks and
-    ranges.
+    the ranges of ranks.
     """
     adjusted = not raw and is_luck_adjusted(listed)
     values = {row.bot: rounded((row.adjusted or row).score if adjusted else row.score) for row in listed}

@@ -118,7 +118,7 @@ SeeksByBot = dict[str, dict[str, ActiveSeek]]
 class SeekIndex:
     """An index of the active seeks. Queries take constant time, except `find_partner`.
 
-    `on_seek_changed` is called with each seek that becomes active and False, and with each seek that ends and True.
+    `on_seek_changed(seek, has_ended)` is called when a seek becomes active, and again when it ends.
     """
 
     def __init__(self, on_seek_changed: Callable[[ActiveSeek, bool], None]) -> None:

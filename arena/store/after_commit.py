@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection
 
 _STATEMENTS_KEY = "after_commit"
-"""The key in a connection's `info` under which its later statements are stored."""
+"""The key in a connection's `info` for the statements to run after its current transaction."""
 
 
 class LaterStatement(NamedTuple):

@@ -24,7 +24,9 @@ _SEATS_BY_SCOPE = f"""WITH sat AS (
     SELECT '' AS scope, seats.* FROM seats WHERE match {_IN_MATCH_RANGE}
     UNION ALL SELECT tournament, seats.* FROM seats WHERE tournament IS NOT NULL AND match {_IN_MATCH_RANGE}
 )"""
-"""The start of a query on `sat`, the seats of matches by scope: all matches ('') or a tournament."""
+"""The start of a query. It defines `sat`: the seats of matches, each with the scope '' (all matches) and again with its
+tournament as the scope.
+"""
 _COUNTS_SQL = f"""WITH ended AS (
     SELECT '' AS scope, matches.* FROM matches WHERE number {_IN_MATCH_RANGE}
     UNION ALL SELECT tournament, matches.* FROM matches WHERE tournament IS NOT NULL AND number {_IN_MATCH_RANGE}

@@ -35,7 +35,9 @@ from protocol.messages import Start
 MOVE_DELAY_S = 0.05
 """Seconds that a bot thinks about a move. With this delay, some match is running at every restart."""
 KNOCK_INTERVAL_S, VISIT_INTERVAL_S = 0.01, 0.1
-"""A visitor waits `KNOCK_INTERVAL_S` between two connections, and `VISIT_INTERVAL_S` between two handshakes."""
+"""These are seconds between two attempts: `KNOCK_INTERVAL_S` to open a connection, `VISIT_INTERVAL_S` to make a
+handshake.
+"""
 
 
 class RestartPlayer(Bot):

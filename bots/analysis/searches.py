@@ -113,7 +113,7 @@ def _time_search(name: str, search: Search, *given: Any, **options: Any) -> Sear
 
 
 class TreeExtent(NamedTuple):
-    """The depth of a game tree, or of the part of it that was counted."""
+    """The extent of a game tree, or of the part of it that was counted. `plies` is the depth."""
 
     plies: int
     is_complete: bool

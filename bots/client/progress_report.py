@@ -19,7 +19,7 @@ STOPPING_CODES: Mapping[int, str] = {
     close_codes.NOT_AUTHENTICATED: "the arena did not accept the name and token",
     close_codes.SUPERSEDED: "a newer connection of this bot took over; this one stops",
 }
-"""The line for each close code after which reconnecting would not help."""
+"""The line to print for each close code after which reconnecting would not help."""
 RETRYABLE_CLOSE_CODES: Mapping[int, str] = {
     close_codes.NO_HELLO: "got no hello in time",
     close_codes.TOO_MANY_CONNECTIONS: "takes no more for now",

@@ -185,12 +185,12 @@ def breed_genes(method: Method, seed: str, generation: Generation) -> tuple[Gene
 
 
 def fittest_index(generation: Generation) -> int:
-    """Return the index of the fittest gene."""
+    """Return the index of the fittest gene of a generation."""
     return _rank_genes(generation, range(len(generation.genes)))[0]
 
 
 def median_fitness(generation: Generation) -> float:
-    """Return the median fitness."""
+    """Return the median fitness of the genes of a generation."""
     return round(median(generation.fitness), FITNESS_DECIMALS)
 
 

@@ -76,7 +76,7 @@ SHARE_UNIT = reduce(lcm, range(1, 23))
 """The integer that stands for 1 in a fraction of a territory's neighbours. The fraction is exact for up to 22
 neighbours; for more, its error is at most 4e-7."""
 SAFE_STRENGTH = SHARE_UNIT << SHARE_BITS
-"""The strength of a territory without enemy neighbours, which stands for 1."""
+"""The integer that stands for strength 1, the strength of a territory without enemy neighbours."""
 VALUE_WITHOUT_TERRITORY, BASE, PER_TERRITORY, PER_UNITS, PER_STRENGTH, PER_EXPOSED, PER_POINT = range(7)
 """These are slots of `scale`, which turns sums into MAX's value. VALUE_WITHOUT_TERRITORY is the value if MAX holds no
 territory, BASE the value before the sums are added. PER_TERRITORY, PER_UNITS, PER_STRENGTH and PER_EXPOSED are the

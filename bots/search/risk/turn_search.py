@@ -98,8 +98,8 @@ TABLE_SIZE = 2**17
 
 
 class SearchWidth(NamedTuple):
-    """Maximum numbers of moves to search: `drafts` and `attacks` by turn, `splits` for the best drafts at the root that are
-    also tried with half of the units.
+    """Maximum numbers of moves to search: `drafts` and `attacks` by turn, `splits` for the best drafts at the root that
+    are also tried with half of the units.
     """
 
     drafts: Sequence[int]
