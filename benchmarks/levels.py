@@ -39,14 +39,14 @@ RATING_UNIT = math.sqrt(2) * BETA
 MIXTURE_COUNT = 12
 """The number of mixtures in a pass of a fit."""
 BOOTSTRAP_SAMPLES = 300
-"""The number of bootstrap samples for the intervals of gaps."""
+"""The number of bootstrap samples for the intervals of the rating differences between neighbouring levels."""
 
 
 class RoundRobin(NamedTuple):
     """The results of a round robin: scores by pair, and the ratings after all matches."""
 
     scores: Mapping[tuple[int, int], Sequence[float]]
-    """The scores of the first player of each pair, one for each round of both seats, adjusted for luck if
+    """The scores of the first player of each pair. A score is the mean over both seats in a round, adjusted for luck if
     `less_luck`.
     """
     standings: Sequence[RatingStanding]

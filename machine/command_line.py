@@ -63,8 +63,8 @@ def run(app: typer.Typer, name: str, words: Sequence[str] | None = None, renamed
 
 @contextmanager
 def _resending_interrupts() -> Iterator[None]:
-    """Send Ctrl-C again after a short delay if Python drops it during the block. Python does so if Ctrl-C comes while
-    an object is freed.
+    """Send Ctrl-C again after a short delay if Python drops it during the `with` block. Python does so if Ctrl-C comes
+    while an object is freed.
     """
     if sys.platform == "win32":
         yield

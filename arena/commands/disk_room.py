@@ -72,7 +72,9 @@ async def wait_for_room(
 
 
 def _find_full_folder(folders: Collection[Path]) -> str | None:
-    """Return a message about a folder without `MIN_FREE_BYTES`, or None. Ignore other problems of folders."""
+    """Return a message about the first folder whose disk has no room for `MIN_FREE_BYTES` bytes; None if there is none.
+    Ignore other problems of folders.
+    """
     for folder in folders:
         try:
             with tempfile.TemporaryFile(dir=folder) as probe:

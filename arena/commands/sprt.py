@@ -52,7 +52,7 @@ from protocol.reasons import VOID
 DEFAULT_MAX_PAIRS = 10_000
 """Default maximum number of pairs of matches in a test."""
 NO_VALUE_NAME = "none"
-"""The name in place of a value function's that stands for results with luck left in."""
+"""The name to give instead of a value function if luck is left in the results."""
 
 
 class SprtOptions(TournamentOptions, frozen=True, kw_only=True):

@@ -45,8 +45,8 @@ MAX_MOVES_PER_SECOND = 1000.0
 HUMAN_BOT = "human"
 """The built-in bot that asks the person at the terminal."""
 MAX_LINES_BELOW_BOARD, MAX_LINES_AT_END = 5, 100
-"""Maximum number of lines printed by bots that are shown: `MAX_LINES_BELOW_BOARD` below each board, `MAX_LINES_AT_END`
-after the match.
+"""Maximum numbers of lines of the bots' output that are shown: `MAX_LINES_BELOW_BOARD` below each board,
+`MAX_LINES_AT_END` after the match.
 """
 
 

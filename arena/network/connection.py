@@ -53,13 +53,15 @@ millisecond.
 TIME_SLICE_S = 0.0005
 """Seconds after which a connection's turn ends, even if more input waits."""
 RECV_BUFFER_BYTES = 64 * 1024
-"""The size of the kernel's receive buffer. So no more input waits in this process either; a frame has up to 16 KiB."""
+"""The size of the kernel's receive buffer of a connection, in bytes. A frame has up to 16 KiB."""
 MAX_EARLY_MESSAGES = 4
 """Maximum number of messages that are kept until their receiver is known. Input behind them is not read meanwhile, so
 pings in it are not answered.
 """
 SEND_BUFFER_BYTES = 128 * 1024
-"""The size of the kernel's send buffer. Further output waits in this process, where it is counted."""
+"""The size of the kernel's send buffer of a connection, in bytes. Further output waits in this process, where it is
+counted.
+"""
 OPEN_COST_S, HELLO_COST_S, TURN_COST_S = 0.0005, 0.001, 0.00005
 """These are seconds of work that are charged in addition to the measured work: `OPEN_COST_S` for a connection,
 `HELLO_COST_S` for a `hello`, and `TURN_COST_S` for a turn.

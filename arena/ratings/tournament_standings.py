@@ -1,4 +1,4 @@
-"""The standings of a tournament, for the terminal, pages, the API and files alike. Pure."""
+"""The standings of a tournament, for the terminal, pages, the API and files alike. All functions are pure."""
 
 from __future__ import annotations
 

@@ -10,7 +10,9 @@ from math import ceil
 from arena.network.rate_limits import FailureBackoff
 
 FIRST_PAUSE_S = 10.0
-"""Seconds of the first pause, which is as long as the opponents waited. Each further pause is twice as long."""
+"""Seconds for which a bot may not seek after it first missed a match. Its opponents waited as long. Each further pause
+is twice as long as the previous one.
+"""
 MAX_PAUSE_S = 600.0
 """Maximum pause of a bot in seconds."""
 MAX_ADDRESS_PAUSE_S = 90.0

@@ -6,7 +6,7 @@ from measuring.sequential import Hypotheses
 from protocol.errors import UsageFault
 
 DEFAULT_H1_SCORE = 0.02
-"""The default of h1: this many points a game above one half."""
+"""The default of h1, in points a game above one half."""
 
 
 def hypotheses_of(h0: float | None, h1: float | None, unit: str, alpha: float, beta: float) -> Hypotheses:

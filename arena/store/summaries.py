@@ -153,7 +153,7 @@ earlier matches.
 _IS_EXPECTED_SEAT = """seats.match = proper.match AND seats.seat = proper.seat AND (
     seats.pool, seats.outcome) = (proper.pool, proper.outcome)
     AND seats.tournament IS proper.tournament AND seats.played IS proper.played"""
-"""The SQL condition that a seat has its correct values."""
+"""The SQL condition that the row of a seat has the correct values, those in `proper`."""
 
 
 def add_matches(connection: Connection, first: int, last: int) -> None:

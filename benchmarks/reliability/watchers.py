@@ -50,7 +50,7 @@ async def watch_all(port: int, count: int, reads: bool) -> None:
 
 
 async def measure_audience(options: argparse.Namespace) -> bool:
-    """Measure one match with many spectators. Return whether the bots of the match had no drops."""
+    """Measure a pair of bots, without and with many spectators. Return whether no bot lost its connection."""
     with Server() as server:
         async with HonestPair(server.port) as pair:
             await pair.measure(1)
@@ -69,8 +69,8 @@ async def measure_audience(options: argparse.Namespace) -> bool:
 
 
 async def measure_stalled(options: argparse.Namespace) -> bool:
-    """Measure many matches beside spectators that do not read. Return whether there were no drops and memory stayed
-    within its limit.
+    """Measure many matches beside spectators that do not read. Return whether no bot lost its connection and memory
+    stayed within its limit.
     """
     with Server() as server:
         async with AsyncExitStack() as stack:

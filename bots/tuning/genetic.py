@@ -64,7 +64,8 @@ class Method:
     highest: float = 10.0
     """The highest weight. The first weights are random from 0 to this."""
     step: float = 1.0
-    """The factor by which the greatest change of a mutant's weight shrinks each generation. At first it is `highest`.
+    """The greatest change of a mutant's weight is `highest` in the first generation, and is multiplied by this factor
+    in each further one.
     """
     fitness: Fitness = "results"
     """The kind of fitness. "results": the mean score. "adjusted": the mean of scores minus luck."""

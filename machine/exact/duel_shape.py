@@ -115,8 +115,8 @@ def _count_positions(territories: int, cap: int) -> int:
 
 @lru_cache(maxsize=64)
 def _canonical_labelling(board: Board) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
-    """Return the borders and places of the canonical labelling, which is the first of all in order. The result is
-    cached, because a ring of nine territories takes seconds.
+    """Return the borders and places of the canonical labelling: of all labellings, the one with the lowest borders in
+    order. The result is cached, because a ring of nine territories takes seconds.
     """
     return min((_relabel_borders(board, places), places) for places in _labellings(board))
 

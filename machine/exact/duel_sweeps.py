@@ -19,7 +19,7 @@ from machine.exact.duel_rows import ATTACK_KIND, MOVE_SIZE, REINFORCEMENT_KIND, 
 from protocol.games.risk.duel import WIN_PROBABILITY
 
 MARGINS_PER_UNIT = 16
-"""Number of units of a margin in one unit of a value."""
+"""Error margins are stored in finer units than values: this many units of a margin are one unit of a value."""
 MAX_MARGIN = (1 << 16) - 1
 """The largest margin that can be stored. It means that no error bound is known."""
 _WIN_WEIGHT = float(WIN_PROBABILITY.numerator)

@@ -196,7 +196,7 @@ def reachable_positions(heaps: Iterable[int], rule: HeapRule) -> set[Heaps] | No
 
 
 def count_outcomes(positions: Iterable[Heaps], rule: HeapRule, *, misere: bool = False) -> tuple[int, int]:
-    """Return the number of positions lost for the mover and the number of positions won."""
+    """Return how many of `positions` are lost for the mover, and how many are won."""
     classes = [outcome(position, rule, misere=misere) for position in positions]
     return classes.count("P"), classes.count("N")
 
@@ -215,7 +215,7 @@ class Difficulty:
         self._flawless: dict[Heaps, float] = {}
 
     def error_probability(self, heaps: Sequence[int]) -> float | None:
-        """Return the probability, 0 to 1, that the opponent errs; None if too many positions are reachable."""
+        """Return the probability that the opponent errs before the end; None if too many positions are reachable."""
         first = tuple(sorted(heaps))
         if first not in self._flawless:
             found = reachable_positions(first, self._rule)
