@@ -291,8 +291,8 @@ class _Problem(NamedTuple):
         return _Candidate(chances, self.lost(chances), math.log(self.moments(chances)[1] / rms))
 
     def least_lost(self, bounds: tuple[float, float]) -> float:
-        """Return a lower bound of the loss at all root mean squares between two bounds. It follows from the greatest value
-        of each term between these bounds.
+        """Return a lower bound of the loss at all root mean squares between two bounds. It follows from the greatest
+        value of each term between these bounds.
         """
         # A term is greatest where the root mean square is as far from the centre as its value.
         (low, high), half = bounds, self.ratio / 2

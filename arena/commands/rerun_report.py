@@ -24,7 +24,7 @@ MOVE_ALONE_NOTE = "that is what the move alone was worth"
 
 
 def print_one(worth: Worth, bot: str, lineup: Lineup, record: Record) -> None:
-    """Print what the new bot was worth in one match."""
+    """Print how much better or worse the new bot did in one match than the bot in whose place it played."""
     console = Console(width=terminal_columns())
     came = _describe_result(record.footer.ranks, worth.seat)
     console.print(f"{worth.match}: {worth.game}, seat {worth.seat}: {bot} in place of {worth.bot}, which {came}")

@@ -43,9 +43,9 @@ MAX_WAIT_S = 3600.0
 MAX_ANNUL_TRIES = 3
 """Maximum attempts to annul matches without blocking other nodes. Then one transaction does it, and blocks them."""
 MAX_MATCHES_IN_SAVE = 50
-"""Maximum number of unrated new matches at which recomputed ratings are saved.
+"""Maximum number of new matches that the transaction that saves recomputed ratings still has to rate.
 
-The saving transaction rates these matches, in about 10 ms. If there are more, they are rated before.
+It rates them in about 10 ms. If there are more, they are rated before this transaction.
 """
 
 

@@ -225,7 +225,7 @@ def attack(number: int, port: int, flooders: int, beside: bool, encoding: str, k
 
 
 async def measure(server: Server, pair: HonestPair, options: argparse.Namespace, kind: str, encoding: str) -> bool:
-    """Print the delays of the pair alone and beside each number of flooders. Return whether it stayed connected."""
+    """Print the pair's delays, alone and beside each number of flooders. Return whether the pair stayed connected."""
     name = f"{kind} ({encoding.rpartition('.')[2]})" if KINDS[kind][1] else kind
     alone = await pair.measure(options.seconds / 2)
     print(f"{name:32} alone    {alone}", flush=True)

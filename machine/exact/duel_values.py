@@ -16,7 +16,7 @@ tests.
 _WIN_PROBABILITY = float(WIN_PROBABILITY)
 """The probability that an attack succeeds, as a float."""
 _NO_MOVE_VALUE = 2.0
-"""A value for the opponent after a missing move, which is worse for the mover than any result."""
+"""Stands for the value to the opponent if the mover has no such move. It is worse for the mover than any result."""
 
 
 def iterate_values(shape: Shape) -> tuple[Any, int]:

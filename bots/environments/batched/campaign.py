@@ -36,8 +36,9 @@ from protocol.games.base import Game
 from protocol.games.risk.campaign import MAX_PLAYERS, Campaign, Position
 
 PLY_SLOT, ELIMINATED_BEFORE_SLOT, EXTRA_SLOTS = 0, 1, 1 + MAX_PLAYERS
-"""PLY_SLOT is the slot of the ply, counted from the end of the slots of `field`. From the slot ELIMINATED_BEFORE_SLOT
-on is how many seats were eliminated before each seat. EXTRA_SLOTS is the number of all these slots.
+"""These are slots of a batch, counted from the end of the slots of `field`. PLY_SLOT holds the ply. At
+ELIMINATED_BEFORE_SLOT begin the numbers of seats that were eliminated before each seat. EXTRA_SLOTS is the number of
+all these slots.
 """
 
 
