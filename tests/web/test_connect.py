@@ -93,7 +93,7 @@ async def test_the_commands_that_compare_versions_work_as_they_are_shown(tmp_pat
         bot = await started(sys.executable, *words, folder=tmp_path)
         said, _ = await asyncio.wait_for(bot.communicate(), WITHIN)
         end = said.decode().splitlines()[-1]
-        assert end.startswith("from this start my_bot.py is as good as my_bot_old.py: it scores")
+        assert end.startswith("from this start my_bot.py can't be told from my_bot_old.py: it scores")
 
 
 async def test_the_javascript_on_the_page_plays_on_this_arena_and_keeps_its_name(tmp_path: Path, node: Node) -> None:
