@@ -148,7 +148,7 @@ def test_a_file_that_can_no_longer_be_written_is_told_and_stays_as_it_was(whole:
     still = f"{file} keeps what it held, and --resume continues from there"
     assert err.splitlines()[-1] == f"arena-bot: {file} can't be written: File too large; {still}"
     assert list(tmp_path.iterdir()) == [file]
-    assert load_tuning(str(file)).games < 2 * GAMES
+    assert load_tuning(str(file)).running is not None, "all games may be saved, but not the end"
 
 
 def test_a_disk_that_is_full_from_the_beginning_is_told_before_the_first_game(tmp_path: Path) -> None:
