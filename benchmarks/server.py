@@ -460,7 +460,7 @@ async def _serve_arena(options: argparse.Namespace) -> None:
         async def authenticate(self, hello: Hello, address: str) -> Identity:
             return Identity(hello.bot)
 
-        def connected(self, session: ClientSession) -> None:
+        def on_connected(self, session: ClientSession) -> None:
             super().on_connected(session)
             asyncio.get_running_loop().call_soon(self.pair, pairs[session.key])
 
