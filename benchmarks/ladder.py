@@ -37,8 +37,8 @@ FAST_MATCH_S, SLOW_MATCH_S = 0.2, 6.0
 PRESENCE_S, ABSENCE_S = 60.0, 60.0
 """Bots that come and go are present for `PRESENCE_S` seconds, then away for `ABSENCE_S` seconds."""
 OLD_MAX_WAIT_S, OLD_NEIGHBOUR_COUNT = 2.0, 16
-"""In the former pairing, a bot waits at most `OLD_MAX_WAIT_S` for a good match, among `OLD_NEIGHBOUR_COUNT` bots of
-similar rating.
+"""Settings of the former pairing. A bot waits at most `OLD_MAX_WAIT_S` for one of the `OLD_NEIGHBOUR_COUNT` bots whose
+ratings are nearest to its own.
 """
 
 Pair = tuple[Seeker, Seeker]

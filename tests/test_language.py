@@ -56,6 +56,11 @@ CREW = "class WorkerPool:\n    pass\n\ndef start({}: WorkerPool) -> None:\n    p
             f"{CLAUSE}: ROWS: Whether a file, which is read, is there.",
             'ROWS = 1\n"""Where a match is void, nothing is rated."""',
         ),
+        (
+            'ROWS = 1\n"""Where the rows begin."""',
+            f"{CLAUSE}: ROWS: Where the rows begin.",
+            'ROWS = 1\n"""The index of the first row."""',
+        ),
         ('ROWS = 1\n"""Of the game."""', f"{FRAGMENT}: ROWS: Of the game.", 'ROWS = 1\n"""The game\'s rows."""'),
         (
             'def list_rows() -> None:\n    """The rows of it."""',

@@ -12,7 +12,7 @@ from machine.memory import memory_bytes
 from protocol.errors import ArenaFault, os_errors_as
 
 RESOURCE_DIVISOR = 4
-"""By default, an arena may use the machine's memory, and its free disk, divided by this number."""
+"""The default limits are the machine's memory and its free disk space, each divided by this number."""
 MIN_MEMORY_MIB, MIN_DISK_MIB = 64, 512
 """`MIN_MEMORY_MIB` and `MIN_DISK_MIB` are the minimum memory and disk in MiB that clients should be allowed to use,
 because a class needs as much. With less, the server logs a warning.

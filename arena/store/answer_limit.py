@@ -22,7 +22,7 @@ class DatabaseTimeouts:
     answer_timeout_s: float = 5.0
     """A session is closed if it is silent for this much longer than `statement_timeout_s`."""
     stop_answer_timeout_s: float = 2.5
-    """In a process that is about to end, a session is closed if a statement takes longer than this."""
+    """While a process is ending, a session is closed if the database does not answer for this long."""
     stop_timeout_s: float = 7.5
     """A process that is about to end waits for no statement after this time."""
 

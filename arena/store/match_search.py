@@ -47,8 +47,7 @@ _UNTIL_BOUNDS = """(SELECT max(last) FROM hours WHERE hour <= substr(CAST(:until
     (SELECT min(first) FROM hours WHERE hour >= substr(CAST(:until AS text), 1, 13) AND hour || ':~' > :until)"""
 """The SQL for two match numbers. No match after the first ended before `until`; all before the second did."""
 _NO_SINCE_BOUNDS, _NO_UNTIL_BOUNDS = "1, NULL", "(SELECT max(number) FROM matches), NULL"
-"""In a search without `since`, `_NO_SINCE_BOUNDS` replaces `_SINCE_BOUNDS`. In a search without `until`,
-`_NO_UNTIL_BOUNDS` replaces `_UNTIL_BOUNDS`.
+"""The bounds of a search without `since` or without `until`. They replace `_SINCE_BOUNDS` and `_UNTIL_BOUNDS`.
 """
 _IN_TIME_CONDITION = """ AND ({number} > :early AND {number} < :late
     OR (SELECT finished >= :since AND finished < :until FROM matches AS ended WHERE ended.number = {number}))"""

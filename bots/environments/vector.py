@@ -20,7 +20,7 @@ from protocol.games import load_game
 from protocol.games.parsing import raise_illegal
 
 Seeds = int | Sequence[int] | None
-"""What seeds the dice of games: an integer seeds game i with this number + i, a sequence has one seed for each game,
+"""The seeds of the games' dice. An integer seeds game i with this number + i, a sequence has one seed for each game,
 None continues the dice that are there."""
 
 

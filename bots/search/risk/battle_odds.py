@@ -17,7 +17,7 @@ MAX_TABLE_UNITS = 80
 _ROW_LENGTH = 3 * (MAX_TABLE_UNITS + 1)
 """The length of a row of `odds_table`, which holds the battles with one number of attackers."""
 SUFFICIENT_OFFSET = (MAX_TABLE_UNITS + 1) * _ROW_LENGTH
-"""Where the last part of `odds_table` begins: for each number of defenders, how many attackers are sufficient."""
+"""The index in `odds_table` of its last part: for each number of defenders, how many attackers are sufficient."""
 SUFFICIENT_PROBABILITY = 0.9
 """A number of attackers is sufficient if they win a battle with at least this probability."""
 

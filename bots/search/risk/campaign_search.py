@@ -129,7 +129,7 @@ ALL_ATTACKS, BATTLE_MODE, QUIESCENCE, DEPTH_IN_TURNS, ROUND_IN_KEY, LISTS, HISTO
 - DRAFTING: whether the turn is at its draft.
 """
 DRAFT_SCRATCH = DRAFTING + 1
-"""Where the scratch space for placing a draft begins in `play`: two slots a territory. Saved positions follow."""
+"""The index in `play` of the scratch space for placing a draft, two slots a territory. Saved positions follow."""
 
 INFINITY = float("inf")
 MAX_ATTACKS = 3

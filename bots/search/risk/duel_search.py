@@ -83,7 +83,7 @@ EVALUATION_BOUND = 7
 ROOT_PLY, CUTOFF_COUNTS = FIRST_GAME_SLOT, FIRST_GAME_SLOT + 1
 """work[ROOT_PLY] is the ply of the root. work[CUTOFF_COUNTS] is where the counts of cutoffs begin, by seat and move."""
 MOVE_LISTS = 16
-"""Where the lists of moves begin in `work`, one for each ply."""
+"""The index in `work` at which the lists of moves begin, one for each ply."""
 
 ENTRY_LENGTH = 2
 """The slots of an entry in `table`: a position's key; then its best move, depth and bound, packed. The position's value

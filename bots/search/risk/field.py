@@ -44,7 +44,7 @@ is the number of the continent's territories that each seat holds. BLOCK_WIDTH i
 NO_CELL = -1
 """Takes the place of a cell in a move that has no source or no target."""
 POSITION_BEGIN = TURN
-"""Where the position begins in `field`, after the random generator."""
+"""The index in `field` at which the position begins, after the random generator."""
 
 
 def make_field(rules: Campaign, position: Position, seed: int) -> Any:

@@ -84,7 +84,7 @@ DRAFT_RULE_MOVE follow.
 MAX_MOVES = 64
 """The maximum number of moves that a search lists in a position."""
 GAINS = MAX_PLAYERS
-"""Where the gains of listed moves begin in `scores`, MAX_MOVES slots a ply. Before them is a float for each seat."""
+"""The index in `scores` of the gains of listed moves, MAX_MOVES slots a ply. Before them is a float for each seat."""
 MIN_PROBABILITY = 0.001
 """Battle results with a lower probability are ignored."""
 EVALUATIONS = {**MODES, "outlook": OUTLOOK}
