@@ -20,7 +20,7 @@ from typing import Any
 
 from bots.environments.lockstep import Disagreement, Lockstep, ThrowCounts
 from machine.compiled import HAS_NUMBA
-from protocol.games.risk.battle import round_odds
+from games.risk.rules.battle import round_odds
 
 NO_LUCK = "none"
 """The name of the value function that measures no luck."""

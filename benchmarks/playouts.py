@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from bots.search import SearchLimit
-from bots.search.risk import field as flat
-from bots.search.risk.campaign_uct import CampaignUct
-from bots.search.risk.policies import RAID, RaidPolicy, play_turn
+from games.risk.search import field as flat
+from games.risk.search.campaign_uct import CampaignUct
+from games.risk.search.policies import RAID, RaidPolicy, play_turn
 from machine.compiled import HAS_NUMBA
 from protocol.dice import Dice
-from protocol.games.risk.campaign import Campaign, Position
+from games.risk.rules.campaign import Campaign, Position
 
 CONFIGS: Mapping[str, Mapping[str, Any]] = {
     "grid": {},

@@ -17,7 +17,7 @@ from functools import partial
 from itertools import islice
 
 from bots.tuning.genetic import draw_first_genes, schedule_games
-from bots.tuning.presets import PRESETS, TuningPreset
+from games.risk.tuning.presets import PRESETS, TuningPreset
 from bots.tuning.selfplay import GameSpec, play_adjusted, play_all
 from bots.tuning.tuning import choose_value_function
 from machine.workers.cluster import cluster_pool

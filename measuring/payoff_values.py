@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from machine.exact.hand_values import hand_value_function
+from games.poker.grader import hand_value_function
 from measuring.value_function import Outcomes, PositionValue, ValueFactories, ValueFunction
-from protocol.games.dilemma import CHANCE_DENOMINATOR, Dilemma, DilemmaState
-from protocol.games.poker import Poker, PokerState
+from games.dilemma.rules import CHANCE_DENOMINATOR, Dilemma, DilemmaState
+from games.poker.rules import Poker, PokerState
 
 CHIPS_UNIT, PAYOFFS_UNIT = "chips", "in payoffs"
 """`CHIPS_UNIT` is the unit of luck in poker, `PAYOFFS_UNIT` in the dilemma."""

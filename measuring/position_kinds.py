@@ -14,12 +14,12 @@ such as `{"phase": "attack"}`.
 """
 
 _CLASSIFIER_BY_GAME = {
-    "nim": "measuring.heap_position_kinds:classifier_of",
-    "grundy": "measuring.heap_position_kinds:classifier_of",
-    "kuhn": "measuring.hand_position_kinds:classifier_of",
-    "leduc": "measuring.hand_position_kinds:classifier_of",
-    "risk-duel": "measuring.risk.position_kinds:duel_classifier",
-    "risk-campaign": "measuring.risk.position_kinds:campaign_classifier",
+    "nim": "games.theory.position_kinds:classifier_of",
+    "grundy": "games.theory.position_kinds:classifier_of",
+    "kuhn": "games.poker.position_kinds:classifier_of",
+    "leduc": "games.poker.position_kinds:classifier_of",
+    "risk-duel": "games.risk.position_kinds:duel_classifier",
+    "risk-campaign": "games.risk.position_kinds:campaign_classifier",
 }
 """The module and the function that make the classifier of positions of each game."""
 

@@ -11,8 +11,8 @@ from protocol.errors import UsageFault
 from protocol.games.base import Game
 
 _VALUES_BY_GAME = {
-    "risk-duel": "measuring.risk.value_functions:duel_values",
-    "risk-campaign": "measuring.risk.value_functions:campaign_values",
+    "risk-duel": "games.risk.measuring.value_functions:duel_values",
+    "risk-campaign": "games.risk.measuring.value_functions:campaign_values",
     "dilemma": "measuring.payoff_values:dilemma_values",
     "kuhn": "measuring.payoff_values:poker_values",
     "leduc": "measuring.payoff_values:poker_values",

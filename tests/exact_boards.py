@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
-from protocol.games.risk.board import Board
-from protocol.games.risk.duel import NO_OWNER, Position
-from protocol.games.risk.maps import find_map
+from games.risk.rules.board import Board
+from games.risk.rules.duel import NO_OWNER, Position
+from games.risk.rules.maps import find_map
 
 PAIR = [(0, 1)]
 PATH = [(0, 1), (1, 2)]

@@ -11,9 +11,9 @@ import sys
 import pytest
 
 from bots.client.installed import find_installed
-from bots.reference.dilemma_bots import MemoryOneBot
+from games.dilemma.bots import MemoryOneBot
 from commands import REPOSITORY
-from protocol.games.dilemma import Dilemma
+from games.dilemma.rules import Dilemma
 
 THEORY = (REPOSITORY / "docs" / "theory.md").read_text()
 TABLES = re.findall(r"```\npython (benchmarks/dilemma\.py.*)\n```\n\n((?:\|.*\n)+)", THEORY)

@@ -18,7 +18,7 @@ import pytest
 from arena.store.result_queries import record_of
 from arena.store.store import Store
 from commands import call, faulty
-from protocol.games.theory.impartial import outcome_class
+from games.theory.impartial import outcome_class
 from referee import record as records
 from referee import record_reader
 from referee.replay import replay

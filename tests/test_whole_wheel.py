@@ -11,7 +11,7 @@ import pytest
 
 from arena.web.client_wheel import build_client_wheel
 from arena.web.docs.library import library
-from machine.exact.hand_strategies import equilibrium_of
+from games.poker.strategies import equilibrium_of
 from timeouts import WITHIN
 
 ROOT = Path(__file__).parents[1]
@@ -19,7 +19,7 @@ SHOWS = """
 import arena
 from arena.web.client_wheel import build_client_wheel
 from arena.web.docs.library import library
-from machine.exact.hand_strategies import equilibrium_of
+from games.poker.strategies import equilibrium_of
 print(arena.__file__, build_client_wheel().sha256, len(equilibrium_of("leduc")), *library().names(), sep="\\n")
 """
 

@@ -1,4 +1,4 @@
-"""Fit the coefficients in `measuring/risk/coefficients` to games in which bots with random evaluation weights play
+"""Fit the coefficients in `games/risk/measuring/coefficients` to games in which bots with random evaluation weights play
 against themselves.
 
 A logistic regression fits the odds of a win to the position, and a linear regression fits the points to the luck. Needs
@@ -23,7 +23,7 @@ import tomli_w
 from pairs import GamePair, play_pair
 
 from machine.workers.local import process_pool, spread
-from measuring.risk.features import FEATURE_NAMES, PositionSums
+from games.risk.measuring.features import FEATURE_NAMES, PositionSums
 from protocol import VERSION
 
 ROOT = Path(__file__).parents[2]

@@ -34,7 +34,7 @@ from arena.commands.serve import serve
 from arena.commands.settings import ServerSettings
 from protocol.dice import Dice
 from protocol.games import GAME_NAMES, load_game
-from protocol.games.risk.board import MAX_BORDERS, MAX_TERRITORIES
+from games.risk.rules.board import MAX_BORDERS, MAX_TERRITORIES
 
 LIMIT_MS = 5.0
 """The limit of the time for which a request may block the event loop."""

@@ -35,7 +35,7 @@ from arena.store.pool_payoffs import pool_payoff
 from measuring.payoffs import PairPayoffs, TotalPayoff, mean_of_rounds, pair_payoffs
 from protocol.dice import Dice
 from protocol.games import load_game
-from protocol.games.poker import Poker, PokerState
+from games.poker.rules import Poker, PokerState
 from protocol.messages import CHANCE
 
 HASTY_SERVER_CODE = """

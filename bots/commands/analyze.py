@@ -14,11 +14,11 @@ from machine.arguments import read_file
 from machine.terminal import say
 from protocol.display import short_repr
 from protocol.errors import BadConfig, UsageFault
-from protocol.games.risk.board import Board
-from protocol.games.risk.maps import MAP_NAMES, find_map, load_map
+from games.risk.rules.board import Board
+from games.risk.rules.maps import MAP_NAMES, find_map, load_map
 
 if TYPE_CHECKING:
-    from protocol.games.theory.heaps import HeapRule
+    from games.theory.heaps import HeapRule
 
 
 def read_map(text: str) -> Board:
@@ -68,7 +68,7 @@ def nim(
     json_: Json = False,
 ) -> None:
     """Analyse nim: value, Grundy value, best moves, difficulty."""
-    from protocol.games.theory.heaps import nim_rule
+    from games.theory.heaps import nim_rule
 
     sizes = read_numbers("heap", heaps, 0, MAX_NIM_HEAP, MAX_HEAPS)
     removals = None
@@ -80,7 +80,7 @@ def nim(
 @analyze.command(context_settings=_ALLOW_NEGATIVE_NUMBERS)
 def grundy(heaps: HeapsArgument, strategies: Strategies = False, json_: Json = False) -> None:
     """Analyse Grundy's game: value, Grundy value, best moves, difficulty."""
-    from protocol.games.theory.heaps import GRUNDY_RULE
+    from games.theory.heaps import GRUNDY_RULE
 
     sizes = read_numbers("heap", heaps, 1, MAX_GRUNDY_HEAP, MAX_HEAPS)
     _show(sizes, GRUNDY_RULE, misere=False, strategies=strategies, as_json=json_)
@@ -100,10 +100,10 @@ def duel(
 
     Prints the value of the empty board and of each first move.
     """
-    from bots.analysis.duel import duel_facts
+    from games.risk.analysis import duel_facts
     from machine.cache import cache_folder
-    from machine.exact.duel import load_mapped
-    from machine.exact.duel_shape import small_shape_of
+    from games.risk.exact.table import load_mapped
+    from games.risk.exact.shape import small_shape_of
 
     if not 3 <= max_troops <= 100:
         raise UsageFault(f"--max-troops is {max_troops}: it must be 3 to 100")
@@ -149,7 +149,7 @@ def dilemma(
 
     The strategies remember one round; scores are per round.
     """
-    from bots.analysis.dilemma import MAX_ROUNDS, read_payoffs, read_probability, score_strategies
+    from games.dilemma.analysis import MAX_ROUNDS, read_payoffs, read_probability, score_strategies
 
     if rounds is not None and not 1 <= rounds <= MAX_ROUNDS:
         raise UsageFault(f"--rounds is {rounds}: it must be 1 to {MAX_ROUNDS}; leave it out for unlimited rounds")
@@ -185,7 +185,7 @@ def _show(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool, strategies: b
     if strategies:
         _show_contest(heaps, rule, misere, as_json)
         return
-    from bots.analysis.heaps import position_facts
+    from games.theory.analysis import position_facts
 
     facts = position_facts(heaps, rule, misere=misere)
     if as_json:
@@ -208,8 +208,8 @@ def _show(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool, strategies: b
 
 
 def _show_curve(board: Board, range_: str, *, as_json: bool) -> None:
-    from bots.analysis.duel import solve_curve
-    from machine.exact.duel_shape import check_compiled, is_solvable
+    from games.risk.analysis import solve_curve
+    from games.risk.exact.shape import check_compiled, is_solvable
 
     first, dash, last = range_.partition("-")
     if not (dash and first.isascii() and first.isdigit() and last.isascii() and last.isdigit() and len(range_) <= 7):
@@ -257,7 +257,7 @@ def _print_duel(facts: dict[str, Any]) -> None:
 
 
 def _best_replies(replies: Sequence[dict[str, Any]], error: float) -> str:
-    from machine.exact.duel import value_tolerance
+    from games.risk.exact.table import value_tolerance
 
     least = max(reply["value"] for reply in replies) - value_tolerance(error)
     names = [reply["name"].removeprefix("invade ") for reply in replies if reply["value"] > least]
@@ -271,7 +271,7 @@ def _format_count(number: float | None) -> str:
 
 
 def _show_contest(heaps: Sequence[int], rule: HeapRule, misere: bool, as_json: bool) -> None:
-    from bots.analysis.heaps import STRATEGY_DESCRIPTIONS, Contest
+    from games.theory.analysis import STRATEGY_DESCRIPTIONS, Contest
 
     contest = Contest(rule, misere=misere)
     starts = contest.lost_positions(heaps)

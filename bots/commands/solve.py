@@ -23,9 +23,9 @@ from protocol.display import short_repr
 from protocol.errors import BadConfig, UnknownGame, UsageFault, os_errors_as
 
 if TYPE_CHECKING:
-    from machine.exact.duel import Table
-    from machine.exact.duel_file import MappedValues
-    from machine.exact.duel_solving import SolvingProgress
+    from games.risk.exact.table import Table
+    from games.risk.exact.file import MappedValues
+    from games.risk.exact.solving import SolvingProgress
 
 _PROGRESS_INTERVAL_S = 5.0
 """Seconds between two progress lines."""
@@ -51,7 +51,7 @@ def solve(
     """Solve bounded Risk (stopped in any way, the same command goes on; a table that is there is checked), or a hand of
     poker.
     """
-    from machine.exact.hand_strategies import SOLVED_GAMES as POKER
+    from games.poker.strategies import SOLVED_GAMES as POKER
 
     if game in POKER:
         if preset is not None or config or jobs is not None:
@@ -66,7 +66,7 @@ def solve(
 
 def _solve_hand(game: str, rounds: int, file: Path | None, *, as_json: bool) -> None:
     from machine.exact.hand_solving import Solver, exploitability, strategy_value
-    from machine.exact.hand_strategies import single_hand, write_table
+    from games.poker.strategies import single_hand, write_table
 
     if not 1 <= rounds <= _MAX_ROUNDS:
         raise UsageFault(f"--rounds is {rounds}: it must be 1 to {_MAX_ROUNDS:,}")
@@ -106,12 +106,12 @@ def _solve_hand(game: str, rounds: int, file: Path | None, *, as_json: bool) -> 
 
 def _solve_duel(game: str, preset: str | None, config: Sequence[str], jobs: int | None, *, as_json: bool) -> None:
     from machine.cache import cache_folder
-    from machine.exact.duel import load_mapped
-    from machine.exact.duel_file import MappedValues
-    from machine.exact.duel_shape import MAX_STORED_BOARDS, check_compiled, is_solvable, shape_of
+    from games.risk.exact.table import load_mapped
+    from games.risk.exact.file import MappedValues
+    from games.risk.exact.shape import MAX_STORED_BOARDS, check_compiled, is_solvable, shape_of
     from protocol.games import load_game
-    from protocol.games.risk.duel import Duel
-    from protocol.games.risk.maps import MAP_NAMES as MAPS
+    from games.risk.rules.duel import Duel
+    from games.risk.rules.maps import MAP_NAMES as MAPS
 
     if jobs is not None and not 1 <= jobs <= 64:
         raise UsageFault(f"--jobs is {jobs}: it must be 1 to 64")
@@ -134,7 +134,7 @@ def _solve_duel(game: str, preset: str | None, config: Sequence[str], jobs: int 
     folder = cache_folder()
     table = load_mapped(rules.map, rules.max_troops, folder)
     if table is None:
-        from machine.exact.duel_solving import solve_mapped
+        from games.risk.exact.solving import solve_mapped
 
         progress, threads = _Progress(), jobs or usable_cores()
         with exit_on_interrupt(lambda: "stopped; the same command continues"):
@@ -156,8 +156,8 @@ class _Progress:
 
     def report(self, progress: SolvingProgress) -> None:
         """Print a line about the current sweep, unless the last line was printed less than an interval ago."""
-        from machine.exact.duel_file import WIN_VALUE
-        from machine.exact.duel_solving import MAX_FINAL_CHANGE
+        from games.risk.exact.file import WIN_VALUE
+        from games.risk.exact.solving import MAX_FINAL_CHANGE
 
         now = time.monotonic()
         if now - self._reported_at < _PROGRESS_INTERVAL_S:

@@ -20,11 +20,11 @@ from bots.client.settings import read_config, read_pairs
 from bots.commands.output import Json, exit_on_interrupt
 from bots.commands.tuning_options import compile_once, read_pool, with_config, with_search
 from bots.tuning.genetic import Gene
-from bots.tuning.presets import PRESETS, read_preset
+from games.risk.tuning.presets import PRESETS, read_preset
 from bots.tuning.selfplay import GameSpec, ScoreAndLuck, Setup, check_setup, play_with_luck
 from bots.tuning.session import format_speed
 from bots.tuning.tuning import check_seed
-from bots.tuning.weights import WEIGHT_SET_NAMES, WEIGHTED_GAMES, read_weights
+from games.risk.tuning.weights import WEIGHT_SET_NAMES, WEIGHTED_GAMES, read_weights
 from machine.console import Console
 from machine.terminal import say
 from machine.workers.local import WorkerPool, spread

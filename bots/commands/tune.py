@@ -21,10 +21,10 @@ from bots.commands.tuning_options import compile_once, read_pool, with_config, w
 from bots.tuning.file import TuningNotSaved, load_tuning, lock_tuning
 from bots.tuning.genetic import fittest_index, median_fitness
 from bots.tuning.plot import check_plot, plot
-from bots.tuning.presets import PRESETS, read_preset
+from games.risk.tuning.presets import PRESETS, read_preset
 from bots.tuning.session import Tuner, format_speed
 from bots.tuning.tuning import Tuning, begin_generation, check_tuning, choose_value_function, settable_values
-from bots.tuning.weights import WEIGHTED_GAMES
+from games.risk.tuning.weights import WEIGHTED_GAMES
 from machine.atomic_write import check_replaceable
 from machine.terminal import say
 from machine.workers.local import WorkerPool

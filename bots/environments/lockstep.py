@@ -17,8 +17,8 @@ from bots.environments.vector_single import choose_uniformly
 from machine.generator import DRAW_RANGE, draw
 from measuring.value_function import NoLuck
 from protocol.dice import SEED_BYTES, Dice
-from protocol.games.risk.battle import DIE_SIDES, MAX_ATTACK_DICE, MAX_DEFENCE_DICE, round_odds
-from protocol.games.risk.campaign import Attack
+from games.risk.rules.battle import DIE_SIDES, MAX_ATTACK_DICE, MAX_DEFENCE_DICE, round_odds
+from games.risk.rules.campaign import Attack
 
 
 class Disagreement(Exception):

@@ -6,8 +6,8 @@ import numpy as np
 
 from bots.environments.encodings import Encoding, Vector
 from protocol.games.base import Game
-from protocol.games.dilemma import Dilemma, DilemmaState
-from protocol.games.poker import MOVES, RAISE, Poker, PokerState, letter_of
+from games.dilemma.rules import Dilemma, DilemmaState
+from games.poker.rules import MOVES, RAISE, Poker, PokerState, letter_of
 
 
 class DilemmaEncoding(Encoding[DilemmaState, int]):

@@ -6,9 +6,9 @@ import numpy as np
 
 from bots.environments.encodings import Encoding, Vector
 from protocol.games.base import Game
-from protocol.games.grundy import Grundy, Heaps, Split
-from protocol.games.nim import Nim, Position, Take
-from protocol.games.tictactoe import Grid
+from games.grundy.rules import Grundy, Heaps, Split
+from games.nim.rules import Nim, Position, Take
+from games.tictactoe.rules import Grid
 
 
 class NimEncoding(Encoding[Position, Take]):

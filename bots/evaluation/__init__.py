@@ -30,14 +30,14 @@ _REGISTRY: Mapping[str, _GameEvaluations] = {
     "grundy": _GameEvaluations({"parity": "bots.evaluation.small_games:grundy_parity"}),
     "tictactoe": _GameEvaluations({"lines": "bots.evaluation.small_games:lines_share"}, ValueScale(win=10.0)),
     "risk-duel": _GameEvaluations(
-        {"features": "bots.evaluation.risk:features", "unam": "bots.evaluation.risk:unam"},
+        {"features": "games.risk.evaluation:features", "unam": "games.risk.evaluation:unam"},
         _RISK_SCALE,
         {"features": "bots.evaluation.base:EQUAL_WEIGHTS"},
     ),
     "risk-campaign": _GameEvaluations(
-        {"outlook": "bots.evaluation.risk:outlook", "features": "bots.evaluation.risk:features"},
+        {"outlook": "games.risk.evaluation:outlook", "features": "games.risk.evaluation:features"},
         _RISK_SCALE,
-        {"outlook": "bots.evaluation.risk:DEFAULT_OUTLOOK_WEIGHTS", "features": "bots.evaluation.base:EQUAL_WEIGHTS"},
+        {"outlook": "games.risk.evaluation:DEFAULT_OUTLOOK_WEIGHTS", "features": "bots.evaluation.base:EQUAL_WEIGHTS"},
     ),
 }
 """The evaluations of each game."""

@@ -1,4 +1,4 @@
-"""Evaluations of games without a map. In heap games they guess from the number of heaps (protocol.games.theory has
+"""Evaluations of games without a map. In heap games they guess from the number of heaps (games.theory has
 exact values); in tic-tac-toe they count open lines.
 """
 
@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from protocol.games.base import Game
-from protocol.games.grundy import Grundy, Heaps
-from protocol.games.nim import Nim, Position
-from protocol.games.tictactoe import LINES, Grid
+from games.grundy.rules import Grundy, Heaps
+from games.nim.rules import Nim, Position
+from games.tictactoe.rules import LINES, Grid
 
 _GUESSED_VALUE = 0.5
 """The evaluation of a heap position that is guessed to be won."""

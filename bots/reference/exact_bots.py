@@ -9,17 +9,17 @@ from itertools import accumulate
 from typing import Any
 
 from bots.client.bot import Bot, Choice, GiveUp, Turn
-from machine.exact.duel import Table, cached_table, check_table
-from machine.exact.hand_strategies import SOLVED_GAMES as POKER
-from machine.exact.hand_strategies import equilibrium_of, knowledge_of
-from machine.exact.heaps import theory_of, to_message_move
+from games.risk.exact.table import Table, cached_table, check_table
+from games.poker.strategies import SOLVED_GAMES as POKER
+from games.poker.strategies import equilibrium_of, knowledge_of
+from games.theory.grader import theory_of, to_message_move
 from machine.exact.matrix_equilibrium import equilibrium
 from protocol.errors import UsageFault
 from protocol.games import load_game
 from protocol.games.base import Game
-from protocol.games.dilemma import Dilemma
-from protocol.games.risk.duel import Duel
-from protocol.games.theory.impartial import HeapMove, hardest_moves, winning_moves
+from games.dilemma.rules import Dilemma
+from games.risk.rules.duel import Duel
+from games.theory.impartial import HeapMove, hardest_moves, winning_moves
 from protocol.messages import Start
 
 

@@ -27,8 +27,8 @@ from bots.search.kernels import (
     settings_class_of,
     uct_for,
 )
-from bots.tuning.weights import WEIGHT_SET_NAMES as WEIGHT_NAMES
-from bots.tuning.weights import read_weights
+from games.risk.tuning.weights import WEIGHT_SET_NAMES as WEIGHT_NAMES
+from games.risk.tuning.weights import read_weights
 from protocol.errors import UsageFault
 from protocol.games import load_game
 from protocol.games.base import Game

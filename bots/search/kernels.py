@@ -18,22 +18,22 @@ from protocol.messages import Event
 
 Algorithm = Literal["expectiminimax", "alphabeta"]
 _KERNEL_PATHS = {
-    "risk-duel": "bots.search.risk.duel_search:DuelSearch",
-    "risk-campaign": "bots.search.risk.campaign_kernel:CampaignKernel",
+    "risk-duel": "games.risk.search.duel_search:DuelSearch",
+    "risk-campaign": "games.risk.search.campaign_kernel:CampaignKernel",
 }
 """The import path of each game's kernel."""
 _ONE_PLY_GAMES = {"risk-campaign"}
 """The games whose kernel is also a `OnePlyKernel`."""
 _UCT_PATHS = {
-    "risk-duel": "bots.search.risk.duel_uct:DuelUct",
-    "risk-campaign": "bots.search.risk.campaign_uct:CampaignUct",
+    "risk-duel": "games.risk.search.duel_uct:DuelUct",
+    "risk-campaign": "games.risk.search.campaign_uct:CampaignUct",
 }
 """The import path of each game's Monte Carlo tree search."""
-_RAIDER_PATHS = {"risk-campaign": "bots.search.risk.policies:RaidPolicy"}
+_RAIDER_PATHS = {"risk-campaign": "games.risk.search.policies:RaidPolicy"}
 """The import path of the raider, by game."""
 _SETTINGS_PATHS = {
-    "risk-duel": "bots.search.risk.settings:DuelSettings",
-    "risk-campaign": "bots.search.risk.settings:CampaignSettings",
+    "risk-duel": "games.risk.search.settings:DuelSettings",
+    "risk-campaign": "games.risk.search.settings:CampaignSettings",
 }
 """The import path of the class of each game's search settings."""
 KERNEL_GAMES = tuple(_KERNEL_PATHS)

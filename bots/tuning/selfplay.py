@@ -20,7 +20,7 @@ from bots.evaluation import default_weights, names_of
 from bots.search.base import DEFAULT_MAX_DEPTH, SearchLimit
 from bots.search.kernels import Kernel, SearchSettings, choices_of, kernel_for
 from bots.tuning.genetic import Gene
-from bots.tuning.weights import WEIGHTED_GAMES
+from games.risk.tuning.weights import WEIGHTED_GAMES
 from measuring.luck import luck_along
 from measuring.value_function import ValueFunction
 from measuring.value_registry import load_value

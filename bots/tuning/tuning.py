@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from bots.evaluation.base import EQUAL_WEIGHTS
 from bots.tuning.genetic import Gene, Generation, Method, breed_genes, draw_first_genes, fittest_index
-from bots.tuning.presets import PRESETS, read_preset
+from games.risk.tuning.presets import PRESETS, read_preset
 from bots.tuning.selfplay import Setup, check_setup
 from machine.arguments import read_value
 from measuring.value_function import NoLuck

@@ -7,9 +7,9 @@ from html import escape
 from math import sqrt
 from pathlib import Path
 
-from protocol.games.risk.board import MAX_COORDINATE, Board
-from protocol.games.risk.maps import MAP_NAMES, load_map
-from protocol.games.risk.text import wraps_around
+from games.risk.rules.board import MAX_COORDINATE, Board
+from games.risk.rules.maps import MAP_NAMES, load_map
+from games.risk.rules.text import wraps_around
 
 COLOURS = ("#b8862b", "#b4503c", "#4a76a8", "#86653c", "#4f8250", "#7d5ca3")
 SIDE, TOP, BOTTOM = 90, 40, 80

@@ -26,21 +26,21 @@ Grader = Callable[[Any, Any], MoveGrade]
 """The type of a function that grades a legal move in a state."""
 
 _GRADER_BY_GAME = {
-    "nim": "machine.exact.heaps:grader_of",
-    "grundy": "machine.exact.heaps:grader_of",
-    "risk-duel": "machine.exact.duel:grader_of",
-    "kuhn": "machine.exact.hand_values:grader_of",
-    "leduc": "machine.exact.hand_values:grader_of",
+    "nim": "games.theory.grader:grader_of",
+    "grundy": "games.theory.grader:grader_of",
+    "risk-duel": "games.risk.exact.table:grader_of",
+    "kuhn": "games.poker.grader:grader_of",
+    "leduc": "games.poker.grader:grader_of",
 }
 """The function that makes the grader of each game, as `module:function`."""
 SOLVED_GAMES = tuple(_GRADER_BY_GAME)
 """The games whose moves can be graded, if they are small enough."""
 
-_SIZE_CHECK_BY_GAME = {"risk-duel": "machine.exact.duel:can_grade"}
+_SIZE_CHECK_BY_GAME = {"risk-duel": "games.risk.exact.table:can_grade"}
 """The function of a game that returns whether the game under a config is small enough for its moves to be graded. Games
 that are not listed here need no such check.
 """
-_SOLVING_CHECK_BY_GAME = {"risk-duel": "machine.exact.duel:may_need_solving"}
+_SOLVING_CHECK_BY_GAME = {"risk-duel": "games.risk.exact.table:may_need_solving"}
 """The function of a game that returns whether a table may have to be solved before moves under a config are graded."""
 _UNIT_BY_GAME = {"kuhn": "chips", "leduc": "chips"}
 """The units of move values, for games in which the values are not results. Chips are those won in the hand."""
@@ -73,4 +73,4 @@ def may_need_solving(game: str, config: Mapping[str, Any]) -> bool:
 
 def store_new_tables_in(folder: Path, max_bytes: int) -> None:
     """Store all tables that this process solves on demand from now on in `folder`, up to `max_bytes` bytes."""
-    resolve_name("machine.exact.duel:store_new_tables_in")(folder, max_bytes)
+    resolve_name("games.risk.exact.table:store_new_tables_in")(folder, max_bytes)

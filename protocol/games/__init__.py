@@ -20,14 +20,14 @@ from protocol.errors import UnknownGame
 from protocol.games.base import Game
 
 _REGISTRY = {
-    "nim": "protocol.games.nim:Nim",
-    "grundy": "protocol.games.grundy:Grundy",
-    "tictactoe": "protocol.games.tictactoe:TicTacToe",
-    "risk-duel": "protocol.games.risk.duel:Duel",
-    "risk-campaign": "protocol.games.risk.campaign:Campaign",
-    "dilemma": "protocol.games.dilemma:Dilemma",
-    "kuhn": "protocol.games.kuhn:Kuhn",
-    "leduc": "protocol.games.leduc:Leduc",
+    "nim": "games.nim.rules:Nim",
+    "grundy": "games.grundy.rules:Grundy",
+    "tictactoe": "games.tictactoe.rules:TicTacToe",
+    "risk-duel": "games.risk.rules.duel:Duel",
+    "risk-campaign": "games.risk.rules.campaign:Campaign",
+    "dilemma": "games.dilemma.rules:Dilemma",
+    "kuhn": "games.poker.kuhn:Kuhn",
+    "leduc": "games.poker.leduc:Leduc",
 }
 """The module and class of each game, by name."""
 GAME_NAMES = tuple(_REGISTRY)

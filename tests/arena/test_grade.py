@@ -20,9 +20,9 @@ from bots.analysis import estimator
 from bots.analysis.estimator import UctMoveEvaluator
 from commands import call
 from machine.compiled import HAS_NUMBA
-from machine.exact.duel import cached_table, load_or_solve
+from games.risk.exact.table import cached_table, load_or_solve
 from protocol.errors import UsageFault
-from protocol.games.risk.maps import load_map
+from games.risk.rules.maps import load_map
 from referee.effects import Abort, Resignation
 from referee.in_process import MoveEvaluation
 from referee.record import Record

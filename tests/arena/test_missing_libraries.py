@@ -10,7 +10,7 @@ from bot_checks import check_settings_here
 from bots.reference.exact_bots import Oracle
 from commands import call
 from machine import compiled
-from machine.exact import duel_shape
+from games.risk.exact import shape as duel_shape
 from protocol.errors import UsageFault
 from protocol.games import load_game
 

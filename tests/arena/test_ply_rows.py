@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arena.replay.transcript import describe_line
-from protocol.games.nim import Nim
+from games.nim.rules import Nim
 from protocol.messages import Event
 from referee.record import Ply
 from referee_table import Table

@@ -7,7 +7,7 @@ import pytest
 from arena.ratings.tournament_pairing import Pairing
 from plans import plan
 from protocol.games import load_game
-from protocol.games.theory.impartial import outcome_class
+from games.theory.impartial import outcome_class
 from referee.result import Result
 from seasons import result
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bots.analysis.heaps import STRATEGY_DESCRIPTIONS, Contest, GameTooLarge, position_facts
+from games.theory.analysis import STRATEGY_DESCRIPTIONS, Contest, GameTooLarge, position_facts
 from bots.analysis.searches import SearchComparison, SearchRun, measure_extent
 from bots.commands import analyze
 from bots.commands.output import print_table
@@ -23,13 +23,13 @@ from machine.exact import (  # noqa: F401 - their code is compiled for all tests
     duel_sweeps,
     duel_values,
 )
-from machine.exact.duel import solve
+from games.risk.exact.table import solve
 from protocol.dice import Dice
 from protocol.games import GAME_NAMES, load_game
 from protocol.games.base import NO_DICE
-from protocol.games.risk.maps import load_map
-from protocol.games.theory.heaps import GRUNDY_RULE, nim_rule
-from protocol.games.theory.impartial import Difficulty, win_fraction
+from games.risk.rules.maps import load_map
+from games.theory.heaps import GRUNDY_RULE, nim_rule
+from games.theory.impartial import Difficulty, win_fraction
 from volumes import examples
 
 needs_numba = pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")

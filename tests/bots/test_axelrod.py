@@ -19,9 +19,9 @@ from bots import play
 from bots.client.loading import load_bot
 from bots.commands.pipe import PipedBot
 from bots.playing.matches import Played
-from bots.reference.dilemma_bots import Extort, Generous
+from games.dilemma.bots import Extort, Generous
 from commands import call
-from protocol.games.dilemma import Dilemma
+from games.dilemma.rules import Dilemma
 from protocol.messages import Clock
 from referee.record_reader import read_record
 from referee.replay import replay

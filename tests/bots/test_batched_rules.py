@@ -13,10 +13,10 @@ import pytest
 
 from bots.environments.batched.batch import make_batch
 from bots.environments.lockstep import Disagreement, Lockstep
-from machine.exact import duel
-from machine.exact.duel_file import MappedValues
-from machine.exact.duel_shape import shape_of
-from machine.exact.duel_solving import solve_mapped
+from games.risk.exact import table as duel
+from games.risk.exact.file import MappedValues
+from games.risk.exact.shape import shape_of
+from games.risk.exact.solving import solve_mapped
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import load_game

@@ -13,16 +13,16 @@ from bots import play as play_match
 from bots.client.bot import Bot
 from bots.client.installed import find_installed
 from bots.playing.matches import Played
-from bots.reference.dilemma_bots import Extort, Generous, MemoryOneBot
+from games.dilemma.bots import Extort, Generous, MemoryOneBot
 from bots.reference.exact_bots import Equilibrium, Perfect
-from machine.exact.hand_strategies import equilibrium_of, knowledge_of
+from games.poker.strategies import equilibrium_of, knowledge_of
 from machine.exact.matrix_equilibrium import equilibria, equilibrium, expected_payoffs
-from machine.exact.memory_one import MemoryOne, memory_one
+from games.dilemma.memory_one import MemoryOne, memory_one
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import load_game
-from protocol.games.dilemma import Dilemma, DilemmaState
-from protocol.games.poker import ANTE, PokerState
+from games.dilemma.rules import Dilemma, DilemmaState
+from games.poker.rules import ANTE, PokerState
 from turns import move_of, play, turn
 from volumes import examples
 

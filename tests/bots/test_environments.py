@@ -24,7 +24,7 @@ from measuring.value_registry import load_value
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, UnknownGame, UsageFault
 from protocol.games import GAME_NAMES, game_class, load_game
-from protocol.games.risk.campaign import Attack, Draft, EndTurn
+from games.risk.rules.campaign import Attack, Draft, EndTurn
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE
 from volumes import examples

@@ -17,14 +17,14 @@ from bots.reference.random_bot import RandomBot
 from bots.reference.search_bots import AlphaBeta, Greedy, Minimax
 from bots.search.base import SEARCHABLE_GAMES, SearchTree
 from machine.compiled import HAS_NUMBA
-from machine.exact.heaps import theory_of
+from games.theory.grader import theory_of
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import GAME_NAMES, game_class, load_game
 from protocol.games.base import Game
-from protocol.games.nim import Position
-from protocol.games.theory.impartial import outcome
-from protocol.games.tictactoe import Grid
+from games.nim.rules import Position
+from games.theory.impartial import outcome
+from games.tictactoe.rules import Grid
 from turns import move_of, play, turn
 
 SHORTER = {"risk-campaign": {"max_rounds": 3}}

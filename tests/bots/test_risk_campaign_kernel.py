@@ -13,22 +13,22 @@ from typing import Any, get_args
 
 import pytest
 
-from bots.evaluation.risk import features, unam_bound, unam_score
+from games.risk.evaluation import features, unam_bound, unam_score
 from bots.search import WIN_VALUE, SearchLimit
 from bots.search.base import evaluation_scale
 from bots.search.kernels import Algorithm
-from bots.search.risk import campaign_search
-from bots.search.risk.campaign_search import MAX_PLIES, CampaignSearch
-from bots.search.risk.flat_position import FEATURES, make_state, scale_values
-from bots.search.risk.settings import CampaignSettings, Horizon
-from bots.search.risk.work_buffers import reset_counts
+from games.risk.search import campaign_search
+from games.risk.search.campaign_search import MAX_PLIES, CampaignSearch
+from games.risk.search.flat_position import FEATURES, make_state, scale_values
+from games.risk.search.settings import CampaignSettings, Horizon
+from games.risk.search.work_buffers import reset_counts
 from kept_code import kept
 from machine.compiled import HAS_NUMBA, floats, zeros
 from protocol.dice import Dice
 from protocol.errors import IllegalMove
 from protocol.games.base import NO_DICE
-from protocol.games.risk.battle import battle_odds
-from protocol.games.risk.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
+from games.risk.rules.battle import battle_odds
+from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from volumes import examples
 
 size_of = kept(campaign_search.attack_size)

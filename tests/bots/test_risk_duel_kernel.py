@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from bots.evaluation import load_evaluation
-from bots.evaluation.risk import features
+from games.risk.evaluation import features
 from bots.search import WIN_VALUE, SearchLimit, expectiminimax
-from bots.search.risk import duel_search as flat
-from bots.search.risk import flat_position
-from bots.search.risk.duel_search import DuelSearch
-from bots.search.risk.flat_position import FEATURES, MODES, cell_of, evaluate, make_state, scale_values
-from bots.search.risk.work_buffers import STOP, make_random_numbers, reset_counts
+from games.risk.search import duel_search as flat
+from games.risk.search import flat_position
+from games.risk.search.duel_search import DuelSearch
+from games.risk.search.flat_position import FEATURES, MODES, cell_of, evaluate, make_state, scale_values
+from games.risk.search.work_buffers import STOP, make_random_numbers, reset_counts
 from kept_code import kept
 from machine.compiled import floats, ints
 from protocol.games.base import NO_DICE
-from protocol.games.risk.duel import Action, Duel, Position
+from games.risk.rules.duel import Action, Duel, Position
 from volumes import examples
 
 peek, put = kept(flat_position.evaluate_change), kept(flat_position.set_cell)

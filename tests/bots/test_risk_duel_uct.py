@@ -11,16 +11,16 @@ import pytest
 from bots.reference.random_bot import RandomBot
 from bots.reference.search_bots import Uct
 from bots.search import SearchLimit
-from bots.search.risk import duel_uct as flat
-from bots.search.risk.duel_search import BORDERS, decode_move, duel_board
-from bots.search.risk.duel_uct import DuelUct
-from bots.search.risk.flat_position import NO_EVALUATION, cell_of, make_state
+from games.risk.search import duel_uct as flat
+from games.risk.search.duel_search import BORDERS, decode_move, duel_board
+from games.risk.search.duel_uct import DuelUct
+from games.risk.search.flat_position import NO_EVALUATION, cell_of, make_state
 from kept_code import kept
 from machine.compiled import ints
 from machine.generator import seed_state
 from protocol.dice import Dice
 from protocol.games.base import NO_DICE
-from protocol.games.risk.duel import Action, Duel, Position
+from games.risk.rules.duel import Action, Duel, Position
 from turns import play
 from volumes import examples
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from bots.evaluation import load_evaluation, names_of
-from bots.evaluation.risk import breadth_first_pairs, features, unam, unam_score
-from bots.search.risk.flat_position import MODES, board_values, evaluate, make_state, scale_values
+from games.risk.evaluation import breadth_first_pairs, features, unam, unam_score
+from games.risk.search.flat_position import MODES, board_values, evaluate, make_state, scale_values
 from machine.compiled import floats, ints
-from measuring.risk.features import measure_features
-from protocol.games.risk.duel import Duel, Position
-from protocol.games.risk.maps import load_map
+from games.risk.measuring.features import measure_features
+from games.risk.rules.duel import Duel, Position
+from games.risk.rules.maps import load_map
 
 NAMES = ("a", "b", "c", "d")
 SQUARE = {

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from bots.search.risk import battle_odds as table
-from bots.search.risk import field as flat
-from bots.search.risk import policies
-from bots.search.risk.battle_odds import MAX_TABLE_UNITS, SUFFICIENT_PROBABILITY, odds_table
-from bots.search.risk.campaign_board import campaign_board
-from bots.search.risk.flat_position import cell_of
-from bots.search.risk.policies import RAID, RaidPolicy
+from games.risk.search import battle_odds as table
+from games.risk.search import field as flat
+from games.risk.search import policies
+from games.risk.search.battle_odds import MAX_TABLE_UNITS, SUFFICIENT_PROBABILITY, odds_table
+from games.risk.search.campaign_board import campaign_board
+from games.risk.search.flat_position import cell_of
+from games.risk.search.policies import RAID, RaidPolicy
 from kept_code import kept
 from machine.compiled import ints, zeros
 from protocol.dice import Dice
-from protocol.games.risk.battle import battle_odds, battle_without_dice
-from protocol.games.risk.campaign import Attack, Campaign, Draft, Move, Position
+from games.risk.rules.battle import battle_odds, battle_without_dice
+from games.risk.rules.campaign import Attack, Campaign, Draft, Move, Position
 from volumes import examples
 
 attack, fight, score = kept(flat.attack), kept(flat.fight), kept(flat.write_first_place_shares)

@@ -10,10 +10,10 @@ import pytest
 from bots.reference.random_bot import RandomBot
 from bots.reference.search_bots import Raider, Uct
 from bots.search import SearchLimit
-from bots.search.risk.campaign_uct import CampaignUct
-from bots.search.risk.policies import RaidPolicy
+from games.risk.search.campaign_uct import CampaignUct
+from games.risk.search.policies import RaidPolicy
 from protocol.dice import Dice
-from protocol.games.risk.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
+from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from turns import play, turn
 from volumes import examples
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bots.search import SearchLimit
-from bots.search.risk import uct_tree
-from bots.search.risk.uct_tree import (
+from games.risk.search import uct_tree
+from games.risk.search.uct_tree import (
     DECISION,
     NODE_LENGTH,
     VISITS,

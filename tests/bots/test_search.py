@@ -30,8 +30,8 @@ from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import load_game
 from protocol.games.base import NO_DICE, Game
-from protocol.games.nim import Position
-from protocol.games.tictactoe import Grid
+from games.nim.rules import Position
+from games.tictactoe.rules import Grid
 from protocol.messages import Event
 
 PLAIN = [minimax, negamax, expectiminimax, alphabeta, star1]

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import asdict
 
 from bots.reference.search_bots import AlphaBeta
-from bots.search.risk.settings import CampaignSettings, DuelSettings
+from games.risk.search.settings import CampaignSettings, DuelSettings
 from bots.tuning.selfplay import (
     CACHED_SETUPS,
     GameSpec,

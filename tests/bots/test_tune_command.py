@@ -15,10 +15,10 @@ from bots.commands.trial import Side, play_trial
 from bots.commands.tune import TuneOptions, make_tuning
 from bots.tuning.file import load_tuning, lock_tuning, save_tuning
 from bots.tuning.genetic import Generation, Method, median_fitness, schedule_games
-from bots.tuning.presets import PRESETS
+from games.risk.tuning.presets import PRESETS
 from bots.tuning.selfplay import GameSpec, play_adjusted
 from bots.tuning.tuning import RunningGeneration, begin_generation, check_tuning
-from bots.tuning.weights import WEIGHTED_GAMES, read_weights
+from games.risk.tuning.weights import WEIGHTED_GAMES, read_weights
 from commands import at_terminal, call, run
 from machine.workers.local import process_pool
 from measuring.score_format import format_score_with_interval

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bots.search.risk.settings import CampaignSettings, DuelSettings
+from games.risk.search.settings import CampaignSettings, DuelSettings
 from bots.tuning.file import TuningNotSaved, load_tuning, lock_tuning, save_tuning
 from bots.tuning.genetic import Generation, Method, fittest_index
-from bots.tuning.presets import PRESETS, TuningPreset
+from games.risk.tuning.presets import PRESETS, TuningPreset
 from bots.tuning.selfplay import Setup
 from bots.tuning.tuning import RunningGeneration, Tuning, begin_generation, format_command, format_config
-from bots.tuning.weights import WEIGHTED_GAMES, read_weights
+from games.risk.tuning.weights import WEIGHTED_GAMES, read_weights
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load_game
 from volumes import examples

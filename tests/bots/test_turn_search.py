@@ -9,26 +9,26 @@ from typing import Any
 import pytest
 
 from bots.evaluation.base import EQUAL_WEIGHTS, WIN_VALUE
-from bots.evaluation.risk import DEFAULT_OUTLOOK_WEIGHTS, FEATURES_BOUND, features, outlook
+from games.risk.evaluation import DEFAULT_OUTLOOK_WEIGHTS, FEATURES_BOUND, features, outlook
 from bots.search import SearchLimit
 from bots.search.base import SearchResult, evaluation_scale
-from bots.search.risk import battle_odds as table
-from bots.search.risk import field_evaluation
-from bots.search.risk import turn_search as kernel
-from bots.search.risk.battle_odds import odds_table
-from bots.search.risk.campaign_board import campaign_board
-from bots.search.risk.campaign_kernel import CampaignKernel
-from bots.search.risk.campaign_search import CampaignSearch
-from bots.search.risk.field import make_field
-from bots.search.risk.field_evaluation import OUTLOOK
-from bots.search.risk.flat_position import FEATURES, NO_EVALUATION
-from bots.search.risk.settings import CampaignSettings
-from bots.search.risk.turn_search import DEFAULT_WIDTH as USUAL_WIDTH
-from bots.search.risk.turn_search import FULL_WIDTH, SearchWidth, TurnSearch
+from games.risk.search import battle_odds as table
+from games.risk.search import field_evaluation
+from games.risk.search import turn_search as kernel
+from games.risk.search.battle_odds import odds_table
+from games.risk.search.campaign_board import campaign_board
+from games.risk.search.campaign_kernel import CampaignKernel
+from games.risk.search.campaign_search import CampaignSearch
+from games.risk.search.field import make_field
+from games.risk.search.field_evaluation import OUTLOOK
+from games.risk.search.flat_position import FEATURES, NO_EVALUATION
+from games.risk.search.settings import CampaignSettings
+from games.risk.search.turn_search import DEFAULT_WIDTH as USUAL_WIDTH
+from games.risk.search.turn_search import FULL_WIDTH, SearchWidth, TurnSearch
 from kept_code import kept
 from machine.compiled import HAS_NUMBA, floats, ints, zeros
 from protocol.dice import Dice
-from protocol.games.risk.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
+from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from volumes import examples
 
 enough, judge, odds_of = kept(table.find_sufficient), kept(field_evaluation.evaluate), kept(table.look_up_odds)

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-import bots.tuning.weights
-from bots.evaluation.risk import DEFAULT_OUTLOOK_WEIGHTS
+import games.risk.tuning.weights
+from games.risk.evaluation import DEFAULT_OUTLOOK_WEIGHTS
 from bots.reference.search_bots import AlphaBeta, GeneticBot
 from bots.tuning.file import load_tuning
-from bots.tuning.weights import WEIGHT_SET_NAMES, WEIGHTED_GAMES, read_weights
+from games.risk.tuning.weights import WEIGHT_SET_NAMES, WEIGHTED_GAMES, read_weights
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import load_game
 from turns import turn
 
-FOLDER = Path(bots.tuning.weights.__file__).parent
+FOLDER = Path(games.risk.tuning.weights.__file__).parent
 TUNINGS = Path(__file__).parents[2] / "docs" / "tunings"
 
 

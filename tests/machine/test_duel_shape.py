@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from exact_boards import STAR, board
-from machine.exact import duel_shape
-from machine.exact.duel import can_grade
-from machine.exact.duel_shape import shape_of
-from protocol.games.risk.board import Board
-from protocol.games.risk.duel import Duel
+from games.risk.exact import shape as duel_shape
+from games.risk.exact.table import can_grade
+from games.risk.exact.shape import shape_of
+from games.risk.rules.board import Board
+from games.risk.rules.duel import Duel
 
 
 def test_whether_moves_can_be_graded_is_told_without_numbering_a_map(monkeypatch: pytest.MonkeyPatch) -> None:

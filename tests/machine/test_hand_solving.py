@@ -13,7 +13,7 @@ import pytest
 
 from commands import REPOSITORY, call
 from machine.exact.hand_solving import Solver, Strategy, best_response, exploitability, strategy_value
-from machine.exact.hand_strategies import (
+from games.poker.strategies import (
     KUHN_VALUE,
     LEDUC_FILE,
     PROBABILITY_UNITS,
@@ -144,7 +144,7 @@ def test_perfect_plays_leduc_where_neither_numpy_nor_numba_is() -> None:
 
 def test_plain_python_solves_as_compiled_code_does() -> None:
     program = (
-        "from machine.exact.hand_solving import *; from machine.exact.hand_strategies import single_hand\n"
+        "from machine.exact.hand_solving import *; from games.poker.strategies import single_hand\n"
         "rules, start = single_hand('leduc'); solver = Solver(rules, start); solver.run(5)\n"
         "print(float(exploitability(rules, start, solver.strategy())))\n"
     )

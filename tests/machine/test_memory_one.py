@@ -8,7 +8,7 @@ from statistics import mean, stdev
 
 import pytest
 
-from machine.exact.memory_one import (
+from games.dilemma.memory_one import (
     AXELROD_PAYOFFS,
     EXTORTION_FACTOR,
     MemoryOne,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from machine.exact.hand_strategies import LEDUC_FILE
+from games.poker.strategies import LEDUC_FILE
 from machine.source_digest import PACKAGES, digest, digest_of_packages, files_of_packages, find_sources
 
 REPOSITORY = Path(__file__).parents[2]
@@ -80,16 +80,16 @@ def test_this_projects_packages_are_followed_from_anywhere(tmp_path: Path) -> No
     ("module", "made_of", "others"),
     [
         (
-            "bots/search/risk/campaign_search.py",
-            {"bots/evaluation/risk.py", "protocol/games/risk/duel.py", "machine/compiled.py"},
+            "games/risk/search/campaign_search.py",
+            {"games/risk/evaluation.py", "games/risk/rules/duel.py", "machine/compiled.py"},
             {
                 "bots/client/run.py",
-                "bots/search/risk/duel_search.py",
-                "protocol/games/nim.py",
-                "machine/exact/duel.py",
+                "games/risk/search/duel_search.py",
+                "games/nim/rules.py",
+                "games/risk/exact/table.py",
             },
         ),
-        ("machine/exact/duel.py", {"machine/compiled.py", "protocol/games/risk/duel.py"}, {"bots/evaluation/risk.py"}),
+        ("games/risk/exact/table.py", {"machine/compiled.py", "games/risk/rules/duel.py"}, {"games/risk/evaluation.py"}),
     ],
 )
 def test_a_kernel_is_made_of_the_modules_whose_constants_it_holds(
@@ -121,14 +121,14 @@ def test_results_follow_from_every_data_file_of_the_packages() -> None:
     assert {
         LEDUC_FILE,
         REPOSITORY / "bots/reference/levels.toml",
-        REPOSITORY / "protocol/games/risk/maps/world.toml",
+        REPOSITORY / "games/risk/rules/maps/world.toml",
     } <= data
 
 
 @pytest.mark.parametrize(
     ("name", "counts"),
     [
-        ("machine/exact/leduc.json", True),
+        ("games/poker/leduc.json", True),
         ("bots/reference/levels.toml", True),
         ("measuring/weights.npz", True),
         ("protocol/table", True),

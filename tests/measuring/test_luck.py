@@ -19,9 +19,9 @@ from protocol.dice import Dice
 from protocol.errors import BadRecord, UsageFault
 from protocol.games import load_game, payoff_unit
 from protocol.games.base import Game
-from protocol.games.risk.campaign import Attack, Campaign
-from protocol.games.risk.campaign import Position as CampaignPosition
-from protocol.games.risk.duel import Duel, Position
+from games.risk.rules.campaign import Attack, Campaign
+from games.risk.rules.campaign import Position as CampaignPosition
+from games.risk.rules.duel import Duel, Position
 from protocol.reasons import VOID
 from referee import record_reader
 from referee.record import Record

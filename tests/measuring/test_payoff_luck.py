@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from machine.exact.hand_strategies import equilibrium_of, knowledge_of
+from games.poker.strategies import equilibrium_of, knowledge_of
 from measuring.luck import Luck, luck_along, luck_of
 from measuring.payoff_values import CHIPS_UNIT, PAYOFFS_UNIT
 from measuring.value_registry import default_value_names, load_value, value_names
 from protocol.games.base import NO_DICE
-from protocol.games.dilemma import Dilemma, DilemmaState
-from protocol.games.kuhn import Kuhn
-from protocol.games.leduc import Leduc
-from protocol.games.poker import Poker, PokerState
+from games.dilemma.rules import Dilemma, DilemmaState
+from games.poker.kuhn import Kuhn
+from games.poker.leduc import Leduc
+from games.poker.rules import Poker, PokerState
 from protocol.messages import CHANCE
 from referee.effects import MoveReceived
 from referee.record import Ply

@@ -8,7 +8,7 @@ import pytest
 
 from measuring.position_kinds import classifier_of
 from protocol.games import load_game
-from protocol.games.risk.campaign_checks import Position
+from games.risk.rules.campaign_checks import Position
 
 
 def kinds(game: str, state: dict[str, Any], **config: Any) -> dict[str, str]:

@@ -8,7 +8,7 @@ import pytest
 
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.games.base import NO_DICE
-from protocol.games.grundy import Grundy, Heaps, Split
+from games.grundy.rules import Grundy, Heaps, Split
 
 
 def start(*heaps: int) -> tuple[Grundy, Heaps]:

@@ -10,8 +10,8 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from protocol.games.theory.heaps import GRUNDY_RULE, HeapRule, SubtractionRule, first_grundy_values, nim_rule
-from protocol.games.theory.impartial import (
+from games.theory.heaps import GRUNDY_RULE, HeapRule, SubtractionRule, first_grundy_values, nim_rule
+from games.theory.impartial import (
     Difficulty,
     apply_move,
     best_moves,

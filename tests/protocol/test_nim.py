@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
-from protocol.games import nim
+from games.nim import rules as nim
 from protocol.games.base import NO_DICE
-from protocol.games.nim import Nim, Position, Take
-from protocol.games.theory import impartial
+from games.nim.rules import Nim, Position, Take
+from games.theory import impartial
 
 KEY = b"\x01" * 32
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from protocol.dice import Dice
-from protocol.games import nim
+from games.nim import rules as nim
 from protocol.games.base import NO_DICE
-from protocol.games.nim import Nim, Position, Take
+from games.nim.rules import Nim, Position, Take
 
 
 def begun(game: Nim) -> Position:

@@ -8,7 +8,7 @@ from protocol.dice import Dice
 from protocol.errors import IllegalMove, MalformedMove
 from protocol.games import load_game
 from protocol.games.base import NO_DICE
-from protocol.games.poker import Poker, PokerState
+from games.poker.rules import Poker, PokerState
 from protocol.messages import CHANCE, Event
 
 JACK, QUEEN, KING = 0, 1, 2

@@ -14,8 +14,8 @@ import pytest
 from bots.commands.analyze import read_map
 from protocol.codec import MAX_ARRAY_ITEMS
 from protocol.errors import BadConfig, UsageFault
-from protocol.games.risk.board import MAX_BORDERS, Board
-from protocol.games.risk.maps import MAP_NAMES, find_map, load_map
+from games.risk.rules.board import MAX_BORDERS, Board
+from games.risk.rules.maps import MAP_NAMES, find_map, load_map
 from protocol.messages import MAX_CLIENT_FRAME_BYTES
 
 REPOSITORY = Path(__file__).parents[2]

@@ -13,8 +13,8 @@ from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.games import load_game
 from protocol.games.base import NO_DICE
-from protocol.games.risk.battle import MAX_LISTED_ROUNDS, battle_odds
-from protocol.games.risk.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
+from games.risk.rules.battle import MAX_LISTED_ROUNDS, battle_odds
+from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 
 ROW = {
     "name": "row",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from protocol.dice import Dice
-from protocol.games.risk.campaign import Attack, Campaign, EndTurn, Position
+from games.risk.rules.campaign import Attack, Campaign, EndTurn, Position
 
 KEY = b"\x07" * 32
 AUSTRALIA = Campaign({"map": "australia", "battle": "deterministic"})

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from protocol.games.risk.campaign_moves import Attack, Draft, EndTurn, Move, decode, encode
+from games.risk.rules.campaign_moves import Attack, Draft, EndTurn, Move, decode, encode
 
 
 @pytest.mark.parametrize(

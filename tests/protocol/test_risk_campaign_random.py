@@ -12,8 +12,8 @@ import pytest
 
 from protocol.dice import Dice
 from protocol.games.base import NO_DICE
-from protocol.games.risk import maps
-from protocol.games.risk.campaign import Campaign, Draft, Position
+from games.risk.rules import maps
+from games.risk.rules.campaign import Campaign, Draft, Position
 from protocol.messages import Event
 
 GAMES = 2000

@@ -6,7 +6,7 @@ import pytest
 
 from protocol.errors import IllegalMove
 from protocol.games.base import NO_DICE
-from protocol.games.risk.campaign import Attack, Campaign, Draft, Move, Position
+from games.risk.rules.campaign import Attack, Campaign, Draft, Move, Position
 
 ROW = {
     "name": "row",

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from protocol.games.risk import maps
-from protocol.games.risk.draft import pressure_draft
+from games.risk.rules import maps
+from games.risk.rules.draft import pressure_draft
 
 ROW = ((1,), (0, 2), (1, 3), (2, 4), (3, 5), (4,))
 """Six territories in a row."""

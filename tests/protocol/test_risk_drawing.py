@@ -12,9 +12,9 @@ import pytest
 
 from protocol.dice import Dice
 from protocol.games import load_game
-from protocol.games.risk.board import Board
-from protocol.games.risk.maps import MAP_NAMES, find_map, load_map
-from protocol.games.risk.text import MAP_WIDTH_COLUMNS, draw_map, wraps_around
+from games.risk.rules.board import Board
+from games.risk.rules.maps import MAP_NAMES, find_map, load_map
+from games.risk.rules.text import MAP_WIDTH_COLUMNS, draw_map, wraps_around
 from volumes import examples
 
 SOUTH_AMERICA = """

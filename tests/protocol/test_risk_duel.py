@@ -12,7 +12,7 @@ import pytest
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.games.base import NO_DICE
-from protocol.games.risk.duel import NO_OWNER, Action, Duel, Position
+from games.risk.rules.duel import NO_OWNER, Action, Duel, Position
 
 SOUTH_AMERICA = Duel({})
 VENEZUELA, PERU, BRAZIL, ARGENTINA = range(4)

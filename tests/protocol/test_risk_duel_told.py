@@ -6,8 +6,8 @@ import pytest
 
 from protocol.errors import IllegalMove
 from protocol.games.base import NO_DICE
-from protocol.games.risk.duel import NO_OWNER, Action, Duel, Position
-from protocol.games.risk.text import draw_map
+from games.risk.rules.duel import NO_OWNER, Action, Duel, Position
+from games.risk.rules.text import draw_map
 from protocol.messages import Event
 
 SMALL = Duel({})

@@ -13,9 +13,9 @@ from protocol.dice import Dice
 from protocol.errors import BadConfig
 from protocol.games import GAME_NAMES, config_keys, game_class, load_game
 from protocol.games.base import NO_DICE
-from protocol.games.nim import MAX_MEAN_DEAL_BYTES
-from protocol.games.risk.battle import battle_odds, round_odds
-from protocol.games.risk.campaign import MAX_UNITS
+from games.nim.rules import MAX_MEAN_DEAL_BYTES
+from games.risk.rules.battle import battle_odds, round_odds
+from games.risk.rules.campaign import MAX_UNITS
 
 DOC = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
 SECTIONS = dict(zip(GAME_NAMES, re.split(r"^## ", DOC, flags=re.MULTILINE)[2:], strict=True))

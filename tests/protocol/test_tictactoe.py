@@ -8,7 +8,7 @@ import pytest
 
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.games.base import NO_DICE
-from protocol.games.tictactoe import LINES, Grid, TicTacToe
+from games.tictactoe.rules import LINES, Grid, TicTacToe
 
 GAME = TicTacToe({})
 EMPTY = Grid((0,) * 9)

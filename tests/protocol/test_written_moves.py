@@ -9,10 +9,10 @@ import pytest
 from protocol.dice import Dice
 from protocol.errors import MalformedMove
 from protocol.games import load_game
-from protocol.games.nim import Take
-from protocol.games.risk.campaign import MAX_LISTED_CHANGES
-from protocol.games.risk.campaign_moves import Attack, Draft, EndTurn
-from protocol.games.risk.duel import Action
+from games.nim.rules import Take
+from games.risk.rules.campaign import MAX_LISTED_CHANGES
+from games.risk.rules.campaign_moves import Attack, Draft, EndTurn
+from games.risk.rules.duel import Action
 
 
 @pytest.mark.parametrize(

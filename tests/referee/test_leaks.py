@@ -16,11 +16,11 @@ from protocol.codec import JSON, MSGPACK
 from protocol.dice import Dice
 from protocol.digest import encode_canonical
 from protocol.games.base import Game
-from protocol.games.dilemma import Dilemma
-from protocol.games.kuhn import Kuhn
-from protocol.games.leduc import Leduc
-from protocol.games.poker import Poker
-from protocol.games.poker import PokerState as Hand
+from games.dilemma.rules import Dilemma
+from games.poker.kuhn import Kuhn
+from games.poker.leduc import Leduc
+from games.poker.rules import Poker
+from games.poker.rules import PokerState as Hand
 from protocol.messages import CHANCE, End, Event, Rejected
 from referee.effects import Disconnect, MoveReceived, Reconnect, Resignation
 from referee.record import Ply

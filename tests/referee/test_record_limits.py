@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.games.risk.campaign import MAX_PLAYERS
+from games.risk.rules.campaign import MAX_PLAYERS
 from protocol.messages import MAX_STRIKES, Error, Event, Info
 from referee import state
 from referee.record import MAX_INFO_BYTES, MAX_RECORD_BYTES, Ply, Strike, info_bytes, write_line

@@ -7,7 +7,7 @@ import sys
 
 from axelrod_strategies import answer, seated
 
-from protocol.games.dilemma import Dilemma
+from games.dilemma.rules import Dilemma
 
 
 def main(strategy: str) -> None:

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from bots import Bot, Turn
 from protocol.games.base import Game
-from protocol.games.dilemma import Dilemma
+from games.dilemma.rules import Dilemma
 
 _find_source = functools.cache(inspect.getsource)
 with patch("inspect.getsource", lambda what: _find_source(getattr(what, "__func__", what))):

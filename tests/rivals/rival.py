@@ -15,8 +15,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from bots import Bot, Turn
-from protocol.games.risk.battle import MAX_ATTACK_DICE, MAX_DEFENCE_DICE, round_odds
-from protocol.games.risk.campaign import Campaign
+from games.risk.rules.battle import MAX_ATTACK_DICE, MAX_DEFENCE_DICE, round_odds
+from games.risk.rules.campaign import Campaign
 
 _EDGE = 60
 """Units up to which odds are exact; bigger battles are taken as this big."""

@@ -51,7 +51,7 @@ def test_the_wheel_has_the_modules_that_a_bot_imports_and_no_other() -> None:
 def test_the_wheel_has_the_maps_and_the_licence_and_says_what_it_needs() -> None:
     files = packed()
     info = f"bot_arena_client-{VERSION}.dist-info"
-    maps = {path.name for path in (ROOT / "protocol/games/risk/maps").glob("*.toml")}
+    maps = {path.name for path in (ROOT / "games/risk/rules/maps").glob("*.toml")}
     assert maps == {Path(name).name for name in files if name.endswith(".toml")}
     assert files[f"{info}/licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

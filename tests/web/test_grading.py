@@ -27,9 +27,9 @@ from exact_boards import PAIR, board
 from library import ANN, BOB, Library
 from machine.cache import cache_folder
 from machine.compiled import HAS_NUMBA
-from machine.exact import duel
-from machine.exact.duel import BoundedFolder, write_values
-from machine.exact.duel_shape import small_shape_of
+from games.risk.exact import table as duel
+from games.risk.exact.table import BoundedFolder, write_values
+from games.risk.exact.shape import small_shape_of
 from machine.exact.graders import may_need_solving, store_new_tables_in
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load_game

@@ -17,7 +17,7 @@ from arena.web.site import STATIC_FOLDER
 from programs import program
 from protocol.dice import Dice
 from protocol.games import load_game
-from protocol.games.risk.battle import battle_odds
+from games.risk.rules.battle import battle_odds
 from timeouts import WITHIN
 
 DRIVER = Path(__file__).with_name("odds.mjs")

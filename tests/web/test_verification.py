@@ -25,7 +25,7 @@ from node import answering
 from programs import program
 from protocol.dice import match_key
 from protocol.games import load_game
-from protocol.games.poker import MOVES
+from games.poker.rules import MOVES
 from referee import record_reader
 from referee.effects import Abort, Resignation
 from referee_table import Table

@@ -31,8 +31,8 @@ Masks = NDArray[np.int8]
 _REGISTRY = {
     "nim": "bots.environments.batched.small_games:NimBatch",
     "tictactoe": "bots.environments.batched.small_games:GridBatch",
-    "risk-duel": "bots.environments.batched.duel:DuelBatch",
-    "risk-campaign": "bots.environments.batched.campaign:CampaignBatch",
+    "risk-duel": "games.risk.environments.duel_batch:DuelBatch",
+    "risk-campaign": "games.risk.environments.campaign_batch:CampaignBatch",
 }
 """The import path of each game's batch."""
 

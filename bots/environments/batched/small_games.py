@@ -12,8 +12,8 @@ from bots.environments.small_games import NimEncoding
 from machine.compiled import compiled, entry
 from measuring.value_function import NoLuck
 from protocol.games.base import Game
-from protocol.games.nim import Nim, Position
-from protocol.games.tictactoe import LINES, Grid
+from games.nim.rules import Nim, Position
+from games.tictactoe.rules import LINES, Grid
 
 TURN, OVER, PLY, CELLS = range(4)
 """These are slots of a game's state. TURN is the seat to move, OVER whether the game is over, PLY the ply. The heaps of

@@ -1,0 +1,25 @@
+"""Kuhn poker: a deck of three cards, one card each, one bet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from games.poker.rules import Poker
+
+
+class Kuhn(Poker):
+    """Kuhn poker, with an ante of 1 and a bet of 1. With perfect play the first player loses 1/18 of a chip per hand
+    (Kuhn, 1950).
+    """
+
+    name = "kuhn"
+    title = "Kuhn poker"
+    about = "Three cards, one for each player, one bet: call or fold."
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {"hands": 100}, "short": {"hands": 10}}
+    preset_for_people = "short"
+    preset_titles: ClassVar[Mapping[str, str]] = {"classic": "100 hands", "short": "10 hands"}
+    ranks_of_cards = "JQK"
+    cards_per_rank = 1
+    stakes = (1,)
+    max_bets_per_round = 1

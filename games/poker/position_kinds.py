@@ -1,0 +1,24 @@
+"""Position kinds of poker: the decision to take, the betting round and the cards in hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from games.poker.rules import Poker, PokerState
+
+
+def classifier_of(game: Poker) -> Any:
+    """Return a function from a state to its position kinds, such as `own card` and the rank of that card."""
+
+    def classify(state: PokerState) -> Mapping[str, str]:
+        card, _, _ = game.information_set(state, state.seat)
+        asked = "check or bet" if state.paid[0] == state.paid[1] else "answer a bet"
+        found = {"to decide": asked, "own card": "" if card is None else game.ranks_of_cards[card]}
+        if len(game.stakes) > 1:
+            found["public card"] = (
+                "not dealt" if state.public is None else game.ranks_of_cards[game.rank_of(state.public)]
+            )
+        return found
+
+    return classify

@@ -1,0 +1,220 @@
+"""The value functions of both Risk games: exact tables, fitted coefficients and plain features.
+
+Coefficients are fitted once for a map and shipped, so they are fixed before any match. The luck of an event is the sum
+over features k of c_k · (φ_k(after) − Σ p φ_k(outcome)), where φ is seat 0's feature minus seat 1's. The factor c_k =
+always_k + open_k · 4q(1 − q) is known before the throw: q is the win probability of seat 0, a logistic function of
+features, turn and attacks left. So luck is unbiased for all constants.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Sequence
+from functools import cache, partial
+from importlib import resources
+from operator import mul
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from games.risk.exact.table import cached_table, can_grade
+from games.risk.measuring.features import FEATURE_NAMES, Features, PositionSums, measure_features
+from games.risk.measuring.share_value import SHARE_NAMES, ShareValue
+from measuring.value_function import (
+    LazyValue,
+    Outcomes,
+    PositionValue,
+    SeatValues,
+    ValueFactories,
+    ValueFunction,
+)
+from protocol.games.base import Game
+from games.risk.rules import maps
+from games.risk.rules.campaign import Campaign
+from games.risk.rules.duel import Duel, Position
+
+EXACT_NAME, PLAIN_FEATURES_NAME = "exact", "features-1"
+"""`EXACT_NAME` is the name of the value function of the exact table, `PLAIN_FEATURES_NAME` of the one of plain
+features.
+"""
+MAX_QUICK_POSITIONS = 1_000_000
+"""Maximum number of positions of a table that is solved in some 20 s."""
+_MAX_DRAWN_PLY_RATIO = 1 / 3
+"""Ratio of the ply limit to squared territories times troops. Below this measured ratio, plain features remove more
+luck than coefficients that were fitted to another map.
+"""
+_GENERAL_MAP_BY_GAME = {"risk-duel": "africa"}
+"""The map whose coefficients are used on any map, by game. On other maps they are called `general-1` instead of
+`fitted-1`.
+
+Campaigns have no such map: battles matter more on small maps, so adjusted results would vary more than raw results.
+"""
+
+
+class Constants(Struct, frozen=True, forbid_unknown_fields=True):
+    """The constants of one feature: its factors always_k and open_k, and its weight in the logit of a win."""
+
+    always: float
+    open: float = 0.0
+    odds: float = 0.0
+
+
+class Coefficients(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The content of a file of coefficients. `turn`, and `attacks` for each attack left, add to the logit of the seat
+    to move.
+
+    With more than two seats, the features are `SHARE_NAMES`, and their `odds` are not used. `name`, with a version, is
+    the name of the value function; `provenance` says how the coefficients were made.
+    """
+
+    name: str
+    features: dict[str, Constants]
+    turn: float = 0.0
+    attacks: float = 0.0
+    provenance: dict[str, Any] = {}
+
+
+def win_logit(features: Features, odds: Sequence[float], turn: float, attacks: float, state: Any) -> float:
+    """Return the logit of seat 0's win, clipped to a range in which exp does not overflow."""
+    mover = turn + attacks * getattr(state, "attacks_left", 0)
+    told = sum(map(mul, odds, features)) + (mover if state.seat == 0 else -mover)
+    return float(max(-50.0, min(50.0, told)))
+
+
+def game_openness(logit: float) -> float:
+    """Return 4q(1 − q) for the probability q of this logit: 1 in an even game, near 0 in a decided one."""
+    return 1 / math.cosh(logit / 2) ** 2
+
+
+class FittedValue(ValueFunction):
+    """A value function for games of two seats, computed from coefficients."""
+
+    def __init__(self, game: Game[Any, Any], coefficients: Coefficients) -> None:
+        self.name = coefficients.name
+        self._game = game
+        constants = [coefficients.features.get(feature, Constants(0.0)) for feature in FEATURE_NAMES]
+        self._always = [each.always for each in constants]
+        self._open = [each.open for each in constants]
+        self._odds = [each.odds for each in constants]
+        self._mover = coefficients.turn, coefficients.attacks
+
+    def luck(self, before: Any, outcomes: Outcomes, after: Any) -> tuple[float, ...]:
+        survey = PositionSums(self._game, before)
+        weights = self._always
+        if any(self._open):
+            share = game_openness(win_logit(survey.seat_difference(), self._odds, *self._mover, before))
+            weights = [always + share * more for always, more in zip(weights, self._open, strict=True)]
+        gave = 0.0
+        for chance, state in outcomes:
+            points = sum(map(mul, weights, survey.seat_difference_after(state.owner, state.troops)))
+            gave += ((state == after) - float(chance)) * points
+        return gave, -gave
+
+
+_PLAIN_COEFFICIENTS = Coefficients(
+    name=PLAIN_FEATURES_NAME,
+    features=dict.fromkeys(("territories", "units", "strength", "compactness"), Constants(always=1 / 8)),
+)
+"""The coefficients of plain features. The four features share half a point: each is 1 for the winner of a match and 0
+for the loser.
+"""
+
+
+def duel_values(game: Duel) -> ValueFactories:
+    """Return the value functions of this duel, the best first. A table that takes minutes to solve comes last."""
+    by_hand: ValueFactories = {PLAIN_FEATURES_NAME: plain_features_value}
+    others = {**by_hand, **_fitted_values(game)} if _is_often_drawn(game) else {**_fitted_values(game), **by_hand}
+    if not can_grade(game):
+        return others
+    if (2 * game.max_troops + 1) ** len(game.map) <= MAX_QUICK_POSITIONS:
+        return {EXACT_NAME: exact_value, **others}
+    return {**others, EXACT_NAME: LazyValue(exact_value)}
+
+
+def _is_often_drawn(game: Duel) -> bool:
+    """Return whether the ply limit ends many matches, which makes coefficients fitted elsewhere misleading.
+
+    Such coefficients value a throw most in an open match, but a throw is worth little in a match that will be drawn.
+    """
+    return (
+        _map_coefficients(game) is None and game.max_plies < _MAX_DRAWN_PLY_RATIO * len(game.map) ** 2 * game.max_troops
+    )
+
+
+def campaign_values(game: Campaign) -> ValueFactories:
+    """Return the value functions of this campaign, the best first; none without dice."""
+    return {**_fitted_values(game), PLAIN_FEATURES_NAME: plain_features_value} if game.battle == "dice" else {}
+
+
+def _fitted_values(game: Duel | Campaign) -> ValueFactories:
+    """Return the value functions with the map's own coefficients for this number of seats, and for two seats those with
+    the general coefficients.
+    """
+    if game.seats > 2:
+        return _share_values(game)
+    shipped = (_map_coefficients(game), _general_coefficients(game.name))
+    return {found.name: partial(FittedValue, coefficients=found) for found in shipped if found is not None}
+
+
+def _share_values(game: Duel | Campaign) -> ValueFactories:
+    """Return the value function of shares for more than two seats, if its constants were fitted to the map."""
+    found = _map_coefficients(game, f"-{game.seats}")
+    if found is None:
+        return {}
+    constants = [found.features[share] for share in SHARE_NAMES]
+    pairs = [(each.always, each.open) for each in constants]
+    return {found.name: lambda game: ShareValue(found.name, game, pairs)}
+
+
+def exact_value(game: Duel) -> ValueFunction:
+    """Return the value function from the table of exact play, which ignores the ply limit."""
+    table = cached_table(game.map, game.max_troops, game.armies)
+
+    def values_by_seat(position: Position) -> SeatValues:
+        mover = (1 + table.value(position)) / 2
+        return (mover, 1 - mover) if position.seat == 0 else (1 - mover, mover)
+
+    return PositionValue(EXACT_NAME, values_by_seat)
+
+
+def plain_features_value(game: Duel | Campaign) -> ValueFunction:
+    """Return the value function from `measure_features`: half a point, plus the difference of a seat's mean feature
+    from the average of all seats.
+    """
+    return (
+        FittedValue(game, _PLAIN_COEFFICIENTS)
+        if game.seats == 2
+        else PositionValue(PLAIN_FEATURES_NAME, lambda state: _mean_features(game, state))
+    )
+
+
+def _mean_features(game: Game[Any, Any], state: Any) -> SeatValues:
+    have = [sum(measure_features(game, state, seat)) / 4 for seat in range(game.seats)]
+    average = sum(have) / game.seats
+    return tuple(0.5 + own - average for own in have)
+
+
+def _map_coefficients(game: Duel | Campaign, seats: str = "") -> Coefficients | None:
+    """Return the coefficients fitted to the map, or None; `seats` is the file's suffix for more than two seats.
+
+    Under another troop limit or draft, the coefficients are still unbiased, but remove a little less luck.
+    """
+    name = game.map.name
+    known = name in maps.MAP_NAMES and game.map == maps.load_map(name)
+    return read_coefficients(game.name, name + seats) if known else None
+
+
+def _general_coefficients(game: str) -> Coefficients | None:
+    """Return the coefficients that were fitted to one map and are used on any map; None if the game has none."""
+    found = read_coefficients(game, _GENERAL_MAP_BY_GAME[game]) if game in _GENERAL_MAP_BY_GAME else None
+    return None if found is None else replace(found, name=found.name.replace("fitted", "general"))
+
+
+@cache
+def read_coefficients(game: str, map_name: str) -> Coefficients | None:
+    """Return the coefficients shipped for a map, or None."""
+    file = resources.files(__package__).joinpath("coefficients", game, f"{map_name}.toml")
+    return msgspec.convert(tomllib.loads(file.read_text("utf-8")), Coefficients) if file.is_file() else None

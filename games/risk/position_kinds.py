@@ -1,0 +1,47 @@
+"""Position kinds of both Risk games: the phase, who is ahead, and how late it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from measuring.position_kinds import PositionClassifier
+from games.risk.rules.campaign import Campaign
+from games.risk.rules.duel import NO_OWNER, Duel
+
+CLEAR_LEAD_FACTOR = 1.2
+"""Ratio of troops above which one of two seats is ahead of the other."""
+LAST_EARLY_ROUND, LAST_MIDDLE_ROUND = 3, 10
+"""`LAST_EARLY_ROUND` is the last round of the early part of a campaign, `LAST_MIDDLE_ROUND` of the middle part."""
+
+
+def duel_classifier(game: Duel) -> PositionClassifier:
+    """Return a function that classifies the positions of bounded Risk."""
+
+    def kinds(state: Any) -> Mapping[str, str]:
+        phase = "taking territories" if NO_OWNER in state.owner else "fighting"
+        third = 3 * state.at // max(1, game.max_plies)
+        return {"phase": phase, "standing": _standing(state, 2), "time": ("early", "middle", "late")[min(third, 2)]}
+
+    return kinds
+
+
+def campaign_classifier(game: Campaign) -> PositionClassifier:
+    """Return a function that classifies the positions of campaigns."""
+
+    def kinds(state: Any) -> Mapping[str, str]:
+        time = "early" if state.round <= LAST_EARLY_ROUND else "middle" if state.round <= LAST_MIDDLE_ROUND else "late"
+        return {"phase": state.phase, "standing": _standing(state, game.seats), "time": time}
+
+    return kinds
+
+
+def _standing(state: Any, seats: int) -> str:
+    """Return whether the seat to move is "ahead" of the strongest other seat in troops, "behind" it, or "even"."""
+    troops = [0] * seats
+    for held, count in zip(state.owner, state.troops, strict=True):
+        if held != NO_OWNER:
+            troops[held] += count
+    own = troops[state.seat]
+    other = max(count for seat, count in enumerate(troops) if seat != state.seat)
+    return "ahead" if own > CLEAR_LEAD_FACTOR * other else "behind" if other > CLEAR_LEAD_FACTOR * own else "even"

@@ -1,0 +1,313 @@
+"""A Risk map and a position on it as flat arrays, `board` and `state`. `set_cell` keeps the sums that an evaluation
+needs.
+
+Everything is seen from the side of MAX, the seat that searches: every other owner is an enemy. All sums are integers,
+so undoing a move restores them exactly, and no value depends on the path to its position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from itertools import chain
+from math import lcm
+from typing import Any
+
+from games.risk.evaluation import FEATURES_BOUND, breadth_first_pairs, unam_bound
+from machine.compiled import compiled, entry, ints, zeros
+from games.risk.rules.board import Board
+from games.risk.rules.campaign import MAX_PLAYERS
+from games.risk.rules.duel import NO_OWNER
+
+NO_EVALUATION, FEATURES, UNAM = 0, 1, 2
+"""These are the modes of evaluation, the values of `state[MODE]`: NO_EVALUATION for none, FEATURES for the four
+features, UNAM for `evaluate_unam`.
+"""
+MODES = {"none": NO_EVALUATION, "features": FEATURES, "unam": UNAM}
+"""The mode of each evaluation by its name."""
+
+FIRST_CELL, CELL_LENGTH = 24, 4
+"""FIRST_CELL is the cell of the first territory, CELL_LENGTH the number of slots of a cell. A territory's cell is where
+its slots begin, in `board` and `state` alike: FIRST_CELL + CELL_LENGTH * index. Everywhere a cell stands for its
+territory.
+"""
+
+BORDER, BORDER_END, PER_NEIGHBOUR, INDEX = 0, 1, 2, 3
+"""These are offsets in a territory's cell of `board`:
+
+- BORDER: where the list of its neighbours' cells begins in `board`.
+- BORDER_END: where the list of its neighbours' cells ends.
+- PER_NEIGHBOUR: SHARE_UNIT // the number of its neighbours.
+- INDEX: the territory's index.
+"""
+TERRITORY_COUNT, SHARES, WALK = 0, 1, 2
+"""These are the slots of `board` that every game has. The slots from 4 to FIRST_CELL belong to the game.
+
+- TERRITORY_COUNT: the number of territories.
+- SHARES: where a list begins whose item n is SHARE_UNIT // n, for n enemy neighbours.
+- WALK: where the pairs of cells for `evaluate_unam` begin.
+"""
+
+OWNER, TROOPS, ENEMY_COUNT, ENEMY_SHARES = 0, 1, 2, 3
+"""These are offsets in a territory's cell of `state`. The last two count only if MAX owns the territory.
+
+- OWNER: the seat that owns the territory.
+- TROOPS: the number of its troops.
+- ENEMY_COUNT: the number of its enemy neighbours.
+- ENEMY_SHARES: the sum over its enemy neighbours of its share of troops, own / (own + enemy).
+"""
+SEAT, MODE, FREE_COUNT, UNITS, STRENGTH, EXPOSED, TERRITORIES_OF_SEAT = range(7)
+"""These are slots of `state`:
+
+- SEAT: the seat that searches, called MAX.
+- MODE: the mode of evaluation.
+- FREE_COUNT: the number of free territories.
+- UNITS: the number of all troops.
+- STRENGTH: the sum behind the third feature.
+- EXPOSED: the sum behind the fourth feature.
+- TERRITORIES_OF_SEAT: where the numbers of territories of the seats begin.
+"""
+TROOPS_OF_SEAT = TERRITORIES_OF_SEAT + MAX_PLAYERS
+"""state[TROOPS_OF_SEAT + seat] is the number of a seat's troops."""
+
+SHARE_BITS = 27
+"""The binary digits of a share of troops, which is below 1 and stored as an integer."""
+SHARE_UNIT = reduce(lcm, range(1, 23))
+"""The integer that stands for 1 in a fraction of a territory's neighbours. The fraction is exact for up to 22
+neighbours; for more, its error is at most 4e-7."""
+SAFE_STRENGTH = SHARE_UNIT << SHARE_BITS
+"""The integer that stands for strength 1, the strength of a territory without enemy neighbours."""
+VALUE_WITHOUT_TERRITORY, BASE, PER_TERRITORY, PER_UNITS, PER_STRENGTH, PER_EXPOSED, PER_POINT = range(7)
+"""These are slots of `scale`, which turns sums into MAX's value. VALUE_WITHOUT_TERRITORY is the value if MAX holds no
+territory, BASE the value before the sums are added. PER_TERRITORY, PER_UNITS, PER_STRENGTH and PER_EXPOSED are the
+factors of the four features. PER_POINT is the factor of `evaluate_unam`.
+"""
+
+
+def cell_of(territory: int) -> int:
+    """Return the cell of a territory, given its index."""
+    return FIRST_CELL + CELL_LENGTH * territory
+
+
+def board_values(board: Board) -> list[int]:
+    """Return the array `board` of a map as a list. The game fills its own slots and may append more; `ints` converts
+    the list to an array.
+    """
+    count = len(board)
+    borders = [[cell_of(other) for other in others] for others in board.neighbours]
+    values = [0] * FIRST_CELL
+    begin = FIRST_CELL + CELL_LENGTH * count
+    for index, others in enumerate(borders):
+        values += [begin, begin + len(others), SHARE_UNIT // len(others), index]
+        begin += len(others)
+    values += chain.from_iterable(borders)
+    values[TERRITORY_COUNT] = count
+    values[SHARES] = len(values)
+    values += [0, *(SHARE_UNIT // enemies for enemies in range(1, count))]
+    values[WALK] = len(values)
+    values += map(cell_of, chain.from_iterable(breadth_first_pairs(board)))
+    return values
+
+
+def scale_values(board: Board, weights: Sequence[float], opinion: float, max_troops: int = 0) -> list[float]:
+    """Return the array `scale`, the factors that turn sums into a value, as a list. `floats` converts it to an array.
+
+    `weights` are those of the four features, `opinion` is the value of an evaluation of 1. Only `evaluate_unam` needs
+    `max_troops`.
+    """
+    stretch = opinion * FEATURES_BOUND
+    territories, units, strength, compactness = (2 * stretch * weight / (sum(weights) or 1.0) for weight in weights)
+    return [
+        -stretch,
+        compactness - stretch,
+        territories / len(board),
+        units,
+        strength / SAFE_STRENGTH,
+        compactness / SHARE_UNIT,
+        opinion / unam_bound(board, max_troops),
+    ]
+
+
+@compiled
+def weigh_features(scale: Any, owned: int, army: int, units: int, strength: int, exposed: int) -> float:
+    """Return the weighted value of MAX's features from their sums."""
+    if owned == 0:
+        return scale[VALUE_WITHOUT_TERRITORY]  # type: ignore[no-any-return]
+    return (  # type: ignore[no-any-return]
+        scale[BASE]
+        + scale[PER_TERRITORY] * owned
+        + scale[PER_UNITS] * (army / units)
+        + (scale[PER_STRENGTH] * strength - scale[PER_EXPOSED] * exposed) / owned
+    )
+
+
+@compiled
+def evaluate_unam(board: Any, state: Any, scale: Any) -> float:
+    """Return the evaluation of Prieto et al. 2014 (invadeReforzaAtaca): the score of a walk over the map, scaled by its
+    bound.
+    """
+    seat = state[SEAT]
+    score = 0
+    begin = board[WALK]
+    for i in range(begin, begin + 2 * board[TERRITORY_COUNT], 2):
+        v, u = board[i], board[i + 1]
+        whose = state[u + OWNER]
+        if whose == NO_OWNER:
+            degree = board[u + BORDER_END] - board[u + BORDER]
+            if score < degree:
+                score += degree
+        elif whose == seat:
+            score += state[u + TROOPS] + 1
+        else:
+            score -= state[u + TROOPS] + 1
+            if state[v + OWNER] == seat:
+                score -= 2
+        if state[v + TROOPS] > state[u + TROOPS]:
+            score += 1
+        elif state[v + TROOPS] < state[u + TROOPS]:
+            score -= 1
+    return score * scale[PER_POINT]  # type: ignore[no-any-return]
+
+
+@entry
+def evaluate(board: Any, state: Any, scale: Any) -> float:
+    """Return the value of an unfinished position by the evaluation of `state[MODE]`."""
+    if state[MODE] == FEATURES:
+        seat = state[SEAT]
+        owned, army = state[TERRITORIES_OF_SEAT + seat], state[TROOPS_OF_SEAT + seat]
+        return weigh_features(scale, owned, army, state[UNITS], state[STRENGTH], state[EXPOSED])
+    if state[MODE] == UNAM:
+        return evaluate_unam(board, state, scale)
+    return 0.0
+
+
+@compiled
+def set_cell(board: Any, state: Any, at: int, owner: int, troops: int) -> None:
+    """Set owner and troops of a cell; NO_OWNER and 0 make it free. Setting the old values again undoes the change."""
+    was, before = state[at + OWNER], state[at + TROOPS]
+    state[at + OWNER], state[at + TROOPS] = owner, troops
+    state[UNITS] += troops - before
+    if was == NO_OWNER:
+        state[FREE_COUNT] -= 1
+    else:
+        state[TERRITORIES_OF_SEAT + was] -= 1
+        state[TROOPS_OF_SEAT + was] -= before
+    if owner == NO_OWNER:
+        state[FREE_COUNT] += 1
+    else:
+        state[TERRITORIES_OF_SEAT + owner] += 1
+        state[TROOPS_OF_SEAT + owner] += troops
+    if state[MODE] == FEATURES:
+        _update_border_sums(board, state, at, was, before)
+
+
+@compiled
+def _update_border_sums(board: Any, state: Any, at: int, was: int, before: int) -> None:
+    """Update the sums along the borders of a cell whose owner was `was`, with `before` troops."""
+    seat, shares = state[SEAT], board[SHARES]
+    owner, troops = state[at + OWNER], state[at + TROOPS]
+    strength, exposed = state[STRENGTH], state[EXPOSED]
+    enemies, against = state[at + ENEMY_COUNT], state[at + ENEMY_SHARES]
+    if was == seat:
+        strength -= against * board[shares + enemies] if enemies else SAFE_STRENGTH
+        exposed -= enemies * board[at + PER_NEIGHBOUR]
+    hostile, was_hostile = owner != seat and owner != NO_OWNER, was != seat and was != NO_OWNER
+    enemies = against = 0
+    for i in range(board[at + BORDER], board[at + BORDER_END]):
+        y = board[i]
+        whose = state[y + OWNER]
+        if whose == seat:
+            if hostile or was_hostile:
+                own, facing, held = state[y + TROOPS], state[y + ENEMY_COUNT], state[y + ENEMY_SHARES]
+                strength -= held * board[shares + facing] if facing else SAFE_STRENGTH
+                exposed -= facing * board[y + PER_NEIGHBOUR]
+                if was_hostile:
+                    held -= (own << SHARE_BITS) // (own + before)
+                    facing -= 1
+                if hostile:
+                    held += (own << SHARE_BITS) // (own + troops)
+                    facing += 1
+                strength += held * board[shares + facing] if facing else SAFE_STRENGTH
+                exposed += facing * board[y + PER_NEIGHBOUR]
+                state[y + ENEMY_COUNT], state[y + ENEMY_SHARES] = facing, held
+        elif owner == seat and whose != NO_OWNER:
+            against += (troops << SHARE_BITS) // (troops + state[y + TROOPS])
+            enemies += 1
+    if owner == seat:
+        strength += against * board[shares + enemies] if enemies else SAFE_STRENGTH
+        exposed += enemies * board[at + PER_NEIGHBOUR]
+    state[at + ENEMY_COUNT], state[at + ENEMY_SHARES] = enemies, against
+    state[STRENGTH], state[EXPOSED] = strength, exposed
+
+
+@entry
+def _set_position(board: Any, state: Any, owner: Any, troops: Any) -> None:
+    territories = board[TERRITORY_COUNT]
+    state[FREE_COUNT] = territories
+    for i in range(territories):
+        state[FIRST_CELL + CELL_LENGTH * i] = NO_OWNER
+    for i in range(territories):
+        set_cell(board, state, FIRST_CELL + CELL_LENGTH * i, owner[i], troops[i])
+
+
+def make_state(board: Any, position: Any, seat: int, mode: int) -> Any:
+    """Return the owners and troops of a position as an array, seen from `seat`."""
+    state = zeros(cell_of(board[TERRITORY_COUNT]))
+    state[SEAT], state[MODE] = seat, mode
+    _set_position(board, state, ints(position.owner), ints(position.troops))
+    return state
+
+
+@compiled
+def evaluate_change(board: Any, state: Any, scale: Any, at: int, owner: int, troops: int) -> float:
+    """Return what `evaluate` would return after `set_cell` with the same arguments, and leave the state unchanged.
+
+    It repeats `_update_border_sums` and `evaluate` without writing: nine in ten positions of a search are leaves.
+    """
+    was, before = state[at], state[at + 1]
+    if state[MODE] != FEATURES:
+        state[at], state[at + 1] = owner, troops
+        found = evaluate_unam(board, state, scale) if state[MODE] == UNAM else 0.0
+        state[at], state[at + 1] = was, before
+        return found
+    seat, shares = state[SEAT], board[SHARES]
+    owned, army = state[TERRITORIES_OF_SEAT + seat], state[TROOPS_OF_SEAT + seat]
+    strength, exposed = state[STRENGTH], state[EXPOSED]
+    if was == seat:
+        enemies = state[at + 2]
+        strength -= state[at + 3] * board[shares + enemies] if enemies else SAFE_STRENGTH
+        exposed -= enemies * board[at + 2]
+        owned -= 1
+        army -= before
+    hostile, was_hostile = owner != seat and owner != NO_OWNER, was != seat and was != NO_OWNER
+    mine = owner == seat
+    enemies = against = 0
+    for i in range(board[at], board[at + 1]):
+        y = board[i]
+        whose = state[y]
+        if whose == seat:
+            if was_hostile:
+                own, facing, held = state[y + 1], state[y + 2], state[y + 3]
+                strength -= held * board[shares + facing]
+                held -= (own << SHARE_BITS) // (own + before)
+                if hostile:
+                    held += (own << SHARE_BITS) // (own + troops)
+                    strength += held * board[shares + facing]
+                else:
+                    strength += held * board[shares + facing - 1] if facing > 1 else SAFE_STRENGTH
+                    exposed -= board[y + 2]
+            elif hostile:
+                own, facing, held = state[y + 1], state[y + 2], state[y + 3]
+                strength -= held * board[shares + facing] if facing else SAFE_STRENGTH
+                held += (own << SHARE_BITS) // (own + troops)
+                strength += held * board[shares + facing + 1]
+                exposed += board[y + 2]
+        elif mine and whose != NO_OWNER:
+            against += (troops << SHARE_BITS) // (troops + state[y + 1])
+            enemies += 1
+    if mine:
+        strength += against * board[shares + enemies] if enemies else SAFE_STRENGTH
+        exposed += enemies * board[at + 2]
+        owned += 1
+        army += troops
+    return weigh_features(scale, owned, army, state[UNITS] + troops - before, strength, exposed)

@@ -1,0 +1,272 @@
+"""Fixed policies that the campaign's tree search assumes the players to follow: the raider, also for its own seat, and
+the rush, a naive first idea.
+
+The raider drafts all new units where the attacks from there gain most, then attacks while an attack gains enough. An
+attack's gain is its expected change of a value counted in units. The gains give the tree search its priors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from games.risk.search import field as flat
+from games.risk.search.battle_odds import find_sufficient, look_up_odds, odds_table
+from games.risk.search.campaign_board import CLASSIC, campaign_board
+from games.risk.search.field import (
+    ATTACKS_LEFT,
+    BLOCK,
+    BONUS,
+    DRAFTING,
+    FOES,
+    IS_IN_GAME,
+    NO_CELL,
+    SIZE,
+    TERRITORIES_OF_SEAT,
+    TURN,
+    UNITS,
+    make_field,
+)
+from games.risk.search.flat_position import CELL_LENGTH, FIRST_CELL, INDEX, TERRITORY_COUNT
+from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
+from protocol.dice import Dice
+from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
+
+TERRITORY, ENEMY_LOSS, IDLE, KILLED, CONTINENT, PROGRESS, ELIMINATION, MIN_GAIN, FEAR = range(9)
+"""These are the indices of the weights of `RaidWeights` in its array, in the order of its fields."""
+
+
+class RaidWeights(NamedTuple):
+    """The weights of the raider, in units. `floats` converts them to an array."""
+
+    territory: float = 4.0
+    """The value of a territory won."""
+    taken: float = 1.0
+    """The value of an enemy's loss of a territory."""
+    idle: float = 0.4
+    """The value of an own unit without enemy neighbours."""
+    killed: float = 0.85
+    """The value of an enemy unit killed."""
+    hold: float = 3.3
+    """The value of each unit of a continent's bonus, won or taken away."""
+    progress: float = 0.9
+    """The fraction of `hold` that counts for progress towards holding a continent."""
+    elimination: float = 7.5
+    """The value of eliminating a seat."""
+    least: float = 0.6
+    """The least gain for which the raider attacks."""
+    fear: float = 0.06
+    """The loss for each unit by which the strongest enemy next to a conquered territory outnumbers its new units."""
+
+
+@compiled
+def unit_weight(board: Any, field: Any) -> float:
+    """Return the weight of a unit: below 1 if the seat to move has more units than all others together."""
+    seat = field[TURN]
+    own, others = 1 + field[UNITS], 1
+    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
+        if field[at] == seat:
+            own += field[at + 1]
+        else:
+            others += field[at + 1]
+    return min(1.0, others / own)  # type: ignore[no-any-return]
+
+
+@compiled
+def attack_gain(
+    board: Any, field: Any, odds: Any, weights: Any, unit_weight: float, at: int, army: int, units: int, to: int
+) -> tuple[float, float, float]:
+    """Return the gain of attacking cell `to` from cell `at` with `units` of its `army`, the probability of winning, and
+    the mean attackers left after a win. `unit_weight` is the weight of a unit.
+    """
+    seat, enemy, defenders = field[TURN], field[to], field[to + 1]
+    chance, left, held = look_up_odds(odds, units, defenders)
+    own = strongest = freed = 0
+    for i in range(board[to], board[to + 1]):
+        other = board[i]
+        troops = field[other + 1]
+        if field[other] == seat:
+            own += 1
+            if other != at and field[other + FOES] == 1:
+                freed += troops
+        elif troops > strongest:
+            strongest = troops
+    idle = 1.0 - weights[IDLE]
+    change = left - units - idle * freed
+    if board[to + 1] - board[to] == own:
+        change -= idle * left
+    elif strongest > left:
+        change -= weights[FEAR] * (strongest - left)
+    if field[at + FOES] == 1:
+        change -= idle * (army - units)
+    win = weights[TERRITORY] + weights[ENEMY_LOSS] + unit_weight * (change + weights[KILLED] * defenders)
+    block = field[to + BLOCK]
+    if board[CLASSIC] and field[block + BONUS]:
+        size, mine = field[block + SIZE], field[block + seat]
+        share = weights[PROGRESS] * (2 * mine + 1) / (size * size)
+        share += (mine == size - 1) + (field[block + enemy] == size)
+        win += weights[CONTINENT] * field[block + BONUS] * share
+    if field[TERRITORIES_OF_SEAT + enemy] == 1 and field[IS_IN_GAME + enemy]:
+        win += weights[ELIMINATION]
+    lose = unit_weight * (weights[KILLED] * (defenders - held) - units)
+    return chance * win + (1.0 - chance) * lose, chance, left
+
+
+@compiled
+def site_value(
+    board: Any, field: Any, odds: Any, weights: Any, unit_weight: float, path: Any, site: int, units: int
+) -> float:
+    """Return the gain of repeated attacks at full strength from a cell, `site`, that gets `units` new units. Overwrite
+    `path`.
+    """
+    seat, taken = field[TURN], 0
+    value, likely = 0.0, 1.0
+    at, army = site, field[site + 1] + units
+    while taken < field[ATTACKS_LEFT] and army > 1:
+        best, to, chance, left = weights[MIN_GAIN], NO_CELL, 0.0, 0.0
+        for i in range(board[at], board[at + 1]):
+            if field[board[i]] != seat:
+                found, won, rest = attack_gain(board, field, odds, weights, unit_weight, at, army, army - 1, board[i])
+                if found > best:
+                    best, to, chance, left = found, board[i], won, rest
+        if to == NO_CELL:
+            break
+        value += likely * best
+        likely *= chance
+        path[2 * taken], path[2 * taken + 1] = to, field[to]
+        taken += 1
+        flat.change_owner(board, field, to, seat)
+        at, army = to, int(left)
+    while taken > 0:
+        taken -= 1
+        flat.change_owner(board, field, path[2 * taken], path[2 * taken + 1])
+    return value
+
+
+@compiled
+def choose_site(board: Any, field: Any, odds: Any, weights: Any, worth: float, path: Any) -> int:
+    """Return the cell where the raider drafts its new units."""
+    best, chosen, seat = -1e300, NO_CELL, field[TURN]
+    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
+        if field[at] == seat and field[at + FOES]:
+            found = site_value(board, field, odds, weights, worth, path, at, field[UNITS])
+            if found > best:
+                best, chosen = found, at
+    return chosen
+
+
+@compiled
+def choose_attack(board: Any, field: Any, odds: Any, weights: Any, worth: float) -> tuple[int, int, int]:
+    """Return source, target and units of the raider's attack; NO_CELL to end the turn."""
+    seat = field[TURN]
+    best, source, target, sent = weights[MIN_GAIN], NO_CELL, NO_CELL, 0
+    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
+        army = field[at + 1]
+        if army == 1 or field[at] != seat or not field[at + FOES]:
+            continue
+        for i in range(board[at], board[at + 1]):
+            to = board[i]
+            if field[to] == seat or 3 * (army - 1) < 2 * field[to + 1]:
+                continue
+            found = attack_gain(board, field, odds, weights, worth, at, army, army - 1, to)[0]
+            if found > best:
+                best, source, target, sent = found, at, to, army - 1
+            few = find_sufficient(odds, army - 1, field[to + 1])
+            if few < army - 2:
+                found = attack_gain(board, field, odds, weights, worth, at, army, few, to)[0]
+                if found > best:
+                    best, source, target, sent = found, at, to, few
+    return source, target, sent
+
+
+@compiled
+def choose_rush_site(board: Any, field: Any) -> int:
+    """Return the cell where the rush drafts its new units: the first cell with the most enemy neighbours."""
+    most, chosen = -1, NO_CELL
+    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
+        if field[at] == field[TURN] and field[at + FOES] > most:
+            most, chosen = field[at + FOES], at
+    return chosen
+
+
+@compiled
+def choose_rush_attack(board: Any, field: Any) -> tuple[int, int, int]:
+    """Return source, target and units of the rush's attack, always at full strength; NO_CELL to end the turn."""
+    seat = field[TURN]
+    most, source, target, sent = 0, NO_CELL, NO_CELL, 0
+    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
+        units = field[at + 1] - 1
+        if field[at] == seat and units > most and field[at + FOES]:
+            for i in range(board[at], board[at + 1]):
+                to = board[i]
+                if field[to] != seat and units - field[to + 1] > most:
+                    most, source, target, sent = units - field[to + 1], at, to, units
+    return source, target, sent
+
+
+RAID, RUSH, POLICY_COUNT = range(3)
+"""RAID and RUSH are the numbers of the two policies. POLICY_COUNT is how many policies there are."""
+
+
+@compiled
+def play_turn(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy: int) -> None:
+    """Play the turn, or the rest of it, by a policy."""
+    seat, number = field[TURN], field[flat.ROUND]
+    worth = unit_weight(board, field) if policy == RAID else 1.0
+    if field[DRAFTING]:
+        site = (
+            choose_site(board, field, odds, weights, worth, path) if policy == RAID else choose_rush_site(board, field)
+        )
+        flat.place_units(field, site, field[UNITS])
+    while not field[flat.OVER] and field[TURN] == seat and field[flat.ROUND] == number:
+        if policy == RAID:
+            source, target, sent = choose_attack(board, field, odds, weights, worth)
+        else:
+            source, target, sent = choose_rush_attack(board, field)
+        if source == NO_CELL:
+            flat.end_turn(board, field)
+        else:
+            flat.attack(board, field, source, target, sent)
+
+
+@entry
+def choose_move(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy: int) -> tuple[int, int, int]:
+    """Return source, target and units of a policy's next move. A draft has its cell as source, NO_CELL as target."""
+    worth = unit_weight(board, field) if policy == RAID else 1.0
+    if field[DRAFTING]:
+        site = (
+            choose_site(board, field, odds, weights, worth, path) if policy == RAID else choose_rush_site(board, field)
+        )
+        return site, NO_CELL, field[UNITS]
+    return choose_attack(board, field, odds, weights, worth) if policy == RAID else choose_rush_attack(board, field)
+
+
+class RaidPolicy:
+    """The raider in a campaign with one configuration, with given weights."""
+
+    def __init__(self, rules: Campaign, weights: Sequence[float] = RaidWeights()) -> None:
+        self.rules = rules
+        self.board = ints(campaign_board(rules))
+        self.odds = odds_table(rules.battle == "dice")
+        self.weights = floats(weights)
+        self.path = zeros(2 * rules.max_attacks)
+        """Scratch space for `site_value`."""
+
+    def choose_move(self, position: Position) -> Move:
+        """Return the raider's move in an unfinished position, without search or chance, in microseconds."""
+        return self.choose_move_on_field(make_field(self.rules, position, 0))
+
+    def choose_move_on_field(self, field: Any) -> Move:
+        """Return the raider's move on a `field`."""
+        return self.decode_move(*map(int, choose_move(self.board, field, self.odds, self.weights, self.path, RAID)))
+
+    def decode_move(self, source: int, target: int, units: int) -> Move:
+        """Convert a move of `choose_move` to a move of the rules."""
+        if source == NO_CELL:
+            return EndTurn()
+        at = int(self.board[source + INDEX])
+        return Draft(((at, units),)) if target == NO_CELL else Attack(int(self.board[target + INDEX]), at, units)
+
+    def warm_up(self) -> None:
+        if HAS_NUMBA:
+            self.choose_move(self.rules.initial(Dice(bytes(32), 0))[0])

@@ -1,0 +1,500 @@
+"""The campaign's search over whole turns, on the array `field`: drafts and attacks in one tree, by expectiminimax or
+alpha-beta with Star1.
+
+MAX is the seat at the root, every other seat is MIN. Only the few drafts and attacks with the greatest gain for the
+raider are searched. A battle has two results, won and lost, each with the mean units left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from bots.evaluation.base import WIN_VALUE
+from bots.search.base import SearchLimit, SearchResult, evaluation_scale
+from bots.search.kernels import Algorithm
+from games.risk.search import field as flat
+from games.risk.search import work_buffers
+from games.risk.search.battle_odds import find_sufficient, look_up_odds, odds_table
+from games.risk.search.campaign_board import (
+    ATTACKS,
+    ATTACKS_LEFT_KEYS,
+    BORDERS,
+    KEY_DIGIT_BASE,
+    PLY_KEYS,
+    ROUND_KEYS,
+    SEAT_KEYS,
+    SOURCES,
+    campaign_board,
+    cell_key,
+    make_keys,
+)
+from games.risk.search.campaign_search import COMPLETE_FLAG, INFINITY, MAX_ATTACKS, store_entry
+from games.risk.search.field import ATTACKS_LEFT, DRAFTING, FOES, IS_IN_GAME, OVER, ROUND, TURN, UNITS, make_field
+from games.risk.search.field_evaluation import OUTLOOK, evaluate
+from games.risk.search.flat_position import CELL_LENGTH, FIRST_CELL, INDEX, MODES, TERRITORY_COUNT
+from games.risk.search.policies import RaidWeights, attack_gain, site_value, unit_weight
+from games.risk.search.work_buffers import (
+    DEEPEST,
+    ESTIMATES,
+    EXACT_BOUND,
+    FIRST_GAME_SLOT,
+    LEAVES,
+    LINE_LENGTH,
+    LINES,
+    LOWER_BOUND,
+    NODE_LIMIT,
+    NODES,
+    STOP,
+    count_terminal,
+    store_line,
+)
+from machine.compiled import compiled, entry, floats, ints, zeros
+from games.risk.rules.campaign import MAX_PLAYERS, Attack, Campaign, Draft, EndTurn, Move, Position
+
+END_MOVE, DRAFT_RULE_MOVE = 0, 1
+"""These are the numbers of two moves. END_MOVE ends the turn. DRAFT_RULE_MOVE places the units of a draft as the fixed
+rule of the search does. A draft to a cell has the number 2 × cell, plus 1 if it places only half of the units. An
+attack across a border has the number 2 × the border's index in `board`, plus 1 if it sends only sufficient units.
+"""
+MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, SPLIT_COUNT, WIDTHS = range(
+    FIRST_GAME_SLOT, FIRST_GAME_SLOT + 10
+)
+"""These are slots of `work`, the array of a search:
+
+- MAX_SEAT: the seat at the root, whose value the search maximizes.
+- MODE: the mode of evaluation.
+- SEARCH_NUMBER: the number of an alpha-beta search; 0 for expectiminimax.
+- MAX_PLIES: the greatest depth in plies.
+- ROOT_MOVE: the move to try first at the root; −1 for none.
+- SAVED: where saved positions begin, one a ply.
+- LISTS: where the lists of moves begin, each of MAX_MOVES slots, one a ply.
+- RULE_DRAFT: where the draft of DRAFT_RULE_MOVE at the root begins: the units to place, by territory.
+- SPLIT_COUNT: the number of best drafts that are also tried with half of the units.
+- WIDTHS: where the limits on moves begin: on drafts, for each of WIDTH_COUNT turns, then on attacks likewise.
+"""
+WIDTH_COUNT = 4
+"""The number of turns with their own limits of moves. Later turns have the limits of the last of these."""
+SLOT_COUNT = WIDTHS + 2 * WIDTH_COUNT
+"""The number of fixed slots at the start of `work`. The saved positions, the lists of moves and the draft of
+DRAFT_RULE_MOVE follow.
+"""
+MAX_MOVES = 64
+"""The maximum number of moves that a search lists in a position."""
+GAINS = MAX_PLAYERS
+"""The index in `scores` of the gains of listed moves, MAX_MOVES slots a ply. Before them is a float for each seat."""
+MIN_PROBABILITY = 0.001
+"""Battle results with a lower probability are ignored."""
+EVALUATIONS = {**MODES, "outlook": OUTLOOK}
+"""The mode of each evaluation by its name."""
+MAX_PLIES_PER_TURN = MAX_ATTACKS + 2
+"""The maximum number of plies of a turn: a draft in two halves, then attacks."""
+MAX_TURNS = 6
+"""The greatest depth of a search, in turns."""
+TABLE_SIZE = 2**17
+"""Positions that the transposition table holds: the same number on every machine, so that moves are the same."""
+
+
+class SearchWidth(NamedTuple):
+    """Maximum numbers of moves to search: `drafts` and `attacks` by turn, `splits` for the best drafts at the root that
+    are also tried with half of the units.
+    """
+
+    drafts: Sequence[int]
+    attacks: Sequence[int]
+    splits: int
+
+
+DEFAULT_WIDTH = SearchWidth((6, 2, 2, 2), (3, 1, 1, 1), 2)
+"""The limits of moves by default: fewer after the first turn."""
+FULL_WIDTH = SearchWidth((MAX_MOVES // 2,) * WIDTH_COUNT, (MAX_MOVES - 1,) * WIDTH_COUNT, 2)
+"""The limits of the widest search: as many moves as a list has space for."""
+
+
+@compiled
+def insert_move(
+    work: Any, scores: Any, begin: int, first: int, count: int, max_moves: int, move: int, score: float
+) -> int:
+    """Insert a move into a sorted list of `count` moves that keeps the `max_moves` best. Return its new length."""
+    if count == max_moves:
+        if max_moves == 0 or score <= scores[first + count - 1]:
+            return count
+        count -= 1
+    i = count
+    while i > 0 and scores[first + i - 1] < score:
+        scores[first + i] = scores[first + i - 1]
+        work[begin + i] = work[begin + i - 1]
+        i -= 1
+    scores[first + i], work[begin + i] = score, move
+    return count + 1
+
+
+@compiled
+def list_drafts(
+    board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, path: Any, ply: int, max_drafts: int
+) -> int:
+    """Write the drafts of a ply, greatest gain first. Return how many there are.
+
+    At the root they include half drafts to the best cells and the draft by the draft rule.
+    """
+    seat, worth = field[TURN], unit_weight(board, field)
+    begin, first = work[LISTS] + ply * MAX_MOVES, GAINS + ply * MAX_MOVES
+    count = 0
+    for at in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):
+        if field[at] == seat and field[at + FOES]:
+            found = site_value(board, field, odds, raid, worth, path, at, field[UNITS])
+            count = insert_move(work, scores, begin, first, count, max_drafts, 2 * at, found)
+    if ply == 0:
+        for i in range(min(count, work[SPLIT_COUNT])):
+            work[begin + count] = work[begin + i] + 1
+            count += 1
+        work[begin + count] = DRAFT_RULE_MOVE
+        count += 1
+    return count
+
+
+@compiled
+def list_attacks(
+    board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, ply: int, max_attacks: int
+) -> int:
+    """Write the attacks of a ply, greatest gain first, then the end of the turn. Return the number of moves."""
+    seat, worth = field[TURN], unit_weight(board, field)
+    begin, first = work[LISTS] + ply * MAX_MOVES, GAINS + ply * MAX_MOVES
+    count = 0
+    for at in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):
+        army = field[at + 1]
+        if army == 1 or field[at] != seat or not field[at + FOES]:
+            continue
+        for i in range(board[at], board[at + 1]):
+            to = board[i]
+            if field[to] == seat or 3 * (army - 1) < 2 * field[to + 1]:
+                continue
+            found = attack_gain(board, field, odds, raid, worth, at, army, army - 1, to)[0]
+            count = insert_move(work, scores, begin, first, count, max_attacks, 2 * i, found)
+            few = find_sufficient(odds, army - 1, field[to + 1])
+            if few < army - 2:
+                found = attack_gain(board, field, odds, raid, worth, at, army, few, to)[0]
+                count = insert_move(work, scores, begin, first, count, max_attacks, 2 * i + 1, found)
+    work[begin + count] = END_MOVE
+    return count + 1
+
+
+@compiled
+def list_moves(
+    board: Any,
+    field: Any,
+    odds: Any,
+    raid: Any,
+    work: Any,
+    scores: Any,
+    path: Any,
+    ply: int,
+    turn: int,
+    first_move: int,
+) -> int:
+    """Write the moves of a ply, with `first_move` at the front if it is one of them. Return how many there are."""
+    wide = WIDTHS + min(turn, WIDTH_COUNT - 1)
+    if field[DRAFTING]:
+        count = list_drafts(board, field, odds, raid, work, scores, path, ply, work[wide])
+    else:
+        count = list_attacks(board, field, odds, raid, work, scores, ply, work[wide + WIDTH_COUNT])
+    begin = work[LISTS] + ply * MAX_MOVES
+    for i in range(count):
+        if work[begin + i] == first_move:
+            for k in range(i, 0, -1):
+                work[begin + k] = work[begin + k - 1]
+            work[begin] = first_move
+            break
+    return count
+
+
+@entry
+def attack_units(board: Any, field: Any, odds: Any, move: int) -> int:
+    """Return the units that an attack sends."""
+    units = field[board[board[SOURCES] + move // 2 - board[BORDERS]] + 1] - 1
+    return find_sufficient(odds, units, field[board[move // 2] + 1]) if move % 2 else units
+
+
+@compiled
+def mean_results(board: Any, field: Any, odds: Any, move: int) -> tuple[float, int, int]:
+    """Return the probability of a move's first result (1 unless it is an attack), and the units that each leaves."""
+    if move // 2 < board[BORDERS]:
+        return 1.0, 0, 0
+    chance, spared, held = look_up_odds(odds, attack_units(board, field, odds, move), field[board[move // 2] + 1])
+    if chance > 1.0 - MIN_PROBABILITY:
+        chance = 1.0
+    elif chance < MIN_PROBABILITY:
+        chance = 0.0
+    return chance, max(1, int(spared + 0.5)), -max(1, int(held + 0.5))
+
+
+@compiled
+def make_move(board: Any, field: Any, odds: Any, work: Any, move: int, left: int) -> None:
+    """Play a move. If it is an attack, `left` is its result, in the form that `fight` returns."""
+    at = move // 2
+    if at >= board[BORDERS]:
+        source = board[board[SOURCES] + at - board[BORDERS]]
+        flat.apply_battle(board, field, source, board[at], attack_units(board, field, odds, move), left)
+    elif move == END_MOVE:
+        flat.end_turn(board, field)
+    elif move == DRAFT_RULE_MOVE:
+        for place in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):
+            if work[work[RULE_DRAFT] + board[place + INDEX]]:
+                flat.place_units(field, place, work[work[RULE_DRAFT] + board[place + INDEX]])
+    else:
+        flat.place_units(field, at, (field[UNITS] + 1) // 2 if move % 2 else field[UNITS])
+
+
+@compiled
+def position_key(board: Any, field: Any, keys: Any, ply: int) -> int:
+    """Return the search key of a position `ply` plies from the root."""
+    begin = board[TERRITORY_COUNT] * MAX_PLAYERS * 2 * KEY_DIGIT_BASE
+    key = (
+        keys[begin + SEAT_KEYS + field[TURN]]
+        ^ keys[begin + ATTACKS_LEFT_KEYS + 2 * field[ATTACKS_LEFT] + field[DRAFTING]]
+    )
+    key ^= keys[begin + PLY_KEYS + ply] ^ keys[begin + ROUND_KEYS + field[ROUND]]
+    for at in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):
+        key ^= cell_key(board, field, keys, at)
+    return key  # type: ignore[no-any-return]
+
+
+@compiled
+def value_of_terminal(board: Any, field: Any, work: Any, scores: Any, ply: int) -> float:
+    """Return MAX's value of a game that is over for MAX."""
+    count_terminal(work, ply)
+    if not field[IS_IN_GAME + work[MAX_SEAT]]:
+        return ply - WIN_VALUE
+    flat.write_first_place_shares(board, field, scores)
+    share = scores[work[MAX_SEAT]]
+    return WIN_VALUE - ply if share == 1.0 else ply - WIN_VALUE if share == 0.0 else 0.0
+
+
+@compiled
+def evaluate_leaf(board: Any, field: Any, weights: Any, work: Any, scores: Any, opinion: float, ply: int) -> float:
+    """Return the evaluation at the horizon and count a leaf."""
+    work[LEAVES] += 1
+    work[ESTIMATES] += 1
+    work[DEEPEST] = max(work[DEEPEST], ply)
+    work[work[LINES] + ply * work[LINE_LENGTH]] = 0
+    return opinion * evaluate(board, field, weights, scores, work[MAX_SEAT], work[MODE])
+
+
+@entry
+def search_node(
+    board: Any,
+    field: Any,
+    odds: Any,
+    raid: Any,
+    weights: Any,
+    keys: Any,
+    work: Any,
+    scores: Any,
+    path: Any,
+    slots: Any,
+    values: Any,
+    opinion: float,
+    depth: int,
+    turns_left: int,
+    ply: int,
+    alpha: float,
+    beta: float,
+) -> float:
+    """Return the value for MAX of an unfinished position, `turns_left` of `depth` turns before the horizon. With
+    pruning, a value outside `alpha` to `beta` is a bound. `opinion` is the value of an evaluation of 1.
+    """
+    # This function is so long for the reason given in `search_alpha_beta` of campaign_search.py.
+    if work[STOP] or work[NODES] >= work[NODE_LIMIT]:
+        work[STOP] = 1
+        return 0.0
+    work[NODES] += 1
+    if turns_left == 0 or ply == work[MAX_PLIES]:
+        return evaluate_leaf(board, field, weights, work, scores, opinion, ply)
+    pruning = work[SEARCH_NUMBER] > 0
+    key, slot, first = 0, 0, -1
+    if ply == 0:
+        first = work[ROOT_MOVE]
+    if pruning:
+        key = work[SEARCH_NUMBER] ^ position_key(board, field, keys, ply)
+        slot = key & (len(values) - 1)
+        if ply > 0 and slots[2 * slot] == key:
+            known = slots[2 * slot + 1]
+            first = (known >> 16) - 1
+            if known & 255 == turns_left:
+                value, bound = values[slot], known >> 8 & 3
+                if bound == EXACT_BOUND or (value >= beta if bound == LOWER_BOUND else value <= alpha):
+                    if not known >> 8 & COMPLETE_FLAG:
+                        work[ESTIMATES] += 1
+                    work[work[LINES] + ply * work[LINE_LENGTH]] = 0
+                    return value  # type: ignore[no-any-return]
+    estimates = work[ESTIMATES]
+    seat, number, me = field[TURN], field[ROUND], work[MAX_SEAT]
+    sign = 1.0 if seat == me else -1.0
+    low, high = alpha, beta
+    best = -INFINITY * sign
+    kept = work[SAVED] + ply * len(field)
+    work[kept : kept + len(field)] = field
+    begin = work[LISTS] + ply * MAX_MOVES
+    end = begin + list_moves(board, field, odds, raid, work, scores, path, ply, depth - turns_left, first)
+    for i in range(begin, end):
+        move = work[i]
+        chance, won, lost = mean_results(board, field, odds, move)
+        found, unseen = 0.0, 1.0
+        for result in range(2):
+            share = 1.0 - chance if result else chance
+            if share == 0.0:
+                continue
+            unseen -= share
+            worst, most = -INFINITY, INFINITY
+            if pruning:
+                worst, most = (low - found - WIN_VALUE * unseen) / share, (high - found + WIN_VALUE * unseen) / share
+            make_move(board, field, odds, work, move, lost if result else won)
+            if field[OVER] or not field[IS_IN_GAME + me]:
+                value = value_of_terminal(board, field, work, scores, ply + 1)
+            else:
+                rest = turns_left - (field[TURN] != seat or field[ROUND] != number)
+                given = (board, field, odds, raid, weights, keys, work, scores, path, slots, values, opinion)
+                value = search_node(*given, depth, rest, ply + 1, worst, most)
+            field[:] = work[kept : kept + len(field)]
+            if work[STOP]:
+                return 0.0
+            found += share * value
+            if value >= most:
+                found -= WIN_VALUE * unseen
+                break
+            if value <= worst:
+                found += WIN_VALUE * unseen
+                break
+        if sign * found > sign * best:
+            best = found
+            store_line(work, ply, move, move // 2 < board[BORDERS])
+        if sign > 0:
+            low = max(low, best)
+        else:
+            high = min(high, best)
+        if pruning and low >= high:
+            break
+    if pruning:
+        store_entry(work, slots, values, slot, key, turns_left, ply, alpha, beta, best, estimates)
+    return best
+
+
+class TurnSearch:
+    """The search over whole turns in a campaign with one configuration. It runs one search at a time."""
+
+    def __init__(self, rules: Campaign) -> None:
+        self.rules = rules
+        values = campaign_board(rules)
+        values[ATTACKS] = min(values[ATTACKS], MAX_ATTACKS)
+        self._board = ints(values)
+        self._odds = odds_table(rules.battle == "dice")
+        self._raid = floats(RaidWeights())
+        self._keys = make_keys(len(rules.map))
+        self._path = zeros(2 * MAX_ATTACKS)
+        self._searches = 0
+
+    @cached_property
+    def _table(self) -> tuple[Any, Any]:
+        """The transposition table. Keys contain the number of the search, so entries of older searches never match."""
+        return zeros(2 * TABLE_SIZE), zeros(TABLE_SIZE, float)
+
+    def search(
+        self,
+        position: Position,
+        *,
+        depth: int,
+        algorithm: Algorithm,
+        evaluation: str,
+        weights: Sequence[float],
+        plies: int | None = None,
+        width: SearchWidth = DEFAULT_WIDTH,
+        limit: SearchLimit,
+    ) -> SearchResult[Move] | None:
+        """Return the best move by iterative deepening over turns up to `depth`; expectiminimax searches only `depth`.
+
+        At most `plies` plies are searched. Returns None if `limit` did not suffice to search one move. If the search of
+        the last depth was stopped, its best move so far is returned: the previous depth's best move was tried first.
+        """
+        deepest = min(depth, MAX_TURNS)
+        field = make_field(self.rules, position, 0)
+        field[ATTACKS_LEFT] = min(field[ATTACKS_LEFT], MAX_ATTACKS)
+        work, scores = self._make_arrays(position, field, deepest, width)
+        work[MODE] = EVALUATIONS[evaluation]
+        work[MAX_PLIES] = deepest * MAX_PLIES_PER_TURN if plies is None else plies
+        if algorithm == "alphabeta":
+            self._searches += 1
+            work[SEARCH_NUMBER] = self._searches
+        given = self._board, field, self._odds, self._raid, floats(weights), self._keys, work, scores, self._path
+        best: SearchResult[Move] | None = None
+        before = limit.nodes_spent
+        with work_buffers.stop_at(work, limit.deadline):
+            for turn in range(1, deepest + 1) if algorithm == "alphabeta" else (deepest,):
+                work_buffers.reset_counts(work, limit.nodes_left)
+                work[work[LINES]] = 0
+                value = search_node(
+                    *given, *self._table, evaluation_scale(self.rules), turn, turn, 0, -INFINITY, INFINITY
+                )
+                limit.count_nodes(int(work[NODES]))
+                if line := work_buffers.read_principal_variation(work):
+                    work[ROOT_MOVE] = line[0]
+                    move = self._decode_line(position, field, line)
+                    leaves = int(work[LEAVES]) + (0 if best is None else best.leaves)
+                    before_this = turn - 1, 0.0 if best is None else best.value
+                    done, worth = before_this if work[STOP] else (turn, float(value))
+                    best = SearchResult(worth, move, (move,), 0, leaves, int(work[DEEPEST]), done, complete=False)
+                if work[STOP] or abs(value) >= WIN_VALUE - work[MAX_PLIES]:
+                    break
+        return None if best is None else replace(best, nodes=limit.nodes_spent - before)
+
+    def _make_arrays(self, position: Position, field: Any, depth: int, width: SearchWidth) -> tuple[Any, Any]:
+        """Return the arrays `work` and `scores` for a search of `depth` turns."""
+        plies = depth * MAX_PLIES_PER_TURN + 1
+        lines = SLOT_COUNT
+        kept = lines + (plies + 2) * (plies + 2)
+        lists = kept + len(field) * (plies + 1)
+        places = lists + MAX_MOVES * (plies + 1)
+        work = zeros(places + len(self.rules.map))
+        work[LINES], work[LINE_LENGTH] = lines, plies + 2
+        work[SAVED], work[LISTS], work[RULE_DRAFT] = kept, lists, places
+        work[MAX_SEAT], work[ROOT_MOVE], work[SPLIT_COUNT] = position.seat, -1, width.splits
+        for turn in range(WIDTH_COUNT):
+            work[WIDTHS + turn], work[WIDTHS + WIDTH_COUNT + turn] = width.drafts[turn], width.attacks[turn]
+        if position.phase == "draft":
+            for at, units in self._rule_draft(position).units:
+                work[places + at] = units
+        return work, zeros(GAINS + MAX_MOVES * (plies + 1), float)
+
+    def _rule_draft(self, position: Position) -> Draft:
+        move = self.rules.legal_moves(position)[0]
+        assert isinstance(move, Draft)
+        return move
+
+    def _decode_line(self, position: Position, field: Any, line: list[int]) -> Move:
+        """Return the first move of a line as a move of the rules. The parts of a split draft become one move."""
+        board, first = self._board, line[0]
+        if position.phase == "draft":
+            return self._rule_draft(position) if first == DRAFT_RULE_MOVE else self._decode_draft(position, line)
+        if first == END_MOVE:
+            return EndTurn()
+        at = first // 2
+        source, to = board[board[SOURCES] + at - board[BORDERS]], board[at]
+        units = attack_units(board, field, self._odds, first)
+        return Attack(int(board[to + INDEX]), int(board[source + INDEX]), int(units))
+
+    def _decode_draft(self, position: Position, line: list[int]) -> Draft:
+        """Return the draft that a line begins with. If the line ends before all units are placed, the last territory
+        gets the rest.
+        """
+        placed, left = dict[int, int](), position.units
+        for number in line:
+            if left == 0 or number // 2 >= self._board[BORDERS]:
+                break
+            units = (left + 1) // 2 if number % 2 else left
+            at = int(self._board[number // 2 + INDEX])
+            placed[at] = placed.get(at, 0) + units
+            left -= units
+        if left:
+            placed[at] += left
+        return Draft(tuple(sorted(placed.items())))
