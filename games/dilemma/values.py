@@ -1,6 +1,6 @@
-"""Value functions of games with payoffs: poker, where cards are dealt, and the dilemma, where coins are thrown.
+"""The value function of the dilemma, where coins are thrown.
 
-They are the chance part of AIVAT (Burch, Schmid, Moravčík, Morrill and Bowling, 2018): subtracting luck does not change
+It is the chance part of AIVAT (Burch, Schmid, Moravčík, Morrill and Bowling, 2018): subtracting luck does not change
 the mean of payoffs.
 """
 
@@ -8,30 +8,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from games.poker.grader import hand_value_function
-from measuring.value_function import Outcomes, PositionValue, ValueFactories, ValueFunction
 from games.dilemma.rules import CHANCE_DENOMINATOR, Dilemma, DilemmaState
-from games.poker.rules import Poker, PokerState
+from measuring.value_function import Outcomes, ValueFactories, ValueFunction
 
-CHIPS_UNIT, PAYOFFS_UNIT = "chips", "in payoffs"
-"""`CHIPS_UNIT` is the unit of luck in poker, `PAYOFFS_UNIT` in the dilemma."""
-
-
-def poker_values(game: Poker) -> ValueFactories:
-    """Return the value functions of poker: `equilibrium` is the value of the current hand if both seats play the
-    equilibrium.
-    """
-    return {"equilibrium": lambda game: _hand_values(game)}
-
-
-def _hand_values(game: Poker) -> ValueFunction:
-    worth = hand_value_function(game.name)
-
-    def values_by_seat(state: PokerState) -> tuple[float, ...]:
-        one = state.chips[0] + float(worth(state))
-        return one, -one
-
-    return PositionValue("equilibrium", values_by_seat, CHIPS_UNIT)
+PAYOFFS_UNIT = "in payoffs"
+"""The unit of luck in the dilemma."""
 
 
 def dilemma_values(game: Dilemma) -> ValueFactories:
