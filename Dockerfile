@@ -14,6 +14,7 @@ COPY pyproject.toml *.md LICENSE ./
 COPY docs ./docs
 COPY arena arena
 COPY bots bots
+COPY games games
 COPY machine machine
 COPY measuring measuring
 COPY protocol protocol

@@ -29,7 +29,7 @@ from machine.subprocesses import limit_niceness
 from protocol import bot_launch
 from protocol.bot_launch import LEVELLED_BOT, MAX_LEVEL, bot_name_of, split_bot_word
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
-from protocol.games import GAME_NAMES
+from protocol.games import game_names
 from protocol.names import fold_name
 
 USAGE_HINT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE, or levels for all eight of level"
@@ -44,7 +44,7 @@ After a match against a level, people are offered the next level. All eight leve
 SEEKING_DEMO_BOTS = (
     "minimax:depth=2,theory=perfect,rookie=random,level:1,ga:nodes=500,tit-for-tat,bluffer=perfect,caller=random"
 )
-"""The bots of a demo server that seek rated matches, one for each game, in the order of `GAME_NAMES`.
+"""The bots of a demo server that seek rated matches, one for each game, in the order of `game_names()`.
 
 Most need no warm-up, so matches begin at once. `level-1` shows the page how weak random moves are.
 """
@@ -112,7 +112,7 @@ def _parse_bot(word: str, known: Sequence[str]) -> BuiltinBot:
 
 def make_demo_bots() -> list[BuiltinBot]:
     pairs = zip(
-        GAME_NAMES, parse_builtin_bots(SEEKING_DEMO_BOTS), strict=False
+        game_names(), parse_builtin_bots(SEEKING_DEMO_BOTS), strict=False
     )  # a game added later may have no bot here; the open bots play it
     seeking = [bot.with_options("--game", game, *DEMO_PACE_OPTIONS) for game, bot in pairs]
     return [bot.with_options("--open", *DEMO_PACE_OPTIONS) for bot in parse_builtin_bots(OPEN_DEMO_BOTS)] + seeking

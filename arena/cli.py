@@ -292,10 +292,10 @@ def _convert_options(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _require_game(game: str | None) -> str:
-    from protocol.games import GAME_NAMES
+    from protocol.games import game_names
 
     if game is None:
-        raise UsageFault(f"--game is missing: one of {', '.join(GAME_NAMES)}")
+        raise UsageFault(f"--game is missing: one of {', '.join(game_names())}")
     return game
 
 

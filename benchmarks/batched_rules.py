@@ -18,9 +18,10 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Any
 
-from bots.environments.lockstep import Disagreement, Lockstep, ThrowCounts
-from machine.compiled import HAS_NUMBA
+from bots.environments.batched.batch import ThrowCounts
+from bots.environments.lockstep import Disagreement, Lockstep
 from games.risk.rules.battle import round_odds
+from machine.compiled import HAS_NUMBA
 
 NO_LUCK = "none"
 """The name of the value function that measures no luck."""

@@ -17,9 +17,11 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from bots import play_all
+from games.risk.exact.table import cached_table, can_grade, load_mapped
+from games.risk.rules.campaign import Campaign
+from games.risk.rules.duel import Duel
 from machine.arguments import read_value
 from machine.cache import cache_folder
-from games.risk.exact.table import cached_table, can_grade, load_mapped
 from machine.workers.local import process_pool, spread
 from measuring.pair_scores import SideScore
 from measuring.scores import Estimate, estimate_scores
@@ -27,8 +29,6 @@ from measuring.value_function import NoLuck
 from measuring.value_registry import value_names
 from protocol.games import load_game
 from protocol.games.base import NO_DICE
-from games.risk.rules.campaign import Campaign
-from games.risk.rules.duel import Duel
 
 BOTS = ("ga=ga:depth=3,nodes=1000", "uct=uct:sims=300")
 """The bots that play against themselves."""

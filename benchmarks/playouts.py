@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from bots.search import SearchLimit
+from games.risk.rules.campaign import Campaign, Position
 from games.risk.search import field as flat
 from games.risk.search.campaign_uct import CampaignUct
 from games.risk.search.policies import RAID, RaidPolicy, play_turn
 from machine.compiled import HAS_NUMBA
 from protocol.dice import Dice
-from games.risk.rules.campaign import Campaign, Position
 
 CONFIGS: Mapping[str, Mapping[str, Any]] = {
     "grid": {},

@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 from bots.analysis.searches import SearchComparison, SearchRun, compare_searches
 from bots.evaluation import load_evaluation
 from bots.search import MAX_DEPTH, SearchLimit, expectiminimax
+from games.risk.rules.duel import Duel, Position
 from games.risk.search.duel_search import DuelSearch
 from machine.compiled import HAS_NUMBA
 from protocol.games import load_game
 from protocol.games.base import NO_DICE
-from games.risk.rules.duel import Duel, Position
 
 POSITIONS: tuple[tuple[str, Mapping[str, Any], int | None], ...] = (
     ("tictactoe", {}, None),

@@ -17,14 +17,14 @@ from functools import partial
 from itertools import islice
 
 from bots.tuning.genetic import draw_first_genes, schedule_games
-from games.risk.tuning.presets import PRESETS, TuningPreset
-from bots.tuning.selfplay import GameSpec, play_adjusted, play_all
+from bots.tuning.presets import TuningPreset, tuning_presets
+from bots.tuning.selfplay import TuningGame, play_adjusted, play_all
 from bots.tuning.tuning import choose_value_function
 from machine.workers.cluster import cluster_pool
 from machine.workers.local import TASKS_PER_WORKER, WorkerPool, process_pool, spread
 from protocol import VERSION
 
-Play = Callable[[Sequence[GameSpec]], list[float]]
+Play = Callable[[Sequence[TuningGame]], list[float]]
 
 SEED = "benchmark"
 """The seed of the games."""
@@ -45,7 +45,7 @@ def main() -> None:
             crew = stack.enter_context(cluster_pool(address))
             crews[f"dask, {crew.size}"] = crew
         print(ROW_FORMAT.format("preset", "game", "games", "workers", "games/s", "ratio"))
-        for name, games in PRESETS.items():
+        for name, games in tuning_presets().items():
             for game, preset in games.items():
                 report(name, game, preset, crews)
 
@@ -71,24 +71,26 @@ def report(name: str, game: str, preset: TuningPreset, pools: Mapping[str, Worke
         print(ROW_FORMAT.format(*row), flush=True)
 
 
-def first_generation(preset: TuningPreset) -> list[GameSpec]:
+def first_generation(preset: TuningPreset) -> list[TuningGame]:
     genes = draw_first_genes(preset.method, SEED)
-    return [GameSpec(genes[m.first], genes[m.second], m.start, m.dice) for m in schedule_games(preset.method, SEED, 1)]
+    return [
+        TuningGame(genes[m.first], genes[m.second], m.start, m.dice) for m in schedule_games(preset.method, SEED, 1)
+    ]
 
 
-def warm_up(pool: WorkerPool, play: Play, games: Sequence[GameSpec]) -> None:
+def warm_up(pool: WorkerPool, play: Play, games: Sequence[TuningGame]) -> None:
     """Run as many tasks as a pool keeps in flight, so that every worker gets some and loads the code."""
     for _ in pool.run(play, ([game] for game in islice(games, TASKS_PER_WORKER * pool.size))):
         pass
 
 
-def games_needed(pool: WorkerPool, play: Play, games: Sequence[GameSpec]) -> int:
+def games_needed(pool: WorkerPool, play: Play, games: Sequence[TuningGame]) -> int:
     """Return how many games keep this pool playing for `MIN_PLAYED_S` seconds, at most all games of the generation."""
     few = games[:PROBE_GAMES]
     return min(len(games), max(PROBE_GAMES, int(len(few) * MIN_PLAYED_S / measure_s(pool, play, few))))
 
 
-def measure_s(pool: WorkerPool, play: Play, games: Sequence[GameSpec]) -> float:
+def measure_s(pool: WorkerPool, play: Play, games: Sequence[TuningGame]) -> float:
     begin = time.perf_counter()
     scores = sum(1 for _ in spread(pool, play, games))
     assert scores == len(games)

@@ -155,23 +155,20 @@ def _add_command(name: str, users: str, about: str) -> None:
 
 
 _add_command("mcp", PLAYERS, "Let a language model play, by the Model Context Protocol.")
-_add_command("tune", DEVELOPERS, "Evolve the weights of Risk's evaluation.")
+_add_command("tune", DEVELOPERS, "Evolve the weights of an evaluation.")
 _add_command("trial", DEVELOPERS, "Compare two sets of weights by matches.")
 
 
 @app.command(cls=_Delegated, rich_help_panel=RESEARCH_HELP_HEADING)
 def analyze(context: typer.Context) -> None:
-    """Analyse positions and strategies exactly.
+    """Analyse positions and strategies of some games exactly."""
+    from bots.commands.analyze import make_analyze
 
-    Positions of nim, grundy and duel; strategies of the dilemma.
-    """
-    from bots.commands.analyze import analyze
-
-    command_line.run_command(analyze, context.args or ["--help"], "arena-bot analyze")
+    command_line.run_command(make_analyze(), context.args or ["--help"], "arena-bot analyze")
 
 
-_add_command("solve", RESEARCH_HELP_HEADING, "Solve bounded Risk or a hand of poker, and store the result.")
-_add_command("exploitability", RESEARCH_HELP_HEADING, "Compute what a best reply wins against a bot at poker.")
+_add_command("solve", RESEARCH_HELP_HEADING, "Solve a game and store the result.")
+_add_command("exploitability", RESEARCH_HELP_HEADING, "Compute what a best reply wins against a bot.")
 _add_command("compare", DEVELOPERS, "Compare searches of a position: nodes, time and value.")
 
 

@@ -20,7 +20,7 @@ from types import TracebackType
 
 ROOT = Path(__file__).resolve().parents[1]
 """The folder that contains this project's packages."""
-PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
+PACKAGES = ("arena", "bots", "games", "machine", "measuring", "protocol", "referee")
 """The names of this project's packages."""
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 """The folders of Python's standard library and of installed libraries."""

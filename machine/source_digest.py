@@ -15,7 +15,7 @@ from pathlib import Path
 
 _ROOT = Path(__file__).parents[1]
 """The folder that contains the packages."""
-PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
+PACKAGES = ("arena", "bots", "games", "machine", "measuring", "protocol", "referee")
 """The packages of bot-arena."""
 _PAGE_FOLDERS = (("arena", "web", "static"), ("arena", "web", "templates"), ("arena", "documents"))
 """Folders of web pages and documents, which do not change the results of matches."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pkgutil import resolve_name
 from typing import Any
 
+from protocol.games import game_part
 from protocol.games.base import Game
 
 PositionClassifier = Callable[[Any], Mapping[str, str]]
@@ -13,20 +13,8 @@ PositionClassifier = Callable[[Any], Mapping[str, str]]
 such as `{"phase": "attack"}`.
 """
 
-_CLASSIFIER_BY_GAME = {
-    "nim": "games.theory.position_kinds:classifier_of",
-    "grundy": "games.theory.position_kinds:classifier_of",
-    "kuhn": "games.poker.position_kinds:classifier_of",
-    "leduc": "games.poker.position_kinds:classifier_of",
-    "risk-duel": "games.risk.position_kinds:duel_classifier",
-    "risk-campaign": "games.risk.position_kinds:campaign_classifier",
-}
-"""The module and the function that make the classifier of positions of each game."""
-
 
 def classifier_of(game: Game[Any, Any]) -> PositionClassifier:
     """Return the function that classifies positions of a game; for a game without kinds it returns an empty mapping."""
-    if game.name not in _CLASSIFIER_BY_GAME:
-        return lambda state: {}
-    kinds: PositionClassifier = resolve_name(_CLASSIFIER_BY_GAME[game.name])(game)
-    return kinds
+    make: Callable[[Game[Any, Any]], PositionClassifier] | None = game_part(game.name, "position_classifier")
+    return (lambda state: {}) if make is None else make(game)

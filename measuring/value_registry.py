@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from pkgutil import resolve_name
 from typing import Any
 
 from measuring.value_function import LazyValue, NoLuck, ValueFactories, ValueFunction
 from protocol.display import short_repr
 from protocol.errors import UsageFault
+from protocol.games import game_part
 from protocol.games.base import Game
-
-_VALUES_BY_GAME = {
-    "risk-duel": "games.risk.measuring.value_functions:duel_values",
-    "risk-campaign": "games.risk.measuring.value_functions:campaign_values",
-    "dilemma": "measuring.payoff_values:dilemma_values",
-    "kuhn": "measuring.payoff_values:poker_values",
-    "leduc": "measuring.payoff_values:poker_values",
-}
-"""The function of each game that returns the value functions of a config."""
 
 
 def value_names(game: Game[Any, Any]) -> tuple[str, ...]:
@@ -58,5 +49,6 @@ def load_value(game: Game[Any, Any], name: str | None = None) -> ValueFunction:
 
 
 def _factories_of(game: Game[Any, Any]) -> ValueFactories:
-    found: ValueFactories = resolve_name(_VALUES_BY_GAME[game.name])(game) if game.name in _VALUES_BY_GAME else {}
+    make = game_part(game.name, "value_functions")
+    found: ValueFactories = {} if make is None else make(game)
     return {**found, NoLuck.name: lambda game: NoLuck(game.seats)}

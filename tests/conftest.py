@@ -36,6 +36,7 @@ from forked_workers import ForkedWorkers
 from postgres import remove_shared_server
 from programs import program
 from protocol import games
+from protocol.games.spec import GameSpec
 from timeouts import PATIENT_ENVIRON
 from virtual_time import pytest_asyncio_loop_factories  # noqa: F401 - a hook
 from volumes import examples
@@ -226,6 +227,6 @@ def broker(tmp_path: Path) -> Iterator[Mosquitto]:
 def dibs() -> Iterator[None]:
     """The games for three are some that the arena knows."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(games._REGISTRY, "dibs", "referee_table:Dibs")
-        patch.setitem(games._REGISTRY, "bids", "referee_table:Bids")
+        patch.setitem(games._specs(), "dibs", GameSpec("dibs", "referee_table", "referee_table:Dibs"))
+        patch.setitem(games._specs(), "bids", GameSpec("bids", "referee_table", "referee_table:Bids"))
         yield

@@ -14,7 +14,7 @@ from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament
 from bots import Bot, Choice
-from bots.reference.exact_bots import Perfect
+from bots.reference.perfect import Perfect
 from bots.reference.random_bot import RandomBot
 from bots.reference.search_bots import Greedy
 from machine.timestamps import format_timestamp

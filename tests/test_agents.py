@@ -32,7 +32,7 @@ async def test_a_model_plays_a_rated_match_of_each_game_and_reads_it_back(tmp_pa
         model(served.url, tmp_path) as agent,
     ):
         told = await agent.call("list_games")
-        assert [game["game"] for game in told["games"]] == list(games.GAME_NAMES)
+        assert [game["game"] for game in told["games"]] == list(games.game_names())
         for game in told["games"]:
             if game["game"] not in SOME_GAMES and not IS_NIGHTLY:
                 continue

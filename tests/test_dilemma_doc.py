@@ -11,8 +11,8 @@ import sys
 import pytest
 
 from bots.client.installed import find_installed
-from games.dilemma.bots import MemoryOneBot
 from commands import REPOSITORY
+from games.dilemma.bots import MemoryOneBot
 from games.dilemma.rules import Dilemma
 
 THEORY = (REPOSITORY / "docs" / "theory.md").read_text()

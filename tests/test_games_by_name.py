@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.games import GAME_NAMES
+from protocol.games import game_names
 
 REPOSITORY = Path(__file__).parents[1]
 GENERAL = (
@@ -31,7 +31,7 @@ REGISTRIES = (
     "bots/environments/encodings.py",
     "bots/search/kernels.py",
 )
-QUOTED = re.compile(rf"""["'](?:{"|".join(GAME_NAMES)})["']""")
+QUOTED = re.compile(rf"""["'](?:{"|".join(game_names())})["']""")
 FILES = sorted({*chain.from_iterable(map(REPOSITORY.glob, GENERAL))} - {REPOSITORY / path for path in REGISTRIES})
 
 
@@ -41,4 +41,4 @@ def test_what_is_there_for_any_game_names_none(file: Path) -> None:
     if not QUOTED.search(text):
         return
     strings = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)]
-    assert [(node.lineno, node.value) for node in strings if node.value in GAME_NAMES] == []
+    assert [(node.lineno, node.value) for node in strings if node.value in game_names()] == []

@@ -18,7 +18,7 @@ from machine.terminal import say
 from machine.timeouts import scale_timeouts
 from protocol.display import list_choices
 from protocol.errors import UsageFault
-from protocol.games import GAME_NAMES, game_class
+from protocol.games import game_class, game_names
 
 _PROTOCOL_DOCUMENT = "docs/protocol.md"
 """The document with the sections that the report of a case refers to."""
@@ -39,7 +39,7 @@ def examine(
 
     Raises `SystemExit` (1) if a case failed, and `Fault` if the bot cannot be examined.
     """
-    played = game or GAME_NAMES[0]
+    played = game or game_names()[0]
     game_class(played)
     cases = _select_cases(only)
     timeouts = timeouts or scale_timeouts(DoctorTimeouts())

@@ -75,7 +75,7 @@ from machine.subprocesses import limit_niceness
 from machine.timeouts import scale_timeouts
 from protocol.display import format_count
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
-from protocol.games import GAME_NAMES, load_game
+from protocol.games import game_names, load_game
 from protocol.names import fold_name
 
 HOST = "127.0.0.1"
@@ -196,7 +196,7 @@ async def serve(
         arena = _make_arena(settings, data, archive, feed, encryption, ports.page, token, nodes, meters)
         arena.drain.on_drained = stop.set
         stack.push_async_callback(arena.close)
-        for game in GAME_NAMES:  # now, because importing a game at its first seek would delay every client
+        for game in game_names():  # now, because importing a game at its first seek would delay every client
             load_game(game)
         if nodes is not None:
             await stack.enter_async_context(run_as_node(nodes, arena))

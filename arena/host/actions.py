@@ -10,7 +10,7 @@ from arena.host.handler import NotAllowed, NotRunning, Unavailable
 from arena.host.session import ClientSession
 from protocol import error_codes
 from protocol.errors import MalformedMessage
-from protocol.games import GAME_NAMES
+from protocol.games import game_names
 from protocol.messages import ClientMessage, Hello, List, Move, Ready, Rejected, Resign, Unwatch, Warming, Watch
 from referee.effects import MoveReceived, Resignation, SeatReady
 
@@ -102,7 +102,7 @@ def _handle_unwatch(clients: ClientRegistry, session: ClientSession, message: Un
 def _warming(clients: ClientRegistry, session: ClientSession, message: Warming) -> None:
     """Store for which games of this arena a bot warms up. Listings show them to clients that look for an opponent."""
     require_bot(session)
-    games = [game for game in dict.fromkeys(message.games) if game in GAME_NAMES]
+    games = [game for game in dict.fromkeys(message.games) if game in game_names()]
     if games and not session.warming:
         session.warming_since = clients.now()
     session.warming = games

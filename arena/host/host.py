@@ -33,7 +33,7 @@ from machine.log_output import log_fields
 from protocol.close_codes import NO_HELLO, NOT_AUTHENTICATED, RESTARTING, TOO_MANY_CONNECTIONS
 from protocol.codec import Codec, Frame
 from protocol.errors import ArenaFault, BadRecord, BotFault, Fault, MalformedMessage
-from protocol.games import GAME_NAMES
+from protocol.games import game_names
 from protocol.messages import MAX_CLIENT_FRAME_BYTES, MAX_STRIKES, Error, Hello, Limits, Welcome
 from referee.effects import Abort, NoShow
 from referee.match import Match, MatchTimeouts
@@ -297,7 +297,7 @@ class MatchHost:
                 bot=bot,
                 token=identity.token,
                 person=identity.person,
-                games=list(GAME_NAMES),
+                games=list(game_names()),
                 limits=limits,
                 resumed=resumed,
                 url=self._handler.url,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from arena.store.nodes import State
 from machine.histogram import Histogram
-from protocol.games import GAME_NAMES
+from protocol.games import game_names
 
 if TYPE_CHECKING:
     from arena.feed import Feed
@@ -66,7 +66,7 @@ def _labelled_by_game(values: Callable[[MetricSources], Mapping[str, float]]) ->
 
     def read_values(sources: MetricSources) -> Values:
         found = values(sources)
-        return [((game,), found.get(game, 0)) for game in GAME_NAMES]
+        return [((game,), found.get(game, 0)) for game in game_names()]
 
     return read_values
 
@@ -266,7 +266,7 @@ METRICS = (
         "Pending seeks. Two open seeks never meet: each takes the config of the other side.",
         lambda s: [
             ((game, str(is_open).lower()), s.arena.ladder.seeking[game, is_open])
-            for game in GAME_NAMES
+            for game in game_names()
             for is_open in (False, True)
         ],
         ("game", "open"),

@@ -12,7 +12,7 @@ from arena.store.tournaments import TournamentTable, tournament_exists, tourname
 from arena.web.errors import NotFound
 from arena.web.site import Site
 from protocol.display import list_choices, short_repr
-from protocol.games import GAME_NAMES, game_class
+from protocol.games import game_class, game_names
 from protocol.pools import preset_pool
 
 _NO_BOT_MESSAGE, _NO_TOURNAMENT_MESSAGE = "there is no bot called {}", "there is no tournament {}"
@@ -58,15 +58,15 @@ def no_leaderboard_message(game: str, preset: str, rated: Iterable[str]) -> str:
 
 def unknown_game_message(game: str) -> str | None:
     """Return the message for an unknown game; None if the game exists."""
-    return None if game in GAME_NAMES else f"there is no game {short_repr(game)}: {list_choices(GAME_NAMES)}"
+    return None if game in game_names() else f"there is no game {short_repr(game)}: {list_choices(game_names())}"
 
 
 def list_pools(reader: Reader) -> list[str]:
     """Return all pools: first those with results, then those of presets, then those of unrated matches by game."""
-    presets = [f"{game}/{preset}" for game in GAME_NAMES for preset in game_class(game).presets]
+    presets = [f"{game}/{preset}" for game in game_names() for preset in game_class(game).presets]
     return list(
         dict.fromkeys(
-            [*reader.read(pools_with_results), *presets, *(f"{game}/{UNRATED_SUFFIX}" for game in GAME_NAMES)]
+            [*reader.read(pools_with_results), *presets, *(f"{game}/{UNRATED_SUFFIX}" for game in game_names())]
         )
     )
 
@@ -79,4 +79,4 @@ def unknown_pool_message(reader: Reader, pool: str) -> str | None:
 
 def game_order(game: str) -> int:
     """Return the sort key of a game: its index in the registry. Unknown games come last."""
-    return GAME_NAMES.index(game) if game in GAME_NAMES else len(GAME_NAMES)
+    return game_names().index(game) if game in game_names() else len(game_names())

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from protocol.errors import Fault
-from protocol.games import GAME_NAMES, game_class, load_game
+from protocol.games import game_class, game_names, load_game
 from protocol.pools import is_people_pool, preset_pool
 
 
 def game_title(game: str) -> str:
     """Return the title of a game, like `Risk: the duel`. The title of an unknown game is its name in words."""
-    return game_class(game).title if game in GAME_NAMES else _capital(_in_words(game))
+    return game_class(game).title if game in game_names() else _capital(_in_words(game))
 
 
 def game_about(game: str) -> str:
@@ -46,7 +46,7 @@ def match_title(game: str, config: Mapping[str, Any]) -> str:
 
 
 def _preset(game: str, preset: str) -> str:
-    known = game_class(game).preset_titles if game in GAME_NAMES else {}
+    known = game_class(game).preset_titles if game in game_names() else {}
     own = preset_pool(preset)
     title = known.get(own, _in_words(own))
     return f"{title}, people" if is_people_pool(preset) else title

@@ -22,8 +22,8 @@ import numpy as np
 import tomli_w
 from pairs import GamePair, play_pair
 
-from machine.workers.local import process_pool, spread
 from games.risk.measuring.features import FEATURE_NAMES, PositionSums
+from machine.workers.local import process_pool, spread
 from protocol import VERSION
 
 ROOT = Path(__file__).parents[2]

@@ -21,13 +21,13 @@ import numpy as np
 import tomli_w
 
 from bots.search.base import SearchLimit
+from games.risk.measuring.share_value import SHARE_NAMES, count_seats_in, luck_of_shares
+from games.risk.rules.campaign import Campaign
 from games.risk.search.campaign_uct import CampaignUct
 from machine.workers.local import process_pool, spread
-from games.risk.measuring.share_value import SHARE_NAMES, count_seats_in, luck_of_shares
 from protocol import VERSION
 from protocol.dice import Dice
 from protocol.games import load_game
-from games.risk.rules.campaign import Campaign
 from referee.result import points_from_ranks
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from bots.search.kernels import settings_class_of
 from bots.tuning.genetic import Gene
-from bots.tuning.selfplay import GameSpec, Setup, play, rules_and_kernel
+from bots.tuning.selfplay import Setup, TuningGame, play, rules_and_kernel
 from protocol.games.base import Game
 
 
@@ -41,5 +41,5 @@ def play_pair(pair: GamePair) -> Iterator[PlayedGame]:
     setup = Setup(pair.game, settings_class_of(pair.game)(), json.dumps(pair.config), pair.depth, pair.nodes)
     rules = rules_and_kernel(setup)[0]
     for order, weights in enumerate([(pair.first, pair.second), (pair.second, pair.first)]):
-        played = play(setup, GameSpec(*weights, pair.start, dice=f"{pair.start}/{order}"))
+        played = play(setup, TuningGame(*weights, pair.start, dice=f"{pair.start}/{order}"))
         yield PlayedGame(rules, played.score, list(zip(played.states, played.moves, played.states[1:], strict=False)))

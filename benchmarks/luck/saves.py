@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from pairs import GamePair, play_pair
 
 from bots import play_all
-from games.risk.tuning.weights import read_weights
+from bots.tuning.weights import read_weights
 from machine.arguments import read_value
 from machine.workers.local import WorkerPool, process_pool, spread
 from measuring.luck import luck_along, luck_of

@@ -23,6 +23,7 @@ from statistics import fmean, stdev, variance
 from typing import Any, NamedTuple
 
 from bots.search.base import SearchLimit
+from games.risk.rules.campaign import Campaign
 from games.risk.search.campaign_uct import CampaignUct
 from machine.workers.local import WorkerPool, process_pool, spread
 from measuring.expected_length import variance_of_equal_bots
@@ -31,7 +32,6 @@ from measuring.sequential import Hypotheses, RealValued
 from measuring.value_registry import load_value
 from protocol.dice import Dice
 from protocol.games import load_game
-from games.risk.rules.campaign import Campaign
 from referee.result import points_from_ranks
 
 SEED = "seats-1"

@@ -23,7 +23,7 @@ from arena.store.database_url import open_database_url
 from arena.store.schema import bots, matches, ratings, seats, tournament_id, tournaments
 from machine.timestamps import format_timestamp
 from protocol.digest import encode_canonical
-from protocol.games import GAME_NAMES, game_class, load_game
+from protocol.games import game_class, game_names, load_game
 
 SEED = 20_261_122
 """The seed of the made-up data."""
@@ -74,7 +74,7 @@ class SyntheticSeason:
         self._likely = list(itertools.accumulate(1 / (2 + bot) for bot in range(number_of_bots - 1)))
         self._pools = [
             Pool(game, f"{game}/{preset}", encode_canonical(rules.config).decode(), rules.seats)
-            for game in GAME_NAMES
+            for game in game_names()
             for preset in game_class(game).presets
             for rules in [load_game(game, {"preset": preset})]
         ]

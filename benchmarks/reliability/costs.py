@@ -32,9 +32,9 @@ from rig import RawConnection, parse_options
 from arena.commands.listening import bind_ports
 from arena.commands.serve import serve
 from arena.commands.settings import ServerSettings
-from protocol.dice import Dice
-from protocol.games import GAME_NAMES, load_game
 from games.risk.rules.board import MAX_BORDERS, MAX_TERRITORIES
+from protocol.dice import Dice
+from protocol.games import game_names, load_game
 
 LIMIT_MS = 5.0
 """The limit of the time for which a request may block the event loop."""
@@ -321,7 +321,7 @@ def measure(options: argparse.Namespace) -> dict[tuple[str, str], float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=2)
-    parser.add_argument("--games", type=lambda text: text.split(","), default=list(GAME_NAMES))
+    parser.add_argument("--games", type=lambda text: text.split(","), default=list(game_names()))
     options = parse_options(parser, runs=1)
     found = measure(options)
     if not found:

@@ -32,10 +32,10 @@ from typing import Any, NamedTuple
 from rig import TIMEOUT_S, RawConnection, Server, parse_options
 
 from arena.store.pool_payoffs import pool_payoff
+from games.poker.rules import Poker, PokerState
 from measuring.payoffs import PairPayoffs, TotalPayoff, mean_of_rounds, pair_payoffs
 from protocol.dice import Dice
 from protocol.games import load_game
-from games.poker.rules import Poker, PokerState
 from protocol.messages import CHANCE
 
 HASTY_SERVER_CODE = """

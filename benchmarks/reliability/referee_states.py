@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from rig import parse_options
 
 from protocol import games
+from protocol.games.spec import GameSpec
 from referee_machine import CountedMachine
 
 
@@ -31,7 +32,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     options = parse_options(parser, runs=60)
-    games._REGISTRY |= {"dibs": "referee_table:Dibs", "bids": "referee_table:Bids"}
+    for name in ("dibs", "bids"):
+        games._specs()[name] = GameSpec(name, "referee_table", f"referee_table:{name.capitalize()}")
     began = time.monotonic()
     settings = hypothesis.settings(
         max_examples=options.runs,

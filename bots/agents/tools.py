@@ -219,7 +219,9 @@ class AgentTools:
             games.game_class(arguments.game)
             return describe_games([arguments.game])
         await self._session.wait_until(lambda: self._session.is_settled, CONNECT_TIMEOUT_S)
-        return describe_games([name for name in games.GAME_NAMES if name in self._protocol.games] or games.GAME_NAMES)
+        return describe_games(
+            [name for name in games.game_names() if name in self._protocol.games] or games.game_names()
+        )
 
     async def _who_is_here(self, arguments: Arguments) -> Here:
         await self._wait_for_connection()

@@ -12,7 +12,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from bots.search.base import SearchLimit
-from bots.search.kernels import UCT_GAMES, uct_for
+from bots.search.kernels import uct_for, uct_games
 from protocol.errors import UsageFault
 from protocol.games.base import Game
 from referee.in_process import CannotEstimate, MoveEvaluation, MoveEvaluator
@@ -31,7 +31,7 @@ class UctMoveEvaluator(MoveEvaluator):
 
     def __init__(self, game: Game[Any, Any], sims: int, seed: str) -> None:
         if not self.supports(game.name):
-            raise CannotEstimate(f"{game.name} is not solved, so it has no estimates: {', '.join(UCT_GAMES)} have")
+            raise CannotEstimate(f"{game.name} is not solved, so it has no estimates: {', '.join(uct_games())} have")
         if not MIN_SIMULATIONS <= sims <= MAX_SIMULATIONS:
             raise UsageFault(f"--sims is {sims}: it must be {MIN_SIMULATIONS} to {MAX_SIMULATIONS}")
         self.description = f"uct, {sims:,} simulations a move"
@@ -44,7 +44,7 @@ class UctMoveEvaluator(MoveEvaluator):
     @classmethod
     def supports(cls, game: str) -> bool:
         """Return whether the game has a Monte Carlo tree search."""
-        return game in UCT_GAMES
+        return game in uct_games()
 
     def evaluate_move(self, state: Any, move: Any, ply: int) -> MoveEvaluation:
         """Return the estimate of a legal move in a state, which is at ply `ply`."""

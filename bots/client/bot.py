@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 from bots import mistakes
 from bots.client.installed import players_of
 from protocol.errors import UsageFault
-from protocol.games import GAME_NAMES
+from protocol.games import game_names
 from protocol.games.base import Game
 from protocol.messages import End, Event, Player, Rejected, Start
 
@@ -83,7 +83,7 @@ class Bot(ABC):
 
     name: str
     version: str = ""
-    games: Sequence[str] = GAME_NAMES
+    games: Sequence[str] = game_names()
     """The games that this bot can play."""
     matches: int | None = None
     """Default number of matches to play; None: play until the bot is stopped."""

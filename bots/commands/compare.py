@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bots.commands.output import Json, print_table
-from bots.search.base import SEARCHABLE_GAMES
+from bots.search.base import searchable_games
 from machine.terminal import say
 from protocol.errors import BadConfig, UnknownGame, UsageFault
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def compare(
-    game: Annotated[str, typer.Argument(metavar="GAME", help=f"One of {', '.join(SEARCHABLE_GAMES)}.")],
+    game: Annotated[str, typer.Argument(metavar="GAME", help=f"One of {', '.join(searchable_games())}.")],
     depth: Annotated[int | None, typer.Option(help="Plies, 1 to 64 [the whole game if feasible].")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A config key.")] = None,
     preset: Annotated[str | None, typer.Option(help="A preset of the game.")] = None,
@@ -36,9 +36,9 @@ def compare(
         rules = load_game(game, read_config(set_ or (), preset))
     except (UnknownGame, BadConfig) as exc:
         raise UsageFault(str(exc)) from exc
-    if game not in SEARCHABLE_GAMES:
+    if game not in searchable_games():
         raise UsageFault(
-            f"{game} can't be searched, because it hides information: use one of {', '.join(SEARCHABLE_GAMES)}"
+            f"{game} can't be searched, because it hides information: use one of {', '.join(searchable_games())}"
         )
     root = rules.initial(Dice(b"compare", 0))[0]
     evaluate = load_evaluation(game, eval_)

@@ -20,11 +20,11 @@ from bots.client.settings import read_config, read_pairs
 from bots.commands.output import Json, exit_on_interrupt
 from bots.commands.tuning_options import compile_once, read_pool, with_config, with_search
 from bots.tuning.genetic import Gene
-from games.risk.tuning.presets import PRESETS, read_preset
-from bots.tuning.selfplay import GameSpec, ScoreAndLuck, Setup, check_setup, play_with_luck
+from bots.tuning.presets import read_preset, tuning_presets
+from bots.tuning.selfplay import ScoreAndLuck, Setup, TuningGame, check_setup, play_with_luck
 from bots.tuning.session import format_speed
 from bots.tuning.tuning import check_seed
-from games.risk.tuning.weights import WEIGHT_SET_NAMES, WEIGHTED_GAMES, read_weights
+from bots.tuning.weights import read_weights, weight_set_names, weighted_games
 from machine.console import Console
 from machine.terminal import say
 from machine.workers.local import WorkerPool, spread
@@ -78,13 +78,13 @@ class TrialResult(NamedTuple):
 
 
 def trial(
-    game: Annotated[str, typer.Argument(metavar="GAME", help=f"{' or '.join(WEIGHTED_GAMES)}.")],
+    game: Annotated[str, typer.Argument(metavar="GAME", help=f"{' or '.join(weighted_games())}.")],
     one: Annotated[
-        str, typer.Argument(metavar="SIDE", help=f"WEIGHTS or WEIGHTS:KEY=VALUE,… ({', '.join(WEIGHT_SET_NAMES)}).")
+        str, typer.Argument(metavar="SIDE", help=f"WEIGHTS or WEIGHTS:KEY=VALUE,… ({', '.join(weight_set_names())}).")
     ],
     other: Annotated[str, typer.Argument(metavar="SIDE", help="The other side, like equal:draft=greedy.")],
     starts: Annotated[int, typer.Option(help="How many starts; each is played from both seats.")] = 500,
-    preset: Annotated[str, typer.Option(help=f"The game and the search: {', '.join(PRESETS)}.")] = "paired",
+    preset: Annotated[str, typer.Option(help=f"The game and the search: {', '.join(tuning_presets())}.")] = "paired",
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A number of the search, for both.")
     ] = None,
@@ -155,7 +155,7 @@ def play_trial(
     for seat, (first, second) in enumerate((sides, sides[::-1])):
         # A game's dice follow from its deal and the seat of the first side.
         deals = [f"trial/{seed}/{k}" for k in range(starts)]
-        seatings = [GameSpec(first.weights, second.weights, deal, f"{deal}/{seat}") for deal in deals]
+        seatings = [TuningGame(first.weights, second.weights, deal, f"{deal}/{seat}") for deal in deals]
         work = partial(play_with_luck, first.setup, version=VERSION, value=value, second_setup=second.setup)
         freed = [ScoreAndLuck(0.0, 0.0)] * starts
         for k, game in spread(pool, work, seatings):

@@ -21,10 +21,10 @@ from bots.commands.tuning_options import compile_once, read_pool, with_config, w
 from bots.tuning.file import TuningNotSaved, load_tuning, lock_tuning
 from bots.tuning.genetic import fittest_index, median_fitness
 from bots.tuning.plot import check_plot, plot
-from games.risk.tuning.presets import PRESETS, read_preset
+from bots.tuning.presets import read_preset, tuning_presets
 from bots.tuning.session import Tuner, format_speed
 from bots.tuning.tuning import Tuning, begin_generation, check_tuning, choose_value_function, settable_values
-from games.risk.tuning.weights import WEIGHTED_GAMES
+from bots.tuning.weights import weighted_games
 from machine.atomic_write import check_replaceable
 from machine.terminal import say
 from machine.workers.local import WorkerPool
@@ -56,8 +56,8 @@ class TuneOptions(NamedTuple):
 
 
 def tune(
-    game: Annotated[str, typer.Argument(metavar="GAME", help=f"{' or '.join(WEIGHTED_GAMES)}.")],
-    preset: Annotated[str | None, typer.Option(help=f"{', '.join(PRESETS)} [{_DEFAULT_PRESET}].")] = None,
+    game: Annotated[str, typer.Argument(metavar="GAME", help=f"{' or '.join(weighted_games())}.")],
+    preset: Annotated[str | None, typer.Option(help=f"{', '.join(tuning_presets())} [{_DEFAULT_PRESET}].")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A number of the method or the search.")
     ] = None,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from pkgutil import resolve_name
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.errors import UsageFault
+from protocol.games import game_part, games_with
 from protocol.games.base import Game
 
 S = TypeVar("S")
@@ -18,17 +18,6 @@ M = TypeVar("M")
 
 Vector = NDArray[np.float32]
 Mask = NDArray[np.int8]
-_REGISTRY = {
-    "nim": "bots.environments.small_games:NimEncoding",
-    "grundy": "bots.environments.small_games:GrundyEncoding",
-    "tictactoe": "bots.environments.small_games:GridEncoding",
-    "risk-duel": "games.risk.environments.encoding:DuelEncoding",
-    "risk-campaign": "games.risk.environments.encoding:CampaignEncoding",
-    "dilemma": "bots.environments.payoff_games:DilemmaEncoding",
-    "kuhn": "bots.environments.payoff_games:PokerEncoding",
-    "leduc": "bots.environments.payoff_games:PokerEncoding",
-}
-"""The import path of each game's encoding."""
 
 
 class Encoding(ABC, Generic[S, M]):
@@ -70,8 +59,8 @@ class Encoding(ABC, Generic[S, M]):
 
 
 def encoding_of(rules: Game[Any, Any]) -> Encoding[Any, Any]:
-    """Return the game's encoding under its config. Raises `UsageFault` for a game that has none."""
-    if rules.name not in _REGISTRY:
-        raise UsageFault(f"{rules.name} has no encoding: one of {', '.join(_REGISTRY)}")
-    found: type[Encoding[Any, Any]] = resolve_name(_REGISTRY[rules.name])
+    """Return the game's encoding under its config. Raise `UsageFault` for a game that has none."""
+    found: type[Encoding[Any, Any]] | None = game_part(rules.name, "encoding")
+    if found is None:
+        raise UsageFault(f"{rules.name} has no encoding: one of {', '.join(games_with('encoding'))}")
     return found(rules)

@@ -4,74 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import cache
-from itertools import accumulate, product
-from operator import gt
 from typing import Any
 
 import numpy as np
 
-from bots.environments.batched.batch import Batch, draw_numbers, make_batch
+from bots.environments.batched.batch import Batch, ThrowCounts, draw_numbers, make_batch
 from bots.environments.environment import Environment
 from bots.environments.vector_single import choose_uniformly
-from machine.generator import DRAW_RANGE, draw
 from measuring.value_function import NoLuck
 from protocol.dice import SEED_BYTES, Dice
-from games.risk.rules.battle import DIE_SIDES, MAX_ATTACK_DICE, MAX_DEFENCE_DICE, round_odds
-from games.risk.rules.campaign import Attack
 
 
 class Disagreement(Exception):
     """A batch and the reference rules disagree; the message has the value of each."""
-
-
-ThrowCounts = Counter[tuple[int, int, int]]
-"""The numbers of throws, by number of attacking dice, number of defending dice and attackers lost."""
-
-
-@cache
-def loss_thresholds(attacking: int, defending: int) -> tuple[tuple[int, int], ...]:
-    """Return each possible loss of attackers in a round, with the threshold below which a random number means it."""
-    odds = round_odds(attacking, defending)
-    below = accumulate(chance for chance, *_ in odds)
-    return tuple((int(limit * DRAW_RANGE), lost) for limit, (_, lost, _) in zip(below, odds, strict=True))
-
-
-@cache
-def dice_for_loss(attacking: int, defending: int, lost: int) -> bytes:
-    """Return a throw of dice by which the attacker loses `lost` units."""
-    stake = min(attacking, defending)
-    for dice in product(range(1, DIE_SIDES + 1), repeat=attacking + defending):
-        sides = sorted(dice[:attacking], reverse=True), sorted(dice[attacking:], reverse=True)
-        if stake - sum(map(gt, *sides)) == lost:
-            return bytes(dice)
-    raise ValueError(f"{attacking} dice against {defending} can't take {lost} attackers")
-
-
-class ScriptedDice(Dice):
-    """Dice for the reference rules that decide a battle as a batch would, from the same random generator."""
-
-    def __init__(self, generator: Any, attackers: int, defenders: int, throw_counts: ThrowCounts) -> None:
-        super().__init__(b"", 0)
-        self._generator = generator
-        self._attackers, self._defenders = attackers, defenders
-        self._thrown = throw_counts
-        self._left = b""
-
-    def roll_many(self, purpose: str, count: int) -> bytes:
-        while len(self._left) < count:
-            attacking, defending = min(self._attackers, MAX_ATTACK_DICE), min(self._defenders, MAX_DEFENCE_DICE)
-            drawn = draw(self._generator)
-            lost = next(lost for limit, lost in loss_thresholds(attacking, defending) if drawn < limit)
-            self._thrown[attacking, defending, lost] += 1
-            self._attackers -= lost
-            self._defenders -= min(attacking, defending) - lost
-            self._left += dice_for_loss(attacking, defending, lost)
-        given, self._left = self._left[:count], self._left[count:]
-        return given
-
-    def roll(self, purpose: str) -> int:
-        return self.roll_many(purpose, 1)[0]
 
 
 class ReferenceEnvironment(Environment):
@@ -81,11 +26,12 @@ class ReferenceEnvironment(Environment):
         self.reset(seed=0)
         self._set_position(position)
 
-    def play(self, action: int, generator: Any, thrown: ThrowCounts) -> tuple[dict[str, float], dict[str, bool]]:
-        """Play an action. Return by agent its reward, and whether its rank is settled."""
+    def play(
+        self, action: int, batch: Batch[Any], generator: Any, throw_counts: ThrowCounts
+    ) -> tuple[dict[str, float], dict[str, bool]]:
+        """Play an action with the dice of the batch. Return by agent its reward, and whether its rank is settled."""
         move, position = self.encoding.moves(self.position)[action], self.position
-        battle: tuple[int, int] = (move.units, position.troops[move.to]) if isinstance(move, Attack) else (1, 1)
-        self._dice = lambda ply: ScriptedDice(generator, *battle, thrown)
+        self._dice = lambda ply: batch.reference_dice(position, move, generator, throw_counts)
         self.step(action)
         rewards, ended = {**self.rewards}, {**self.terminations}
         while self.agents and self.terminations[self.agent_selection]:
@@ -134,7 +80,7 @@ class Lockstep:
         rewards, generators = np.zeros((count, self.rules.seats)), batch.generators.copy()
         _check_equal("first action that is refused", batch.step(self._all, actions, rewards, self._ended), -1)
         for game, referee in enumerate(self.referees):
-            given, ended = referee.play(int(actions[game]), generators[game], self.throw_counts)
+            given, ended = referee.play(int(actions[game]), batch, generators[game], self.throw_counts)
             _check_equal(f"position after action {actions[game]}", batch.position(game), referee.position)
             _check_equal("end", bool(batch.over[game]), self.rules.to_move(referee.position) is None)
             for seat, agent in enumerate(referee.possible_agents):

@@ -1,79 +1,52 @@
-"""Evaluations of unfinished states, found by the names of the game and of the evaluation.
-
-base.py has the scale, risk.py and small_games.py the evaluations.
-"""
+"""Evaluations of unfinished states, by the names of the game and of the evaluation. base.py has the scale."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pkgutil import resolve_name
-from typing import NamedTuple
 
-from bots.evaluation.base import WIN_VALUE, Evaluate, ValueScale, evaluate_as_draw
+from bots.evaluation.base import Evaluate, ValueScale, evaluate_as_draw
 from protocol.errors import UsageFault
+from protocol.games import game_names, game_spec, is_known
+from protocol.games.spec import EvaluationSpec
 
 
-class _GameEvaluations(NamedTuple):
-    """The evaluations of a game, by name, and the scale of a search's values in the game."""
-
-    paths: Mapping[str, str]
-    """The import path of each evaluation. The first is the game's default."""
-    scale: ValueScale = ValueScale()
-    weights: Mapping[str, str] = {}
-    """The import path of the default weights, for evaluations that have weights."""
-
-
-_RISK_SCALE = ValueScale(evaluation_factor=0.9 * WIN_VALUE)
-"""The scale of a search's values in both Risk games: a state that is evaluated as 1 is worth nearly a win."""
-_REGISTRY: Mapping[str, _GameEvaluations] = {
-    "nim": _GameEvaluations({"parity": "bots.evaluation.small_games:nim_parity"}),
-    "grundy": _GameEvaluations({"parity": "bots.evaluation.small_games:grundy_parity"}),
-    "tictactoe": _GameEvaluations({"lines": "bots.evaluation.small_games:lines_share"}, ValueScale(win=10.0)),
-    "risk-duel": _GameEvaluations(
-        {"features": "games.risk.evaluation:features", "unam": "games.risk.evaluation:unam"},
-        _RISK_SCALE,
-        {"features": "bots.evaluation.base:EQUAL_WEIGHTS"},
-    ),
-    "risk-campaign": _GameEvaluations(
-        {"outlook": "games.risk.evaluation:outlook", "features": "games.risk.evaluation:features"},
-        _RISK_SCALE,
-        {"outlook": "games.risk.evaluation:DEFAULT_OUTLOOK_WEIGHTS", "features": "bots.evaluation.base:EQUAL_WEIGHTS"},
-    ),
-}
-"""The evaluations of each game."""
-_NO_EVALUATIONS = _GameEvaluations({})
-"""The entry of a game that is not in `_REGISTRY`."""
-EVALUATION_NAMES = tuple(dict.fromkeys([*(name for game in _REGISTRY.values() for name in game.paths), "none"]))
-"""The names of all evaluations."""
+def evaluation_names() -> tuple[str, ...]:
+    """Return the names of all evaluations of all games."""
+    return tuple(dict.fromkeys([*(name for game in game_names() for name in _specs_of(game)), "none"]))
 
 
 def names_of(game: str) -> tuple[str, ...]:
     """Return the names of a game's evaluations, its default first."""
-    return (*_REGISTRY.get(game, _NO_EVALUATIONS).paths, "none")
+    return (*_specs_of(game), "none")
 
 
 def scale_of(game: str) -> ValueScale:
     """Return the scale of the values that a search gives to the game's states."""
-    return _REGISTRY.get(game, _NO_EVALUATIONS).scale
+    return ValueScale(**game_spec(game).value_scale) if is_known(game) else ValueScale()
 
 
 def default_weights(game: str, name: str) -> tuple[float, ...]:
     """Return the default weights of an evaluation; an empty tuple if it has none."""
-    where = _REGISTRY.get(game, _NO_EVALUATIONS).weights
-    return tuple(resolve_name(where[name])) if name in where else ()
+    spec = _specs_of(game).get(name)
+    return () if spec is None or spec.weights is None else tuple(resolve_name(spec.weights))
 
 
 def load_evaluation(game: str, name: str | None = None) -> Evaluate:
     """Return the evaluation of `game` called `name`. None means the game's default; "none" counts all states as draws.
 
-    Raises `UsageFault` for a name that the game does not have.
+    Raise `UsageFault` for a name that the game does not have.
     """
-    names = _REGISTRY.get(game, _NO_EVALUATIONS).paths
+    specs = _specs_of(game)
     if name is None:
         name = names_of(game)[0]
     if name == "none":
         return evaluate_as_draw
-    if name not in names:
+    if name not in specs:
         raise UsageFault(f"{game} has no evaluation {name[:40]!r}: one of {', '.join(names_of(game))}")
-    found: Evaluate = resolve_name(names[name])
+    found: Evaluate = resolve_name(specs[name].function)
     return found
+
+
+def _specs_of(game: str) -> Mapping[str, EvaluationSpec]:
+    return game_spec(game).evaluations if is_known(game) else {}

@@ -18,12 +18,12 @@ from bots.client.settings import read_integer
 from bots.reference.random_bot import RandomBot
 from protocol.bot_launch import LEVELLED_BOT, MAX_LEVEL, parse_bot_spec
 from protocol.errors import UsageFault
-from protocol.games import GAME_NAMES, load_game
+from protocol.games import game_names, game_spec, load_game
 from protocol.games.base import Game
 from protocol.messages import End, Rejected, Start
 
 TABLES_FILE = "levels.toml"
-"""The file in this package that defines the levels."""
+"""The file that defines levels: those of measured games in the rooms of the games, those of all others here."""
 
 
 class Mixture(Struct, frozen=True):
@@ -44,9 +44,13 @@ class _Tables(Struct, frozen=True):
 
 @cache
 def load_tables() -> _Tables:
-    """Return the contents of `levels.toml`."""
+    """Return the mixtures of this package's `levels.toml` and of those of all games."""
+    measured: dict[str, Any] = {}
+    for room in dict.fromkeys(game_spec(game).room for game in game_names()):
+        if (file := files(room) / TABLES_FILE).is_file():
+            measured |= tomllib.loads(file.read_text("utf-8"))
     text = files(__package__).joinpath(TABLES_FILE).read_text("utf-8")
-    return msgspec.convert(tomllib.loads(text), _Tables)
+    return msgspec.convert({**tomllib.loads(text), "measured": measured}, _Tables)
 
 
 def find_mixture(game: str, pool: str | None = None) -> Mixture | None:
@@ -70,7 +74,7 @@ class Level(Bot):
     settings: ClassVar[Mapping[str, str]] = {
         LEVELLED_BOT: f"1 to {MAX_LEVEL}: from random moves to strong play; level:3 is short for level:level=3"
     }
-    games = tuple(game for game in GAME_NAMES if find_mixture(game) is not None)
+    games = tuple(game for game in game_names() if find_mixture(game) is not None)
 
     def __init__(self, name: str, version: str = "", *, level: int | str = 1, mixture: Mixture | None = None) -> None:
         """Make a bot of a level. If `mixture` is given, it replaces those of `levels.toml` in every game."""

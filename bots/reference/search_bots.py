@@ -9,26 +9,25 @@ from typing import Any, ClassVar, TypeVar
 
 from bots.client.bot import Bot, Choice, Turn
 from bots.client.settings import read_choice, read_integer
-from bots.evaluation import EVALUATION_NAMES, default_weights, load_evaluation, names_of
+from bots.evaluation import default_weights, evaluation_names, load_evaluation, names_of
 from bots.evaluation.base import EQUAL_WEIGHTS, Evaluate
 from bots.search import SearchResult, TranspositionTable, expectiminimax, star1
-from bots.search.base import DEFAULT_MAX_DEPTH, SEARCHABLE_GAMES, SearchLimit, SearchTree, deepen
+from bots.search.base import DEFAULT_MAX_DEPTH, SearchLimit, SearchTree, deepen, searchable_games
 from bots.search.kernels import (
-    KERNEL_GAMES,
-    UCT_GAMES,
     Algorithm,
     Kernel,
     SearchSettings,
     TimedSearch,
     choices_of,
     kernel_for,
+    kernel_games,
     one_ply_for,
-    raider_for,
     settings_class_of,
     uct_for,
+    uct_games,
 )
-from games.risk.tuning.weights import WEIGHT_SET_NAMES as WEIGHT_NAMES
-from games.risk.tuning.weights import read_weights
+from bots.tuning.weights import read_weights
+from bots.tuning.weights import weight_set_names as weight_names
 from protocol.errors import UsageFault
 from protocol.games import load_game
 from protocol.games.base import Game
@@ -38,12 +37,12 @@ K = TypeVar("K")
 EVAL_HELP = "the evaluation: features, unam, outlook, lines, parity or none; a game without it uses its own"
 """The help text of the setting `eval` of the search bots."""
 WEIGHTS_HELP = (
-    f"of the evaluation of Risk: like 1,1,1,1 or 1/1/1/1, @FILE of arena-bot tune, or {', '.join(WEIGHT_NAMES)}"
+    f"of the evaluation of Risk: like 1,1,1,1 or 1/1/1/1, @FILE of arena-bot tune, or {', '.join(weight_names())}"
 )
 """The help text of the setting `weights` of the search bots."""
 
 SETTING_DESCRIPTIONS = {
-    key: line for game in KERNEL_GAMES for key, line in settings_class_of(game).descriptions.items()
+    key: line for game in kernel_games() for key, line in settings_class_of(game).descriptions.items()
 }
 """Explanations of the settings of searches that only some games have, by key."""
 DEFAULT_DEPTH = 3
@@ -107,7 +106,7 @@ def load_evaluation_for(game: str, name: str | None) -> Evaluate:
 class CompiledBot(Bot):
     """A bot whose code is compiled before a match begins."""
 
-    games = SEARCHABLE_GAMES
+    games = searchable_games()
 
     def prepare(self, start: Start) -> None:
         self.warm_up(load_game(start.game, start.config))
@@ -143,12 +142,12 @@ class SearchingBot(CompiledBot):
             raise TypeError(f"{kind} has no setting {min(unknown)!r}")
         self.depth = read_integer(kind, "depth", depth, 64)
         self.nodes = read_integer(kind, "nodes", nodes, 10**9)
-        self.search_settings = {game: _read_settings(kind, settings_class_of(game), own) for game in KERNEL_GAMES}
+        self.search_settings = {game: _read_settings(kind, settings_class_of(game), own) for game in kernel_games()}
         """The game-specific settings of the search, by name of the game."""
-        self.weights = {name: read_weights(kind, weights, name) for name in EVALUATION_NAMES}
+        self.weights = {name: read_weights(kind, weights, name) for name in evaluation_names()}
         """The weights of evaluations, by name of the evaluation, then of the game."""
         self._weights_text = weights
-        self._evaluation = None if eval is None else read_choice(kind, "eval", eval, EVALUATION_NAMES)
+        self._evaluation = None if eval is None else read_choice(kind, "eval", eval, evaluation_names())
 
     def check_game(self, game: Game[Any, Any]) -> None:
         super().check_game(game)
@@ -247,7 +246,7 @@ class Greedy(CompiledBot):
 
     def __init__(self, name: str, version: str = "", *, eval: str | None = None) -> None:  # noqa: A002
         super().__init__(name, version)
-        self._evaluation = None if eval is None else read_choice("greedy", "eval", eval, EVALUATION_NAMES)
+        self._evaluation = None if eval is None else read_choice("greedy", "eval", eval, evaluation_names())
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
         if game is not None and (kernel := one_ply_for(game)) is not None:
@@ -281,26 +280,12 @@ def value_of_state(tree: SearchTree[Any, Any], state: Any) -> float:
     return tree.value_of_terminal(state, 0) if tree.rules.to_move(state) is None else tree.evaluate(state)
 
 
-class Raider(CompiledBot):
-    """Plays campaigns by the policy that `uct` uses in playouts, without a search."""
-
-    games = ("risk-campaign",)
-
-    def warm_up(self, game: Game[Any, Any] | None) -> None:
-        if game is not None:
-            raider_for(game).warm_up()
-
-    def choose(self, turn: Turn) -> Choice:
-        move = cached_kernel(turn, raider_for).choose_move(turn.position)
-        return Choice(turn.rules.encode_move(move))
-
-
 class Uct(CompiledBot):
     """Plays the most visited move of its Monte Carlo tree search. The value that it reports is the mean result of the
     simulations, from 0 to 1. In a campaign, each turn of a playout lowers a result by a hundredth.
     """
 
-    games = UCT_GAMES
+    games = uct_games()
     settings: ClassVar = {
         "sims": "simulations a move instead of time, 10 or more to search: the same moves on every machine"
     }

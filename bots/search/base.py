@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from bots.evaluation import scale_of
 from bots.evaluation.base import Evaluate, evaluate_as_draw
 from protocol.errors import Fault
-from protocol.games import GAME_NAMES, game_class
+from protocol.games import game_class, game_names
 from protocol.games.base import Game
 from protocol.games.simultaneous import SimultaneousGame
 
@@ -21,10 +21,13 @@ MAX_DEPTH = 1_000_000
 """A search depth that no game reaches: it means to search to the end of the game."""
 DEFAULT_MAX_DEPTH = 200
 """Default depth limit of iterative deepening."""
-SEARCHABLE_GAMES = tuple(
-    name for name in GAME_NAMES if not (game_class(name).hidden or issubclass(game_class(name), SimultaneousGame))
-)
-"""The games with perfect information in which seats move one at a time."""
+
+
+def searchable_games() -> tuple[str, ...]:
+    """Return the games with perfect information in which seats move one at a time."""
+    return tuple(
+        name for name in game_names() if not (game_class(name).hidden or issubclass(game_class(name), SimultaneousGame))
+    )
 
 
 def win_value(rules: Game[Any, Any]) -> float:

@@ -1,4 +1,4 @@
-"""The registry of game-specific searches ("kernels") and of their settings besides depth, nodes and weights.
+"""The interfaces of game-specific searches ("kernels"), and their settings besides depth, nodes and weights.
 
 Kernels work on flat arrays and are compiled if numba is installed.
 """
@@ -6,40 +6,17 @@ Kernels work on flat arrays and are compiled if numba is installed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pkgutil import resolve_name
 from typing import Any, ClassVar, Literal, Protocol, cast, get_args
 
 from msgspec import Struct, structs
 
 from bots.evaluation.base import EQUAL_WEIGHTS
 from bots.search.base import SearchLimit, SearchResult
+from protocol.games import game_part, games_with
 from protocol.games.base import Game
 from protocol.messages import Event
 
 Algorithm = Literal["expectiminimax", "alphabeta"]
-_KERNEL_PATHS = {
-    "risk-duel": "games.risk.search.duel_search:DuelSearch",
-    "risk-campaign": "games.risk.search.campaign_kernel:CampaignKernel",
-}
-"""The import path of each game's kernel."""
-_ONE_PLY_GAMES = {"risk-campaign"}
-"""The games whose kernel is also a `OnePlyKernel`."""
-_UCT_PATHS = {
-    "risk-duel": "games.risk.search.duel_uct:DuelUct",
-    "risk-campaign": "games.risk.search.campaign_uct:CampaignUct",
-}
-"""The import path of each game's Monte Carlo tree search."""
-_RAIDER_PATHS = {"risk-campaign": "games.risk.search.policies:RaidPolicy"}
-"""The import path of the raider, by game."""
-_SETTINGS_PATHS = {
-    "risk-duel": "games.risk.search.settings:DuelSettings",
-    "risk-campaign": "games.risk.search.settings:CampaignSettings",
-}
-"""The import path of the class of each game's search settings."""
-KERNEL_GAMES = tuple(_KERNEL_PATHS)
-"""The games that have a kernel."""
-UCT_GAMES = tuple(_UCT_PATHS)
-"""The games that have their own Monte Carlo tree search."""
 
 
 class SearchSettings(Struct, frozen=True):
@@ -132,33 +109,36 @@ class Policy(MoveFinder, Protocol):
         """Return the policy's move in an unfinished position."""
 
 
+def kernel_games() -> tuple[str, ...]:
+    """Return the games that have a kernel."""
+    return games_with("kernel")
+
+
+def uct_games() -> tuple[str, ...]:
+    """Return the games that have their own Monte Carlo tree search."""
+    return games_with("tree_search")
+
+
 def kernel_for(rules: Game[Any, Any]) -> Kernel | None:
     """Return the compiled search of this game; None if it has none."""
-    kernel: Kernel | None = resolve_name(_KERNEL_PATHS[rules.name])(rules) if rules.name in _KERNEL_PATHS else None
-    return kernel
+    make: type[Kernel] | None = game_part(rules.name, "kernel")
+    return None if make is None else make(rules)
 
 
 def one_ply_for(rules: Game[Any, Any]) -> OnePlyKernel | None:
     """Return the game's kernel if it can search one ply; None if the rules themselves are fast enough for that."""
-    return cast(OnePlyKernel, kernel_for(rules)) if rules.name in _ONE_PLY_GAMES else None
+    return cast(OnePlyKernel, kernel_for(rules)) if rules.name in games_with("has_one_ply_search") else None
 
 
 def uct_for(rules: Game[Any, Any]) -> TreeSearch:
-    """Return the Monte Carlo tree search of one of the games in `UCT_GAMES`."""
-    search: TreeSearch = resolve_name(_UCT_PATHS[rules.name])(rules)
+    """Return the Monte Carlo tree search of one of the `uct_games`."""
+    search: TreeSearch = game_part(rules.name, "tree_search")(rules)
     return search
-
-
-def raider_for(rules: Game[Any, Any]) -> Policy:
-    """Return the raider, a fixed policy for the campaign."""
-    policy: Policy = resolve_name(_RAIDER_PATHS[rules.name])(rules)
-    return policy
 
 
 def settings_class_of(game: str) -> type[SearchSettings]:
     """Return the class of the game's search settings, without compiling the search."""
-    kind: type[SearchSettings] = resolve_name(_SETTINGS_PATHS[game]) if game in _SETTINGS_PATHS else SearchSettings
-    return kind
+    return game_part(game, "search_settings") or SearchSettings
 
 
 def choices_of(settings_class: type[SearchSettings]) -> dict[str, tuple[str, ...]]:

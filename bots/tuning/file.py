@@ -19,7 +19,7 @@ from msgspec import Struct, defstruct, structs
 
 from bots.search.kernels import SearchSettings, settings_class_of
 from bots.tuning.genetic import FITNESS_DECIMALS, WEIGHT_DECIMALS, Gene, Generation, Method, median_fitness
-from games.risk.tuning.presets import read_preset
+from bots.tuning.presets import read_preset
 from bots.tuning.selfplay import FEATURES_EVALUATION, SCORE_DECIMALS, Setup
 from bots.tuning.tuning import RunningGeneration, Tuning, check_tuning, drop_nulls, format_command, format_config
 from machine.arguments import read_file

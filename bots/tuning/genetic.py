@@ -112,7 +112,7 @@ class Method:
 
 
 class ScheduledGame(NamedTuple):
-    """A game to play: the index of the gene in seat 0, that of the gene in seat 1, and the seeds as in `GameSpec`."""
+    """A game to play: the index of the gene in seat 0, that of the gene in seat 1, and the seeds as in `TuningGame`."""
 
     first: int
     second: int

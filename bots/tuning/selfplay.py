@@ -20,7 +20,7 @@ from bots.evaluation import default_weights, names_of
 from bots.search.base import DEFAULT_MAX_DEPTH, SearchLimit
 from bots.search.kernels import Kernel, SearchSettings, choices_of, kernel_for
 from bots.tuning.genetic import Gene
-from games.risk.tuning.weights import WEIGHTED_GAMES
+from bots.tuning.weights import weighted_games
 from measuring.luck import luck_along
 from measuring.value_function import ValueFunction
 from measuring.value_registry import load_value
@@ -67,7 +67,7 @@ class Setup(NamedTuple):
         return default_weights(self.game, self.evaluation)
 
 
-class GameSpec(NamedTuple):
+class TuningGame(NamedTuple):
     """A game to play: the weights of seats 0 and 1, and `start`, the seed of deal, dice and random drafts.
 
     If `dice` is given, `dice` seeds dice and drafts, so that games with the same deal can have different dice.
@@ -97,8 +97,8 @@ class ScoreAndLuck(NamedTuple):
 def check_setup(setup: Setup) -> Game[Any, Any]:
     """Return the rules of a setup's games. Raises `UsageFault` for a setup that can't be played."""
     game = setup.game
-    if game not in WEIGHTED_GAMES:
-        raise UsageFault(f"{short_repr(game)} has no weights to tune: one of {', '.join(WEIGHTED_GAMES)}")
+    if game not in weighted_games():
+        raise UsageFault(f"{short_repr(game)} has no weights to tune: one of {', '.join(weighted_games())}")
     read_integer(game, "depth", setup.depth, 64)
     read_integer(game, "nodes", setup.nodes, 10**9)
     if setup.depth is None and setup.nodes is None:
@@ -112,7 +112,7 @@ def check_setup(setup: Setup) -> Game[Any, Any]:
     return rules
 
 
-def play_all(setup: Setup, games: Sequence[GameSpec], version: str) -> list[float]:
+def play_all(setup: Setup, games: Sequence[TuningGame], version: str) -> list[float]:
     """Play games and return the score of each. Raises `ArenaFault` if `version` is not that of this program,
     `UsageFault` as `check_setup` does.
     """
@@ -121,7 +121,7 @@ def play_all(setup: Setup, games: Sequence[GameSpec], version: str) -> list[floa
 
 
 def play_with_luck(
-    setup: Setup, games: Sequence[GameSpec], version: str, value: str, second_setup: Setup | None = None
+    setup: Setup, games: Sequence[TuningGame], version: str, value: str, second_setup: Setup | None = None
 ) -> list[ScoreAndLuck]:
     """Play as `play_all` does, and measure the luck of every game by the value function named `value`.
 
@@ -138,7 +138,7 @@ def play_with_luck(
     return freed
 
 
-def play_adjusted(setup: Setup, games: Sequence[GameSpec], version: str, value: str) -> list[float]:
+def play_adjusted(setup: Setup, games: Sequence[TuningGame], version: str, value: str) -> list[float]:
     """Return the score of every game minus its luck, rounded to `SCORE_DECIMALS`, as a tuning stores it."""
     return [round(game.score - game.luck, SCORE_DECIMALS) for game in play_with_luck(setup, games, version, value)]
 
@@ -150,7 +150,7 @@ def _check_version(version: str) -> None:
         )
 
 
-def play(setup: Setup, spec: GameSpec, second_setup: Setup | None = None) -> FinishedGame:
+def play(setup: Setup, spec: TuningGame, second_setup: Setup | None = None) -> FinishedGame:
     """Play one game. Seat 1 may have its own search, `second_setup`. Raises `UsageFault` as `check_setup` does."""
     rules = rules_and_kernel(setup)[0]
     setups = setup, second_setup or setup

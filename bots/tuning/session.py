@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from bots.tuning.file import TuningNotSaved, save_tuning
 from bots.tuning.genetic import Generation, compute_fitness, median_fitness, schedule_games
-from bots.tuning.selfplay import GameSpec, play_adjusted, play_all
+from bots.tuning.selfplay import TuningGame, play_adjusted, play_all
 from bots.tuning.tuning import RunningGeneration, Tuning, begin_generation
 from machine.console import Console
 from machine.workers.local import WorkerPool, spread
@@ -27,7 +27,7 @@ def format_speed(games: int, seconds: float) -> str:
     return f"{games / max(seconds, 1e-3):,.1f} games/s"
 
 
-def _make_work(tuning: Tuning) -> Callable[[Sequence[GameSpec]], list[float]]:
+def _make_work(tuning: Tuning) -> Callable[[Sequence[TuningGame]], list[float]]:
     """Return the function that workers run: it plays games and returns their scores as the tuning stores them."""
     if tuning.value is None:
         return partial(play_all, tuning.setup, version=tuning.version)
@@ -83,7 +83,7 @@ class Tuner:
         number = len(tuning.generations) + 1
         meetings = schedule_games(tuning.method, tuning.seed, number)
         missing = [i for i, score in enumerate(scores) if score is None]
-        games = [GameSpec(genes[m.first], genes[m.second], m.start, m.dice) for m in (meetings[i] for i in missing)]
+        games = [TuningGame(genes[m.first], genes[m.second], m.start, m.dice) for m in (meetings[i] for i in missing)]
         name, done = f"{number}/{tuning.method.generations}", len(scores) - len(missing)
         bar = self._bar.add_task(name, total=len(scores), completed=done, told=self._status_text())
         try:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from bots.evaluation.base import EQUAL_WEIGHTS
 from bots.tuning.genetic import Gene, Generation, Method, breed_genes, draw_first_genes, fittest_index
-from games.risk.tuning.presets import PRESETS, read_preset
+from bots.tuning.presets import read_preset, tuning_presets
 from bots.tuning.selfplay import Setup, check_setup
 from machine.arguments import read_value
 from measuring.value_function import NoLuck
@@ -141,7 +141,7 @@ def check_seed(seed: str) -> None:
 
 def format_command(tuning: Tuning) -> str:
     """Return the command line that starts the same tuning, without the option for its file."""
-    usual = PRESETS[tuning.preset][tuning.setup.game]
+    usual = tuning_presets()[tuning.preset][tuning.setup.game]
     words = ["arena-bot", "tune", tuning.setup.game, "--preset", tuning.preset]
     before = settable_values(*usual)
     for key, value in settable_values(tuning.method, tuning.setup).items():

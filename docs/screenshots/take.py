@@ -19,7 +19,7 @@ from playwright.async_api import Browser, Page, expect
 
 from arena.store.store import Store
 from bots import Bot, Turn
-from bots.reference.exact_bots import Perfect
+from bots.reference.perfect import Perfect
 from bots.reference.random_bot import RandomBot
 from bots.reference.search_bots import AlphaBeta, Greedy
 from chromium import DESKTOP, PHONE, running, visit

@@ -1,0 +1,17 @@
+"""The repeated prisoner's dilemma, and other matrix games of several rounds."""
+
+from __future__ import annotations
+
+from protocol.games.spec import GameSpec
+
+SPECS = (
+    GameSpec(
+        name="dilemma",
+        room="games.dilemma",
+        rules="games.dilemma.rules:Dilemma",
+        encoding="games.dilemma.encoding:DilemmaEncoding",
+        value_functions="games.dilemma.values:dilemma_values",
+        analyses={"dilemma": "games.dilemma.commands:analyze_dilemma"},
+    ),
+)
+"""The spec of the dilemma."""

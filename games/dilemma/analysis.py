@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from games.dilemma.memory_one import ROUND_RESULTS, MemoryOne, Payoffs, memory_one, scores, strategies
+from games.dilemma.rules import MAX_PAYOFF
 from protocol.display import short_repr
 from protocol.errors import UsageFault
-from games.dilemma.rules import MAX_PAYOFF
 
 MAX_ROUNDS = 1000
 """The maximum number of rounds of a match that is scored exactly: the fractions grow with every round."""

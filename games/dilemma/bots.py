@@ -6,16 +6,20 @@ The bots react to the moves that were played, which under noise may differ from 
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 from bots.client.bot import Bot, Turn
 from games.dilemma import memory_one
 from games.dilemma.memory_one import COOPERATE, DEFECT, ROUND_RESULTS, MemoryOne, payoff_table_of
+from games.dilemma.rules import Dilemma
+from machine.exact.matrix_equilibrium import equilibrium
 from protocol.errors import UsageFault
 from protocol.games.base import Game
-from games.dilemma.rules import Dilemma
 from protocol.messages import Event
 
 
@@ -118,6 +122,23 @@ class Extort(MemoryOneBot):
                 "more: tit-for-tat, grim and pavlov play any two choices"
             )
         return found
+
+
+class Equilibrium(Bot):
+    """Plays each round of a matrix game by an equilibrium of the single round, at random if the equilibrium is mixed.
+    No opponent gains by leaving the equilibrium. The bot ignores earlier and later rounds.
+    """
+
+    games = ("dilemma",)
+
+    def choose(self, turn: Turn) -> Mapping[str, Any]:
+        rules = turn.rules
+        assert isinstance(rules, Dilemma)
+        mix = equilibrium(rules.payoffs)[turn.seat]
+        whole = math.lcm(*(chance.denominator for chance in mix))
+        drawn = Fraction(turn.random.randrange(whole), whole)
+        move = next(move for move, most in enumerate(accumulate(mix)) if drawn < most)
+        return rules.encode_move(move)
 
 
 def moves_played(rules: Game[Any, Any], event: Event) -> tuple[int, int]:

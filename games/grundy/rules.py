@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
+from games.theory.heaps import GRUNDY_RULE
 from protocol.dice import Dice
 from protocol.games.base import Game
 from protocol.games.parsing import parse_integers, parse_two_numbers, raise_illegal, read_config, read_move_fields
@@ -38,6 +39,10 @@ class Grundy(Game[Heaps, Split]):
     preset_titles: ClassVar[Mapping[str, str]] = {"classic": "one heap of 7", "large": "heaps of 20 and 30"}
     draw_probability = 0.0
     move_syntax = "2 off heap 0, or 2 0"
+
+    heap_rule = GRUNDY_RULE
+    """The rule of one heap, for the theory of heap games."""
+    misere = False
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         given = read_config(Grundy, config, {"heaps": [7]})

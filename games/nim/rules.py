@@ -9,6 +9,8 @@ from math import prod
 from operator import xor
 from typing import Any, ClassVar, NamedTuple
 
+from games.theory.heaps import HeapRule, first_grundy_values, nim_rule
+from games.theory.impartial import count_lost_positions
 from protocol.dice import Dice, mean_bytes
 from protocol.display import short_repr
 from protocol.errors import BadConfig
@@ -21,8 +23,6 @@ from protocol.games.parsing import (
     read_config,
     read_move_fields,
 )
-from games.theory.heaps import first_grundy_values
-from games.theory.impartial import count_lost_positions
 from protocol.messages import CHANCE, Event
 
 MAX_LISTED_MOVES = 512
@@ -136,6 +136,11 @@ class Nim(Game[Position, Take]):
     def _values(self) -> Sequence[int]:
         """The Grundy value of each size of a heap that can be dealt."""
         return first_grundy_values(self.take, max(self.heaps) + 1)
+
+    @property
+    def heap_rule(self) -> HeapRule:
+        """The rule of one heap, for the theory of heap games."""
+        return nim_rule(self.take)
 
     def initial(self, dice: Dice) -> tuple[Position, Event | None]:
         if self.start == "given":

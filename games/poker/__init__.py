@@ -1,0 +1,29 @@
+"""Kuhn's and Leduc poker. rules.py has what both have in common.
+
+strategies.py has the equilibria, grader.py the values of decisions, values.py the value function that measures luck.
+"""
+
+from __future__ import annotations
+
+from protocol.games.spec import GameSpec
+
+
+def _make_spec(name: str, rules: str) -> GameSpec:
+    return GameSpec(
+        name=name,
+        room="games.poker",
+        rules=rules,
+        encoding="games.poker.encoding:PokerEncoding",
+        value_functions="games.poker.values:poker_values",
+        position_classifier="games.poker.position_kinds:classifier_of",
+        grader="games.poker.grader:grader_of",
+        perfect_player="games.poker.perfect_player",
+        move_value_unit="chips",
+        solver="games.poker.commands:solve_hand",
+        solver_options=("rounds", "write"),
+        exploitability="games.poker.exploitability:measure_exploitability",
+    )
+
+
+SPECS = (_make_spec("kuhn", "games.poker.kuhn:Kuhn"), _make_spec("leduc", "games.poker.leduc:Leduc"))
+"""The specs of both games."""

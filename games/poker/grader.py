@@ -12,11 +12,11 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+from games.poker.rules import Poker, PokerState
+from games.poker.strategies import equilibrium_of, knowledge_of, single_hand
 from machine.exact.graders import Grader, MoveGrade
 from machine.exact.hand_solving import Knowledge, Number, Strategy
-from games.poker.strategies import equilibrium_of, knowledge_of, single_hand
 from protocol.games.base import NO_DICE
-from games.poker.rules import Poker, PokerState
 from protocol.messages import CHANCE
 
 EQUAL_MOVE_TOLERANCE_CHIPS = 0.003

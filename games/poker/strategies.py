@@ -12,13 +12,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+from games.poker.rules import ANTE, Poker, PokerState
 from machine.exact.hand_solving import Knowledge, Number, Strategy
 from machine.output_file import write_output
 from machine.text_encoding import decode
 from protocol.errors import UsageFault
 from protocol.games import load_game
 from protocol.games.base import Game
-from games.poker.rules import ANTE, Poker, PokerState
 
 SOLVED_GAMES = ("kuhn", "leduc")
 """The games with an equilibrium in this module."""

@@ -1,0 +1,65 @@
+"""Bounded Risk, for two seats on one continent, and Risk campaigns, for two to six seats on whole maps.
+
+- rules/: the rules of both games, their maps, battles and texts.
+- search/: compiled searches ("kernels"), tree searches and policies. evaluation.py has the evaluations.
+- exact/: tables of exact values of bounded Risk.
+- environments/: encodings for learners and batched rules. measuring/: value functions and position kinds.
+- tuning/: presets of `arena-bot tune` and the named sets of weights.
+"""
+
+from __future__ import annotations
+
+from protocol.games.spec import EvaluationSpec, GameSpec
+
+_FEATURES = EvaluationSpec("games.risk.evaluation:features", "bots.evaluation.base:EQUAL_WEIGHTS")
+"""The evaluation by four features of a position, which both games have."""
+_VALUE_SCALE = {"evaluation_factor": 900_000.0}
+"""The scale of a search's values in both games: a state that is evaluated as 1 is worth nearly a win."""
+SPECS = (
+    GameSpec(
+        name="risk-duel",
+        room="games.risk",
+        rules="games.risk.rules.duel:Duel",
+        evaluations={"features": _FEATURES, "unam": EvaluationSpec("games.risk.evaluation:unam")},
+        value_scale=_VALUE_SCALE,
+        kernel="games.risk.search.duel_search:DuelSearch",
+        tree_search="games.risk.search.duel_uct:DuelUct",
+        search_settings="games.risk.search.settings:DuelSettings",
+        encoding="games.risk.environments.encoding:DuelEncoding",
+        batch="games.risk.environments.duel_batch:DuelBatch",
+        value_functions="games.risk.measuring.value_functions:duel_values",
+        position_classifier="games.risk.position_kinds:duel_classifier",
+        grader="games.risk.exact.table:grader_of",
+        grading_check="games.risk.exact.table:can_grade",
+        solving_check="games.risk.exact.table:may_need_solving",
+        table_store="games.risk.exact.table:store_new_tables_in",
+        tuning_presets="games.risk.tuning.presets:PRESETS",
+        weight_sets="tuning/weights/risk-duel",
+        analyses={"duel": "games.risk.commands:analyze_duel"},
+        solver="games.risk.commands:solve_duel",
+        solver_options=("preset", "config", "jobs"),
+    ),
+    GameSpec(
+        name="risk-campaign",
+        room="games.risk",
+        rules="games.risk.rules.campaign:Campaign",
+        evaluations={
+            "outlook": EvaluationSpec(
+                "games.risk.evaluation:outlook", "games.risk.evaluation:DEFAULT_OUTLOOK_WEIGHTS", 10.0
+            ),
+            "features": _FEATURES,
+        },
+        value_scale=_VALUE_SCALE,
+        kernel="games.risk.search.campaign_kernel:CampaignKernel",
+        has_one_ply_search=True,
+        tree_search="games.risk.search.campaign_uct:CampaignUct",
+        search_settings="games.risk.search.settings:CampaignSettings",
+        encoding="games.risk.environments.encoding:CampaignEncoding",
+        batch="games.risk.environments.campaign_batch:CampaignBatch",
+        value_functions="games.risk.measuring.value_functions:campaign_values",
+        position_classifier="games.risk.position_kinds:campaign_classifier",
+        tuning_presets="games.risk.tuning.presets:PRESETS",
+        weight_sets="tuning/weights/risk-campaign",
+    ),
+)
+"""The specs of bounded Risk and of campaigns."""

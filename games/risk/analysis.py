@@ -8,14 +8,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from machine.cache import cache_folder
-from games.risk.exact.table import Table, load_mapped, solve
 from games.risk.exact.file import MappedValues
 from games.risk.exact.shape import shape_of
-from protocol.games.base import NO_DICE
+from games.risk.exact.table import Table, load_mapped, solve
 from games.risk.rules.board import Board
 from games.risk.rules.duel import DEFAULT_INVASION_TROOPS, Duel, Position
 from games.risk.rules.maps import load_map
+from machine.cache import cache_folder
+from protocol.games.base import NO_DICE
 
 _NEGLIGIBLE_PROBABILITY = 1e-12
 """`compute_best_play` ignores longer games once they are less likely than this."""

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from bots.evaluation.base import EQUAL_WEIGHTS
 from games.risk.measuring.features import measure_features
-from protocol.games.base import Game
 from games.risk.rules.board import Board
 from games.risk.rules.campaign import MIN_CLASSIC_DRAFT, Campaign, Position
 from games.risk.rules.duel import NO_OWNER
+from protocol.games.base import Game
 
 FEATURES_BOUND = 0.999
 """`features` and `outlook` lie between minus and plus this value."""

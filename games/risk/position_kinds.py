@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from measuring.position_kinds import PositionClassifier
 from games.risk.rules.campaign import Campaign
 from games.risk.rules.duel import NO_OWNER, Duel
+from measuring.position_kinds import PositionClassifier
 
 CLEAR_LEAD_FACTOR = 1.2
 """Ratio of troops above which one of two seats is ahead of the other."""

@@ -13,7 +13,6 @@ from math import comb
 from typing import Any, NamedTuple
 
 from games.theory.grader import to_message_move
-from protocol.errors import UsageFault
 from games.theory.heaps import HeapRule
 from games.theory.impartial import (
     Difficulty,
@@ -29,6 +28,7 @@ from games.theory.impartial import (
     win_fraction,
     winning_moves,
 )
+from protocol.errors import UsageFault
 
 Heaps = tuple[int, ...]
 Replies = Mapping[Heaps, float]

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, cast
 
+from games.theory.heaps import HeapRule
+from games.theory.impartial import HeapMove, outcome
 from machine.exact.graders import Grader, MoveGrade
 from protocol.games.base import NO_DICE, Game
-from games.grundy.rules import Grundy
-from games.nim.rules import Nim
-from games.theory.heaps import GRUNDY_RULE, HeapRule, nim_rule
-from games.theory.impartial import HeapMove, outcome
+
+
+class HeapGame(Protocol):
+    """The part of the rules of a heap game that its theory needs."""
+
+    @property
+    def heap_rule(self) -> HeapRule:
+        """The rule of one heap."""
+
+    @property
+    def misere(self) -> bool:
+        """True if the seat that cannot move wins."""
 
 
 def theory_of(rules: Game[Any, Any]) -> tuple[HeapRule, bool]:
-    """Return the rule for one heap in nim or Grundy's game, and whether the game is misère."""
-    return (nim_rule(rules.take), rules.misere) if isinstance(rules, Nim) else (GRUNDY_RULE, False)
+    """Return the rule for one heap in a heap game, and whether the game is misère."""
+    heap_game = cast(HeapGame, rules)
+    return heap_game.heap_rule, heap_game.misere
 
 
 def to_message_move(heaps: tuple[int, ...], move: HeapMove) -> dict[str, int]:
@@ -25,7 +36,7 @@ def to_message_move(heaps: tuple[int, ...], move: HeapMove) -> dict[str, int]:
     return {"heap": heap, "split": move.parts[0]}
 
 
-def grader_of(game: Nim | Grundy) -> Grader:
+def grader_of(game: Game[Any, Any]) -> Grader:
     """Return a grader that values a move by who wins after it."""
     rule, misere = theory_of(game)
 

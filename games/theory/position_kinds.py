@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from games.theory.grader import theory_of
-from protocol.games.base import Game
 from games.theory.impartial import outcome
+from protocol.games.base import Game
 
 MAX_FEW_HEAPS, MIN_MANY_HEAPS = 2, 5
 """These divide positions into three kinds: those with at most `MAX_FEW_HEAPS` heaps, those with at least

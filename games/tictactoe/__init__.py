@@ -1,0 +1,18 @@
+"""Tic-tac-toe."""
+
+from __future__ import annotations
+
+from protocol.games.spec import EvaluationSpec, GameSpec
+
+SPECS = (
+    GameSpec(
+        name="tictactoe",
+        room="games.tictactoe",
+        rules="games.tictactoe.rules:TicTacToe",
+        evaluations={"lines": EvaluationSpec("games.tictactoe.evaluation:lines_share")},
+        value_scale={"win": 10.0},
+        encoding="games.tictactoe.encoding:GridEncoding",
+        batch="games.tictactoe.batched:GridBatch",
+    ),
+)
+"""The spec of tic-tac-toe."""

@@ -1,15 +1,16 @@
-"""The registry of games, by name. A new game is one new file and one line here.
+"""The contract of a game, and the registry of games by name.
 
-base.py is the contract of a game, simultaneous.py that of games in which several seats move at once. poker.py is
-what both pokers share, parsing.py reads configs and moves. `shared_game` shares the rules of equal configs.
+base.py is the contract of a game, simultaneous.py that of games in which several seats move at once. parsing.py reads
+configs and moves. spec.py describes all that exists for one game: rules, evaluations, searches, encodings, graders.
+Code that serves, plays or searches games knows no particular game. It asks the registry, by the game's name.
 
-Evaluation, search kernels and exact graders have registries of their own: bots.evaluation, bots.search.kernels,
-machine.exact.graders. Code that serves, plays or searches games knows no particular game.
+The package `games` has the built-in games. It is found by its name alone and imported at the first question.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pkgutil import resolve_name
 from typing import Any
 from weakref import WeakValueDictionary
@@ -18,58 +19,82 @@ import msgspec
 
 from protocol.errors import UnknownGame
 from protocol.games.base import Game
+from protocol.games.spec import GameSpec
 
-_REGISTRY = {
-    "nim": "games.nim.rules:Nim",
-    "grundy": "games.grundy.rules:Grundy",
-    "tictactoe": "games.tictactoe.rules:TicTacToe",
-    "risk-duel": "games.risk.rules.duel:Duel",
-    "risk-campaign": "games.risk.rules.campaign:Campaign",
-    "dilemma": "games.dilemma.rules:Dilemma",
-    "kuhn": "games.poker.kuhn:Kuhn",
-    "leduc": "games.poker.leduc:Leduc",
-}
-"""The module and class of each game, by name."""
-GAME_NAMES = tuple(_REGISTRY)
-"""The names of all games."""
+_BUILTIN_GAMES = "games:SPECS"
+"""The place of the specs of the built-in games, in the order of lists of games."""
 _pack = msgspec.msgpack.Encoder(order="deterministic").encode
 _shared_games: WeakValueDictionary[tuple[str, bytes], Game[Any, Any]] = WeakValueDictionary()
 
 
+@cache
+def _specs() -> dict[str, GameSpec]:
+    return {spec.name: spec for spec in resolve_name(_BUILTIN_GAMES)}
+
+
+def game_names() -> tuple[str, ...]:
+    """Return the names of all games."""
+    return tuple(_specs())
+
+
+def is_known(name: str) -> bool:
+    """Return whether there is a game of this name."""
+    return name in _specs()
+
+
+def game_spec(name: str) -> GameSpec:
+    """Return the description of a game. Raise `UnknownGame`, with the known names."""
+    found = _specs().get(name)
+    if found is None:
+        raise UnknownGame(f"there is no game {name[:40]!r}: one of {', '.join(game_names())}")
+    return found
+
+
+def games_with(field: str) -> tuple[str, ...]:
+    """Return the names of the games whose spec has something in `field`, such as `kernel`."""
+    return tuple(spec.name for spec in _specs().values() if getattr(spec, field))
+
+
+def game_part(name: str, field: str) -> Any:
+    """Return the code that a game has under `field` of its spec, such as `kernel`; None if it has none, or if the game
+    is unknown. The code's module is imported if needed.
+    """
+    spec = _specs().get(name)
+    place: str | None = None if spec is None else getattr(spec, field)
+    return None if place is None else resolve_name(place)
+
+
 def game_class(name: str) -> type[Game[Any, Any]]:
-    """Return the class of a game. Raises `UnknownGame`, with the known names."""
-    where = _REGISTRY.get(name)
-    if where is None:
-        raise UnknownGame(f"there is no game {name[:40]!r}: one of {', '.join(GAME_NAMES)}")
-    found: type[Game[Any, Any]] = resolve_name(where)
+    """Return the class of a game. Raise `UnknownGame`, with the known names."""
+    found: type[Game[Any, Any]] = resolve_name(game_spec(name).rules)
     return found
 
 
 def payoff_unit(name: str) -> str:
     """Return the unit of a game's payoffs, such as `round`; empty if ranks are the result, or the game is unknown."""
-    return game_class(name).payoff_unit if name in _REGISTRY else ""
+    return game_class(name).payoff_unit if is_known(name) else ""
 
 
 def default_preset(name: str) -> str:
-    """Return the preset that is played without a config. Raises `UnknownGame`."""
+    """Return the preset that is played without a config. Raise `UnknownGame`."""
     return next(iter(game_class(name).presets))
 
 
 def load_game(name: str, config: Mapping[str, Any] | None = None) -> Game[Any, Any]:
-    """Return a game under a config, or under its default preset if there is no config. Raises `UnknownGame` or
+    """Return a game under a config, or under its default preset if there is no config. Raise `UnknownGame` or
     `BadConfig`.
     """
     return game_class(name)(config or {"preset": default_preset(name)})
 
 
 def config_keys(name: str) -> tuple[str, ...]:
-    """Return the keys of a game's configs, including those omitted at their defaults. Raises `UnknownGame`."""
+    """Return the keys of a game's configs, including those omitted at their defaults. Raise `UnknownGame`."""
     return tuple(dict.fromkeys((*load_game(name).config, *game_class(name).late_keys)))
 
 
 def shared_game(game: str, config: Mapping[str, Any]) -> Game[Any, Any]:
     """Return a game as `load_game` does, but share it among all matches with an equal config while they last. Games are
-    immutable, so a large map is read and held only once. Raises `UnknownGame` or `BadConfig`.
+    immutable, so a large map is read and held only once. Raise `UnknownGame` or `BadConfig`.
     """
     key = game, _pack(config)
     rules = _shared_games.get(key)

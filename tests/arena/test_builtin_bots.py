@@ -30,7 +30,7 @@ from arena.store.tokens import hash_token
 from bot_checks import check_settings_here
 from commands import call, ends
 from protocol.errors import ArenaFault, UsageFault
-from protocol.games import GAME_NAMES
+from protocol.games import game_names
 from timeouts import WITHIN, found_in
 from virtual_time import advance
 
@@ -93,7 +93,9 @@ def test_the_bots_of_a_demo_have_the_settings_that_they_are_given(monkeypatch: p
 def test_a_demo_seeks_in_every_game_with_names_of_their_own() -> None:
     bots = make_demo_bots()
     assert len({bot.name for bot in bots}) == len(bots)
-    assert [bot.command[bot.command.index("--game") + 1] for bot in bots if "--game" in bot.command] == list(GAME_NAMES)
+    assert [bot.command[bot.command.index("--game") + 1] for bot in bots if "--game" in bot.command] == list(
+        game_names()
+    )
 
 
 def test_tokens_are_made_once_and_kept_for_the_owner_alone(tmp_path: Path) -> None:

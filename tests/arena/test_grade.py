@@ -19,10 +19,10 @@ from bots import play
 from bots.analysis import estimator
 from bots.analysis.estimator import UctMoveEvaluator
 from commands import call
-from machine.compiled import HAS_NUMBA
 from games.risk.exact.table import cached_table, load_or_solve
-from protocol.errors import UsageFault
 from games.risk.rules.maps import load_map
+from machine.compiled import HAS_NUMBA
+from protocol.errors import UsageFault
 from referee.effects import Abort, Resignation
 from referee.in_process import MoveEvaluation
 from referee.record import Record

@@ -46,7 +46,7 @@ from arena.store.tournaments import tournament_table, tournaments_page
 from brute_force import BruteForce
 from databases import EVERY_DATABASE
 from protocol.errors import UsageFault
-from protocol.games import GAME_NAMES, game_class
+from protocol.games import game_class, game_names
 from referee.result import Result
 from seasons import finish, result, season
 
@@ -365,7 +365,7 @@ def test_tournaments_come_in_pages(store: Store, reader: Reader) -> None:
 
 
 def test_no_preset_is_called_as_what_is_unrated() -> None:
-    assert all("unrated" not in game_class(game).presets for game in GAME_NAMES)
+    assert all("unrated" not in game_class(game).presets for game in game_names())
 
 
 def test_how_long_a_move_took_is_told_by_pool_seat_and_version(store: Store, reader: Reader) -> None:

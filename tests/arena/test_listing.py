@@ -15,7 +15,7 @@ from arena.server.matchmaking import MatchRate
 from machine.timestamps import utc_now
 from protocol.codec import JSON, MSGPACK
 from protocol.display_names import MAX_DISPLAY_LENGTH
-from protocol.games import GAME_NAMES
+from protocol.games import game_names
 from protocol.messages import MAX_SERVER_FRAME_BYTES, ListedBot, ListedMatch, ListedSeek, Listing
 from timeouts import WITHIN
 from virtual_time import advance
@@ -127,7 +127,7 @@ def test_the_largest_listing_fits_into_a_frame() -> None:
         playing=64,
         seeks=seeks,
         pace_s=3600,
-        warming=list(GAME_NAMES),
+        warming=list(game_names()),
         warming_s=10**6,
     )
     started = "2026-01-31T12:00:00.000Z"

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from bot_checks import check_settings_here
-from bots.reference.exact_bots import Oracle
 from commands import call
-from machine import compiled
+from games.risk.bots import Oracle
 from games.risk.exact import shape as duel_shape
+from machine import compiled
 from protocol.errors import UsageFault
 from protocol.games import load_game
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from arena.ratings.tournament_pairing import Pairing
+from games.theory.impartial import outcome_class
 from plans import plan
 from protocol.games import load_game
-from games.theory.impartial import outcome_class
 from referee.result import Result
 from seasons import result
 

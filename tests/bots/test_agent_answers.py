@@ -75,7 +75,7 @@ def test_who_has_chosen_in_a_round_is_told_whom_it_waits_for_and_then_what_all_c
 
 
 def test_the_rules_of_every_game_are_told() -> None:
-    assert all(about.rules for about in describe_games(games.GAME_NAMES).games)
+    assert all(about.rules for about in describe_games(games.game_names()).games)
 
 
 def test_a_card_that_is_not_seen_is_a_question_mark() -> None:

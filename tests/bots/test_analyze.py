@@ -11,25 +11,25 @@ from typing import Any
 
 import pytest
 
-from games.theory.analysis import STRATEGY_DESCRIPTIONS, Contest, GameTooLarge, position_facts
 from bots.analysis.searches import SearchComparison, SearchRun, measure_extent
 from bots.commands import analyze
 from bots.commands.output import print_table
-from bots.search.base import SEARCHABLE_GAMES
+from bots.search.base import searchable_games
 from commands import call, on_terminal
+from games.risk.exact.table import solve
+from games.risk.rules.maps import load_map
+from games.theory.analysis import STRATEGY_DESCRIPTIONS, Contest, GameTooLarge, position_facts
+from games.theory.heaps import GRUNDY_RULE, nim_rule
+from games.theory.impartial import Difficulty, win_fraction
 from machine.compiled import HAS_NUMBA
 from machine.exact import (  # noqa: F401 - their code is compiled for all tests, not for the cache of one
     duel_rows,
     duel_sweeps,
     duel_values,
 )
-from games.risk.exact.table import solve
 from protocol.dice import Dice
-from protocol.games import GAME_NAMES, load_game
+from protocol.games import game_names, load_game
 from protocol.games.base import NO_DICE
-from games.risk.rules.maps import load_map
-from games.theory.heaps import GRUNDY_RULE, nim_rule
-from games.theory.impartial import Difficulty, win_fraction
 from volumes import examples
 
 needs_numba = pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
@@ -158,7 +158,7 @@ def test_compare_explains_the_rows_that_it_prints_and_those_that_it_does_not(
 def test_compare_names_the_games_that_it_takes() -> None:
     code, out, _ = call("arena-bot", "compare", "--help")
     assert code == 0
-    assert all((f" {game}" in out) == (game in SEARCHABLE_GAMES) for game in GAME_NAMES)
+    assert all((f" {game}" in out) == (game in searchable_games()) for game in game_names())
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from bots import play
 from bots.client.loading import load_bot
 from bots.commands.pipe import PipedBot
 from bots.playing.matches import Played
-from games.dilemma.bots import Extort, Generous
 from commands import call
+from games.dilemma.bots import Extort, Generous
 from games.dilemma.rules import Dilemma
 from protocol.messages import Clock
 from referee.record_reader import read_record

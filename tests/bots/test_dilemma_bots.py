@@ -13,16 +13,16 @@ from bots import play as play_match
 from bots.client.bot import Bot
 from bots.client.installed import find_installed
 from bots.playing.matches import Played
-from games.dilemma.bots import Extort, Generous, MemoryOneBot
-from bots.reference.exact_bots import Equilibrium, Perfect
+from bots.reference.perfect import Perfect
+from games.dilemma.bots import Equilibrium, Extort, Generous, MemoryOneBot
+from games.dilemma.memory_one import MemoryOne, memory_one
+from games.dilemma.rules import Dilemma, DilemmaState
+from games.poker.rules import ANTE, PokerState
 from games.poker.strategies import equilibrium_of, knowledge_of
 from machine.exact.matrix_equilibrium import equilibria, equilibrium, expected_payoffs
-from games.dilemma.memory_one import MemoryOne, memory_one
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import load_game
-from games.dilemma.rules import Dilemma, DilemmaState
-from games.poker.rules import ANTE, PokerState
 from turns import move_of, play, turn
 from volumes import examples
 

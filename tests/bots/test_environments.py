@@ -19,17 +19,17 @@ from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 import bots.environments
 from bots.environments import encoding_of, env, parallel_env
 from bots.environments.environment import Environment
+from games.risk.rules.campaign import Attack, Draft, EndTurn
 from measuring.luck import luck_along
 from measuring.value_registry import load_value
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, UnknownGame, UsageFault
-from protocol.games import GAME_NAMES, game_class, load_game
-from games.risk.rules.campaign import Attack, Draft, EndTurn
+from protocol.games import game_class, game_names, load_game
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE
 from volumes import examples
 
-PRESETS = [(name, {"preset": preset}) for name in GAME_NAMES for preset in game_class(name).presets]
+PRESETS = [(name, {"preset": preset}) for name in game_names() for preset in game_class(name).presets]
 CONFIGS: list[tuple[str, Mapping[str, Any]]] = [
     *PRESETS,
     ("nim", {"heaps": [9, 9, 9], "start": "p-position"}),
@@ -45,7 +45,7 @@ MASKED = {
 }
 """What PettingZoo warns of where an observation has an action mask, in games of its own too."""
 every_config = pytest.mark.parametrize(("name", "config"), CONFIGS, ids=str)
-FIRST = [next(row for row in CONFIGS if row[0] == name) for name in GAME_NAMES]
+FIRST = [next(row for row in CONFIGS if row[0] == name) for name in game_names()]
 every_config_in_ci = pytest.mark.parametrize(
     ("name", "config"), [pytest.param(*row, marks=[] if row in FIRST else [pytest.mark.ci]) for row in CONFIGS], ids=str
 )

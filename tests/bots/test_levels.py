@@ -19,7 +19,7 @@ from measuring.isotonic import evenly_spaced
 from protocol.bot_launch import MAX_LEVEL, parse_bot_spec
 from protocol.dice import Dice
 from protocol.errors import UsageFault
-from protocol.games import GAME_NAMES, game_class, load_game
+from protocol.games import game_class, game_names, load_game
 from protocol.games.base import Game
 from turns import turn
 
@@ -78,7 +78,7 @@ def test_the_bot_that_is_mixed_hears_of_its_matches_all_that_a_bot_hears(
 
 
 def test_every_game_but_the_dilemma_has_levels_from_moves_random_share_to_none() -> None:
-    assert set(Level.games) == set(GAME_NAMES) - {"dilemma"}
+    assert set(Level.games) == set(game_names()) - {"dilemma"}
     for mixture in [*load_tables().measured.values(), *load_tables().unmeasured]:
         assert len(mixture.random_share) == MAX_LEVEL
         assert (mixture.random_share[0], mixture.random_share[-1]) == (1.0, 0.0)

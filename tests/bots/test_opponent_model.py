@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from games.risk.search.campaign_uct import PRIOR_RUSH_TRUST, OpponentModel
 from games.risk.search.policies import POLICY_COUNT, RAID, RUSH, RaidPolicy
 from protocol.dice import Dice
-from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from protocol.messages import Event
 
 Player = Callable[[Position], Move]

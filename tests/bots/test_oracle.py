@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 
 from bots.client.bot import Choice, GiveUp, Turn, make_turn_rng
-from bots.reference.exact_bots import Oracle, load_table
 from commands import run
-from machine.compiled import HAS_NUMBA
-from games.risk.exact import table as duel
+from games.risk.bots import Oracle, load_table
 from games.risk.exact import shape as duel_shape
+from games.risk.exact import table as duel
 from games.risk.exact.shape import shape_of
 from games.risk.exact.solving import solve_mapped
+from games.risk.rules.duel import Position
+from machine.compiled import HAS_NUMBA
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import load_game
 from protocol.games.base import NO_DICE, Game
-from games.risk.rules.duel import Position
 from protocol.messages import Clock, Player, Start
 
 pytestmark = pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")

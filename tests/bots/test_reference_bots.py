@@ -12,26 +12,26 @@ import pytest
 
 from bots.client.bot import Bot, Choice
 from bots.evaluation import load_evaluation
-from bots.reference.exact_bots import Perfect
+from bots.reference.perfect import Perfect
 from bots.reference.random_bot import RandomBot
 from bots.reference.search_bots import AlphaBeta, Greedy, Minimax
-from bots.search.base import SEARCHABLE_GAMES, SearchTree
-from machine.compiled import HAS_NUMBA
-from games.theory.grader import theory_of
-from protocol.dice import Dice
-from protocol.errors import UsageFault
-from protocol.games import GAME_NAMES, game_class, load_game
-from protocol.games.base import Game
+from bots.search.base import SearchTree, searchable_games
 from games.nim.rules import Position
+from games.theory.grader import theory_of
 from games.theory.impartial import outcome
 from games.tictactoe.rules import Grid
+from machine.compiled import HAS_NUMBA
+from protocol.dice import Dice
+from protocol.errors import UsageFault
+from protocol.games import game_class, game_names, load_game
+from protocol.games.base import Game
 from turns import move_of, play, turn
 
 SHORTER = {"risk-campaign": {"max_rounds": 3}}
 COMPILED = ("risk-duel", "risk-campaign")
 RULED = {"eval": "features", "draft": "rule"}
 """The campaign's search whose drafts are the draft rule's."""
-PRESETS = [(game, preset) for game in GAME_NAMES for preset in game_class(game).presets]
+PRESETS = [(game, preset) for game in game_names() for preset in game_class(game).presets]
 
 
 def every_bot() -> list[Bot]:
@@ -160,7 +160,7 @@ def test_alphabeta_does_not_lose_tic_tac_toe() -> None:
         assert rules.ranks(final)[1] == 1
 
 
-@pytest.mark.parametrize(("game", "preset"), [each for each in PRESETS if each[0] in SEARCHABLE_GAMES])
+@pytest.mark.parametrize(("game", "preset"), [each for each in PRESETS if each[0] in searchable_games()])
 @pytest.mark.parametrize("bot", [Minimax("m"), AlphaBeta("a")], ids=lambda bot: bot.name)
 def test_a_bot_whose_time_is_up_answers_at_once(bot: Bot, game: str, preset: str) -> None:
     rules = load_game(game, {"preset": preset})

@@ -13,10 +13,12 @@ from typing import Any, get_args
 
 import pytest
 
-from games.risk.evaluation import features, unam_bound, unam_score
 from bots.search import WIN_VALUE, SearchLimit
 from bots.search.base import evaluation_scale
 from bots.search.kernels import Algorithm
+from games.risk.evaluation import features, unam_bound, unam_score
+from games.risk.rules.battle import battle_odds
+from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from games.risk.search import campaign_search
 from games.risk.search.campaign_search import MAX_PLIES, CampaignSearch
 from games.risk.search.flat_position import FEATURES, make_state, scale_values
@@ -27,8 +29,6 @@ from machine.compiled import HAS_NUMBA, floats, zeros
 from protocol.dice import Dice
 from protocol.errors import IllegalMove
 from protocol.games.base import NO_DICE
-from games.risk.rules.battle import battle_odds
-from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from volumes import examples
 
 size_of = kept(campaign_search.attack_size)

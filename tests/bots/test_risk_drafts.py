@@ -9,14 +9,14 @@ from typing import Any, get_args
 import pytest
 
 from bots.evaluation.base import EQUAL_WEIGHTS
-from games.risk.evaluation import features
 from bots.search import SearchLimit
 from bots.search.base import evaluation_scale
+from games.risk.evaluation import features
+from games.risk.rules.campaign import Attack, Campaign, Draft, Move, Position
 from games.risk.search.campaign_search import CampaignSearch
 from games.risk.search.settings import CampaignSettings, DraftMode
 from protocol.dice import Dice
 from protocol.games.base import NO_DICE
-from games.risk.rules.campaign import Attack, Campaign, Draft, Move, Position
 
 DRAFTS = get_args(DraftMode)
 MAPS = ("south-america", "africa", "world", "grid-6x6")

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from bots.evaluation import load_evaluation
-from games.risk.evaluation import features
 from bots.search import WIN_VALUE, SearchLimit, expectiminimax
+from games.risk.evaluation import features
+from games.risk.rules.duel import Action, Duel, Position
 from games.risk.search import duel_search as flat
 from games.risk.search import flat_position
 from games.risk.search.duel_search import DuelSearch
@@ -20,7 +21,6 @@ from games.risk.search.work_buffers import STOP, make_random_numbers, reset_coun
 from kept_code import kept
 from machine.compiled import floats, ints
 from protocol.games.base import NO_DICE
-from games.risk.rules.duel import Action, Duel, Position
 from volumes import examples
 
 peek, put = kept(flat_position.evaluate_change), kept(flat_position.set_cell)

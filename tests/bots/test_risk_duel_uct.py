@@ -11,6 +11,7 @@ import pytest
 from bots.reference.random_bot import RandomBot
 from bots.reference.search_bots import Uct
 from bots.search import SearchLimit
+from games.risk.rules.duel import Action, Duel, Position
 from games.risk.search import duel_uct as flat
 from games.risk.search.duel_search import BORDERS, decode_move, duel_board
 from games.risk.search.duel_uct import DuelUct
@@ -20,7 +21,6 @@ from machine.compiled import ints
 from machine.generator import seed_state
 from protocol.dice import Dice
 from protocol.games.base import NO_DICE
-from games.risk.rules.duel import Action, Duel, Position
 from turns import play
 from volumes import examples
 

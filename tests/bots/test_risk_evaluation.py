@@ -10,11 +10,11 @@ import pytest
 
 from bots.evaluation import load_evaluation, names_of
 from games.risk.evaluation import breadth_first_pairs, features, unam, unam_score
-from games.risk.search.flat_position import MODES, board_values, evaluate, make_state, scale_values
-from machine.compiled import floats, ints
 from games.risk.measuring.features import measure_features
 from games.risk.rules.duel import Duel, Position
 from games.risk.rules.maps import load_map
+from games.risk.search.flat_position import MODES, board_values, evaluate, make_state, scale_values
+from machine.compiled import floats, ints
 
 NAMES = ("a", "b", "c", "d")
 SQUARE = {

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from games.risk.rules.battle import battle_odds, battle_without_dice
+from games.risk.rules.campaign import Attack, Campaign, Draft, Move, Position
 from games.risk.search import battle_odds as table
 from games.risk.search import field as flat
 from games.risk.search import policies
@@ -19,8 +21,6 @@ from games.risk.search.policies import RAID, RaidPolicy
 from kept_code import kept
 from machine.compiled import ints, zeros
 from protocol.dice import Dice
-from games.risk.rules.battle import battle_odds, battle_without_dice
-from games.risk.rules.campaign import Attack, Campaign, Draft, Move, Position
 from volumes import examples
 
 attack, fight, score = kept(flat.attack), kept(flat.fight), kept(flat.write_first_place_shares)

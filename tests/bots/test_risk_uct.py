@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from bots.reference.random_bot import RandomBot
-from bots.reference.search_bots import Raider, Uct
+from bots.reference.search_bots import Uct
 from bots.search import SearchLimit
+from games.risk.bots import Raider
+from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from games.risk.search.campaign_uct import CampaignUct
 from games.risk.search.policies import RaidPolicy
 from protocol.dice import Dice
-from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from turns import play, turn
 from volumes import examples
 

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 import pytest
+from bots.evaluation.small_games import open_line_difference
 
 from bots.evaluation import load_evaluation
-from bots.evaluation.small_games import open_line_difference
 from bots.search import (
     WIN_VALUE,
     ChanceNotSupported,
@@ -26,12 +26,12 @@ from bots.search import (
     negamax,
     star1,
 )
+from games.nim.rules import Position
+from games.tictactoe.rules import Grid
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import load_game
 from protocol.games.base import NO_DICE, Game
-from games.nim.rules import Position
-from games.tictactoe.rules import Grid
 from protocol.messages import Event
 
 PLAIN = [minimax, negamax, expectiminimax, alphabeta, star1]

@@ -13,11 +13,10 @@ import pytest
 from msgspec.structs import asdict
 
 from bots.reference.search_bots import AlphaBeta
-from games.risk.search.settings import CampaignSettings, DuelSettings
 from bots.tuning.selfplay import (
     CACHED_SETUPS,
-    GameSpec,
     Setup,
+    TuningGame,
     check_setup,
     play,
     play_adjusted,
@@ -25,6 +24,7 @@ from bots.tuning.selfplay import (
     play_with_luck,
     rules_and_kernel,
 )
+from games.risk.search.settings import CampaignSettings, DuelSettings
 from machine.workers.local import process_pool
 from measuring.luck import luck_along
 from measuring.value_registry import load_value
@@ -74,7 +74,9 @@ def bot(setup: Setup, weights: tuple[float, ...]) -> AlphaBeta:
 def answers() -> list[Any]:
     """What is played where it is compiled and where it is not."""
     setups = [DUEL._replace(nodes=60), CAMPAIGN._replace(nodes=60, settings=AT_RANDOM)]
-    return [[str(game.moves), game.score] for setup in setups for game in [play(setup, GameSpec(ONE, OTHER, "start"))]]
+    return [
+        [str(game.moves), game.score] for setup in setups for game in [play(setup, TuningGame(ONE, OTHER, "start"))]
+    ]
 
 
 @pytest.mark.parametrize("setup", SETUPS, ids=lambda setup: "-".join(str(value) for value in setup if value))
@@ -85,7 +87,7 @@ def test_a_game_goes_move_for_move_as_between_two_bots_with_the_same_settings(se
     for start in ("a", "b")[: examples(1, nightly=2)]:
         state = rules.initial(Dice(key_of(start), 0))[0]
         _, moves = play_bots(rules, bots, state, start, key_of(start))
-        assert play(setup, GameSpec(one, other, start)).moves == tuple(moves)
+        assert play(setup, TuningGame(one, other, start)).moves == tuple(moves)
 
 
 @pytest.mark.parametrize("setup", [DUEL, CAMPAIGN], ids=lambda setup: setup.game)
@@ -93,7 +95,7 @@ def test_the_score_is_seat_0_s_by_the_ranks_of_the_rules(setup: Setup) -> None:
     rules = check_setup(setup)
     scores = {}
     for start in map(str, range(12)):
-        game = play(setup, GameSpec(ONE, OTHER, start))
+        game = play(setup, TuningGame(ONE, OTHER, start))
         state = rules.initial(Dice(key_of(start), 0))[0]
         for move in game.moves:
             state = rules.apply(state, move, Dice(key_of(start), rules.ply(state)))[0]
@@ -105,26 +107,26 @@ def test_the_score_is_seat_0_s_by_the_ranks_of_the_rules(setup: Setup) -> None:
 
 def test_a_draw_is_half_a_point() -> None:
     setup = DUEL._replace(config='{"max_plies": 3}')
-    assert play_all(setup, [GameSpec(ONE, OTHER, "a")], VERSION) == [0.5]
+    assert play_all(setup, [TuningGame(ONE, OTHER, "a")], VERSION) == [0.5]
 
 
 @pytest.mark.parametrize("setup", [DUEL, CAMPAIGN._replace(settings=AT_RANDOM)], ids=lambda setup: setup.game)
 def test_the_start_settles_all_chance(setup: Setup) -> None:
-    games = [play(setup, GameSpec(ONE, ONE, start)).moves for start in ("a", "a", "b")]
+    games = [play(setup, TuningGame(ONE, ONE, start)).moves for start in ("a", "a", "b")]
     assert games[0] == games[1] != games[2]
 
 
 def test_games_of_one_deal_may_have_dice_of_their_own() -> None:
     dealt = CAMPAIGN._replace(config='{"map": "africa", "max_rounds": 3}')
-    one, other = (play(dealt, GameSpec(ONE, ONE, "a", dice)) for dice in ("b", "c"))
+    one, other = (play(dealt, TuningGame(ONE, ONE, "a", dice)) for dice in ("b", "c"))
     assert one.states[0] == other.states[0]
     assert one.moves != other.moves
-    assert play(dealt, GameSpec(ONE, ONE, "a", "a")) == play(dealt, GameSpec(ONE, ONE, "a"))
+    assert play(dealt, TuningGame(ONE, ONE, "a", "a")) == play(dealt, TuningGame(ONE, ONE, "a"))
 
 
 @pytest.mark.parametrize("setup", [DUEL, CAMPAIGN], ids=lambda setup: setup.game)
 def test_the_luck_of_a_game_is_that_of_its_plies_by_the_value_named(setup: Setup) -> None:
-    games = [GameSpec(ONE, OTHER, start) for start in ("a", "b")]
+    games = [TuningGame(ONE, OTHER, start) for start in ("a", "b")]
     freed = play_with_luck(setup, games, VERSION, "features-1")
     for seats, (score, luck) in zip(games, freed, strict=True):
         game = play(setup, seats)
@@ -135,7 +137,7 @@ def test_the_luck_of_a_game_is_that_of_its_plies_by_the_value_named(setup: Setup
 
 
 def test_a_tuning_keeps_the_score_less_luck_to_four_decimals() -> None:
-    games = [GameSpec(ONE, OTHER, start) for start in ("a", "b")]
+    games = [TuningGame(ONE, OTHER, start) for start in ("a", "b")]
     freed = [game.score - game.luck for game in play_with_luck(DUEL, games, VERSION, "features-1")]
     kept = play_adjusted(DUEL, games, VERSION, "features-1")
     assert kept == pytest.approx(freed, abs=0.00005)
@@ -143,7 +145,7 @@ def test_a_tuning_keeps_the_score_less_luck_to_four_decimals() -> None:
 
 
 def test_games_do_not_depend_on_those_played_before() -> None:
-    games = [(setup, GameSpec(ONE, OTHER, start)) for start in "ab" for setup in SETUPS[: CACHED_SETUPS + 1]]
+    games = [(setup, TuningGame(ONE, OTHER, start)) for start in "ab" for setup in SETUPS[: CACHED_SETUPS + 1]]
     played = [play(*game) for game in games]
     assert [play(*game) for game in reversed(games)] == played[::-1]
 
@@ -156,14 +158,14 @@ def test_a_thread_keeps_a_search_of_its_own() -> None:
 
 
 def test_threads_play_the_same_games_as_one() -> None:
-    games = [(setup, GameSpec(ONE, OTHER, str(start))) for start in range(8) for setup in (DUEL, CAMPAIGN)]
+    games = [(setup, TuningGame(ONE, OTHER, str(start))) for start in range(8) for setup in (DUEL, CAMPAIGN)]
     with ThreadPoolExecutor(4) as pool:
         played = list(pool.map(lambda game: play(*game), games))
     assert played == [play(*game) for game in games]
 
 
 def test_workers_play_what_is_played_here_and_what_they_refuse_is_told_here() -> None:
-    games = [[GameSpec(ONE, OTHER, "a")], [GameSpec(ONE, OTHER, "b"), GameSpec(OTHER, ONE, "b")]]
+    games = [[TuningGame(ONE, OTHER, "a")], [TuningGame(ONE, OTHER, "b"), TuningGame(OTHER, ONE, "b")]]
     with process_pool(1) as crew:
         scores = dict(crew.run(partial(play_all, CAMPAIGN, version=VERSION), games))
         with pytest.raises(UsageFault, match="risk-campaign: depth is '0': it must be an integer from 1 to 64"):

@@ -9,9 +9,9 @@ import pytest
 from bots.client.bot import Turn
 from bots.reference.search_bots import MAX_KERNEL_SEARCH_S, MAX_SEARCH_S, NODES_PER_MS, make_limit
 from bots.search.kernels import Kernel
+from games.risk.rules.duel import Duel
 from games.risk.search.duel_search import DuelSearch
 from protocol.games import load_game
-from games.risk.rules.duel import Duel
 
 NIM = load_game("nim")
 KERNEL: Kernel = DuelSearch(Duel({}))

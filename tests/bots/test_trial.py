@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import asdict
 
-import games.risk.tuning.weights
+import bots.tuning.weights
 from bots.commands.trial import Side, play_trial, read_setup, read_side, summarize_games
-from games.risk.search.settings import CampaignSettings
-from games.risk.tuning.presets import PRESETS
-from bots.tuning.selfplay import GameSpec, ScoreAndLuck, play_with_luck
+from bots.tuning.presets import tuning_presets
+from bots.tuning.selfplay import ScoreAndLuck, TuningGame, play_with_luck
 from commands import at_terminal, call, children, ends, run, started
+from games.risk.search.settings import CampaignSettings
 from machine.workers.local import WorkerPool, process_pool
 from protocol import VERSION
 from protocol.errors import UsageFault
@@ -58,8 +58,8 @@ def test_the_games_are_those_of_each_side_from_either_seat_of_every_start_with_d
 ) -> None:
     one, other = sides("equal:depth=2", "1,0,2,0")
     deals = [f"trial/s/{k}" for k in range(12)]
-    first = [GameSpec(one.weights, other.weights, deal, f"{deal}/0") for deal in deals]
-    second = [GameSpec(other.weights, one.weights, deal, f"{deal}/1") for deal in deals]
+    first = [TuningGame(one.weights, other.weights, deal, f"{deal}/0") for deal in deals]
+    second = [TuningGame(other.weights, one.weights, deal, f"{deal}/1") for deal in deals]
     freed = [
         play_with_luck(one.setup, first, VERSION, VALUE, other.setup),
         play_with_luck(other.setup, second, VERSION, VALUE, one.setup),
@@ -134,16 +134,18 @@ def test_a_side_has_weights_and_settings_of_its_own() -> None:
 
 
 def test_the_file_of_a_tuning_is_a_side() -> None:
-    file = Path(games.risk.tuning.weights.__file__).parent / "risk-duel" / "paper.toml"
+    file = Path(bots.tuning.weights.__file__).parent / "risk-duel" / "paper.toml"
     setup = read_setup("risk-duel", "paired", [], [])
     by_name, by_file = read_side(setup, "paper:depth=1"), read_side(setup, f"@{file}:depth=1")
     assert by_file == by_name._replace(name=f"@{file}:depth=1")
     assert by_name.weights != read_side(setup, "equal").weights
 
 
-@pytest.mark.parametrize(("preset", "game"), [(preset, game) for preset in PRESETS for game in PRESETS[preset]])
+@pytest.mark.parametrize(
+    ("preset", "game"), [(preset, game) for preset in tuning_presets() for game in tuning_presets()[preset]]
+)
 def test_every_preset_may_be_tried(preset: str, game: str) -> None:
-    assert read_setup(game, preset, [], []) == PRESETS[preset][game].setup
+    assert read_setup(game, preset, [], []) == tuning_presets()[preset][game].setup
 
 
 def uncompiled(folder: Path) -> dict[str, str]:

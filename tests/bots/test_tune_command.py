@@ -15,10 +15,10 @@ from bots.commands.trial import Side, play_trial
 from bots.commands.tune import TuneOptions, make_tuning
 from bots.tuning.file import load_tuning, lock_tuning, save_tuning
 from bots.tuning.genetic import Generation, Method, median_fitness, schedule_games
-from games.risk.tuning.presets import PRESETS
-from bots.tuning.selfplay import GameSpec, play_adjusted
+from bots.tuning.presets import tuning_presets
+from bots.tuning.selfplay import TuningGame, play_adjusted
 from bots.tuning.tuning import RunningGeneration, begin_generation, check_tuning
-from games.risk.tuning.weights import WEIGHTED_GAMES, read_weights
+from bots.tuning.weights import read_weights, weighted_games
 from commands import at_terminal, call, run
 from machine.workers.local import process_pool
 from measuring.score_format import format_score_with_interval
@@ -64,7 +64,7 @@ def test_a_tuning_makes_weights_for_a_bot(made: Made) -> None:
     assert tuning.running is None
     assert [generation.number for generation in tuning.generations] == [1, 2]
     assert tuning.best is not None
-    assert read_weights("ga", f"@{made.file}") == dict.fromkeys(WEIGHTED_GAMES, tuning.best[0])
+    assert read_weights("ga", f"@{made.file}") == dict.fromkeys(weighted_games(), tuning.best[0])
 
 
 ADJUSTED = [*(word for pair in TINY for word in ("--set", pair)), "--set", "seats=both", "--set", "step=0.5"]
@@ -80,7 +80,9 @@ def test_a_tuning_less_luck_is_the_same_bytes_with_two_workers_and_gone_on_with(
     assert {share for generation in tuning.generations for share in generation.fitness} - {0.0, 0.25, 0.5, 0.75, 1.0}
     genes = tuning.generations[1].genes
     meetings = schedule_games(tuning.method, "s", 2)[:2]
-    games = [GameSpec(genes[meeting.first], genes[meeting.second], meeting.start, meeting.dice) for meeting in meetings]
+    games = [
+        TuningGame(genes[meeting.first], genes[meeting.second], meeting.start, meeting.dice) for meeting in meetings
+    ]
     first = play_adjusted(tuning.setup, games, tuning.version, str(tuning.value))
     begun = RunningGeneration(genes, (*first, None, None))
     save_tuning(replace(tuning, generations=tuning.generations[:1], running=begun), other)
@@ -207,17 +209,19 @@ def test_a_drawn_seed_is_shown(tmp_path: Path) -> None:
     assert f"seed     {seed}\n" in done.stdout
 
 
-@pytest.mark.parametrize(("preset", "game"), [(preset, game) for preset in PRESETS for game in PRESETS[preset]])
+@pytest.mark.parametrize(
+    ("preset", "game"), [(preset, game) for preset in tuning_presets() for game in tuning_presets()[preset]]
+)
 def test_every_preset_can_be_played_and_kept(preset: str, game: str) -> None:
     tuning = make_tuning(TuneOptions(game, preset, {}, {}, "s"))
     check_tuning(tuning)
-    assert (tuning.method, tuning.setup) == PRESETS[preset][game]
+    assert (tuning.method, tuning.setup) == tuning_presets()[preset][game]
     assert tuning.running is not None
     assert len(tuning.running.scores) == tuning.method.games
 
 
 def test_the_preset_paper_is_the_method_of_the_report() -> None:
-    method = PRESETS["paper"]["risk-campaign"].method
+    method = tuning_presets()["paper"]["risk-campaign"].method
     assert (method, method.games, method.total) == (Method(), 450, 1800)
 
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from games.risk.search.settings import CampaignSettings, DuelSettings
 from bots.tuning.file import TuningNotSaved, load_tuning, lock_tuning, save_tuning
 from bots.tuning.genetic import Generation, Method, fittest_index
-from games.risk.tuning.presets import PRESETS, TuningPreset
+from bots.tuning.presets import TuningPreset, tuning_presets
 from bots.tuning.selfplay import Setup
 from bots.tuning.tuning import RunningGeneration, Tuning, begin_generation, format_command, format_config
-from games.risk.tuning.weights import WEIGHTED_GAMES, read_weights
+from bots.tuning.weights import read_weights, weighted_games
+from games.risk.search.settings import CampaignSettings, DuelSettings
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load_game
 from volumes import examples
@@ -130,7 +130,7 @@ def test_the_weights_are_the_fittest_of_the_last_generation(tmp_path: Path) -> N
     file = tmp_path / "w.toml"
     save_tuning(tuning(2), file)
     last = tuning(2).generations[-1]
-    assert read_weights("ga", f"@{file}") == dict.fromkeys(WEIGHTED_GAMES, last.genes[fittest_index(last)])
+    assert read_weights("ga", f"@{file}") == dict.fromkeys(weighted_games(), last.genes[fittest_index(last)])
     assert tomllib.loads(file.read_text())["provenance"]["fitness"] == 0.833333
 
 
@@ -168,7 +168,7 @@ def test_a_file_outlives_the_numbers_of_its_preset(tmp_path: Path, monkeypatch: 
     save_tuning(tuning(1), file)
     before = file.read_text().splitlines()
     monkeypatch.setitem(
-        PRESETS, "quick", {"risk-duel": TuningPreset(METHOD, Setup("risk-duel", DuelSettings(), nodes=9))}
+        tuning_presets(), "quick", {"risk-duel": TuningPreset(METHOD, Setup("risk-duel", DuelSettings(), nodes=9))}
     )  # type: ignore[arg-type]
     assert load_tuning(str(file)) == tuning(1)
     save_tuning(tuning(1), file)

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from bots.evaluation.base import EQUAL_WEIGHTS, WIN_VALUE
-from games.risk.evaluation import DEFAULT_OUTLOOK_WEIGHTS, FEATURES_BOUND, features, outlook
 from bots.search import SearchLimit
 from bots.search.base import SearchResult, evaluation_scale
+from games.risk.evaluation import DEFAULT_OUTLOOK_WEIGHTS, FEATURES_BOUND, features, outlook
+from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from games.risk.search import battle_odds as table
 from games.risk.search import field_evaluation
 from games.risk.search import turn_search as kernel
@@ -28,7 +29,6 @@ from games.risk.search.turn_search import FULL_WIDTH, SearchWidth, TurnSearch
 from kept_code import kept
 from machine.compiled import HAS_NUMBA, floats, ints, zeros
 from protocol.dice import Dice
-from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from volumes import examples
 
 enough, judge, odds_of = kept(table.find_sufficient), kept(field_evaluation.evaluate), kept(table.look_up_odds)

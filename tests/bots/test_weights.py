@@ -6,40 +6,40 @@ from pathlib import Path
 
 import pytest
 
-import games.risk.tuning.weights
-from games.risk.evaluation import DEFAULT_OUTLOOK_WEIGHTS
+import bots.tuning.weights
 from bots.reference.search_bots import AlphaBeta, GeneticBot
 from bots.tuning.file import load_tuning
-from games.risk.tuning.weights import WEIGHT_SET_NAMES, WEIGHTED_GAMES, read_weights
+from bots.tuning.weights import read_weights, weight_set_names, weighted_games
+from games.risk.evaluation import DEFAULT_OUTLOOK_WEIGHTS
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import load_game
 from turns import turn
 
-FOLDER = Path(games.risk.tuning.weights.__file__).parent
+FOLDER = Path(bots.tuning.weights.__file__).parent
 TUNINGS = Path(__file__).parents[2] / "docs" / "tunings"
 
 
 @pytest.mark.parametrize("text", ["1,2.5,.5,0", "1/2.5/.5/0"])
 def test_four_numbers_hold_for_both_games(text: str) -> None:
-    assert read_weights("ga", text) == dict.fromkeys(WEIGHTED_GAMES, (1.0, 2.5, 0.5, 0.0))
+    assert read_weights("ga", text) == dict.fromkeys(weighted_games(), (1.0, 2.5, 0.5, 0.0))
 
 
 def test_equal_weights_have_a_name() -> None:
-    assert read_weights("ga", "equal") == dict.fromkeys(WEIGHTED_GAMES, (1.0, 1.0, 1.0, 1.0))
+    assert read_weights("ga", "equal") == dict.fromkeys(weighted_games(), (1.0, 1.0, 1.0, 1.0))
 
 
-@pytest.mark.parametrize("name", WEIGHT_SET_NAMES)
+@pytest.mark.parametrize("name", weight_set_names())
 def test_every_named_set_has_four_weights_for_each_game(name: str) -> None:
     found = read_weights("ga", name)
-    assert tuple(found) == WEIGHTED_GAMES
+    assert tuple(found) == weighted_games()
     assert all(len(weights) == 4 and min(weights) >= 0 < max(weights) for weights in found.values())
 
 
 def test_a_file_gives_its_weights_to_both_games(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('game = "risk-duel"\nweights = [1, 2.5, 0.125, 0]\n')
-    assert read_weights("ga", f"@{file}") == dict.fromkeys(WEIGHTED_GAMES, (1.0, 2.5, 0.125, 0.0))
+    assert read_weights("ga", f"@{file}") == dict.fromkeys(weighted_games(), (1.0, 2.5, 0.125, 0.0))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_what_are_no_weights_is_refused_with_all_that_would_be_right(text: str) 
         read_weights("ga", text)
     right = (
         "give four numbers of 0 or more (or six from 0 to 10 for outlook), not all 0, like 1,1,1,1; "
-        "or @FILE, a tuning; or one of " + ", ".join(WEIGHT_SET_NAMES)
+        "or @FILE, a tuning; or one of " + ", ".join(weight_set_names())
     )
     assert str(refused.value) == f"ga: weights is {text!r}: {right}"
 
@@ -95,7 +95,7 @@ def test_a_file_that_is_not_there_is_refused_by_its_name(tmp_path: Path) -> None
         read_weights("ga", f"@{tmp_path}/gone.toml")
 
 
-SHIPPED = [(game, name) for game in WEIGHTED_GAMES for name in WEIGHT_SET_NAMES if name != "equal"]
+SHIPPED = [(game, name) for game in weighted_games() for name in weight_set_names() if name != "equal"]
 
 
 @pytest.mark.parametrize(("game", "name"), SHIPPED)
@@ -116,7 +116,7 @@ def test_ga_plays_the_adjusted_weights_of_each_game_unless_told_otherwise() -> N
     assert tuning.best is not None
     assert GeneticBot("mine").weights["outlook"] == {"risk-campaign": tuning.best[0]}
     assert GeneticBot("mine", weights="1/2/3/4").weights["features"] == dict.fromkeys(
-        WEIGHTED_GAMES, (1.0, 2.0, 3.0, 4.0)
+        weighted_games(), (1.0, 2.0, 3.0, 4.0)
     )
 
 
@@ -127,7 +127,7 @@ def test_numbers_are_those_of_the_evaluation_that_has_as_many_and_others_keep_th
     assert read_weights("ga", "1/2/3/4", "outlook") == {"risk-campaign": tuple(DEFAULT_OUTLOOK_WEIGHTS)}
 
 
-@pytest.mark.parametrize("game", WEIGHTED_GAMES)
+@pytest.mark.parametrize("game", weighted_games())
 def test_ga_moves_as_alphabeta_does_with_the_same_weights(game: str) -> None:
     rules = load_game(game)
     state = rules.initial(Dice(bytes(32), 0))[0]

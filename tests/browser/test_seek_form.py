@@ -14,7 +14,7 @@ from arena.store.tokens import hash_token
 from chromium import DESKTOP, PHONE, Visits, barriers, out_of_reach, sideways
 from house import House, open_house, start_playing
 from players import meet, player, token_of
-from protocol.games import GAME_NAMES
+from protocol.games import game_names
 from seasons import finish, result
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -208,7 +208,7 @@ async def test_a_table_for_which_too_few_are_here_is_said_to_be_and_smaller_ones
         await expect(why).to_contain_text("Enough are online for “World, three players”")
 
 
-@pytest.mark.parametrize("game", GAME_NAMES)
+@pytest.mark.parametrize("game", game_names())
 async def test_every_link_of_the_form_leads_somewhere_hidden_or_not(reading: Visits, house: House, game: str) -> None:
     async with reading(house.page) as visit:
         page = await visit.open(f"/play?game={game}")

@@ -19,7 +19,7 @@ import libcst.matchers as m
 from libcst.metadata import MetadataWrapper, PositionProvider
 from mutmut.mutation.mutators import mutation_operators
 
-PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
+PACKAGES = ("arena", "bots", "games", "machine", "measuring", "protocol", "referee")
 MIN_PER_PACKAGE = 20
 """Faults drawn of a package, however small it is."""
 LOGGING = re.compile(r"(?:^|\.)_?(?:log|logger|logging)\.\w+$|^(?:cast|TypeVar|NewType)$|\.warn$")

@@ -6,8 +6,8 @@ import pytest
 
 from exact_boards import STAR, board
 from games.risk.exact import shape as duel_shape
-from games.risk.exact.table import can_grade
 from games.risk.exact.shape import shape_of
+from games.risk.exact.table import can_grade
 from games.risk.rules.board import Board
 from games.risk.rules.duel import Duel
 

@@ -16,21 +16,21 @@ import pytest
 
 from commands import call
 from exact_boards import PAIR, PATH, STAR, TRIANGLE, board, some
-from machine.atomic_write import file_lock
-from machine.compiled import HAS_NUMBA
 from games.risk.exact import file as duel_file
 from games.risk.exact import rows as duel_rows
 from games.risk.exact import solving as duel_solving
-from games.risk.exact.table import Table, load_mapped, solve
 from games.risk.exact.file import WIN_VALUE, MappedValues, place_of
 from games.risk.exact.shape import Shape, small_shape_of, symmetries
 from games.risk.exact.solving import MAX_FINAL_CHANGE, DuelSolver, SolvingProgress, open_values, solve_mapped
 from games.risk.exact.sweeps import MARGINS_PER_UNIT, MAX_MARGIN
-from protocol.errors import ArenaFault, UsageFault
-from protocol.games.base import NO_DICE
+from games.risk.exact.table import Table, load_mapped, solve
 from games.risk.rules.board import Board
 from games.risk.rules.duel import Duel, Position
 from games.risk.rules.maps import load_map
+from machine.atomic_write import file_lock
+from machine.compiled import HAS_NUMBA
+from protocol.errors import ArenaFault, UsageFault
+from protocol.games.base import NO_DICE
 
 pytestmark = pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
 AFRICA = load_map("africa")

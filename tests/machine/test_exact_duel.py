@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from exact_boards import PAIR, PATH, STAR, TRIANGLE, board, some
-from machine.compiled import HAS_NUMBA
 from games.risk.exact import shape as duel_shape
 from games.risk.exact import values as duel_values
-from games.risk.exact.table import Table, load_or_solve, solve
 from games.risk.exact.shape import small_shape_of
-from protocol.errors import UsageFault
-from protocol.games.base import NO_DICE
+from games.risk.exact.table import Table, load_or_solve, solve
 from games.risk.rules.board import Board
 from games.risk.rules.duel import NO_OWNER, Action, Duel, Position
 from games.risk.rules.maps import load_map
+from machine.compiled import HAS_NUMBA
+from protocol.errors import UsageFault
+from protocol.games.base import NO_DICE
 
 pytestmark = pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
 

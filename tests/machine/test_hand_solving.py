@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from commands import REPOSITORY, call
-from machine.exact.hand_solving import Solver, Strategy, best_response, exploitability, strategy_value
 from games.poker.strategies import (
     KUHN_VALUE,
     LEDUC_FILE,
@@ -23,6 +22,7 @@ from games.poker.strategies import (
     single_hand,
     write_table,
 )
+from machine.exact.hand_solving import Solver, Strategy, best_response, exploitability, strategy_value
 from protocol.errors import UsageFault
 
 LEDUC_VALUE = -0.085606

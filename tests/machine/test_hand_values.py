@@ -9,12 +9,12 @@ from fractions import Fraction
 import pytest
 
 from games.poker import grader as hand_values
-from machine.exact.hand_solving import Knowledge, Number, best_response, strategy_value
-from games.poker.strategies import equilibrium_of, knowledge_of, single_hand
 from games.poker.grader import grader_of, hand_value_function, move_values
-from protocol.games.base import NO_DICE
 from games.poker.kuhn import Kuhn
 from games.poker.rules import PokerState
+from games.poker.strategies import equilibrium_of, knowledge_of, single_hand
+from machine.exact.hand_solving import Knowledge, Number, best_response, strategy_value
+from protocol.games.base import NO_DICE
 from protocol.messages import CHANCE
 
 Chances = Mapping[Knowledge, list[Fraction]]

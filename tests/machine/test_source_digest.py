@@ -89,7 +89,11 @@ def test_this_projects_packages_are_followed_from_anywhere(tmp_path: Path) -> No
                 "games/risk/exact/table.py",
             },
         ),
-        ("games/risk/exact/table.py", {"machine/compiled.py", "games/risk/rules/duel.py"}, {"games/risk/evaluation.py"}),
+        (
+            "games/risk/exact/table.py",
+            {"machine/compiled.py", "games/risk/rules/duel.py"},
+            {"games/risk/evaluation.py"},
+        ),
     ],
 )
 def test_a_kernel_is_made_of_the_modules_whose_constants_it_holds(

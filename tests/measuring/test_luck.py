@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from games.risk.rules.campaign import Attack, Campaign
+from games.risk.rules.campaign import Position as CampaignPosition
+from games.risk.rules.duel import Duel, Position
 from golden import make
 from machine.compiled import HAS_NUMBA
 from measuring.luck import MAX_OUTCOME_STATES, Luck, luck_along, luck_of
@@ -19,9 +22,6 @@ from protocol.dice import Dice
 from protocol.errors import BadRecord, UsageFault
 from protocol.games import load_game, payoff_unit
 from protocol.games.base import Game
-from games.risk.rules.campaign import Attack, Campaign
-from games.risk.rules.campaign import Position as CampaignPosition
-from games.risk.rules.duel import Duel, Position
 from protocol.reasons import VOID
 from referee import record_reader
 from referee.record import Record

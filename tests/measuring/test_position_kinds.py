@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from games.risk.rules.campaign_checks import Position
 from measuring.position_kinds import classifier_of
 from protocol.games import load_game
-from games.risk.rules.campaign_checks import Position
 
 
 def kinds(game: str, state: dict[str, Any], **config: Any) -> dict[str, str]:

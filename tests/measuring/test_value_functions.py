@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from measuring.luck import luck_along
 from games.risk.measuring.features import FEATURE_NAMES, Features, PositionSums, measure_features
 from games.risk.measuring.share_value import SHARE_NAMES, ShareValue
 from games.risk.measuring.value_functions import Coefficients, Constants, FittedValue, read_coefficients
+from games.risk.rules import maps
+from games.risk.rules.campaign import Campaign
+from games.risk.rules.duel import Duel, Position
+from measuring.luck import luck_along
 from measuring.value_registry import load_value, value_names
 from protocol.dice import Dice
 from protocol.games import load_game
 from protocol.games.base import Game
-from games.risk.rules import maps
-from games.risk.rules.campaign import Campaign
-from games.risk.rules.duel import Duel, Position
 from volumes import examples
 
 DUEL = Duel({"max_troops": 5})

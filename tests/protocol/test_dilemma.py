@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from games.dilemma.rules import Dilemma, DilemmaState, is_prisoners_dilemma
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.games import load_game
 from protocol.games.base import NO_DICE
-from games.dilemma.rules import Dilemma, DilemmaState, is_prisoners_dilemma
 
 C, D = 0, 1
 KEY = bytes(range(32))

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 from protocol.codec import JSON, MSGPACK
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove, UnknownGame
-from protocol.games import GAME_NAMES, default_preset, game_class, load_game
+from protocol.games import default_preset, game_class, game_names, load_game
 from protocol.games.base import NO_DICE, PROBABILITY_ONE, Game
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Turn
 from volumes import examples
 
-PRESETS = [(name, preset) for name in GAME_NAMES for preset in game_class(name).presets]
+PRESETS = [(name, preset) for name in game_names() for preset in game_class(name).presets]
 IN_TURN = [(name, preset) for name, preset in PRESETS if not issubclass(game_class(name), SimultaneousGame)]
 every_preset = pytest.mark.parametrize(("name", "preset"), PRESETS)
 every_preset_in_turn = pytest.mark.parametrize(("name", "preset"), IN_TURN)
-every_game = pytest.mark.parametrize("name", GAME_NAMES)
+every_game = pytest.mark.parametrize("name", game_names())
 
 
 def matrices(rows: int, columns: int) -> st.SearchStrategy[Any]:

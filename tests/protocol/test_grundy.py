@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from games.grundy.rules import Grundy, Heaps, Split
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.games.base import NO_DICE
-from games.grundy.rules import Grundy, Heaps, Split
 
 
 def start(*heaps: int) -> tuple[Grundy, Heaps]:

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from bots.commands.analyze import read_map
+from games.risk.rules.maps import MAP_NAMES, find_map, load_map
+from games.risk.rules.text import draw_map
 from machine.arguments import read_value
 from protocol.dice import Dice
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load_game
-from games.risk.rules.maps import MAP_NAMES, find_map, load_map
-from games.risk.rules.text import draw_map
 
 DOCS = Path(__file__).parents[2] / "docs"
 DOC = (DOCS / "maps.md").read_text("utf-8")

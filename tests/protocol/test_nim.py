@@ -9,12 +9,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from protocol.dice import Dice
-from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from games.nim import rules as nim
-from protocol.games.base import NO_DICE
 from games.nim.rules import Nim, Position, Take
 from games.theory import impartial
+from protocol.dice import Dice
+from protocol.errors import BadConfig, IllegalMove, MalformedMove
+from protocol.games.base import NO_DICE
 
 KEY = b"\x01" * 32
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.dice import Dice
 from games.nim import rules as nim
-from protocol.games.base import NO_DICE
 from games.nim.rules import Nim, Position, Take
+from protocol.dice import Dice
+from protocol.games.base import NO_DICE
 
 
 def begun(game: Nim) -> Position:

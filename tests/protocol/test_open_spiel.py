@@ -13,12 +13,12 @@ from open_spiel.python.algorithms.expected_game_score import policy_value
 from open_spiel.python.algorithms.exploitability import nash_conv
 from open_spiel.python.policy import TabularPolicy
 
-from machine.exact.hand_solving import Strategy, exploitability, strategy_value
+from games.dilemma.rules import Dilemma
 from games.poker.strategies import KUHN_VALUE, equilibrium_of, knowledge_of, single_hand
+from machine.exact.hand_solving import Strategy, exploitability, strategy_value
 from protocol.dice import Dice
 from protocol.games import load_game
 from protocol.games.base import Game
-from games.dilemma.rules import Dilemma
 from protocol.messages import CHANCE
 from volumes import examples
 

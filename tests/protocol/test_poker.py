@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from games.poker.rules import Poker, PokerState
 from protocol.dice import Dice
 from protocol.errors import IllegalMove, MalformedMove
 from protocol.games import load_game
 from protocol.games.base import NO_DICE
-from games.poker.rules import Poker, PokerState
 from protocol.messages import CHANCE, Event
 
 JACK, QUEEN, KING = 0, 1, 2

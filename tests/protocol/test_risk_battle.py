@@ -10,8 +10,8 @@ from fractions import Fraction
 
 import pytest
 
-from protocol.dice import Dice
 from games.risk.rules.battle import MAX_LISTED_ROUNDS, battle_odds, battle_without_dice, roll_battle, round_odds
+from protocol.dice import Dice
 
 ARMIES = [(1, 1), (1, 2), (2, 2), (3, 1), (3, 2), (4, 3), (2, 5), (6, 4)]
 

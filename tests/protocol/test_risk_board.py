@@ -12,10 +12,10 @@ import networkx
 import pytest
 
 from bots.commands.analyze import read_map
-from protocol.codec import MAX_ARRAY_ITEMS
-from protocol.errors import BadConfig, UsageFault
 from games.risk.rules.board import MAX_BORDERS, Board
 from games.risk.rules.maps import MAP_NAMES, find_map, load_map
+from protocol.codec import MAX_ARRAY_ITEMS
+from protocol.errors import BadConfig, UsageFault
 from protocol.messages import MAX_CLIENT_FRAME_BYTES
 
 REPOSITORY = Path(__file__).parents[2]

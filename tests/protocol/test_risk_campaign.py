@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from games.risk.rules.battle import MAX_LISTED_ROUNDS, battle_odds
+from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.games import load_game
 from protocol.games.base import NO_DICE
-from games.risk.rules.battle import MAX_LISTED_ROUNDS, battle_odds
-from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 
 ROW = {
     "name": "row",

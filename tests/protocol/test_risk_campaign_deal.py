@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from protocol.dice import Dice
 from games.risk.rules.campaign import Attack, Campaign, EndTurn, Position
+from protocol.dice import Dice
 
 KEY = b"\x07" * 32
 AUSTRALIA = Campaign({"map": "australia", "battle": "deterministic"})

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from protocol.dice import Dice
-from protocol.games.base import NO_DICE
 from games.risk.rules import maps
 from games.risk.rules.campaign import Campaign, Draft, Position
+from protocol.dice import Dice
+from protocol.games.base import NO_DICE
 from protocol.messages import Event
 
 GAMES = 2000

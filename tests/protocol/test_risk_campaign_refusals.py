@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from games.risk.rules.campaign import Attack, Campaign, Draft, Move, Position
 from protocol.errors import IllegalMove
 from protocol.games.base import NO_DICE
-from games.risk.rules.campaign import Attack, Campaign, Draft, Move, Position
 
 ROW = {
     "name": "row",

@@ -10,11 +10,11 @@ from dataclasses import replace
 import networkx
 import pytest
 
-from protocol.dice import Dice
-from protocol.games import load_game
 from games.risk.rules.board import Board
 from games.risk.rules.maps import MAP_NAMES, find_map, load_map
 from games.risk.rules.text import MAP_WIDTH_COLUMNS, draw_map, wraps_around
+from protocol.dice import Dice
+from protocol.games import load_game
 from volumes import examples
 
 SOUTH_AMERICA = """

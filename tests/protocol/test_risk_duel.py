@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from games.risk.rules.duel import NO_OWNER, Action, Duel, Position
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.games.base import NO_DICE
-from games.risk.rules.duel import NO_OWNER, Action, Duel, Position
 
 SOUTH_AMERICA = Duel({})
 VENEZUELA, PERU, BRAZIL, ARGENTINA = range(4)

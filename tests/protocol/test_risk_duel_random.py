@@ -8,9 +8,9 @@ from collections import Counter
 
 import pytest
 
-from protocol.dice import Dice
 from games.risk.rules.duel import NO_OWNER, Action, Duel, Position
 from games.risk.rules.maps import MAP_NAMES
+from protocol.dice import Dice
 from volumes import examples
 
 DUELS = {"south-america": 800, "australia": 400, "africa": 350, "europe": 150, "north-america": 100}

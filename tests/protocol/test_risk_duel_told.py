@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.errors import IllegalMove
-from protocol.games.base import NO_DICE
 from games.risk.rules.duel import NO_OWNER, Action, Duel, Position
 from games.risk.rules.text import draw_map
+from protocol.errors import IllegalMove
+from protocol.games.base import NO_DICE
 from protocol.messages import Event
 
 SMALL = Duel({})

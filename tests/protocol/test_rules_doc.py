@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from protocol.dice import Dice
-from protocol.errors import BadConfig
-from protocol.games import GAME_NAMES, config_keys, game_class, load_game
-from protocol.games.base import NO_DICE
 from games.nim.rules import MAX_MEAN_DEAL_BYTES
 from games.risk.rules.battle import battle_odds, round_odds
 from games.risk.rules.campaign import MAX_UNITS
+from protocol.dice import Dice
+from protocol.errors import BadConfig
+from protocol.games import config_keys, game_class, game_names, load_game
+from protocol.games.base import NO_DICE
 
 DOC = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
-SECTIONS = dict(zip(GAME_NAMES, re.split(r"^## ", DOC, flags=re.MULTILINE)[2:], strict=True))
+SECTIONS = dict(zip(game_names(), re.split(r"^## ", DOC, flags=re.MULTILINE)[2:], strict=True))
 
 
 def shown(name: str, label: str) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def shown(name: str, label: str) -> dict[str, Any]:
     return value
 
 
-@pytest.mark.parametrize("name", GAME_NAMES)
+@pytest.mark.parametrize("name", game_names())
 def test_the_document_lists_every_preset_of_a_game(name: str) -> None:
     presets = game_class(name).presets
     row = next(line for line in DOC.splitlines() if line.startswith(f"| `{name}` |"))
@@ -39,7 +39,7 @@ def test_the_document_lists_every_preset_of_a_game(name: str) -> None:
     assert listed == presets
 
 
-@pytest.mark.parametrize("name", GAME_NAMES)
+@pytest.mark.parametrize("name", game_names())
 def test_the_document_lists_every_config_key_with_its_default(name: str) -> None:
     rows = re.findall(r"^\| `(\w+)` \| [^|]*\| `([^`]*)` \|", SECTIONS[name], re.MULTILINE)
     defaults = {key: json.loads(default) for key, default in rows}

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from protocol.codec import JSON, MSGPACK
 from protocol.dice import Dice, commitment, match_key
 from protocol.digest import encode_canonical, first_digest, next_digest
-from protocol.games import GAME_NAMES, game_class, load_game
+from protocol.games import game_class, game_names, load_game
 from protocol.messages import End, Event, FromClient, FromServer, Start, Turn
 from protocol.schema import message_schema, schema_text
 from referee import record_reader
@@ -148,7 +148,7 @@ def _moved(game: Any, state: Any, moves: list[dict[str, int]], key: bytes) -> tu
     return moved
 
 
-@pytest.mark.parametrize("name", GAME_NAMES)
+@pytest.mark.parametrize("name", game_names())
 def test_the_document_shows_the_whole_default_config_of_a_game(name: str) -> None:
     row = next(line for line in CONTRACT.splitlines() if line.startswith(f"| `{name}` | `{{"))
     config, state, move = (json.loads(cell.strip(" `").replace("{...}", "{}")) for cell in row.split("|")[2:5])
@@ -206,5 +206,5 @@ def test_the_documents_dice_of_an_attack_and_of_a_deal_are_right() -> None:
 
 
 def test_the_document_names_every_game_where_an_arena_lists_them() -> None:
-    assert all(shown["games"] == list(GAME_NAMES) for shown in FRAMES if shown["type"] == "welcome")
-    assert frame("error", code="unknown_game")["message"].endswith(f": one of {', '.join(GAME_NAMES)}")
+    assert all(shown["games"] == list(game_names()) for shown in FRAMES if shown["type"] == "welcome")
+    assert frame("error", code="unknown_game")["message"].endswith(f": one of {', '.join(game_names())}")

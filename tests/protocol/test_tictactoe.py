@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from games.tictactoe.rules import LINES, Grid, TicTacToe
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.games.base import NO_DICE
-from games.tictactoe.rules import LINES, Grid, TicTacToe
 
 GAME = TicTacToe({})
 EMPTY = Grid((0,) * 9)

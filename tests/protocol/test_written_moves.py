@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from protocol.dice import Dice
-from protocol.errors import MalformedMove
-from protocol.games import load_game
 from games.nim.rules import Take
 from games.risk.rules.campaign import MAX_LISTED_CHANGES
 from games.risk.rules.campaign_moves import Attack, Draft, EndTurn
 from games.risk.rules.duel import Action
+from protocol.dice import Dice
+from protocol.errors import MalformedMove
+from protocol.games import load_game
 
 
 @pytest.mark.parametrize(

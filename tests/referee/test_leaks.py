@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.codec import JSON, MSGPACK
-from protocol.dice import Dice
-from protocol.digest import encode_canonical
-from protocol.games.base import Game
 from games.dilemma.rules import Dilemma
 from games.poker.kuhn import Kuhn
 from games.poker.leduc import Leduc
 from games.poker.rules import Poker
 from games.poker.rules import PokerState as Hand
+from protocol.codec import JSON, MSGPACK
+from protocol.dice import Dice
+from protocol.digest import encode_canonical
+from protocol.games.base import Game
 from protocol.messages import CHANCE, End, Event, Rejected
 from referee.effects import Disconnect, MoveReceived, Reconnect, Resignation
 from referee.record import Ply

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from arena.replay.verify import iter_differences, verify_record
 from protocol.dice import Dice
 from protocol.errors import BadRecord
-from protocol.games import GAME_NAMES, game_class, load_game
+from protocol.games import game_class, game_names, load_game
 from protocol.games.base import NO_DICE
 from protocol.messages import End
 from protocol.reasons import VOID
@@ -180,7 +180,7 @@ def test_payoffs_sum_to_zero_or_not(name: str, preset: str, sums_to_zero: bool) 
     assert load_game(name, {"preset": preset}).zero_sum == sums_to_zero
 
 
-@pytest.mark.parametrize("name", GAME_NAMES)
+@pytest.mark.parametrize("name", game_names())
 def test_a_game_has_a_unit_of_payoffs_where_it_has_payoffs(name: str) -> None:
     for preset in game_class(name).presets.values():
         game = load_game(name, preset)

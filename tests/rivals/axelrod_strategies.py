@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 from unittest.mock import patch
 
 from bots import Bot, Turn
-from protocol.games.base import Game
 from games.dilemma.rules import Dilemma
+from protocol.games.base import Game
 
 _find_source = functools.cache(inspect.getsource)
 with patch("inspect.getsource", lambda what: _find_source(getattr(what, "__func__", what))):

@@ -24,12 +24,12 @@ from arena.web.grader import CACHE_FOLDER, GradeRequest
 from arena.web.grading import Grading, GradingTimeouts, grading_method
 from arena.web.kept_grades import GradeCache
 from exact_boards import PAIR, board
+from games.risk.exact import table as duel
+from games.risk.exact.shape import small_shape_of
+from games.risk.exact.table import BoundedFolder, write_values
 from library import ANN, BOB, Library
 from machine.cache import cache_folder
 from machine.compiled import HAS_NUMBA
-from games.risk.exact import table as duel
-from games.risk.exact.table import BoundedFolder, write_values
-from games.risk.exact.shape import small_shape_of
 from machine.exact.graders import may_need_solving, store_new_tables_in
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load_game

@@ -21,7 +21,7 @@ from arena.web.bundle import modules_to_preload
 from arena.web.formatting import result_sentence
 from arena.web.site import Site
 from library import ANN, PERFECT, Library
-from protocol.games import GAME_NAMES
+from protocol.games import game_names
 from web_client import Visitor, served
 
 
@@ -59,7 +59,7 @@ def test_no_module_has_to_wait_until_another_names_it(visitor: Visitor) -> None:
             assert urljoin(address, imported) in asked_for, address
 
 
-@pytest.mark.parametrize("game", GAME_NAMES)
+@pytest.mark.parametrize("game", game_names())
 def test_the_board_of_every_game_is_found(game: str) -> None:
     assert len(set(modules_to_preload(game=game))) > 1, "board.js and its own"
 

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from arena.web.site import STATIC_FOLDER
+from games.risk.rules.battle import battle_odds
 from programs import program
 from protocol.dice import Dice
 from protocol.games import load_game
-from games.risk.rules.battle import battle_odds
 from timeouts import WITHIN
 
 DRIVER = Path(__file__).with_name("odds.mjs")

@@ -12,7 +12,7 @@ from arena.web.bundle import data_url
 from arena.web.site import STATIC_FOLDER
 from arena.web.titles import game_title, match_title, pool_title, preset_title
 from programs import program
-from protocol.games import GAME_NAMES, game_class
+from protocol.games import game_class, game_names
 from timeouts import WITHIN
 
 SCRIPT = """
@@ -25,7 +25,7 @@ console.log(JSON.stringify(asked.map(([game, preset]) => [
 UNKNOWN = [("my-game", "tiny_board"), ("nim", "unrated"), ("risk-duel", "mars"), ("constructor", "toString")]
 
 
-@pytest.mark.parametrize("game", GAME_NAMES)
+@pytest.mark.parametrize("game", game_names())
 def test_every_game_and_each_of_its_presets_has_a_title(game: str) -> None:
     rules = game_class(game)
     assert rules.preset_titles.keys() == rules.presets.keys()
@@ -51,7 +51,7 @@ def test_what_this_version_does_not_know_is_called_by_its_name_in_words() -> Non
 
 def test_scripts_say_the_same_titles() -> None:
     node = program("node", "nodejs")
-    asked = [(game, preset) for game in GAME_NAMES for preset in game_class(game).presets] + UNKNOWN
+    asked = [(game, preset) for game in game_names() for preset in game_class(game).presets] + UNKNOWN
     module = (STATIC_FOLDER / "titles.js").read_text("utf-8")
     words = (node, "--input-type=module", "-e", SCRIPT, data_url("text/javascript", module), json.dumps(asked))
     done = subprocess.run(words, capture_output=True, timeout=WITHIN)

@@ -18,6 +18,7 @@ import pytest
 
 from arena.replay.match_document import make_document
 from arena.web.site import STATIC_FOLDER
+from games.poker.rules import MOVES
 from golden import make
 from golden.make import Golden
 from independent_client import canonical
@@ -25,7 +26,6 @@ from node import answering
 from programs import program
 from protocol.dice import match_key
 from protocol.games import load_game
-from games.poker.rules import MOVES
 from referee import record_reader
 from referee.effects import Abort, Resignation
 from referee_table import Table

@@ -17,7 +17,7 @@ from arena.web.pages.taking_part import list_offers
 from arena.web.site import STATIC_FOLDER
 from programs import program
 from protocol.display_names import PLAIN_LETTERS, nearest_bot_name
-from protocol.games import GAME_NAMES, load_game
+from protocol.games import game_names, load_game
 from timeouts import WITHIN
 
 Map = dict[str, Any]
@@ -90,9 +90,9 @@ def test_people_are_offered_whatever_is_wanted_and_who_warms_up_with_how_long_th
     assert how(ask, COLD, {"game": "nim", "preset": "classic", "seats": 2}) is None
 
 
-@pytest.mark.parametrize("game", GAME_NAMES)
+@pytest.mark.parametrize("game", game_names())
 def test_a_wish_has_the_preset_that_the_rules_find_in_the_config(ask: Ask, game: str) -> None:
-    configs: list[Map] = [{}] + [{"preset": one["preset"]} for one in GAMES[GAME_NAMES.index(game)]["presets"]]
+    configs: list[Map] = [{}] + [{"preset": one["preset"]} for one in GAMES[game_names().index(game)]["presets"]]
     if game == "risk-campaign":
         configs += [{"preset": "world", "players": 3}, {"preset": "world", "players": 4}, {"players": 3}]
         configs += [{"preset": "world", "max_rounds": 7}]

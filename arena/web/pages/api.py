@@ -17,7 +17,7 @@ from arena.store.tournaments import tournaments_page
 from arena.web.api.operation import PREFIX, Operation
 from arena.web.api.operations import OPERATIONS
 from arena.web.rendering import render_page, site_of
-from machine.exact.graders import SOLVED_GAMES
+from machine.exact.graders import solved_games
 
 
 class Field(Struct, frozen=True):
@@ -58,7 +58,7 @@ def _names(reader: Reader) -> dict[str, str]:
     names: dict[str, str] = {}
     for match in reader.read(search_matches, Search(), limit=1).rows:
         names |= {"match": match.match, "bot": match.seats[0].bot, "pool": pool_or_unrated(match)}
-    for game in SOLVED_GAMES:
+    for game in solved_games():
         for match in reader.read(search_matches, Search(game=game), limit=1).rows:
             names.setdefault("solved", match.match)
     for tournament in reader.read(tournaments_page, limit=1).rows:

@@ -13,7 +13,7 @@ from arena.web.docs.library import library
 from arena.web.errors import NotFound
 from arena.web.rendering import render_page
 from protocol.display import list_choices
-from protocol.games import GAME_NAMES, game_class, load_game
+from protocol.games import game_class, game_names, load_game
 
 
 class Rules(NamedTuple):
@@ -26,8 +26,8 @@ class Rules(NamedTuple):
 def rules(request: Request) -> Response:
     """Show the rules of a game; the browser draws its examples."""
     game = request.path_params["game"]
-    if game not in GAME_NAMES:
-        raise NotFound(f"there is no game {game}: {list_choices(GAME_NAMES)}")
+    if game not in game_names():
+        raise NotFound(f"there is no game {game}: {list_choices(game_names())}")
     tutorial = game_class(game).tutorial
     return render_page(
         request,
@@ -36,7 +36,7 @@ def rules(request: Request) -> Response:
         rules=rules_of(game),
         config=load_game(game, tutorial or {}).config,
         has_tutorial=tutorial is not None,
-        others=[other for other in GAME_NAMES if other != game],
+        others=[other for other in game_names() if other != game],
     )
 
 
@@ -59,7 +59,7 @@ def rules_of(game: str) -> Rules:
 def tutorial(request: Request) -> Response:
     """Show the first moves of a game on a board, with instructions; the browser plays it."""
     game = request.path_params["game"]
-    taught = [name for name in GAME_NAMES if game_class(name).tutorial is not None]
+    taught = [name for name in game_names() if game_class(name).tutorial is not None]
     if game not in taught:
         raise NotFound(f"there is no tutorial for {game}: {list_choices(taught)}")
     return render_page(request, "tutorial.html", game=game, config=load_game(game, game_class(game).tutorial).config)

@@ -24,7 +24,7 @@ from arena.web.rendering import render_bytes, render_page, site_of
 from arena.web.titles import game_title, match_title, pool_title
 from protocol.display import list_choices
 from protocol.errors import BadRecord, UsageFault
-from protocol.games import GAME_NAMES
+from protocol.games import game_names
 from protocol.names import MATCH_ID_PATTERN
 from referee import record_reader
 from referee.result import Result
@@ -65,7 +65,7 @@ def matches(request: Request) -> Response:
         words=_describe_search(asked),
         wrong=wrong,
         found=found or Page(rows=[], total=0),
-        games={game: game_title(game) for game in GAME_NAMES},
+        games={game: game_title(game) for game in game_names()},
         pools={pool: pool_title(pool) for pool in list_pools(reader)},
         reasons=REASON_WORDS,
         outcomes=OUTCOME_WORDS,
@@ -76,7 +76,7 @@ def matches(request: Request) -> Response:
 
 def _find_errors(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
     """Return the errors of the search fields, by field name."""
-    known = {"game": GAME_NAMES, "reason": REASON_WORDS, "outcome": OUTCOMES}
+    known = {"game": game_names(), "reason": REASON_WORDS, "outcome": OUTCOMES}
     wrong = {
         name: f"there is no {name} {asked[name]}: {list_choices(values)}"
         for name, values in known.items()

@@ -1,11 +1,11 @@
-"""The interface of games played in a batch, each with its own dice, and the registry of batches by game."""
+"""The interface of games played in a batch, each with its own dice."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
-from pkgutil import resolve_name
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -19,6 +19,7 @@ from measuring.value_registry import value_names
 from protocol.dice import SEED_BYTES, Dice
 from protocol.display import short_repr
 from protocol.errors import UsageFault
+from protocol.games import game_part, games_with
 from protocol.games.base import Game
 
 S = TypeVar("S")
@@ -28,13 +29,10 @@ Vectors = NDArray[np.float32]
 """The vectors that one seat of each game sees: an array of games × numbers."""
 Masks = NDArray[np.int8]
 """The action masks of one seat of each game: an array of games × actions."""
-_REGISTRY = {
-    "nim": "bots.environments.batched.small_games:NimBatch",
-    "tictactoe": "bots.environments.batched.small_games:GridBatch",
-    "risk-duel": "games.risk.environments.duel_batch:DuelBatch",
-    "risk-campaign": "games.risk.environments.campaign_batch:CampaignBatch",
-}
-"""The import path of each game's batch."""
+
+
+ThrowCounts = Counter[tuple[int, int, int]]
+"""The numbers of throws, by number of attacking dice, number of defending dice and attackers lost."""
 
 
 class Batch(ABC, Generic[S]):
@@ -123,6 +121,12 @@ class Batch(ABC, Generic[S]):
     @abstractmethod
     def _step(self, games: Numbers, actions: Numbers, rewards: NDArray[np.float64], ended: NDArray[np.int8]) -> int: ...
 
+    def reference_dice(self, position: S, move: Any, generator: Any, throw_counts: ThrowCounts) -> Dice:
+        """Return dice with which the reference rules decide a move as this batch does by the game's `generator`. Count
+        each throw. A game without dice needs no method of its own.
+        """
+        return Dice(bytes(SEED_BYTES), 0)
+
 
 class RowBatch(Batch[S]):
     """A batch whose states are the rows of one array, each `width` numbers long."""
@@ -164,9 +168,9 @@ def make_batch(rules: Game[Any, Any], count: int, luck: str | None) -> Batch[Any
 
     Raises `UsageFault` if batches do not support the game or the value function.
     """
-    if rules.name not in _REGISTRY:
-        raise UsageFault(f"{rules.name} can't be played in batches; {', '.join(_REGISTRY)} are")
-    found: type[Batch[Any]] = resolve_name(_REGISTRY[rules.name])
+    found: type[Batch[Any]] | None = game_part(rules.name, "batch")
+    if found is None:
+        raise UsageFault(f"{rules.name} can't be played in batches; {', '.join(games_with('batch'))} are")
     offered = [name for name in value_names(rules) if name in found.luck_value_functions]
     if luck is not None and luck not in offered:
         raise UsageFault(

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bots.environments.batched.batch import Masks, Numbers, RowBatch, Vectors
+from bots.environments.batched.batch import Masks, Numbers, RowBatch, ThrowCounts, Vectors
 from games.risk.environments.encoding import CampaignEncoding
+from games.risk.environments.reference_dice import ScriptedDice
+from games.risk.rules.campaign import MAX_PLAYERS, Attack, Campaign, Position
 from games.risk.search.campaign_board import ATTACKS, BORDER_COUNT, BORDERS, ROUNDS, SEATS, SOURCES, campaign_board
 from games.risk.search.draft_rule import share_units
 from games.risk.search.field import (
@@ -32,8 +34,8 @@ from games.risk.search.flat_position import CELL_LENGTH, FIRST_CELL, TERRITORY_C
 from machine.compiled import compiled, entry, floats, ints
 from machine.generator import FIRST_SLOT
 from measuring.value_function import NoLuck
+from protocol.dice import Dice
 from protocol.games.base import Game
-from games.risk.rules.campaign import MAX_PLAYERS, Campaign, Position
 
 PLY_SLOT, ELIMINATED_BEFORE_SLOT, EXTRA_SLOTS = 0, 1, 1 + MAX_PLAYERS
 """These are slots of a batch, counted from the end of the slots of `field`. PLY_SLOT holds the ply. At
@@ -69,6 +71,10 @@ class CampaignBatch(RowBatch[Position]):
 
     def _set_states(self, games: Numbers, flat: Numbers) -> None:
         self._states[games, POSITION_BEGIN:] = flat[POSITION_BEGIN:]
+
+    def reference_dice(self, position: Position, move: Any, generator: Any, throw_counts: ThrowCounts) -> Dice:
+        battle = (move.units, position.troops[move.to]) if isinstance(move, Attack) else (1, 1)
+        return ScriptedDice(generator, *battle, throw_counts)
 
     def position(self, game: int) -> Position:
         state = self._states[game].tolist()

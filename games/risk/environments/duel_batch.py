@@ -8,9 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bots.environments.batched.batch import Batch, Masks, Numbers, Vectors
+from bots.environments.batched.batch import Batch, Masks, Numbers, ThrowCounts, Vectors
 from bots.evaluation.base import EQUAL_WEIGHTS
+from games.risk.environments.reference_dice import ScriptedDice
 from games.risk.evaluation import FEATURES_BOUND
+from games.risk.exact.file import MappedValues
+from games.risk.exact.table import cached_table, solve
+from games.risk.measuring import value_functions
+from games.risk.rules.board import Board
+from games.risk.rules.campaign import MAX_PLAYERS
+from games.risk.rules.duel import NO_OWNER, Duel, Position
 from games.risk.search.duel_search import (
     BORDERS,
     FAILURE_PROBABILITY,
@@ -37,14 +44,9 @@ from games.risk.search.flat_position import (
     set_cell,
 )
 from machine.compiled import compiled, entry, floats, ints
-from games.risk.exact.table import cached_table, solve
-from games.risk.exact.file import MappedValues
-from games.risk.measuring import value_functions
 from measuring.value_function import NoLuck
+from protocol.dice import Dice
 from protocol.games.base import Game
-from games.risk.rules.board import Board
-from games.risk.rules.campaign import MAX_PLAYERS
-from games.risk.rules.duel import NO_OWNER, Duel, Position
 
 TURN, OVER, PLY = range(TROOPS_OF_SEAT + MAX_PLAYERS, TROOPS_OF_SEAT + MAX_PLAYERS + 3)
 """These are slots of a flat position that searches do not use. TURN is the seat to move, OVER whether the game is over,
@@ -98,6 +100,9 @@ class DuelBatch(Batch[Position]):
 
     def _set_states(self, games: Numbers, flat: Numbers) -> None:
         self._states[:, games] = flat[:, None]
+
+    def reference_dice(self, position: Position, move: Any, generator: Any, throw_counts: ThrowCounts) -> Dice:
+        return ScriptedDice(generator, 1, 1, throw_counts)
 
     def position(self, game: int) -> Position:
         state = self._states[0, game].tolist()

@@ -8,12 +8,11 @@ from functools import cache
 import numpy as np
 
 from bots.environments.encodings import Encoding, Vector
-from protocol.games.base import Game
-from games.risk.rules import campaign
-from games.risk.rules import duel
+from games.risk.rules import campaign, duel
 from games.risk.rules.board import Board
 from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn
 from games.risk.rules.duel import Action, Duel
+from protocol.games.base import Game
 
 
 class DuelEncoding(Encoding[duel.Position, Action]):

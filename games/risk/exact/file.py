@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from machine.atomic_write import replacing_file
 from games.risk.exact.shape import Shape, apply_symmetry, symmetries
-from protocol.errors import UsageFault
 from games.risk.rules.duel import DEFAULT_INVASION_TROOPS
+from machine.atomic_write import replacing_file
+from protocol.errors import UsageFault
 
 _HEADER_BYTES = 4096
 """Bytes of a table file's header: JSON, padding and a newline.

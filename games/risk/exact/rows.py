@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from machine.compiled import compiled, entry, ints, zeros
 from games.risk.exact.shape import Shape, apply_symmetry, symmetries
 from games.risk.rules.duel import DEFAULT_INVASION_TROOPS, REINFORCEMENT_TROOPS
+from machine.compiled import compiled, entry, ints, zeros
 
 SYMMETRY_BITS = 7
 """Number of low bits of a spot. A spot encodes the index of a row, shifted by this many bits, and the index of a

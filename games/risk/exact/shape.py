@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from machine.compiled import HAS_NUMBA
-from protocol.errors import UsageFault
 from games.risk.rules.board import Board
 from games.risk.rules.duel import DEFAULT_INVASION_TROOPS, REINFORCEMENT_TROOPS, WIN_PROBABILITY
 from games.risk.rules.maps import MAP_NAMES
+from machine.compiled import HAS_NUMBA
+from protocol.errors import UsageFault
 
 MAX_POSITIONS_ON_DEMAND = 20_000_000
 """Maximum number of positions of a table that is solved on demand."""

@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from machine.atomic_write import file_lock
-from machine.compiled import ints, zeros
 from games.risk.exact.file import WIN_VALUE, SolvingStats, place_of, write_mapped
 from games.risk.exact.rows import MOVE_SIZE, build_masks, build_rows
 from games.risk.exact.shape import Shape
 from games.risk.exact.sweeps import MARGINS_PER_UNIT, MAX_MARGIN, SCRATCH_ROWS, RowMoves, sweep, sweep_bounds
+from machine.atomic_write import file_lock
+from machine.compiled import ints, zeros
 from protocol.errors import ArenaFault, UsageFault
 
 MAX_FINAL_CHANGE = 1

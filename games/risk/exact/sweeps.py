@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from machine.compiled import compiled, entry
 from games.risk.exact.file import WIN_VALUE
 from games.risk.exact.rows import ATTACK_KIND, MOVE_SIZE, REINFORCEMENT_KIND, SYMMETRY_BITS, SYMMETRY_MASK, fill_moves
 from games.risk.rules.duel import WIN_PROBABILITY
+from machine.compiled import compiled, entry
 
 MARGINS_PER_UNIT = 16
 """Error margins are stored in finer units than values: this many units of a margin are one unit of a value."""

@@ -10,15 +10,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from games.risk.exact.file import MappedValues, place_of
+from games.risk.exact.shape import Shape, check_compiled, is_solvable, is_solved_on_demand, shape_of, small_shape_of
+from games.risk.rules.board import Board
+from games.risk.rules.duel import NO_OWNER, Action, Duel, Position
 from machine.atomic_write import replacing_file
 from machine.cache import cache_folder, make_room
 from machine.compiled import HAS_NUMBA
-from games.risk.exact.file import MappedValues, place_of
-from games.risk.exact.shape import Shape, check_compiled, is_solvable, is_solved_on_demand, shape_of, small_shape_of
 from machine.exact.graders import Grader, MoveGrade
 from protocol.errors import UsageFault
-from games.risk.rules.board import Board
-from games.risk.rules.duel import NO_OWNER, Action, Duel, Position
 
 
 def may_need_solving(config: Mapping[str, Any]) -> bool:

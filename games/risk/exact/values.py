@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from machine.compiled import compiled, entry, ints, zeros
 from games.risk.exact.shape import Shape
 from games.risk.rules.duel import DEFAULT_INVASION_TROOPS, REINFORCEMENT_TROOPS, WIN_PROBABILITY
+from machine.compiled import compiled, entry, ints, zeros
 
 TOLERANCE = 1e-10
 """Largest change of a value in the last sweep of the iteration. With this limit, values are right to 1e-9 in all

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from protocol.games.base import Game
 from games.risk.rules.board import Board
 from games.risk.rules.duel import NO_OWNER, Duel
+from protocol.games.base import Game
 
 DEFAULT_FULL_TROOPS = 10
 """Troops that count as a full territory if the rules set no maximum."""

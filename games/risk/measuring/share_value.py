@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from measuring.value_function import Outcomes, ValueFunction
 from games.risk.rules.campaign import Campaign, Position
+from measuring.value_function import Outcomes, ValueFunction
 
 SHARE_NAMES = ("territories", "units", "reach")
 """The quantities of which a seat has a share. `reach` is the sum over territories of troops times borders."""

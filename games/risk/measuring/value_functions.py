@@ -23,6 +23,9 @@ from msgspec.structs import replace
 from games.risk.exact.table import cached_table, can_grade
 from games.risk.measuring.features import FEATURE_NAMES, Features, PositionSums, measure_features
 from games.risk.measuring.share_value import SHARE_NAMES, ShareValue
+from games.risk.rules import maps
+from games.risk.rules.campaign import Campaign
+from games.risk.rules.duel import Duel, Position
 from measuring.value_function import (
     LazyValue,
     Outcomes,
@@ -32,9 +35,6 @@ from measuring.value_function import (
     ValueFunction,
 )
 from protocol.games.base import Game
-from games.risk.rules import maps
-from games.risk.rules.campaign import Campaign
-from games.risk.rules.duel import Duel, Position
 
 EXACT_NAME, PLAIN_FEATURES_NAME = "exact", "features-1"
 """`EXACT_NAME` is the name of the value function of the exact table, `PLAIN_FEATURES_NAME` of the one of plain

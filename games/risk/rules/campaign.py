@@ -9,11 +9,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from protocol.dice import Dice
-from protocol.display import short_repr
-from protocol.errors import BadConfig
-from protocol.games.base import Game
-from protocol.games.parsing import parse_choice, parse_integer, raise_illegal, read_config
 from games.risk.rules import campaign_moves as moves
 from games.risk.rules import maps
 from games.risk.rules.battle import battle_odds, battle_without_dice, describe_attack, roll_battle
@@ -21,6 +16,11 @@ from games.risk.rules.campaign_checks import Position, check_move
 from games.risk.rules.campaign_moves import Attack, Draft, EndTurn, Move
 from games.risk.rules.draft import pressure_draft
 from games.risk.rules.text import MAX_LISTED_CHANGES, describe_map, draw_map, list_changes, summarise_holdings
+from protocol.dice import Dice
+from protocol.display import short_repr
+from protocol.errors import BadConfig
+from protocol.games.base import Game
+from protocol.games.parsing import parse_choice, parse_integer, raise_illegal, read_config
 from protocol.messages import CHANCE, Event
 from protocol.reasons import DRAW, ROUND_LIMIT, WIN
 

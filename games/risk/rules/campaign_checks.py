@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from protocol.display import list_first
-from protocol.games.parsing import raise_illegal
 from games.risk.rules.board import Board
 from games.risk.rules.campaign_moves import DRAFT_EXAMPLE, Attack, Draft, Move
+from protocol.display import list_first
+from protocol.games.parsing import raise_illegal
 
 
 class Position(NamedTuple):

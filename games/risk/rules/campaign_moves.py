@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from games.risk.rules.board import Board
+from games.risk.rules.text import parse_counts, parse_territory
 from protocol.display import list_first, short_repr
 from protocol.errors import MalformedMove
 from protocol.games.parsing import read_move_kind
-from games.risk.rules.board import Board
-from games.risk.rules.text import parse_counts, parse_territory
 
 DRAFT_EXAMPLE = '{"do": "draft", "units": [[0, 2]]}'
 """An example of a draft in JSON, for error messages."""

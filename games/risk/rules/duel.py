@@ -10,15 +10,15 @@ from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
+from games.risk.rules import maps
+from games.risk.rules.battle import describe_attack
+from games.risk.rules.text import MAX_LISTED_CHANGES, describe_map, draw_map, list_changes, summarise_holdings
+from games.risk.rules.text import parse_territory as place
 from protocol.dice import Dice
 from protocol.display import list_first, short_repr
 from protocol.errors import MalformedMove
 from protocol.games.base import PROBABILITY_ONE, Game
 from protocol.games.parsing import parse_integer, parse_integers, raise_illegal, read_config, read_move_kind
-from games.risk.rules import maps
-from games.risk.rules.battle import describe_attack
-from games.risk.rules.text import MAX_LISTED_CHANGES, describe_map, draw_map, list_changes, summarise_holdings
-from games.risk.rules.text import parse_territory as place
 from protocol.messages import Event
 from protocol.reasons import PLY_LIMIT, WIN
 

@@ -13,10 +13,10 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple, TypeAlias
 
+from games.risk.rules.board import MAX_COORDINATE, Board
 from protocol.display import list_first, short_repr
 from protocol.errors import MalformedMove
 from protocol.games.parsing import MAX_MOVE_DIGITS, parse_whole_number
-from games.risk.rules.board import MAX_COORDINATE, Board
 
 SEAT_LETTERS = "ABCDEF"
 """The letters that stand for seats 0 to 5 in drawings."""

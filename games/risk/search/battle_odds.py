@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from machine.compiled import compiled, floats
 from games.risk.rules.battle import MAX_ATTACK_DICE, MAX_DEFENCE_DICE, battle_without_dice, round_odds
+from machine.compiled import compiled, floats
 
 MAX_TABLE_UNITS = 80
 """The maximum number of attackers or defenders in `odds_table`. Larger battles are scaled down to it."""

@@ -6,10 +6,10 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
+from games.risk.rules.campaign import MAX_PLAYERS, Campaign
 from games.risk.search.flat_position import TERRITORY_COUNT, board_values, cell_of
 from games.risk.search.work_buffers import make_random_numbers
 from machine.compiled import compiled, ints
-from games.risk.rules.campaign import MAX_PLAYERS, Campaign
 
 BORDERS, SOURCES, BORDER_COUNT, SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, CONTINENTS, CONTINENT_COUNT, SNAKE = range(4, 15)
 """These are the slots of `board` that only the campaign has:

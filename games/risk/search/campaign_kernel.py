@@ -10,13 +10,13 @@ from bots.evaluation import default_weights
 from bots.evaluation.base import EQUAL_WEIGHTS
 from bots.search.base import SearchLimit, SearchResult
 from bots.search.kernels import Algorithm
+from games.risk.rules.campaign import Campaign, Move, Position
 from games.risk.search.campaign_search import MIN_NODES, CampaignSearch
 from games.risk.search.settings import CampaignSettings
 from games.risk.search.turn_search import FULL_WIDTH, TurnSearch
 from games.risk.search.work_buffers import NODES_PER_MS
 from machine.compiled import HAS_NUMBA
 from protocol.dice import Dice
-from games.risk.rules.campaign import Campaign, Move, Position
 
 DEFAULT_SETTINGS = CampaignSettings()
 """The default settings of `CampaignKernel.search`."""

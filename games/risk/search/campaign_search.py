@@ -18,6 +18,17 @@ from typing import Any, get_args
 from bots.evaluation.base import EQUAL_WEIGHTS, WIN_VALUE
 from bots.search.base import SearchLimit, SearchResult, deepen, evaluation_scale
 from bots.search.kernels import Algorithm
+from games.risk.rules.campaign import (
+    MAX_PLAYERS,
+    MIN_CLASSIC_DRAFT,
+    Attack,
+    Campaign,
+    Draft,
+    EndTurn,
+    Move,
+    Position,
+)
+from games.risk.rules.draft import territories_by_pressure
 from games.risk.search import battle_odds, work_buffers
 from games.risk.search.battle_odds import (
     MEANS_MODE,
@@ -87,17 +98,6 @@ from games.risk.search.work_buffers import (
 )
 from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
 from protocol.dice import Dice
-from games.risk.rules.campaign import (
-    MAX_PLAYERS,
-    MIN_CLASSIC_DRAFT,
-    Attack,
-    Campaign,
-    Draft,
-    EndTurn,
-    Move,
-    Position,
-)
-from games.risk.rules.draft import territories_by_pressure
 
 TURN, ATTACKS_LEFT, ROUND, ACTIVE, ELIMINATED, SAVED, KEY, ATTACKS_PER_TURN, ALIVE = range(
     FIRST_GAME_SLOT, FIRST_GAME_SLOT + 9

@@ -12,6 +12,7 @@ from math import sqrt
 from typing import Any, ClassVar, NamedTuple
 
 from bots.search.base import SearchLimit, SearchResult
+from games.risk.rules.campaign import MAX_PLAYERS, Attack, Campaign, Draft, Move, Position
 from games.risk.search import field as flat
 from games.risk.search import uct_tree
 from games.risk.search.battle_odds import find_sufficient
@@ -46,7 +47,6 @@ from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
 from machine.generator import DRAW_RANGE, SEED_COUNT, draw
 from protocol.dice import Dice
 from protocol.games.base import NO_DICE
-from games.risk.rules.campaign import MAX_PLAYERS, Attack, Campaign, Draft, Move, Position
 from protocol.messages import CHANCE, Event
 
 END_DECISION = 0

@@ -15,6 +15,8 @@ from bots.evaluation.base import EQUAL_WEIGHTS, WIN_VALUE
 from bots.search.base import DEFAULT_MAX_DEPTH as DEEPEST_SEARCH
 from bots.search.base import SearchLimit, SearchResult, deepen, evaluation_scale
 from bots.search.kernels import Algorithm
+from games.risk.rules import duel
+from games.risk.rules.duel import NO_OWNER, Action, Duel, Position
 from games.risk.search import work_buffers
 from games.risk.search.flat_position import (
     CELL_LENGTH,
@@ -53,8 +55,6 @@ from games.risk.search.work_buffers import (
 )
 from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
 from protocol.games.base import NO_DICE
-from games.risk.rules import duel
-from games.risk.rules.duel import NO_OWNER, Action, Duel, Position
 
 REINFORCEMENT = duel.REINFORCEMENT_TROOPS
 """Troops that a reinforcement adds."""

@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 
 from bots.evaluation.base import EQUAL_WEIGHTS, WIN_VALUE
 from bots.search.base import SearchLimit, SearchResult, evaluation_scale
+from games.risk.rules import duel
+from games.risk.rules.duel import NO_OWNER, Action, Duel, Position
 from games.risk.search import uct_tree
 from games.risk.search.duel_search import (
     BORDERS,
@@ -36,8 +38,6 @@ from games.risk.search.uct_tree import CHILD, DECISION, NODE_LENGTH, SIBLING, VI
 from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
 from machine.generator import DRAW_RANGE, SEED_COUNT, draw, seed_state
 from protocol.games.base import NO_DICE
-from games.risk.rules import duel
-from games.risk.rules.duel import NO_OWNER, Action, Duel, Position
 from protocol.messages import Event
 
 ROOT_PLY, PATH, MOVES = 2, 8, 136

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from games.risk.rules.battle import MAX_ATTACK_DICE, MAX_DEFENCE_DICE, round_odds
+from games.risk.rules.campaign import MAX_PLAYERS, MIN_CLASSIC_DRAFT, Campaign, Position
 from games.risk.search.campaign_board import ATTACKS, CLASSIC, DICE, ROUNDS, SEATS, find_next_turn
 from games.risk.search.flat_position import CELL_LENGTH, FIRST_CELL, TERRITORY_COUNT, cell_of
 from machine.compiled import compiled, entry, ints
 from machine.generator import DRAW_RANGE, FIRST_SLOT, SECOND_SLOT, draw, seed_state
-from games.risk.rules.battle import MAX_ATTACK_DICE, MAX_DEFENCE_DICE, round_odds
-from games.risk.rules.campaign import MAX_PLAYERS, MIN_CLASSIC_DRAFT, Campaign, Position
 
 TURN, ATTACKS_LEFT, ROUND, ACTIVE, DRAFTING, UNITS, OVER, IS_IN_GAME = range(SECOND_SLOT + 1, SECOND_SLOT + 9)
 """These are slots of `field`, after those of the random generator:

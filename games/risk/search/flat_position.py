@@ -14,10 +14,10 @@ from math import lcm
 from typing import Any
 
 from games.risk.evaluation import FEATURES_BOUND, breadth_first_pairs, unam_bound
-from machine.compiled import compiled, entry, ints, zeros
 from games.risk.rules.board import Board
 from games.risk.rules.campaign import MAX_PLAYERS
 from games.risk.rules.duel import NO_OWNER
+from machine.compiled import compiled, entry, ints, zeros
 
 NO_EVALUATION, FEATURES, UNAM = 0, 1, 2
 """These are the modes of evaluation, the values of `state[MODE]`: NO_EVALUATION for none, FEATURES for the four

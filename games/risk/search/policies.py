@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from games.risk.search import field as flat
 from games.risk.search.battle_odds import find_sufficient, look_up_odds, odds_table
 from games.risk.search.campaign_board import CLASSIC, campaign_board
@@ -30,7 +31,6 @@ from games.risk.search.field import (
 from games.risk.search.flat_position import CELL_LENGTH, FIRST_CELL, INDEX, TERRITORY_COUNT
 from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
 from protocol.dice import Dice
-from games.risk.rules.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 
 TERRITORY, ENEMY_LOSS, IDLE, KILLED, CONTINENT, PROGRESS, ELIMINATION, MIN_GAIN, FEAR = range(9)
 """These are the indices of the weights of `RaidWeights` in its array, in the order of its fields."""

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from bots.evaluation.base import WIN_VALUE
 from bots.search.base import SearchLimit, SearchResult, evaluation_scale
 from bots.search.kernels import Algorithm
+from games.risk.rules.campaign import MAX_PLAYERS, Attack, Campaign, Draft, EndTurn, Move, Position
 from games.risk.search import field as flat
 from games.risk.search import work_buffers
 from games.risk.search.battle_odds import find_sufficient, look_up_odds, odds_table
@@ -52,7 +53,6 @@ from games.risk.search.work_buffers import (
     store_line,
 )
 from machine.compiled import compiled, entry, floats, ints, zeros
-from games.risk.rules.campaign import MAX_PLAYERS, Attack, Campaign, Draft, EndTurn, Move, Position
 
 END_MOVE, DRAFT_RULE_MOVE = 0, 1
 """These are the numbers of two moves. END_MOVE ends the turn. DRAFT_RULE_MOVE places the units of a draft as the fixed

@@ -1,24 +1,14 @@
-"""The presets of `arena-bot tune`: how genes evolve, what they play and how a move is searched."""
+"""The presets of `arena-bot tune` for both games of Risk."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
-from games.risk.search.settings import CampaignSettings, DuelSettings
 from bots.tuning.genetic import Method
+from bots.tuning.presets import TuningPreset
 from bots.tuning.selfplay import Setup
-from protocol.display import short_repr
-from protocol.errors import UsageFault
-
-
-class TuningPreset(NamedTuple):
-    """The method and the setup that a tuning of one game starts with."""
-
-    method: Method
-    setup: Setup
-
+from games.risk.search.settings import CampaignSettings, DuelSettings
 
 DETERMINISTIC_CONFIG = '{"battle": "deterministic"}'
 """The config of campaigns without dice."""
@@ -86,12 +76,3 @@ its report. `adjusted` has few games a generation, as a luck-adjusted game tells
 genes only learn to beat each other. `outlook` tunes the weights of the campaign's default evaluation with its default
 search.
 """
-
-
-def read_preset(name: str, game: str) -> TuningPreset:
-    """Return a game's preset. Raises `UsageFault`."""
-    if name not in PRESETS:
-        raise UsageFault(f"there is no preset {short_repr(name)}: one of {', '.join(PRESETS)}")
-    if game not in PRESETS[name]:
-        raise UsageFault(f"{short_repr(game)} has no weights to tune: one of {', '.join(PRESETS[name])}")
-    return PRESETS[name][game]

@@ -8,10 +8,10 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from games.risk.rules.board import Board, check_connected, parse_map
 from protocol.config_values import FileTable
 from protocol.display import short_repr
 from protocol.errors import BadConfig
-from games.risk.rules.board import Board, check_connected, parse_map
 
 MAP_NAMES = (
     "south-america",

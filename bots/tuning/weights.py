@@ -1,5 +1,5 @@
-"""Sets of weights for evaluations of Risk: named ones in the files of this folder, those of a tuning's file, and the
-reading of them from text.
+"""Sets of weights for evaluations: named ones in files of a game's room, those of a tuning's file, and the reading of
+them from text.
 """
 
 from __future__ import annotations
@@ -7,48 +7,84 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 from bots.evaluation import default_weights
 from machine.arguments import read_file
 from protocol.config_values import FileTable
 from protocol.errors import UsageFault
+from protocol.games import game_names, game_spec
+from protocol.games.spec import EvaluationSpec
 
-WEIGHTED_GAMES = ("risk-duel", "risk-campaign")
-"""The games with an evaluation that has weights."""
-_FOLDER = Path(__file__).parent
-"""The folder with the files of the named sets."""
 _EQUAL_NAME = "equal"
 """The name of the set of default weights."""
-WEIGHT_SET_NAMES = (
-    _EQUAL_NAME,
-    *sorted(set.intersection(*({file.stem for file in (_FOLDER / game).glob("*.toml")} for game in WEIGHTED_GAMES))),
-)
-"""The names of the sets: `equal`, and the tunings that the package contains for both games."""
-_MAX_WEIGHTS = {
-    len(default_weights("risk-campaign", "features")): sys.float_info.max,
-    len(default_weights("risk-campaign", "outlook")): 10.0,
-}
-"""The highest valid weight, by number of weights: four for `features`, six for `outlook`, where some are exponents."""
-_WEIGHTS_FORM = "four numbers of 0 or more (or six from 0 to 10 for outlook), not all 0, like 1,1,1,1"
-"""A description of valid weights, for messages."""
+_COUNT_WORDS = {4: "four", 6: "six"}
+"""English words for numbers of weights."""
+
+
+@cache
+def weighted_games() -> tuple[str, ...]:
+    """Return the games with an evaluation that has weights."""
+    return tuple(game for game in game_names() if _weighted_evaluations(game))
+
+
+@cache
+def weight_set_names() -> tuple[str, ...]:
+    """Return the names of the sets: `equal`, and those that every game with weights has for `features`."""
+    names = ({file.stem for file in _sets_of(game).glob("*.toml")} for game in weighted_games())
+    return (_EQUAL_NAME, *sorted(set.intersection(*names)))
+
+
+@cache
+def _max_weights() -> Mapping[int, float]:
+    """Return the highest valid weight, by the number of weights of an evaluation."""
+    evaluations = (
+        (game, name, spec) for game in weighted_games() for name, spec in _weighted_evaluations(game).items()
+    )
+    return {
+        len(default_weights(game, name)): sys.float_info.max if spec.max_weight is None else spec.max_weight
+        for game, name, spec in evaluations
+    }
+
+
+@cache
+def _describe_weights() -> str:
+    """Return a description of valid weights, for messages."""
+    (count, _), *bounded = sorted(_max_weights().items())
+    names = {
+        len(default_weights(game, name)): name for game in weighted_games() for name in _weighted_evaluations(game)
+    }
+    others = "".join(f" (or {_COUNT_WORDS[n]} from 0 to {most:g} for {names[n]})" for n, most in bounded)
+    example = ",".join("1" * count)
+    return f"{_COUNT_WORDS[count]} numbers of 0 or more{others}, not all 0, like {example}"
+
+
+def _weighted_evaluations(game: str) -> Mapping[str, EvaluationSpec]:
+    return {name: spec for name, spec in game_spec(game).evaluations.items() if spec.weights is not None}
+
+
+def _sets_of(game: str) -> Path:
+    spec = game_spec(game)
+    return Path(str(files(spec.room))) / (spec.weight_sets or "")
 
 
 def read_weights(
     bot: str, text: str, evaluation: str = "features", *, strict: bool = False
 ) -> Mapping[str, tuple[float, ...]]:
-    """Return the weights for an evaluation that `text` names, for each game in `WEIGHTED_GAMES` that has the
+    """Return the weights for an evaluation that `text` names, for each game in `weighted_games` that has the
     evaluation.
 
     `text` is a list of numbers (`1,2,3,4` or `1/2/3/4`), the name of a set, or `@FILE`, the file of a tuning. Numbers
     and files apply to both games. `equal` means the default weights. Weights of another evaluation are replaced by the
     default weights, unless `strict` is set. Raises `UsageFault`, whose message begins with the bot's name.
     """
-    usual = {game: weights for game in WEIGHTED_GAMES if (weights := default_weights(game, evaluation))}
+    usual = {game: weights for game in weighted_games() if (weights := default_weights(game, evaluation))}
     if text == _EQUAL_NAME:
         return usual
     found: Mapping[str, tuple[float, ...] | None]
-    if text in WEIGHT_SET_NAMES:
+    if text in weight_set_names():
         found = {game: _load_named_set(bot, game, evaluation, text) for game in usual}
     else:
         weights = _load_weights(bot, text[1:]) if text.startswith("@") else _parse_weights(bot, text)
@@ -64,21 +100,23 @@ def _parse_weights(bot: str, text: str) -> tuple[float, ...]:
     except ValueError:
         weights = []
     if not are_weights(weights):
-        other = f"or @FILE, a tuning; or one of {', '.join(WEIGHT_SET_NAMES)}"
-        raise UsageFault(f"{bot}: weights is {text[:40]!r}: give {_WEIGHTS_FORM}; {other}")
+        other = f"or @FILE, a tuning; or one of {', '.join(weight_set_names())}"
+        raise UsageFault(f"{bot}: weights is {text[:40]!r}: give {_describe_weights()}; {other}")
     return tuple(weights)
 
 
 def are_weights(values: Sequence[float]) -> bool:
     """Return whether an evaluation has this number of weights, all are in its range, and at least one is above 0."""
     return (
-        len(values) in _MAX_WEIGHTS and all(0 <= value <= _MAX_WEIGHTS[len(values)] for value in values) and any(values)
+        len(values) in _max_weights()
+        and all(0 <= value <= _max_weights()[len(values)] for value in values)
+        and any(values)
     )
 
 
 def _load_named_set(bot: str, game: str, evaluation: str, name: str) -> tuple[float, ...] | None:
     """Return the set of weights called `name` for the evaluation; None if the evaluation has no such set."""
-    folder = _FOLDER / game if evaluation == "features" else _FOLDER / game / evaluation
+    folder = _sets_of(game) if evaluation == "features" else _sets_of(game) / evaluation
     file = folder / f"{name}.toml"
     return _load_weights(bot, str(file)) if file.exists() else None
 
@@ -93,7 +131,7 @@ def _load_weights(bot: str, name: str) -> tuple[float, ...]:
         raise UsageFault(f"{where}: there is no key weights: {what}")
     weights = _read_numbers(held["weights"])
     if not are_weights(weights):
-        raise UsageFault(f"{where}: weights must be {_WEIGHTS_FORM.replace('1,1,1,1', '[1, 1, 1, 1]')}")
+        raise UsageFault(f"{where}: weights must be {_describe_weights().replace('1,1,1,1', '[1, 1, 1, 1]')}")
     return tuple(weights)
 
 

@@ -1,0 +1,40 @@
+"""The presets of `arena-bot tune`: how genes evolve, what they play and how a move is searched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
+
+from bots.tuning.genetic import Method
+from bots.tuning.selfplay import Setup
+from protocol.display import short_repr
+from protocol.errors import UsageFault
+from protocol.games import game_part, games_with
+
+
+class TuningPreset(NamedTuple):
+    """The method and the setup that a tuning of one game starts with."""
+
+    method: Method
+    setup: Setup
+
+
+@cache
+def tuning_presets() -> Mapping[str, Mapping[str, TuningPreset]]:
+    """Return all presets, by name and game."""
+    found: dict[str, dict[str, TuningPreset]] = {}
+    for game in games_with("tuning_presets"):
+        for name, presets in game_part(game, "tuning_presets").items():
+            found.setdefault(name, {}).update(presets)
+    return found
+
+
+def read_preset(name: str, game: str) -> TuningPreset:
+    """Return a game's preset. Raise `UsageFault`."""
+    presets = tuning_presets()
+    if name not in presets:
+        raise UsageFault(f"there is no preset {short_repr(name)}: one of {', '.join(presets)}")
+    if game not in presets[name]:
+        raise UsageFault(f"{short_repr(game)} has no weights to tune: one of {', '.join(presets[name])}")
+    return presets[name][game]

@@ -1,0 +1,22 @@
+"""Play of poker by an equilibrium, for the bot `perfect`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from bots.client.bot import Choice, Turn
+from games.poker.strategies import equilibrium_of, knowledge_of
+
+
+def choose(turn: Turn) -> Choice:
+    """Draw a move from the equilibrium's probabilities. It has no value, as that would reveal the card."""
+    rules = turn.rules
+    chances = [float(chance) for chance in move_probabilities(turn)]
+    (move,) = turn.random.choices(rules.legal_moves(turn.position), chances)
+    return Choice(rules.encode_move(move))
+
+
+def move_probabilities(turn: Turn) -> Sequence[float | Fraction]:
+    """Return the equilibrium's probability of each legal move, in their order."""
+    return equilibrium_of(turn.rules.name)[knowledge_of(turn.rules, turn.position)]
