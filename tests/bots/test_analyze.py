@@ -16,17 +16,17 @@ from bots.commands import analyze
 from bots.commands.output import print_table
 from bots.search.base import searchable_games
 from commands import call, on_terminal
+from games.risk.exact import (  # noqa: F401 - their code is compiled for all tests, not for the cache of one
+    rows,
+    sweeps,
+    values,
+)
 from games.risk.exact.table import solve
 from games.risk.rules.maps import load_map
 from games.theory.analysis import STRATEGY_DESCRIPTIONS, Contest, GameTooLarge, position_facts
 from games.theory.heaps import GRUNDY_RULE, nim_rule
 from games.theory.impartial import Difficulty, win_fraction
 from machine.compiled import HAS_NUMBA
-from machine.exact import (  # noqa: F401 - their code is compiled for all tests, not for the cache of one
-    duel_rows,
-    duel_sweeps,
-    duel_values,
-)
 from protocol.dice import Dice
 from protocol.games import game_names, load_game
 from protocol.games.base import NO_DICE

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 import pytest
-from bots.evaluation.small_games import open_line_difference
 
 from bots.evaluation import load_evaluation
 from bots.search import (
@@ -27,6 +26,7 @@ from bots.search import (
     star1,
 )
 from games.nim.rules import Position
+from games.tictactoe.evaluation import open_line_difference
 from games.tictactoe.rules import Grid
 from protocol.dice import Dice
 from protocol.errors import UsageFault

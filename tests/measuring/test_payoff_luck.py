@@ -9,13 +9,14 @@ from statistics import pvariance
 from typing import Any
 
 import pytest
-from measuring.payoff_values import CHIPS_UNIT, PAYOFFS_UNIT
 
 from games.dilemma.rules import Dilemma, DilemmaState
+from games.dilemma.values import PAYOFFS_UNIT
 from games.poker.kuhn import Kuhn
 from games.poker.leduc import Leduc
 from games.poker.rules import Poker, PokerState
 from games.poker.strategies import equilibrium_of, knowledge_of
+from games.poker.values import CHIPS_UNIT
 from measuring.luck import Luck, luck_along, luck_of
 from measuring.value_registry import default_value_names, load_value, value_names
 from protocol.games.base import NO_DICE

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bots.commands.analyze import read_map
+from games.risk.commands import read_map
 from games.risk.rules.maps import MAP_NAMES, find_map, load_map
 from games.risk.rules.text import draw_map
 from machine.arguments import read_value

@@ -11,7 +11,7 @@ from typing import Any
 import networkx
 import pytest
 
-from bots.commands.analyze import read_map
+from games.risk.commands import read_map
 from games.risk.rules.board import MAX_BORDERS, Board
 from games.risk.rules.maps import MAP_NAMES, find_map, load_map
 from protocol.codec import MAX_ARRAY_ITEMS
