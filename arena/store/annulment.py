@@ -1,4 +1,4 @@
-"""Annulling matches, and undoing it. Annulled matches stay stored but are not rated; later matches are rated again."""
+"""Annulling matches, and undoing it. Annulled matches stay stored but are not rated. Later matches are rated again."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class AnnulmentOutcome(Struct, frozen=True, kw_only=True):
 
 
 class AnnulmentPlan:
-    """A plan to annul rated matches, or to `undo` that. It concerns the matches with these `ids`, and those of `bot`
-    that ended at the time `since` or later.
+    """A plan to annul rated matches, or with `undo` to rate annulled matches again. It concerns the matches with these
+    `ids`, and those of `bot` that ended at the time `since` or later.
 
     The plan computes new ratings without writing. Each `advance` includes matches that were stored meanwhile. `save`
-    writes the ratings; it raises `RatingDecisionsChanged` if meanwhile other matches were annulled or a season began.
-    The constructor raises `UsageFault` for an unknown match or bot, and for a match that was never rated.
+    writes the ratings. The constructor raises `UsageFault` for an unknown match or bot, and for a match that was never
+    rated.
     """
 
     def __init__(
@@ -81,11 +81,13 @@ class AnnulmentPlan:
         )
 
     def advance(self, connection: Connection) -> int:
-        """Rate further matches, up to the last stored one. Return how many match numbers that covers."""
+        """Compute ratings for further matches, up to the last stored one. Return how many match numbers these cover."""
         return 0 if self._rebuild is None else self._rebuild.advance(connection)
 
     def save(self, connection: Connection) -> AnnulmentOutcome:
-        """Write the annulment, or its undoing, and all ratings that follow from it. Raises `RatingDecisionsChanged`."""
+        """Write the annulment, or its undoing, and the new ratings. Raise `RatingDecisionsChanged` if other matches
+        were annulled or a season began after the plan was made.
+        """
         if self._rebuild is not None:
             record_decision(connection, self._version)
             summaries.remove_matches(connection, self._numbers)
@@ -105,7 +107,7 @@ def annul_matches(
     *,
     undo: bool = False,
 ) -> AnnulmentOutcome:
-    """Annul matches, or undo it, in one long transaction. Use it only where no other client waits for the database."""
+    """Annul matches, or `undo` that, in one long transaction. Use it only if no other client waits for the database."""
     return AnnulmentPlan(connection, ids, bot, since, undo=undo).save(connection)
 
 

@@ -19,19 +19,19 @@ from arena.store.schema import matches, ratings
 from referee.result import Result, SeatRating
 
 _RATING_FIELDS = SeatRating.__struct_fields__
-"""The columns of `seats` with ratings."""
+"""The columns of `seats` that hold ratings."""
 _UPDATE_SEAT = """UPDATE seats SET mu_before = :mu_before, sigma_before = :sigma_before, mu_after = :mu_after,
     sigma_after = :sigma_after, played = :played
 WHERE match = :match AND seat = :seat"""
 """The statement that replaces the ratings of a seat in a match."""
 _MARK_MATCHES_RERATED = f"UPDATE matches SET rerated = true WHERE NOT rerated AND number {IN_NUMBERS_SQL}"
-"""The statement that marks matches whose ratings have changed since their records were closed."""
+"""The statement that marks matches as rated again: their ratings differ from those in their records."""
 _LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
 """The query for the number of the last match; 0 if there is none."""
 
 
 class SeatCorrection(NamedTuple):
-    """The correct values for the row of a seat."""
+    """The correct ratings and `played` count for the stored row of a seat."""
 
     mu_before: float
     sigma_before: float
@@ -43,11 +43,11 @@ class SeatCorrection(NamedTuple):
 
 
 class RatingRebuild:
-    """A new computation of ratings: it rates the matches of some or all pools from a match number on, and collects
-    corrections.
+    """A new computation of ratings. It rates the matches of some or all pools again, from a match number on, and
+    collects corrections of stored rows.
 
-    It only reads until `save`. Each `advance` includes matches that were stored meanwhile. `pool_overrides` gives other
-    pools for matches by number; None means unrated.
+    It writes nothing until `save`. Each `advance` includes matches that were stored meanwhile. `pool_overrides`
+    replaces the stored pools of some matches, by number; None means unrated.
     """
 
     def __init__(
@@ -58,9 +58,9 @@ class RatingRebuild:
         pool_overrides: Mapping[int, str | None] = MappingProxyType({}),
     ) -> None:
         self.corrections: list[SeatCorrection] = []
-        """The corrections of seat rows, in the order of matches and seats."""
+        """The corrections of stored seats, in the order of matches and seats."""
         self.wrong_seats: list[tuple[int, int]] = []
-        """The match numbers and seats whose stored ratings are wrong."""
+        """The (match number, seat) pairs whose stored ratings are wrong."""
         self._pools, self._pools_of = pools, pool_overrides
         self._tallies: Tallies = {}
         season_starts = seasons.season_starts(connection)
@@ -75,11 +75,11 @@ class RatingRebuild:
 
     @property
     def tallies(self) -> Tallies:
-        """The computed tallies in the current season."""
+        """The tallies computed for the current season."""
         return {} if self._later_season_starts else self._tallies
 
     def advance(self, connection: Connection) -> int:
-        """Rate matches up to the last stored one. Return how many match numbers that covers."""
+        """Rate matches up to the last stored one. Return how many match numbers these cover."""
         last: int = connection.execute(_LAST_MATCH_NUMBER).scalar_one()
         chosen = select(matches.c.number).where(matches.c.number.between(self._next_number, last))
         if self._pools is not None:
@@ -106,7 +106,7 @@ class RatingRebuild:
                 self.corrections.append(SeatCorrection(*values, played, number, row.seat))
 
     def save(self, connection: Connection) -> None:
-        """Write the corrected seats and the standings of these pools, up to the last match. Mark the matches whose
+        """Write the corrected seats, and the standings of the rated pools after the last match. Mark the matches whose
         ratings now differ from their records.
         """
         self.advance(connection)
@@ -118,7 +118,7 @@ class RatingRebuild:
 
 
 def rebuild_ratings(connection: Connection) -> int:
-    """Replace all ratings by those that follow from the results. Return how many rows differed."""
+    """Replace all stored ratings by those that follow from the results. Return the number of rows that were wrong."""
     record_decision(connection)
     rerating = RatingRebuild(connection)
     rerating.advance(connection)
@@ -136,7 +136,7 @@ def _correct(connection: Connection, corrections: list[SeatCorrection]) -> None:
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
-    """Yield a line for each rating that does not follow from the results."""
+    """Yield a line for each stored rating that does not follow from the results."""
     rerating = RatingRebuild(connection)
     rerating.advance(connection)
     wrong = rerating.wrong_seats
@@ -150,7 +150,7 @@ def find_problems(connection: Connection) -> Iterator[str]:
 
 
 def _count_differences(connection: Connection, tallies: Tallies) -> int:
-    """Return the number of stored standings that are missing, superfluous or different."""
+    """Return the number of stored standings that are missing, superfluous or wrong."""
     stored = finish.load_tallies(connection)
     return sum(
         not _are_equal_tallies(stored.get(place), tallies.get(place)) for place in stored.keys() | tallies.keys()

@@ -31,11 +31,11 @@ _TABLES = {
     "encounters": ("bot opponent pool outcome reason match", ""),
     "hours": ("hour", "first last"),
 }
-"""The key columns and the number columns of each table."""
+"""The key columns and the number columns of each summary table, by its name."""
 
 
 def upgrade() -> None:
-    """Add the columns and tables, empty: the caller of the migrations fills them from the results."""
+    """Add the columns and tables, empty. The caller of the migrations fills them from the results."""
     op.add_column("seats", sa.Column("moves", sa.Integer(), nullable=True))
     op.add_column("seats", sa.Column("thought_ms", sa.Integer(), nullable=True))
     op.add_column("seats", sa.Column("pool", sa.String(length=128), server_default="", nullable=False))

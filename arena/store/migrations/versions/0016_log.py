@@ -1,4 +1,4 @@
-"""Add the log of results, its signing key, and the start that matches share."""
+"""Add the log of results, its signing key, and the start position that the matches of a pair share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Add readings of the clock, the count of rating decisions, and announcements between nodes."""
+"""Add readings of the database's clock, the count of rating decisions, and announcements between nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Move the views to a schema of their own on PostgreSQL, so that who reads them needs no right on the tables' schema.
+"""Move the views to a schema of their own on PostgreSQL, so that readers need no right on the schema of the tables.
 
 Without that right a role cannot even name a table, and PostgreSQL takes some locks before it checks other rights.
 """
