@@ -108,7 +108,7 @@ def make_paths_absolute(connection: Connection, folder: Path) -> None:
 
 
 def _base_folder(connection: Connection) -> Path:
-    """Return the folder to which stored paths are relative: that of the SQLite file, or on PostgreSQL the empty path."""
+    """Return the folder to which stored paths are relative: that of the SQLite file; on PostgreSQL the empty path."""
     if is_postgresql(connection):
         return Path()
     return Path(connection.exec_driver_sql(_SQLITE_FILE_PATH).scalar_one()).parent

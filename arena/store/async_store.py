@@ -227,7 +227,7 @@ class AsyncStore:
         self._writing = None
 
     def _start_unregistered(self, begun: list[_QueuedStart], exc: Exception) -> None:
-        """Let matches begin although the store rejected their registration. After a crash, they cannot be called off."""
+        """Let matches begin although the store rejected their registration. After a crash, none can be called off."""
         matches = ", ".join(one.match.match for one in begun)
         log.error("matches that begin (%s) can't be registered: %s", matches, exc)
         del self._queued_starts[: len(begun)]

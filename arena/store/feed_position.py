@@ -19,7 +19,7 @@ _LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
 
 
 def switch_feed(connection: Connection, node: int = 0, *, on: bool) -> None:
-    """Start a node's feed with the matches that end from now on, unless it has one. With `on` false, delete the feed."""
+    """Start a node's feed with the matches that end from now on, unless it has one; with `on` false, delete it."""
     if not on:
         connection.execute(delete(feed).where(feed.c.node == node))
     elif not has_feed(connection, node):

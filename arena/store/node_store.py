@@ -74,7 +74,7 @@ class NodeStore(Store):
 
     @classmethod
     def open_as(cls, database: Database, name: str) -> Self:
-        """Open a database under a node's name; create it if needed. Raise `NodeTaken` if another process has the name."""
+        """Open a database under a node's name; create it if needed. Raise `NodeTaken` if another process has it."""
         ensure_database(database)
         engine = database.connect()
         try:

@@ -64,7 +64,7 @@ class NodeStatus(Struct, frozen=True, kw_only=True):
 
 
 class MatchInProgress(NamedTuple):
-    """A match in progress on a node. `header` is its record's header (JSON), and `secret` the seed of its dice (hex)."""
+    """A match in progress on a node. `header` is its record's header (JSON), `secret` the seed of its dice (hex)."""
 
     node: int
     match: str

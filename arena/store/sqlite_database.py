@@ -97,7 +97,7 @@ class SqliteDatabase(Database):
             engine.dispose()
 
     def create_reading_engine(self) -> Engine:
-        """Return an engine that writes nothing, not even files beside the database. Threads may share its connections."""
+        """Return an engine that writes nothing, not even files beside the database. Threads share its connections."""
 
         def prepare(raw: Any) -> None:
             raw.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
@@ -125,7 +125,7 @@ class SqliteDatabase(Database):
         return self._connect(checkpoint=checkpoint)
 
     def _connect(self, *, wal: bool = True, checkpoint: bool = True) -> Engine:
-        """Return a writing engine. With `wal` false, it makes no write-ahead log in a file that is not an arena's yet."""
+        """Return a writing engine. With `wal` false, it makes no write-ahead log in a file that is no arena's yet."""
 
         def prepare(raw: Any) -> None:
             raw.isolation_level = None

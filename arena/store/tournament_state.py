@@ -50,7 +50,7 @@ def open_tournament(
 
 
 def tournament_randomness(connection: Connection, tournament: str) -> tuple[str, str]:
-    """Return the text from which a tournament's dice follow, together with its seed, and the prefix of its match ids."""
+    """Return the text from which, with its seed, a tournament's dice follow, and the prefix of its match ids."""
     query = select(tournaments.c.stem, tournaments.c.prefix).where(tournaments.c.id == tournament)
     row = connection.execute(query).one()
     return row.stem or tournament, row.prefix or tournament

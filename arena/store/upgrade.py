@@ -44,7 +44,7 @@ def upgrade_database(database: Database, backup: Path | None = None) -> tuple[st
 
 
 def migrate(engine: Engine, rebuild: Callable[[Connection], object] = lambda connection: None) -> None:
-    """Run the migrations that the database lacks, then `rebuild`, in one writing transaction. Add missing log entries."""
+    """Run the missing migrations, then `rebuild`, in one writing transaction. Add missing log entries."""
     from alembic import command
     from alembic.config import Config
 
