@@ -146,7 +146,7 @@ class SingleNode:
         """Delete the registration of a match that is over but not stored. Raise `StoreError` if the store fails."""
 
     async def find_lost_matches(self, journaled: Collection[str]) -> str | None:
-        """Return a warning about matches registered here but not in `journaled`, if any. Raise `StoreError` on error."""
+        """Return a warning about matches registered here but not in `journaled`, if any. Errors raise `StoreError`."""
         return None
 
     async def call_bots(self, bots: list[str]) -> None:
