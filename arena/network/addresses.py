@@ -94,7 +94,7 @@ def _counted_address(ip: _IPAddress) -> str:
 
 
 def _strip_port(entry: str) -> str:
-    """Return the address in an `X-Forwarded-For` entry. Proxies may add a port: `192.0.2.1:5000`, `[2001:db8::1]:5000`."""
+    """Return the address in an `X-Forwarded-For` entry. Proxies may add a port: `192.0.2.1:50`, `[2001:db8::1]:50`."""
     return read_host(entry) or entry
 
 

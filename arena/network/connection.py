@@ -103,7 +103,9 @@ def _tcp_info(transport: asyncio.BaseTransport, field: struct.Struct) -> int | N
 
 
 class CloseInfo(NamedTuple):
-    """The end of a connection: the close code (None without a close frame), the reason, and whether the arena ended it."""
+    """The end of a connection: its close code (None without a close frame), its reason, and whether the arena closed
+    it.
+    """
 
     code: int | None
     reason: str
@@ -429,7 +431,7 @@ class Connection(ServerConnection):
                 self._flusher.register(self)
 
     def flush(self, queued: float, now: float) -> None:
-        """Write all frames that were sent in this turn of the event loop at once, so that a sleeping peer wakes once."""
+        """Write all frames that were sent in this turn of the event loop together, so that the peer wakes up once."""
         self._is_flush_queued = False
         if self.transport.is_closing():  # it closed in the meantime: uvloop raises if a closed transport is written to
             return

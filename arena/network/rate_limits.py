@@ -1,4 +1,4 @@
-"""Waits after failures, such as wrong tokens. They are counted by key, such as an address. Each makes the wait longer."""
+"""Waits after failures, such as wrong tokens. They are counted by key, such as an address. Each lengthens the wait."""
 
 from __future__ import annotations
 
