@@ -99,7 +99,9 @@ def _strip_port(entry: str) -> str:
 
 
 def parse_origins(text: str) -> tuple[str, ...]:
-    """Parse origins like `https://example.org,http://localhost:8000`; `*` is any origin. Others raise `ValueError`."""
+    """Parse origins like `https://example.org,http://localhost:8000`; `*` is any origin. Raise `ValueError` for other
+    text.
+    """
     found = [part.lower().removesuffix("/") for part in filter(None, map(str.strip, text.split(",")))]
     for origin in found:
         if origin not in (ANY_ORIGIN, "null") and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/?#@\s]+", origin):
@@ -165,7 +167,9 @@ def is_own_name(host: str) -> bool:
 
 
 def parse_host_names(text: str) -> tuple[str, ...]:
-    """Parse host names like `arena.example.org,arena.lan` into lower case. A `ValueError` names an invalid one."""
+    """Parse host names like `arena.example.org,arena.lan` into lower case. Raise a `ValueError` that names an invalid
+    one.
+    """
     found = [part.lower() for part in filter(None, map(str.strip, text.split(",")))]
     for name in found:
         if not re.fullmatch(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", name):

@@ -176,9 +176,7 @@ class Admission:
         return HttpRefusal(HTTPStatus.UPGRADE_REQUIRED, text, headers)
 
     def _check_origin(self, request: ConnectionRequest, shared: bool) -> HttpRefusal | None:
-        """Return a refusal if a request is from a foreign web page, or has an unknown host name or subprotocol;
-        otherwise None.
-        """
+        """Return a refusal for a foreign web page, an unknown host name or an unknown subprotocol; otherwise None."""
         host, origin = request.header_value("Host"), request.header_value("Origin")
         wrong = None if shared else misdirection_reason(host, request.local)
         if wrong is not None:
@@ -197,7 +195,7 @@ class Admission:
         return None
 
     def _check_operator(self, request: ConnectionRequest, address: str) -> HttpRefusal | None:
-        """Return a refusal if an operator's token is wrong, or if a client on a socket for operators is none; otherwise
+        """Return a refusal for a wrong operator's token, or for another client on the operator's socket; otherwise
         None.
         """
         if OPERATOR_SUBPROTOCOL not in request.offered_subprotocols:

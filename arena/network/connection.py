@@ -33,9 +33,7 @@ from protocol.codec import Frame
 BINARY_OPCODE, TEXT_OPCODE, CONTINUATION_OPCODE, PONG_OPCODE = Opcode.BINARY, Opcode.TEXT, Opcode.CONT, Opcode.PONG
 """These are the opcodes of WebSocket frames."""
 CONNECTING_STATE, OPEN_STATE = State.CONNECTING, State.OPEN
-"""These are states of a WebSocket connection: `CONNECTING_STATE` before its handshake is complete, `OPEN_STATE` after
-that.
-"""
+"""The states of a WebSocket connection before its handshake is complete, and after that."""
 MAX_WRITE_BUFFER_BYTES, MAX_TOTAL_WRITE_BUFFER_BYTES = 4 * 1024 * 1024, 256 * 1024 * 1024
 """`MAX_WRITE_BUFFER_BYTES` is the maximum number of sent bytes that one client may leave unread,
 `MAX_TOTAL_WRITE_BUFFER_BYTES` the maximum for all clients together. Beyond the latter, clients above
@@ -103,9 +101,7 @@ def _tcp_info(transport: asyncio.BaseTransport, field: struct.Struct) -> int | N
 
 
 class CloseInfo(NamedTuple):
-    """The end of a connection: its close code (None without a close frame), its reason, and whether the arena closed
-    it.
-    """
+    """The end of a connection: its close code (None without a close frame), its reason, and if the arena closed it."""
 
     code: int | None
     reason: str
@@ -173,7 +169,9 @@ class Connection(ServerConnection):
         """The parts of a fragmented message that have arrived so far."""
         self._is_partial_text = False
         self._early_messages: deque[Frame] = deque()
-        """The messages that arrived before `deliver_messages` is called, at most `MAX_EARLY_MESSAGES`."""
+        """The messages that arrived before `deliver_messages` is called. After `MAX_EARLY_MESSAGES`, reading stops
+        until then.
+        """
         self._first_arrived: asyncio.Future[None] = self.loop.create_future()
         self._receive: Callable[[Frame], bool] | None = None
         self._awaited: Collection[object] = ()
@@ -495,7 +493,6 @@ class Connection(ServerConnection):
         self._write_timeout = self.loop.call_later(self._timeouts.write_timeout_s, self._give_up)
 
     def _give_up(self) -> None:
-        """Cut off a peer that does not read."""
         self._has_given_up = True
         self.transport.abort()
 

@@ -18,7 +18,8 @@ class ConnectionBounds(Struct, frozen=True, kw_only=True):
 
 
 class ConnectionLimits:
-    """Counts connections. If too many wait for `hello`, it cuts off the oldest waiting one of the address with most.
+    """Counts connections. If too many wait to send `hello`, it cuts off the oldest waiting connection of the address
+    that has most of them.
 
     So a client that opens connections and sends nothing harms only itself. Connections that have sent `hello` stay.
     """

@@ -16,9 +16,8 @@ DEBT_TOLERANCE_S, TOTAL_DEBT_TOLERANCE_S = 0.01, 0.001
 `TOTAL_DEBT_TOLERANCE_S` for all clients together. So a `hello` and a seek right after it are not delayed.
 """
 PRIORITY_IDLE_RATIO, PRIORITY_DEBT_TOLERANCE_S = 1000.0, 0.3
-"""`PRIORITY_IDLE_RATIO` is the number of idle seconds that a connection owes for each second of work ahead of its turn,
-`PRIORITY_DEBT_TOLERANCE_S` the seconds that it may owe. The latter is large because a large awaited answer arrives in
-pieces.
+"""`PRIORITY_IDLE_RATIO` is the number of idle seconds that a connection owes per second of work ahead of its turn,
+`PRIORITY_DEBT_TOLERANCE_S` the seconds that it may owe, many because a large awaited answer arrives in pieces.
 """
 MAX_DEBT_S = 1.0
 """Maximum idle seconds that a client can owe. They are limited because other clients may share its address."""

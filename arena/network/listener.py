@@ -33,9 +33,7 @@ from protocol.codec import CODECS, MSGPACK, Codec
 from protocol.messages import MAX_CLIENT_FRAME_BYTES
 
 ALIVE_PATH, READY_PATH = "/healthz", "/readyz"
-"""The paths of health checks: `ALIVE_PATH` asks whether the process is alive, `READY_PATH` whether it is ready for
-clients.
-"""
+"""The paths of health checks: whether the process is alive, and whether it is ready for clients."""
 
 log = logging.getLogger("arena.network.listener")
 
@@ -125,7 +123,9 @@ class Listener:
         return await server
 
     async def close(self, code: int, reason: str) -> None:
-        """Accept no more connections, let handshakes in progress finish, and close all connections as given."""
+        """Accept no more connections, let handshakes in progress finish, and close all connections with `code` and
+        `reason`.
+        """
         for acceptor in self._acceptors:
             acceptor.stop()
         with contextlib.suppress(TimeoutError):

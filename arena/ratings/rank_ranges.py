@@ -161,8 +161,7 @@ def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjust
 
 def _by_student(total: float, square: float, most: float, units: int, freedom: float) -> float:
     """Return the p-value of the sum `total` over starts, by Student's distribution. `square` is its squared standard
-    error, `most` its largest possible value. If all starts are equal, the error is that in an adjusted score's
-    interval.
+    error, `most` its largest possible value. If all starts are equal, the error is as in an adjusted score's interval.
     """
     if freedom < 1:
         return 1.0

@@ -59,9 +59,7 @@ class TableRow(Struct, frozen=True, kw_only=True):
     forfeits: int
     """The number of matches that the bot lost by time, strikes, disconnection or not showing up."""
     payoff: MeanPayoff | None = None
-    """The bot's mean payoff; None in games without payoffs or without a match that counts. If it is set, it sorts the
-    table.
-    """
+    """The bot's mean payoff, if the game's result is a payoff and a match counts. It then sorts the table."""
     adjusted: Share | None = None
     """The bot's luck-adjusted score, if known. If it is known for all bots, it sorts the table."""
     worth: float | None = None

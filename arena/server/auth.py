@@ -41,8 +41,7 @@ WRITE_DELAY_S = 5.0
 """Seconds for which times of when bots were last seen are collected, before they are stored together."""
 
 LAST_SEEN_REFRESH_S = 3600.0
-"""Seconds between two updates of the stored times of all connected bots. So the times are recent even if the server is
-killed.
+"""Seconds between two updates of the stored times of all connected bots, which are thus recent if the server is killed.
 """
 
 log = logging.getLogger("arena.server.auth")

@@ -160,7 +160,9 @@ class BotCache:
         return all(map(self.may_be_rated, names)) and not spent
 
     def players(self, header: Header) -> list[Player]:
-        """Return a match's players with ratings in its pool. A bad header raises `UnknownGame` or `BadConfig`."""
+        """Return a match's players with their ratings in its pool. Raise `UnknownGame` or `BadConfig` for a wrong
+        header.
+        """
         pool = header.pool or shared_game(header.game, header.config).pool
         players = []
         for seat in header.seats:

@@ -57,7 +57,7 @@ class FeedPublisher:
         self._needs_catch_up = False
         """True if the broker lacks `end` messages that are not queued in the feed, so that they must be republished."""
         self._reachable = False
-        """True once the broker has acknowledged an `end` message since the last catch-up began."""
+        """True once the broker has acknowledged an `end` message since the last start of `_catch_up`."""
         self._catching_up: asyncio.Task[None] | None = None
         self._closing = False
 

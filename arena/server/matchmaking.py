@@ -111,7 +111,7 @@ may meet have been paired.
 OPEN_PAIRING_INTERVAL_S = 0.25
 """Minimum seconds between two rounds that pair open seeks and seeks with several named opponents."""
 MAX_FAILED_FILLS = 8
-"""The number of a game's seeks without a full match after which a round leaves the game: hardly any bot is free."""
+"""The number of seeks without a full match after which a round gives up on their game: hardly any bot is free."""
 PAIRING_BATCH_SIZE = 64
 """The number of seeks that are compared before the event loop does other work. Comparing them takes 1 to 2 ms."""
 
@@ -156,8 +156,8 @@ class Matchmaker:
         self._waiting = SeekIndex(on_seek_changed)
         self._pool_members = PoolMembers(is_playing, self._chance)
         self._new = FairSeekQueue()
-        """Seeks that no round has examined yet. Of two examined seeks where one names the other's bot, no match could
-        start so far.
+        """Seeks that no round has examined yet. No match of two examined seeks, one of which names the other's bot,
+        could start so far.
         """
         self._postponed: dict[ActiveSeek, None] = {}
         """Examined seeks with a partner that names their bot, or whose bot they name, but no match could start yet."""
@@ -322,7 +322,7 @@ class Matchmaker:
         return max(NEW_SEEK_DELAY_S, min(due) - now) if due else None
 
     def _open_queues_with_candidates(self) -> Iterator[FairSeekQueue]:
-        """Yield the queues of seeks that might now find open seeks or, for seeks that name opponents, those."""
+        """Yield the queues whose seeks might now find open seeks, or the opponents that they name."""
         return (turn for game, turn in self._open_queues.items() if turn and (not game or self._waiting.open(game)))
 
     def _pair(self) -> Iterator[None]:
@@ -426,9 +426,7 @@ class Matchmaker:
 
     @staticmethod
     def _paced_in(group: Sequence[ActiveSeek]) -> list[str]:
-        """Return the bots for whose rate limit a match of these seeks counts. It counts for none if a seek names an
-        opponent.
-        """
+        """Return the bots for whose rate limit a match of these seeks counts: none if a seek names an opponent."""
         return [] if any(one.opponents for one in group) else [one.key for one in group if one.is_ladder_seek]
 
     def _find_group(self, seek: ActiveSeek) -> list[ActiveSeek] | None:

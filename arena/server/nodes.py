@@ -51,9 +51,7 @@ HEARTBEAT_INTERVAL_S = 1.0
 NODE_LOST_WARNING_S = 15.0
 """Seconds for which a node with running matches is missing before the operator is warned. It may just be restarting."""
 MAX_CLOCK_DIFFERENCE_S = 60.0
-"""Maximum seconds between a node's clock and the database's. If the clock is days behind, the node's new matches look
-old.
-"""
+"""Maximum seconds between a node's clock and the database's. If it is days behind, the node's new matches look old."""
 MIN_READ_INTERVAL_S = 0.1
 """Minimum seconds between two readings of announcements by a node, however often it is woken."""
 RELISTEN_DELAY_S = 1.0
@@ -146,7 +144,9 @@ class SingleNode:
         """Delete the registration of a match that is over but not stored. Raise `StoreError` if the store fails."""
 
     async def find_lost_matches(self, journaled: Collection[str]) -> str | None:
-        """Return a warning about matches registered here but not in `journaled`, if any. Errors raise `StoreError`."""
+        """Return a warning about matches registered here that are not in `journaled`, if any. Raise `StoreError` if the
+        store fails.
+        """
         return None
 
     async def call_bots(self, bots: list[str]) -> None:
@@ -158,8 +158,9 @@ class ClusterView(SingleNode):
     never return.
 
     `on_changed` is called when another node may pair a game, and `on_name_taken` when another process has this node's
-    name. `on_announcement` is called with each announcement, or with None if some were missed. Each function for
-    warnings is called with a warning for the operator, or with None if there is none.
+    name. `on_announcement` is called with each announcement, or with None if some were missed. `on_warning`,
+    `on_clock_warning` and `on_deafness_warning` are called with a warning for the operator, or with None if there is
+    none.
     """
 
     def __init__(
@@ -183,7 +184,9 @@ class ClusterView(SingleNode):
         self.on_clock_warning: Callable[[str | None], None] = lambda text: None
         self.on_deafness_warning: Callable[[str | None], None] = lambda text: None
         self.clock_difference_s = 0.0
-        """The minimum seconds between this machine's clock and the database's; positive if this clock is ahead."""
+        """The seconds by which this machine's clock is known to differ from the database's; positive if this machine's
+        clock is ahead.
+        """
         self.url: str = url
         self._store = store
         self._database = database
@@ -198,8 +201,7 @@ class ClusterView(SingleNode):
         self._woken = asyncio.Event()
         self._deaf = asyncio.Event()
         self._echo: str | None = None
-        """The secret name of the channel over which the echo of this node's heartbeats arrives; None while it does not
-        listen.
+        """The secret name of the channel for the echo of this node's heartbeats; None while the node does not listen.
         """
         self._unheard_since: float | None = None
         """The time of the first heartbeat whose echo is still missing; None if no echo is missing."""

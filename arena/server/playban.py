@@ -1,4 +1,4 @@
-"""Suspensions: a bot that misses its match must pause, and one never ready for a match plays one at a time."""
+"""Suspensions: a bot that misses its match must pause. One that was never ready for a match plays one at a time."""
 
 from __future__ import annotations
 

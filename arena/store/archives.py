@@ -70,7 +70,9 @@ def read_archived(connection: Connection, archive: int, matches: Collection[str]
 
 
 def read_all_archived(connection: Connection, archives: Mapping[str, int]) -> dict[str, bytes]:
-    """Return gzip records by match id, from the file numbers `archives` by match id. Skip missing files."""
+    """Return the gzip records of matches in one or more archive files, by match id. `archives` has the number of each
+    match's file, also by match id. Missing files are skipped.
+    """
     found: dict[str, bytes] = {}
     for archive in sorted(set(archives.values())):
         with contextlib.suppress(ArchiveMissing):
@@ -91,7 +93,7 @@ def register_archive(connection: Connection, path: Path, records: int, size_byte
 
 
 def replace_archive(connection: Connection, old: int, path: Path, records: int, size: int) -> None:
-    """Make the matches of an old archive file refer to a new one. `forget_archive` then removes the old one's row."""
+    """Make the matches of an old archive file refer to a new one, so that `forget_archive` can remove the old one."""
     execute(connection, _REASSIGN_MATCHES, {"new": register_archive(connection, path, records, size), "old": old})
 
 

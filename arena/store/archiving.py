@@ -73,8 +73,8 @@ _MATCHES_IN_FILE_SQL = "SELECT number, id FROM matches WHERE archive = :archive"
 
 
 class OldRecordFilter(Struct, frozen=True, kw_only=True):
-    """A filter for old records, those of matches that ended by `until`. It takes all unrated matches, and of the rated
-    matches those of the bots `house` (folded names). With `rated`, it takes all rated matches.
+    """A filter for old records, those of matches that ended by `until`. It takes all unrated matches, and the rated
+    matches in which a bot of `house` (folded names) played. With `rated`, it takes all rated matches.
     """
 
     until: str
@@ -118,7 +118,7 @@ def count_old_records(connection: Connection, old: OldRecordFilter) -> Archiving
 def next_old_records(
     connection: Connection, old: OldRecordFilter, position: ScanPosition
 ) -> tuple[list[OldRecord], ScanPosition]:
-    """Return the next old records for one file and the new scan position. At the end, return none and `position`."""
+    """Return the next old records for one file and the new scan position; at the end, no records and `position`."""
     for unrated in (True, False) if position.unrated else (False,):
         place = position if unrated == position.unrated else ScanPosition(unrated)
         asked = {

@@ -1,4 +1,4 @@
-"""Asynchronous access to the store. A single writer thread stores finished matches in batches, in rating order."""
+"""Asynchronous access to the store. A single thread stores finished matches in batches, in the order of rating."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class AsyncStore:
 
     @property
     def notifies(self) -> bool:
-        """Whether notifications of changes can be sent. (If not, the changes themselves are still stored.)"""
+        """True if notifications of changes can be sent. If they cannot, the changes are still stored."""
         return self._store.notifies
 
     @property

@@ -131,7 +131,7 @@ class Database(ABC):
             raise SchemaMismatch(f"{self} has schema {revision}, older than this bot-arena's: run `arena db upgrade`")
 
     def _make_tables(self, connection: Connection) -> None:
-        """Create empty tables and views, and store the revision as Alembic would, which itself is slow to load."""
+        """Create empty tables and views, and store the revision as Alembic would. Alembic itself is slow to load."""
         metadata.create_all(connection, checkfirst=False)
         views.create_views(connection)
         connection.exec_driver_sql(_VERSION_TABLE)

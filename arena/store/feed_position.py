@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func,
 from arena.store.schema import feed, matches
 
 FEED_BATCH_MATCHES = 500
-"""The number of matches read at a time."""
+"""The number of matches that are read at a time to advance a feed."""
 _LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
 """The query for the number of the last match; 0 if there is none."""
 
@@ -32,7 +32,7 @@ def has_feed(connection: Connection, node: int = 0) -> bool:
 
 
 def feed_range(connection: Connection, node: int = 0) -> tuple[int, int]:
-    """Return the position of a node's feed and the number of the last match. Without a feed, both are the latter."""
+    """Return the position of a node's feed and the last match number; without a feed, the last match number twice."""
     last = connection.execute(_LAST_MATCH_NUMBER).scalar_one()
     position = _position(connection, node)
     return last if position is None else position, last

@@ -24,7 +24,7 @@ from referee.result import Ratings, Result, SeatRating
 
 
 class StorableMatch(NamedTuple):
-    """A finished match to store. `close` makes its record from its ratings. `failures` says by seat why a program
+    """A finished match to store. `close` makes its record from its ratings. `failures` has, by seat, why programs
     failed.
     """
 

@@ -32,7 +32,9 @@ _HASH_PATTERN = re.compile(r"[0-9a-f]{64}")
 
 
 class RecordCheck(Protocol):
-    """A function that compares a result, its ratings and its luck with a record. Renamed bots have no names there."""
+    """A function that compares the stored result of a match, its ratings and its luck with its record. In the result,
+    renamed bots have empty names.
+    """
 
     def __call__(
         self,

@@ -34,12 +34,12 @@ SELECT DISTINCT found.value FROM (SELECT DISTINCT {columns} FROM {summary} WHERE
     ) AS newest
 )) AS found ORDER BY found.value DESC LIMIT :limit
 """
-"""The query for the newest match numbers in each group, then of all groups. It is for criteria that concern groups."""
+"""The query for the newest match numbers of each group of matches, then of all groups, with any criteria."""
 _NEWEST_UNGROUPED_SQL = """
 SELECT DISTINCT {number} FROM {rows} WHERE {same} AND {number} < :before AND {number} >= :least {further}
 ORDER BY 1 DESC LIMIT :limit
 """
-"""The query for the newest match numbers, for a search without criteria that concern groups."""
+"""The query for the newest match numbers with no other criteria than a bot and times, which needs no groups."""
 _SINCE_BOUNDS = """(SELECT min(first) FROM hours WHERE hour >= substr(CAST(:since AS text), 1, 13)),
     (SELECT max(last) FROM hours WHERE hour <= substr(CAST(:since AS text), 1, 13) AND hour || ':' < :since)"""
 """The SQL for two match numbers. No match before the first ended after `since`, and all after the second did."""
@@ -99,18 +99,18 @@ class _Index(NamedTuple):
 
 
 _SEAT_IN_GROUP = "bot = :bot AND pool = part.pool AND outcome = part.outcome AND reason = part.reason"
-"""The SQL condition that a seat of :bot belongs to a group of matches."""
+"""The SQL condition that a seat of :bot belongs to a group of matches with equal pool, outcome and reason."""
 _MATCH_IN_GROUP = (
     "matches.game = part.game AND matches.pool IS nullif(part.pool, part.game || '/unrated')"
     " AND matches.reason = part.reason"
 )
-"""The SQL condition that a match belongs to a group of matches."""
+"""The SQL condition that a match belongs to a group of matches with equal game, pool and reason."""
 _ALL_MATCHES_INDEX = _Index("matches", "true", "matches.number")
-"""The index for a search for the matches of all bots, without criteria that concern groups."""
+"""The index for a search without criteria other than times."""
 _SEATS_INDEX = _Index("seats INDEXED BY seats_by_bot", "bot = :bot")
-"""The index for a search for the matches of a bot, without criteria that concern groups."""
+"""The index for a search without criteria other than a bot and times."""
 _BOT_INDEX = _Index("seats INDEXED BY seats_by_ending", _SEAT_IN_GROUP)
-"""The index for a search for the matches of a bot."""
+"""The index for a search for the matches of a bot with further criteria."""
 _BOT_IN_TOURNAMENT_INDEX = _Index("seats INDEXED BY seats_by_tournament", f"tournament = :scope AND {_SEAT_IN_GROUP}")
 """The index for a search for the matches of a bot in a tournament."""
 _PAIR_INDEX = _Index("encounters", f"opponent = :opponent AND {_SEAT_IN_GROUP}")
@@ -118,7 +118,7 @@ _PAIR_INDEX = _Index("encounters", f"opponent = :opponent AND {_SEAT_IN_GROUP}")
 _MATCHES_INDEX = _Index(
     "matches INDEXED BY matches_by_ending", _MATCH_IN_GROUP, "matches.number", "game, pool, reason", "counts"
 )
-"""The index for a search for the matches of all bots."""
+"""The index for a search for the matches of all bots with further criteria."""
 _TOURNAMENT_INDEX = _MATCHES_INDEX._replace(
     rows="matches INDEXED BY matches_by_tournament", same=f"tournament = :scope AND {_MATCH_IN_GROUP}"
 )
@@ -128,7 +128,7 @@ _TOURNAMENT_INDEX = _MATCHES_INDEX._replace(
 def search_matches(
     connection: Connection, search: Search, *, after: str | None = None, limit: int = 50
 ) -> Page[Result]:
-    """Return a page of the matches that fit, newest first. Raise `UsageFault` for an invalid page or criterion."""
+    """Return a page of the matches that fit, newest first. Raise `UsageFault` for a bad limit, cursor or criterion."""
     check_limit(limit)
     search = _normalized(search)
     before = _BEYOND_ALL_MATCHES if after is None else decode_cursor(after, tuple[int])[0]
@@ -163,7 +163,7 @@ def match_numbers(connection: Connection, search: Search) -> list[int]:
 
 
 def _normalized(search: Search) -> Search:
-    """Return a search with the opponent as the bot if only it is given. Raise `UsageFault` for an invalid outcome."""
+    """Return the search, with the opponent as the bot if no bot is given. Raise `UsageFault` for an invalid outcome."""
     if search.bot is None and search.opponent is not None:
         search = replace(search, bot=search.opponent, opponent=None)
     if search.outcome is not None and (search.bot is None or search.outcome not in OUTCOMES):
@@ -172,7 +172,9 @@ def _normalized(search: Search) -> Search:
 
 
 def _find_newest(connection: Connection, query: str, given: dict[str, Any], fitting: int | None) -> list[int]:
-    """Return the newest match numbers: of recent matches or, if too few of these fit, of all. `fitting` fit in all."""
+    """Return the newest match numbers. Search a window of recent matches and, if too few of these fit, all matches.
+    `fitting` is the number of all matches that fit; None if unknown.
+    """
     least = given["least"]
     if fitting:
         window = max(_MIN_WINDOW_MATCHES, _WINDOW_FACTOR * given["limit"] * given["before"] // fitting)

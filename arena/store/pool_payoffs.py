@@ -20,7 +20,9 @@ EQUAL_MEAN_DIGITS = 9
 MIN_RANKED_OPPONENTS = 3
 """The minimum number of opponents of a ranked bot. With fewer, the mean payoff depends more on them than on the bot."""
 MIN_RANKED_ROUNDS = MIN_RANKED_OPPONENTS * MAX_WEIGHT_ROUNDS
-"""The minimum rounds of a ranked bot: `MIN_RANKED_OPPONENTS` of full weight. With fewer, its mean is mostly chance."""
+"""The minimum number of rounds of a ranked bot, as many as `MIN_RANKED_OPPONENTS` opponents of full weight have. With
+fewer, its mean payoff is mostly chance.
+"""
 MAX_RANKED_SHARE = 0.5
 """The maximum share of one opponent in the weights of a ranked bot. Without this limit, a bot could be ranked by many
 rounds against a friend and a few against two opponents that left at once.

@@ -262,7 +262,9 @@ def claim_person(connection: Connection, name: str, *, person: bool) -> bool:
 
 
 def rename_bot(connection: Connection, old: str, new: str) -> None:
-    """Rename a bot, which keeps its token and ratings. Raise `UsageFault` for an unknown bot or as `check_new_name`."""
+    """Rename a bot, which keeps its token and ratings. Raise `UsageFault` for an unknown bot, and the errors of
+    `check_new_name`.
+    """
     check_new_name(connection, old, new)
     _update_bots(connection, [old], name=new, key=fold_name(new), renamed=utc_now())
     rename_in_actions(connection, old, new)

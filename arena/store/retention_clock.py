@@ -58,7 +58,7 @@ def check_clock(connection: Connection) -> str | None:
 
 
 def is_steady(connection: Connection) -> bool:
-    """Return whether the database's clock has run steadily, by its readings so far, so that things can be too old."""
+    """Return whether the database's clock has run steadily, according to its stored readings."""
     row = execute(connection, _LAST_CLOCK_READING).one_or_none()
     if row is None:
         return True

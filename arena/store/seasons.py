@@ -78,7 +78,9 @@ def list_seasons(connection: Connection) -> list[Season]:
 
 
 def match_range_of(connection: Connection, name: str) -> dict[str, int]:
-    """Return a season's `first` and `last` match number. The name matches in any case. Raise `UsageFault` otherwise."""
+    """Return the `first` and the `last` match number of a season, whose name matches in any case. Raise `UsageFault`
+    for an unknown season.
+    """
     names = [season.season for season in list_seasons(connection)]
     first = 1
     for known, following in zip(names, [*season_starts(connection), _BEYOND_ALL_MATCHES], strict=True):

@@ -18,7 +18,7 @@ from arena.store.database import MAX_READING_CONNECTIONS, Database, StoreError, 
 from arena.store.schema import APPLICATION_ID
 
 BUSY_TIMEOUT_MS = 10_000
-"""The maximum time to wait for a lock on the file."""
+"""The maximum time to wait for a lock on the SQLite file."""
 READING_CACHE_KIB = 16 * 1024
 """The size of the page cache of each reading connection."""
 SQLITE_HEADER_BYTES = 100
@@ -26,9 +26,9 @@ SQLITE_HEADER_BYTES = 100
 _DATABASE_MAGIC = b"SQLite format 3\0"
 """The first bytes of every SQLite file."""
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
-"""The first bytes of every rollback journal."""
+"""The first bytes of every rollback journal of SQLite."""
 _JOURNAL_HEADER_BYTES = 28
-"""The length of the header of a rollback journal."""
+"""The length of the header of a rollback journal of SQLite."""
 _FILE_SIZE_QUERY = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 """The query for the size in bytes of the database file."""
 

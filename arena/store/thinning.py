@@ -109,7 +109,9 @@ def count_removable(connection: Connection, cutoffs: RemovalCutoffs) -> RemovalT
 
 
 def remove_all(store: Store, remove: Callable[..., RemovalTotals], *words: object) -> RemovalTotals:
-    """Call `remove`, which removes a batch, until none is left. No other client should wait for the database."""
+    """Call `remove`, which removes a batch of records, until none are left. Use it only if no other client waits for
+    the database.
+    """
     removed = RemovalTotals()
     while (batch := store.write(remove, *words)).records:
         removed += batch

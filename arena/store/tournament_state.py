@@ -50,7 +50,7 @@ def open_tournament(
 
 
 def tournament_randomness(connection: Connection, tournament: str) -> tuple[str, str]:
-    """Return the text from which, with its seed, a tournament's dice follow, and the prefix of its match ids."""
+    """Return the text that with the seed determines a tournament's dice, and the prefix of its match ids."""
     query = select(tournaments.c.stem, tournaments.c.prefix).where(tournaments.c.id == tournament)
     row = connection.execute(query).one()
     return row.stem or tournament, row.prefix or tournament
@@ -94,9 +94,8 @@ def tournament_origin(connection: Connection, tournament: str) -> TournamentOrig
 
 
 class StoredSeeds(NamedTuple):
-    """The newest stored seeds of tournaments that are played as a group, all with the same seed. With the seed `open`,
-    some of them are unfinished or not started; with the seed `finished`, all are finished. None means that there is no
-    such seed.
+    """The newest stored seeds of a group of tournaments that share their seed. With the seed `open`, some of the group
+    are unfinished or not started; with `finished`, all are finished. None means that there is no such seed.
     """
 
     open: str | None

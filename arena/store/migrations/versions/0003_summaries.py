@@ -23,6 +23,7 @@ _KEYS: dict[str, sa.types.TypeEngine[str] | sa.types.TypeEngine[int]] = {
     "match": sa.Integer(),
     "hour": sa.String(length=13),
 }
+"""The type of each key column of the summary tables, by its name."""
 _TABLES = {
     "counts": ("tournament game pool reason", "matches"),
     "tallies": ("tournament bot pool outcome reason seat", "matches moves thought_ms"),

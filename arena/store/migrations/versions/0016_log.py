@@ -38,6 +38,7 @@ SELECT matches.number, matches.id AS match, matches.game, matches.config, matche
         )
     END AS start
 FROM matches"""
+"""The statement that creates the view `match_results`."""
 
 
 def upgrade() -> None:

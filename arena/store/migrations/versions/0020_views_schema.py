@@ -17,9 +17,11 @@ depends_on = None
 
 _FOREIGN = """SELECT obj_description(oid, 'pg_namespace') IS DISTINCT FROM 'Bot Arena'
 FROM pg_namespace WHERE nspname = 'arena_views'"""
+"""The query for whether the schema `arena_views` belongs to another program; no row if there is no such schema."""
 _READERS = """SELECT DISTINCT CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
 FROM pg_class, aclexplode(relacl)
 WHERE relnamespace = 'arena_views'::regnamespace AND privilege_type = 'SELECT' AND grantee <> relowner"""
+"""The query for the roles that may read the views."""
 
 
 def upgrade() -> None:
