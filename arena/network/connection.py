@@ -33,7 +33,9 @@ from protocol.codec import Frame
 BINARY_OPCODE, TEXT_OPCODE, CONTINUATION_OPCODE, PONG_OPCODE = Opcode.BINARY, Opcode.TEXT, Opcode.CONT, Opcode.PONG
 """These are the opcodes of WebSocket frames."""
 CONNECTING_STATE, OPEN_STATE = State.CONNECTING, State.OPEN
-"""The states of a WebSocket connection before its handshake is complete, and after that."""
+"""These are states of a WebSocket connection: `CONNECTING_STATE` before its handshake is complete, `OPEN_STATE` after
+that.
+"""
 MAX_WRITE_BUFFER_BYTES, MAX_TOTAL_WRITE_BUFFER_BYTES = 4 * 1024 * 1024, 256 * 1024 * 1024
 """`MAX_WRITE_BUFFER_BYTES` is the maximum number of sent bytes that one client may leave unread,
 `MAX_TOTAL_WRITE_BUFFER_BYTES` the maximum for all clients together. Beyond the latter, clients above
@@ -101,7 +103,7 @@ def _tcp_info(transport: asyncio.BaseTransport, field: struct.Struct) -> int | N
 
 
 class CloseInfo(NamedTuple):
-    """The end of a connection: its close code (None without a close frame), its reason, and if the arena closed it."""
+    """The end of a connection: close code (None without a close frame), reason, and whether the arena closed it."""
 
     code: int | None
     reason: str
@@ -176,8 +178,8 @@ class Connection(ServerConnection):
         self._receive: Callable[[Frame], bool] | None = None
         self._awaited: Collection[object] = ()
         self._awaited_count = self._unawaited_count = self._pushed_bytes = 0
-        """Counts in the piece of input being processed: of messages that the arena awaits, of other messages, and of
-        bytes sent in reply.
+        """Counts in the piece of input being processed: `_awaited_count` of messages that the arena awaits,
+        `_unawaited_count` of other messages, and `_pushed_bytes` of bytes sent in reply.
         """
 
     @property

@@ -20,9 +20,11 @@ except ImportError:  # websockets was installed without its compiled part
     from websockets.utils import apply_mask
 
 _OPEN_STATE, _CLOSE_OPCODE = State.OPEN, Opcode.CLOSE
-"""The state of an open connection, and the opcode of a frame that closes a connection."""
+"""`_OPEN_STATE` is the state of an open connection, `_CLOSE_OPCODE` the opcode of a frame that closes a connection."""
 _FINAL_TEXT_BYTE, _FINAL_BINARY_BYTE = 0x81, 0x82
-"""The first byte of a frame that has a whole text message, and of one that has a whole binary message."""
+"""`_FINAL_TEXT_BYTE` is the first byte of a frame with a whole text message, `_FINAL_BINARY_BYTE` of a frame with a
+whole binary message.
+"""
 _MASK_BIT = 0x80
 """The bit in a frame's second byte that says that the payload is masked, as in all frames from clients."""
 _MIN_MEDIUM_BYTES, _MIN_LARGE_BYTES = 126, 65536

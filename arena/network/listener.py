@@ -33,7 +33,9 @@ from protocol.codec import CODECS, MSGPACK, Codec
 from protocol.messages import MAX_CLIENT_FRAME_BYTES
 
 ALIVE_PATH, READY_PATH = "/healthz", "/readyz"
-"""The paths of health checks: whether the process is alive, and whether it is ready for clients."""
+"""The paths of health checks: `ALIVE_PATH` asks whether the process is alive, `READY_PATH` whether it is ready for
+clients.
+"""
 
 log = logging.getLogger("arena.network.listener")
 

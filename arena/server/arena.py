@@ -66,7 +66,9 @@ REVOKED_MESSAGE = "the operator revoked {bot}: it may no longer connect"
 CREDENTIAL_REPLACED_MESSAGE = "the operator gave {bot} a new token: use that one"
 """The message to a bot whose token the operator has replaced. `{bot}` is its name."""
 RESUME_RETRY_DELAY_S, MAX_RESUME_RETRY_DELAY_S = 0.2, 2.0
-"""The first and the maximum delay before the arena asks an unavailable database again whether a match should resume."""
+"""`RESUME_RETRY_DELAY_S` is the first delay before an unavailable database is asked again whether a match should
+resume, `MAX_RESUME_RETRY_DELAY_S` the maximum delay.
+"""
 
 log = logging.getLogger("arena")
 

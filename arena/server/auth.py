@@ -48,7 +48,7 @@ log = logging.getLogger("arena.server.auth")
 
 
 class NameTaken(BotFault):
-    """The name belongs to another bot: its token is missing or wrong."""
+    """The name belongs to another bot, whose token was not sent."""
 
     code = error_codes.NAME_TAKEN
 

@@ -149,7 +149,7 @@ class Ladder:
         return seeks, ceil(self.seeks.rate_delay_s(bot))
 
     def on_match_started(self, group: Sequence[ActiveSeek]) -> None:
-        """Record how long the seeks waited whose match has started."""
+        """Record how long these seeks waited until their match started."""
         now = self._loop.time()
         for seek in group:
             self.waits.observe(now - seek.since)

@@ -240,7 +240,7 @@ class Matchmaker:
             self._rate.uncount(bot)
 
     def restore(self, group: Sequence[ActiveSeek]) -> None:
-        """Make seeks active again whose match could not start."""
+        """Make these seeks active again, because their match could not start."""
         for seek in group:
             self._waiting.add(seek)
             self._new.add(seek)

@@ -141,7 +141,7 @@ class SingleNode:
         """
 
     async def unregister_match(self, match: str) -> None:
-        """Delete the registration of a match that is over but not stored. Raise `StoreError` if the store fails."""
+        """Delete the registration of a match that is over and not stored here. Raise `StoreError` if that fails."""
 
     async def find_lost_matches(self, journaled: Collection[str]) -> str | None:
         """Return a warning about matches registered here that are not in `journaled`, if any. Raise `StoreError` if the

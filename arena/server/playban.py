@@ -10,8 +10,8 @@ from math import ceil
 from arena.network.rate_limits import FailureBackoff
 
 FIRST_PAUSE_S = 10.0
-"""Seconds for which a bot may not seek after its first missed match, as long as its opponents waited. Each further
-missed match doubles the pause.
+"""Seconds for which a bot may not seek after its first missed match, because its opponents waited this long. Each
+further missed match doubles the pause.
 """
 MAX_PAUSE_S = 600.0
 """Maximum seconds for which a bot may not seek after a missed match."""

@@ -32,9 +32,11 @@ MAX_BATCH_MATCHES = 16
 MAX_PENDING_QUERIES = 2
 """The maximum number of queries in the store thread's queue. Further callers wait, so finished matches come first."""
 RETRY_DELAY_S, MAX_RETRY_DELAY_S = 0.5, 5.0
-"""The first and the maximum delay before a failed write is retried."""
+"""`RETRY_DELAY_S` is the first delay before a failed write is retried, `MAX_RETRY_DELAY_S` the maximum delay."""
 REJECTED_RETRY_DELAY_S, MAX_REJECTED_RETRY_DELAY_S = 10.0, 600.0
-"""The first and the maximum delay before the store retries a match that it rejected while it accepted others."""
+"""`REJECTED_RETRY_DELAY_S` is the first delay before a match is retried that the store rejected while it accepted
+others, `MAX_REJECTED_RETRY_DELAY_S` the maximum delay.
+"""
 COMMIT_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """The upper bounds, in seconds, of the buckets in the histogram of transaction times."""
 
@@ -227,7 +229,7 @@ class AsyncStore:
         self._writing = None
 
     def _start_unregistered(self, begun: list[_QueuedStart], exc: Exception) -> None:
-        """Let matches begin although the store rejected their registration. After a crash, none can be called off."""
+        """Let matches begin although their registration was rejected. They can't be called off if this node is lost."""
         matches = ", ".join(one.match.match for one in begun)
         log.error("matches that begin (%s) can't be registered: %s", matches, exc)
         del self._queued_starts[: len(begun)]

@@ -34,7 +34,7 @@ SELECT DISTINCT found.value FROM (SELECT DISTINCT {columns} FROM {summary} WHERE
     ) AS newest
 )) AS found ORDER BY found.value DESC LIMIT :limit
 """
-"""The query for the newest match numbers of each group of matches, then of all groups, with any criteria."""
+"""The query for the newest match numbers of each group of matches, then of all groups. It supports all criteria."""
 _NEWEST_UNGROUPED_SQL = """
 SELECT DISTINCT {number} FROM {rows} WHERE {same} AND {number} < :before AND {number} >= :least {further}
 ORDER BY 1 DESC LIMIT :limit

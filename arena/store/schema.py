@@ -67,7 +67,7 @@ def _short_text(max_characters: int) -> TypeEngine[str]:
 
 
 def _partial(name: str, *columns: str | TextClause, where: str) -> Index:
-    """Return an index of the rows `where`; on PostgreSQL only after `enable_partial_indexes_on_postgresql`."""
+    """Return a partial index. On PostgreSQL it is partial only after `enable_partial_indexes_on_postgresql`."""
     return Index(name, *columns, sqlite_where=text(where))
 
 

@@ -67,7 +67,7 @@ class Retention(Struct, frozen=True, kw_only=True):
 
 
 class RemovalCutoffs(NamedTuple):
-    """The times by which a match must have ended for its record to be removed, if it is `unrated` or `rated`."""
+    """The times by which an `unrated` or a `rated` match must have ended for its record to be removed."""
 
     unrated: str
     rated: str

@@ -22,9 +22,8 @@ _REBUILD_BY_REVISION: dict[str, Callable[[Connection], object]] = {"0001": rebui
 def upgrade_database(database: Database, backup: Path | None = None) -> tuple[str, str]:
     """Upgrade a database's schema and derived data. Return the schema revisions before and after.
 
-    If the schema is old, first copy the database to `backup`, if given. Raise `DatabaseNotFound`,
-    `UnrecognizedDatabase`, `SchemaMismatch`, `StoreError` or an error of `back_up` if that or the upgrade fails; then
-    the database has not changed.
+    If the schema is old, first copy the database to `backup`, if given. On an error, the database has not changed.
+    Raise `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch`, `StoreError` or any error of `back_up`.
     """
     before = database.revision()
     if before is None:
