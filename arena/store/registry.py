@@ -78,7 +78,7 @@ def find_registered_bot(connection: Connection, name: str) -> RegisteredBot | No
 
 
 def find_registered_bots(connection: Connection, names: Collection[str]) -> dict[str, RegisteredBot]:
-    """Return those of `names` (folded) that are registered bots, with the bots, by folded name."""
+    """Return the registered bots with these folded names, by folded name."""
     rows = connection.execute(_SELECT_BOT.where(bots.c.key.in_(names)))
     found = [RegisteredBot(**row._mapping) for row in rows]
     return {fold_name(bot.name): bot for bot in found if bot.token_hash is not None or bot.revoked}
