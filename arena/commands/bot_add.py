@@ -32,9 +32,10 @@ def add_bots(
     display: str | None = None,
     ascii_names: bool = False,
 ) -> None:
-    """Register bots, and print their tokens or write them to the new file `tokens_to`. They are not shown again.
+    """Register bots, and print their tokens or write them to the new file `tokens_to`. The tokens are not shown again.
 
-    `display` is the display name of a single bot. With `ascii_names`, names that bots can't have become display names.
+    `display` is the display name if only one bot is registered. With `ascii_names`, a name that a bot can't have
+    becomes a display name, and the bot gets a similar name that is allowed.
     """
     if display is not None and source is not None:
         raise UsageFault("--display goes with a name: with --from, write a column named display")

@@ -23,7 +23,7 @@ MIN_FREE_BYTES = 1024 * 1024
 CHECK_INTERVAL_S = 1.0
 """Seconds between two checks whether the disks have room."""
 REQUEST_TIMEOUT_S = 5.0
-"""Seconds in which a client must have sent its request and taken the answer."""
+"""Seconds that a client has to send its request and receive the response, while the arena waits for room."""
 _WAITING_MESSAGE = b"the arena waits for room on its disk\n"
 """The body of the HTTP responses that say that the arena waits for room on its disk."""
 _RESPONSE_HEADERS = b"Content-Type: text/plain\r\nConnection: close\r\n"

@@ -35,9 +35,10 @@ log = logging.getLogger("arena.node")
 
 
 async def open_as_node(database: PostgresDatabase, name: str) -> NodeStore:
-    """Claim the name of a node, and return the node's store. Raises `NodeTaken`, and as `Store.open` does.
+    """Claim the name of a node, and return the node's store. Raise the errors of `Store.open`, too.
 
-    If another process holds the name, wait until the database would have found that it is gone, or that it hangs.
+    If another process holds the name, retry until the database would have released the name of a process that ended or
+    hangs. Then raise `NodeTaken`.
     """
     until = asyncio.get_running_loop().time() + NODE_LEASE_S + 2.0
     timeouts = database.limit.timeouts
@@ -67,7 +68,7 @@ def cluster_view_of(store: Store, async_store: AsyncStore, url: str) -> ClusterV
 
 @contextlib.asynccontextmanager
 async def run_as_node(nodes: ClusterView, arena: Arena) -> AsyncIterator[None]:
-    """Run as a node within the context. Raises `StoreError`, and `ArenaFault` if this machine's clock is far off."""
+    """Run as a node within the context. Raise `ArenaFault` if this machine's clock is far off."""
     guard = StallGuard(lambda seconds: _exit_node(f"this process was suspended for {seconds:.1f} s"))
     announced: asyncio.Queue[Announcement | None] = asyncio.Queue()
     nodes.on_announcement = announced.put_nowait

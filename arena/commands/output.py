@@ -73,7 +73,9 @@ def format_table(
 
 
 def redraw(lines: Sequence[str]) -> None:
-    """Replace the terminal's content by these lines. If they don't fit, show the last ones, and how many there are."""
+    """Replace the terminal's content by these lines. If they don't fit, show the last ones, and the number of all
+    lines.
+    """
     from machine.console import Console
 
     width, height = screen_size()
@@ -128,7 +130,7 @@ def encode_document(value: Any) -> bytes:
 def translate_write_errors(to: Path) -> Iterator[None]:
     """Translate OS errors of writing the file `to` within the context.
 
-    Raises `UsageFault` if `to` exists already, and `ArenaFault` for any other OS error.
+    Raise `UsageFault` if `to` exists already, and `ArenaFault` for any other OS error.
     """
     try:
         yield
@@ -139,7 +141,7 @@ def translate_write_errors(to: Path) -> Iterator[None]:
 
 
 def write_document(file: Path, value: Any) -> None:
-    """Write a value as indented JSON to a file, all or nothing. Raises `ArenaFault`."""
+    """Write a value as indented JSON to a file, all or nothing. Raise `ArenaFault` if that fails."""
     with translate_write_errors(file):
         write_output(file, encode_document(value))
 

@@ -129,7 +129,7 @@ def _check(options: RerunOptions) -> None:
 
 
 def _read_origin(database: str, tournament: str) -> TournamentOrigin | None:
-    """Return the arguments and the randomness of a tournament; None if the database does not have it."""
+    """Return the arguments and the seed of a tournament; None if the database does not have it."""
     try:
         with closing(Reader.open(database)) as reader:
             return reader.read(tournament_origin, tournament)
@@ -235,9 +235,10 @@ def _iter_reruns(
 
 
 def _find_seat(record: Record, given: str | None, bot: str) -> int:
-    """Return the seat that the new bot takes: `given`, a number or the name of a recorded bot. Raises `UsageFault`.
+    """Return the seat that the new bot takes. `given` is its number or the name of a recorded bot.
 
     If `given` is None, return the seat of the recorded bot that has the new bot's name, else that of the only loser.
+    Raise `UsageFault` if there is no such seat.
     """
     match, names = record.header.match, [fold_name(each.bot) for each in record.header.seats]
     there = ", ".join(f"{seat} ({each.bot})" for seat, each in enumerate(record.header.seats))

@@ -396,7 +396,7 @@ def data_folder(flag: Path | None) -> Path:
 def database_url(flag: str | None, data: Path) -> str:
     """Return the database's URL: `flag` unless None, else `ARENA_DB`, else that of the SQLite file in the data folder.
 
-    If the URL is given as `@FILE`, it is read from that file. Raises `UsageFault` if this fails.
+    If the URL is given as `@FILE`, it is read from that file. Raise `UsageFault` if this fails.
     """
     given = flag or os.environ.get("ARENA_DB") or f"sqlite:///{data / 'arena.db'}"
     told = read_text_or_file(given, "db")

@@ -85,7 +85,8 @@ class Pilot(NamedTuple):
 
 
 def run_plan(options: SprtOptions) -> None:
-    """Read or play a pilot, and print the forecast. Raises `Fault`."""
+    """Read or play a pilot, and print the forecast. Raise `Fault` if an option is wrong or the pilot has too few pairs.
+    """
     if options.pairs is not None and not MIN_UNITS <= options.pairs <= MAX_ROUNDS:
         raise UsageFault(f"--pairs is {options.pairs}: with --plan it must be {MIN_UNITS} to {MAX_ROUNDS}")
     if len(options.bots) > 2:
@@ -142,7 +143,7 @@ def _without_varying_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _find_or_play_pilot(options: SprtOptions, setup: TournamentSetup, question: Question) -> Pilot:
-    """Return the pairs of an earlier test in the data folder, else play a pilot. Raises `Fault`."""
+    """Return the pairs of an earlier test in the data folder, else play a pilot."""
     with (
         hold_data_dir(setup.options.data, setup.options.db) as where,
         closing(Store.open(open_database_url(where, server_timeouts()))) as store,
@@ -202,7 +203,7 @@ def _record(store: Store, match: str) -> Record | None:
 
 
 def _value_names(setup: TournamentSetup, question: Question) -> Iterable[str]:
-    """Return the names of the value functions to compare: that of the options, or all quick ones."""
+    """Return the names of the value functions to compare: the one that the options name, or all quick ones."""
     options = setup.options
     assert isinstance(options, SprtOptions)
     if question.value is None:
@@ -260,7 +261,8 @@ def _advice(found: Sequence[TestForecast], hypotheses: Hypotheses, seed: str) ->
 
 
 def _suggest_larger_h1(best: TestForecast, hypotheses: Hypotheses) -> float | None:
-    """Return a larger h1 for bots far apart: the lower end of the pilot's interval, rounded down to one digit."""
+    """Return a larger h1 if the bots are far apart: the lower end of the pilot's interval, rounded down to one digit.
+    """
     least = best.score.low - 0.5
     if hypotheses.unit != "score" or least < 2 * hypotheses.h1:
         return None

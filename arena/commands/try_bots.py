@@ -76,7 +76,10 @@ class TryOptions(Struct, frozen=True, kw_only=True):
 
 
 def run(options: TryOptions) -> None:
-    """Play a match and show it. Exits with code 1 if a bot has a mistake to fix. Raises `Fault`."""
+    """Play a match and show it. Raise `UsageFault` if an option is wrong.
+
+    Exit with code 1 if there is a message for a bot's author.
+    """
     config, settings = read_sets(options.game, options.sets, options.preset)
     rules = load_game(options.game, config)
     if len(options.bots) != rules.seats:
@@ -130,7 +133,9 @@ def _files(bots: Sequence[Contestant]) -> list[Path]:
 
 @contextmanager
 def _locate_faults(files: Sequence[Path]) -> Iterator[None]:
-    """Add a bot's file and line to a `UsageFault` that code in one of `files` raised, unless it names the file."""
+    """Add the file and line of a bot in `files` to a `UsageFault` that its code raises in the context, if they are
+    missing.
+    """
     try:
         yield
     except UsageFault as fault:
@@ -168,7 +173,7 @@ class TrialDisplay:
 
     @contextmanager
     def capture_prints(self) -> Iterator[None]:
-        """Capture what bots print while boards are drawn on a terminal; on exit, print the last lines of it."""
+        """Capture what bots print while boards are drawn on a terminal; on exit, print the last of these lines."""
         if self._quiet or not self._terminal:
             yield
             return
@@ -186,7 +191,9 @@ class TrialDisplay:
         self.notes.append(line)
 
     def __call__(self, line: Ply | Strike | None, state: Any) -> None:
-        """Show the board after a line of the record, and pause; `line` is None before the first."""
+        """Show the board after a line of the record, and pause. If `line` is None, show the board before the first
+        line.
+        """
         if self._quiet:
             return
         if isinstance(line, Ply):

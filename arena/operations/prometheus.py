@@ -36,7 +36,7 @@ LAG_INTERVAL_S = 0.1
 CONNECTION_LIMITS = ConnectionBounds(waiting=64, waiting_per_address=16)
 """Limits on the number of concurrent connections to the metrics' port."""
 _PROMETHEUS_CLASS_OF_KIND = {COUNTER: CounterMetricFamily, GAUGE: GaugeMetricFamily, HISTOGRAM: HistogramMetricFamily}
-"""The class of Prometheus's library for each kind of metric."""
+"""The class in Prometheus's library, by kind of metric."""
 
 
 class ArenaCollector(Collector):
@@ -91,7 +91,7 @@ async def measure_lag(lag_histogram: Histogram) -> None:
 
 
 def _restrict_to_path(app: ASGIApp) -> ASGIApp:
-    """Return an app that only answers requests for `METRICS_PATH` by `app`.
+    """Return an app that passes requests for `METRICS_PATH` to `app` and rejects all others.
 
     On loopback, the request must name a host name of this machine.
     """

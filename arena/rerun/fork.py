@@ -88,7 +88,7 @@ class Continuation(NamedTuple):
 
 
 class BranchPlayers(NamedTuple):
-    """The bots that play a branch, and the name to report for the `bot` in the replayed seat."""
+    """The bots that play one branch of a fork, and the name under which the `bot` in the replayed seat is reported."""
 
     players: InProcessPlayers
     bot: str
@@ -108,7 +108,7 @@ def follow_record(
     """Play a seat of a record with a bot as long as it repeats the record, at most up to the ply `until`.
 
     `join_seat` makes the bot from a seed: from the first of the `seeds` that gives the recorded nonce, or else from the
-    last one. Raises `BadRecord` as `replay` does, and `ValueError` without seeds.
+    last one. Raise `ValueError` if there are no seeds, and `BadRecord` as `replay` does.
     """
     if not seeds:
         raise ValueError(f"seat {seat} has no seed: its bot needs one")

@@ -67,7 +67,7 @@ class RerunReply(NamedTuple):
 
 def run_tasks(tasks: Iterable[RerunTask], jobs: int) -> Generator[tuple[int, RerunReply], None, None]:
     """Yield the number and the reply of each task, as replies arrive from `jobs` processes. A single job runs in this
-    process. Raises `BadRecord` and `UsageFault`, and what `WorkerPool.run` raises.
+    process. Raise the errors of `run_task` and of `WorkerPool.run`.
     """
     if jobs == 1:
         yield from enumerate(map(run_task, tasks))
@@ -77,7 +77,10 @@ def run_tasks(tasks: Iterable[RerunTask], jobs: int) -> Generator[tuple[int, Rer
 
 
 def run_task(task: RerunTask) -> RerunReply:
-    """Perform a task. Output of the bots goes to standard error. Raises `BadRecord` and `UsageFault`."""
+    """Perform a task. Output of the bots goes to standard error.
+
+    Raise `BadRecord` if the record is wrong, and `UsageFault` if a bot cannot be made.
+    """
     with redirect_stdout(sys.stderr):
         followed, first = _follow_task(task._replace(continuation_range=(0, 0)))
         found: list[Continuation] = []

@@ -38,7 +38,7 @@ class InProcessHost:
         self._players = make_players(specs, plan.rules, self._write_line, strict=job.strict)
 
     def play(self, pairing: Pairing) -> MatchReport:
-        """Play a match. Raises `Fault` if a bot cannot go on."""
+        """Play a match. Raise `Fault` if a bot cannot go on."""
         closed = self._players.play(*self._job.plan.header_of(pairing, utc_now(), lambda bot: ""))
         words, self._words = tuple(self._words), []
         failing = self._players.failed_bots

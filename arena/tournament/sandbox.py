@@ -75,7 +75,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
     ) -> LaunchSpec:
         """Return how to launch a bot in the sandbox. It runs as the user number `number`.
 
-        Raises `UsageFault` if the bot would see protected files.
+        Raise `UsageFault` if the bot would see protected files.
         """
         changed = {**environment, "HOME": NO_HOME}
         changed.pop("XDG_CACHE_HOME", None)

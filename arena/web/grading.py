@@ -73,7 +73,7 @@ class Grading:
     ) -> Grades:
         """Return the grades of a match, from the cache or from the grading process.
 
-        Raises `BadRecord` or `UsageFault` if the match can't be graded, `ArenaFault` after the timeout, and
+        Raise `BadRecord` or `UsageFault` if the match can't be graded, `ArenaFault` after the timeout, and
         `ClientDisconnect` once `is_gone()` is true. After the last two, the grading process is killed.
         """
         kept = await asyncio.to_thread(self._kept.read, record, request)

@@ -48,7 +48,7 @@ class FairTaskQueue:
     async def enter(self, address: str, gone: Callable[[], Awaitable[bool]], *, begun: bool = False) -> None:
         """Wait for a turn of this address, which lasts until `leave`.
 
-        Raises `ClientDisconnect` if `gone()` is true when the turn begins. Raises an `HTTPException`: 429 if too many
+        Raise `ClientDisconnect` if `gone()` is true when the turn begins. Raises an `HTTPException`: 429 if too many
         tasks of the address wait, 503 if too many wait in total. A task that continues an answer, with `begun`, may
         always wait.
         """
