@@ -116,7 +116,7 @@ class BotResolver:
         )
 
     def check_games(self, games: Mapping[str, str]) -> None:
-        """Raise `UsageFault` if a bot of the command line does not play one of the `games`, each with an example match.
+        """Raise `UsageFault` if a bot of the command line cannot play one of the `games`, which map to example matches.
         """
         for what in self._given:
             if what.partition(":")[0] not in known_bots():

@@ -40,9 +40,7 @@ class CountFindings(Struct, frozen=True, kw_only=True):
 
 
 def check_counts(counts: Sequence[int]) -> None:
-    """Raise `UsageFault` unless the list can be counts of scores: of pairs or of single games, and some of them not
-    zero.
-    """
+    """Raise `UsageFault` if the list cannot be counts of scores: of pairs, or of single games."""
     if len(counts) not in (PENTANOMIAL_SIZE, TRINOMIAL_SIZE):
         raise UsageFault(
             f"{len(counts)} counts: give five, of pairs with 0, 1/2, 1, 3/2 and 2 points, or three, of games lost, "

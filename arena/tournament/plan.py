@@ -140,12 +140,16 @@ class Plan(Struct, frozen=True, kw_only=True):
         return f"seed {self.seed}, id {self.id}, matches {self.prefix or self.id}-*"
 
     def start_of(self, result: Result) -> int | None:
-        """Return the number of the start that a result's match shares with other matches; None if it shares none."""
+        """Return the number of the start position that a result's match shares with other matches; None if it shares
+        none.
+        """
         paired = self.paired and result.place is not None
         return tournament_pairing.start_at(place_of(result), self.rules.seats) if paired else None
 
     def with_start(self, result: Result) -> Result:
-        """Return a result with the name of the start that its match shares with others, as stored results have it."""
+        """Return a result with the name of the start position that its match shares with others, as stored results have
+        it.
+        """
         if not self.paired or result.place is None:
             return result
         return replace(result, start=tournament_pairing.start_name(self.id, result.place, self.rules.seats))

@@ -33,7 +33,7 @@ def reserved_users(count: int, locks: Path = LOCK_FOLDER) -> Iterator[tuple[int,
     """Reserve users that have no name and no processes, and that no other tournament has reserved, and yield their ids.
 
     It requires root. What the users left behind is removed on exit, and at the start, because an earlier tournament may
-    have been killed. Raises `ArenaFault`.
+    have been killed. Raise `ArenaFault` if too few users are free.
     """
     with ExitStack() as held:
         folder = held.enter_context(_lock_folder(locks))

@@ -159,8 +159,8 @@ def _refuse_bodies(app: ASGIApp, admits: Callable[[Scope], bool]) -> ASGIApp:
 
 
 def _answer_internal_errors(app: ASGIApp) -> ASGIApp:
-    """Wrap an application to answer unexpected errors, and log them without a traceback. If the error interrupts an
-    answer, this is cut off.
+    """Wrap an application to answer unexpected errors, and log them without a traceback. An answer that the error
+    interrupts is cut off.
     """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:

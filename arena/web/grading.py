@@ -92,7 +92,7 @@ class Grading:
     def grade_here(self, record: bytes, name: str, seat: int | None = None) -> Grades:
         """Return the grades of all seats or of one, from the cache or made in this thread.
 
-        Call it only if grading needs no solving. Raises the errors of `grade_match`.
+        Call it only if grading needs no solving. Raise the errors of `grade_match`.
         """
         wanted = GradeRequest(seat=seat)
         found = self._kept.read(record, wanted)

@@ -108,7 +108,9 @@ async def _page(request: AdminRequest, form: Form, wrong: str = "", status: int 
 
 
 def _parse_form(form: Form) -> StartTournament:
-    """Parse the form of a new tournament. Raises `UsageFault`, and `BotFault` for an unknown game."""
+    """Parse the form of a new tournament. Raise `UsageFault` if a field is wrong, and `BotFault` if the game is
+    unknown.
+    """
     game, _, preset = form.one("pool").partition("/")
     game_class(game)
     config: dict[str, Any] = {"preset": preset} if preset else {}
@@ -136,7 +138,7 @@ def _parse_form(form: Form) -> StartTournament:
 
 
 async def _resume_request(request: AdminRequest) -> StartTournament:
-    """Return the request that resumes a stored tournament. Raises `UsageFault`."""
+    """Return the request that resumes a tournament. Raise `UsageFault` unless these pages started it."""
     name = request.form.one("tournament")
     known = await request.read(tournament_table, name, site_of(request.request).cached_standings)
     if known is None or known.arguments.get("rated", True):

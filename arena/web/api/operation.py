@@ -205,7 +205,9 @@ def _schema(answer: Any) -> Any:
 
 
 def read_query(query_type: type[Q], request: Request) -> Q:
-    """Parse the query of a request. Empty values count as absent. Raises a `UsageFault` that names the wrong field."""
+    """Parse the query of a request. Empty values count as absent. Raise a `UsageFault` that names the field if one is
+    wrong.
+    """
     given: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         if name not in query_type.__struct_fields__:
