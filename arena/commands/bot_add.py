@@ -72,10 +72,7 @@ def _read_registered_bots(where: str) -> list[RegisteredBot]:
 
 
 def _write_tokens(file: Path, document: str) -> None:
-    """Write the tokens to a file that only its owner can read.
-
-    Call it before any bot is registered, so that no token is lost.
-    """
+    """Write the tokens to a file that only its owner can read, before any bot is registered: no token may be lost."""
     with translate_write_errors(file), replacing_file(file) as part:
         part.unlink(missing_ok=True)
         part.touch(mode=FILE_MODE, exist_ok=False)

@@ -159,10 +159,7 @@ def list_bots(where: str, data: Path, *, to_json: bool) -> None:
 
 
 def _fetch_online_bots(data: Path, database: Database) -> dict[str, BotStatus]:
-    """Return the bots that are connected to the server of the data folder, by case-folded name.
-
-    Without a running server, there are none.
-    """
+    """Return the bots that are connected to the folder's server, by case-folded name; none if no server runs."""
     try:
         found = run_on_server(database, data, StatusRequest(most=MAX_ENTRIES), ServerStatus)
     except NoServer:

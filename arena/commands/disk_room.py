@@ -72,9 +72,7 @@ async def wait_for_room(
 
 
 def _find_full_folder(folders: Collection[Path]) -> str | None:
-    """Return a message about the first folder whose disk has no room for `MIN_FREE_BYTES` bytes; None if there is none.
-    Ignore other problems of folders.
-    """
+    """Return a message about the first folder whose disk lacks `MIN_FREE_BYTES` free bytes; None if there is none."""
     for folder in folders:
         try:
             with tempfile.TemporaryFile(dir=folder) as probe:

@@ -88,10 +88,6 @@ async def _examine(
 
 
 def _format_case(examined: ExaminedCase) -> str:
-    """Return the report of a case as text.
-
-    It has the verdict, the fault, what the bot did and should do, and which section of the protocol to read.
-    """
     case, finding = examined.case, examined.finding
     lines = [f"{finding.verdict:<{_REPORT_INDENT}}{case.done} ({case.name}, {examined.seconds:.1f} s)"]
     lines += _wrapped("did", finding.did)

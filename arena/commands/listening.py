@@ -27,7 +27,7 @@ class Ports(NamedTuple):
 
 @contextlib.contextmanager
 def bind_ports(settings: ServerSettings, inherited: InheritedSockets | None = None) -> Iterator[Ports]:
-    """Yield a server's listening sockets, and close them on exit. Raises `PortFault`.
+    """Yield a server's listening sockets, and close them on exit. Raise `PortFault` if one cannot be opened.
 
     Sockets that a restarted server inherits are reused. Enter this context before the data folder is created.
     """

@@ -56,10 +56,7 @@ def _format_count(number: int, word: str) -> str:
 
 
 def _format_elo(difference: EloDifference, score: float) -> str:
-    """Format an Elo difference and its interval with two decimals, as other engine testers do.
-
-    Infinite values are `-inf` and `+inf`.
-    """
+    """Format an Elo difference and its interval with two decimals; infinite values are `-inf` and `+inf`."""
     all_or_nothing = "+inf" if score > 0.5 else "-inf"
     elo, low, high = (
         end if value is None else f"{value:+z.2f}"

@@ -171,8 +171,7 @@ def _compare_with_log(record: Record, name: str, log: str, key: str | None, file
 
 
 def _read_known_head(file: Path | None) -> SignedTreeHead | None:
-    """Return the head of a log that is stored in a file; None if there is no file. Raise `BadRecord` if it is no head.
-    """
+    """Return the head of a log that is stored in a file; None if there is no file. Raise `BadRecord` if it is no head."""
     if file is None or not file.exists():
         return None
     head = _fetch_and_decode(str(file), SignedTreeHead, "the head of a log, as --head saves it")
@@ -203,10 +202,7 @@ def _is_url(log: str) -> bool:
 
 
 def _fetch_and_decode(where: str, form: type[T], wanted: str) -> T:
-    """Read a file or URL, and decode its JSON as the type `form`. Raise `ArenaFault` if it cannot be read.
-
-    Raise `BadRecord` if it is not of this type.
-    """
+    """Read a file or URL, and decode its JSON as the type `form`. Raise `BadRecord` if it is of another type."""
     said = _read(where)
     try:
         return msgspec.json.decode(said, type=form)

@@ -248,7 +248,6 @@ def _format_header(header: Header, *, rated: bool) -> list[str]:
 
 
 def _table(told: Sequence[TranscriptLine], *, estimate: bool) -> Table:
-    """Return the plies as a table without empty columns."""
     table = Table(box=None, pad_edge=False)
     columns = ("ply", "bot", "move", "est. luck" if estimate else "luck", "s left", "s back", "value", "note")
     used = [at for at in range(len(columns)) if at in PERMANENT_COLUMNS or any(line[at] for line in told)]

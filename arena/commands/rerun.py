@@ -99,7 +99,7 @@ class MatchRerun(NamedTuple):
 
 
 def run(options: RerunOptions) -> None:
-    """Replay matches and print what the new bot was worth in them. Raises `Fault`."""
+    """Replay matches and print what the new bot was worth in them. Raise `Fault` if one cannot be replayed."""
     _check(options)
     seed = options.seed or secrets.token_hex(4)
     origin = lru_cache(partial(_read_origin, options.database))
@@ -129,7 +129,6 @@ def _check(options: RerunOptions) -> None:
 
 
 def _read_origin(database: str, tournament: str) -> TournamentOrigin | None:
-    """Return the arguments and the seed of a tournament; None if the database does not have it."""
     try:
         with closing(Reader.open(database)) as reader:
             return reader.read(tournament_origin, tournament)

@@ -61,9 +61,6 @@ def _describe_players(seat: int, lineup: Lineup) -> Iterator[str]:
 
 
 def _describe_move_alone(name: str) -> str:
-    """Return the note that the new bot played on after its own move and after that of the recorded bot, which is called
-    `name` and whose program is not known.
-    """
     return f"the new bot played both on, as the program of {name} is not known (--old BOT names it): {MOVE_ALONE_NOTE}"
 
 

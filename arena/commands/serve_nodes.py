@@ -236,7 +236,6 @@ def node_arguments(settings: ServerSettings, port: int, page: int, token: str) -
 
 
 def _token_file(data: Path) -> Path:
-    """Return the file with the operator's token in the data folder, creating it if needed."""
     file = data / "operator-token"
     token = credentials.read_or_make_token(data)
     if not file.exists():

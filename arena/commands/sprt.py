@@ -299,9 +299,8 @@ def _copies(word: str, count: int) -> list[str]:
 
 
 def _choose_value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
-    """Return the name of the value function that measures luck; None if luck stays in the results.
-
-    Raise `UsageFault` if luck cannot be measured as the options ask.
+    """Return the value function that measures luck, None if luck stays in. Raise `UsageFault` if the options rule it
+    out.
     """
     if options.no_luck_adjustment and options.value is not None:
         raise UsageFault(

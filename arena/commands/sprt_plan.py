@@ -85,8 +85,7 @@ class Pilot(NamedTuple):
 
 
 def run_plan(options: SprtOptions) -> None:
-    """Read or play a pilot, and print the forecast. Raise `Fault` if an option is wrong or the pilot has too few pairs.
-    """
+    """Read or play a pilot, and print the forecast. Raise `Fault` if an option is wrong or the pilot has too few pairs."""
     if options.pairs is not None and not MIN_UNITS <= options.pairs <= MAX_ROUNDS:
         raise UsageFault(f"--pairs is {options.pairs}: with --plan it must be {MIN_UNITS} to {MAX_ROUNDS}")
     if len(options.bots) > 2:
@@ -203,7 +202,6 @@ def _record(store: Store, match: str) -> Record | None:
 
 
 def _value_names(setup: TournamentSetup, question: Question) -> Iterable[str]:
-    """Return the names of the value functions to compare: the one that the options name, or all quick ones."""
     options = setup.options
     assert isinstance(options, SprtOptions)
     if question.value is None:
@@ -231,10 +229,7 @@ def _scored(bot: str, best: TestForecast) -> str:
 
 
 def _shown(found: Sequence[TestForecast], most: int) -> str:
-    """Return a table with two rows for each value function: simulated tests where h0 is true, and where h1 is.
-
-    The first row also has the spread of the pairs.
-    """
+    """Return a table with two rows for each value function: simulated tests where h0 is true, and where h1 is."""
     headers = ("value", "spread", "true", "50 %", "90 %", "wrong", "undecided", "simulated")
     rows = []
     for one in found:
@@ -248,7 +243,6 @@ def _shown(found: Sequence[TestForecast], most: int) -> str:
 
 
 def _advice(found: Sequence[TestForecast], hypotheses: Hypotheses, seed: str) -> str:
-    """Return in words which options are best for the test, with reasons."""
     best = found[0]
     if len(found) == 1:
         said = f"use --seed {seed}, for new games; the only value function to use is {best.value}"
@@ -261,8 +255,7 @@ def _advice(found: Sequence[TestForecast], hypotheses: Hypotheses, seed: str) ->
 
 
 def _suggest_larger_h1(best: TestForecast, hypotheses: Hypotheses) -> float | None:
-    """Return a larger h1 if the bots are far apart: the lower end of the pilot's interval, rounded down to one digit.
-    """
+    """Return a larger h1 if the bots are far apart: the lower end of the pilot's interval, rounded down to one digit."""
     least = best.score.low - 0.5
     if hypotheses.unit != "score" or least < 2 * hypotheses.h1:
         return None

@@ -212,10 +212,7 @@ def _choose_jobs(options: TournamentOptions) -> int:
 
 
 def _server_of(options: TournamentOptions) -> Server | None:
-    """Return the server that `--server` names; None without that option.
-
-    Raise `UsageFault` if its URL has no token, and `NoServer` if none runs on its data folder.
-    """
+    """Return the server that `--server` names; None without that option. Raise `Fault` if it cannot be used."""
     if options.server is None:
         return None
     if "://" in options.server:
@@ -231,10 +228,7 @@ def _server_of(options: TournamentOptions) -> Server | None:
 
 
 def _make_environment(options: TournamentOptions) -> BotEnvironment:
-    """Return the variables and the sandbox that the options give bots.
-
-    Raise `UsageFault` if an option is wrong, and `ArenaFault` if no sandbox can be created.
-    """
+    """Return the variables and the sandbox that the options give bots. Raise `Fault` if an option cannot be satisfied."""
     variables = allowed_environment(os.environ, options.pass_env)
     if options.dask is not None:  # a cluster's workers pass on their own variables
         variables = {name: variables[name] for name in options.pass_env}
@@ -263,10 +257,7 @@ def _make_environment(options: TournamentOptions) -> BotEnvironment:
 
 
 def _connected_contestants(options: TournamentOptions, settings: Mapping[str, str]) -> tuple[Contestant, ...]:
-    """Return the bots that the options name, which are connected to a running server, as contestants.
-
-    Raise `UsageFault` if a name or another option does not fit such bots.
-    """
+    """Return the bots of a running server that the options name. Raise `UsageFault` if another option does not fit."""
     for word in options.bots:
         if not is_bot_name(word):
             raise UsageFault(f"{short_repr(word)} is no name of a bot: with --server, give the names of connected bots")

@@ -161,7 +161,6 @@ def _format_payoff_interval(payoff: MeanPayoff) -> str:
 
 
 def _format_place(row: TableRow) -> str:
-    """Return a bot's place, or a dash if none of its matches counts."""
     return "-" if row.rank is None else str(row.rank)
 
 

@@ -76,10 +76,7 @@ class TryOptions(Struct, frozen=True, kw_only=True):
 
 
 def run(options: TryOptions) -> None:
-    """Play a match and show it. Raise `UsageFault` if an option is wrong.
-
-    Exit with code 1 if there is a message for a bot's author.
-    """
+    """Play a match and show it. If there is a message for a bot's author, exit with code 1."""
     config, settings = read_sets(options.game, options.sets, options.preset)
     rules = load_game(options.game, config)
     if len(options.bots) != rules.seats:
@@ -126,16 +123,13 @@ def run(options: TryOptions) -> None:
 
 
 def _files(bots: Sequence[Contestant]) -> list[Path]:
-    """Return the files of the bots that were named by file."""
     own = [bot.spec.bot for bot in bots if bot.spec is not None and not bot.reference]
     return [Path(word if word.endswith(".py") else word.rpartition(":")[0]) for word in own]
 
 
 @contextmanager
 def _locate_faults(files: Sequence[Path]) -> Iterator[None]:
-    """Add the file and line of a bot in `files` to a `UsageFault` that its code raises in the context, if they are
-    missing.
-    """
+    """Add the file of a bot, and the line, to a `UsageFault` that its code raises in the context, if they are missing."""
     try:
         yield
     except UsageFault as fault:
@@ -191,9 +185,7 @@ class TrialDisplay:
         self.notes.append(line)
 
     def __call__(self, line: Ply | Strike | None, state: Any) -> None:
-        """Show the board after a line of the record, and pause. If `line` is None, show the board before the first
-        line.
-        """
+        """Show the board after a line of the record, or before the first line if `line` is None, and pause."""
         if self._quiet:
             return
         if isinstance(line, Ply):

@@ -229,9 +229,8 @@ class Spectator:
             raise self._lost() from exc
 
     async def receive(self) -> FromServer:
-        """Return the next message. Raise `ConnectionLost` if the connection has ended.
-
-        Raise `ArenaFault` if the message can't be decoded.
+        """Return the next message. Raise `ArenaFault` if it can't be decoded, `ConnectionLost` if the connection has
+        ended.
         """
         while True:
             try:
@@ -255,8 +254,7 @@ class Spectator:
 
 
 class SpectatorPool:
-    """Spectators of an arena's nodes, one for each node. A spectator connects when needed. `stack` closes it on exit.
-    """
+    """Spectators of an arena's nodes, one for each node. A spectator connects when needed. `stack` closes it on exit."""
 
     def __init__(self, stack: AsyncExitStack) -> None:
         self._stack = stack
@@ -269,10 +267,7 @@ class SpectatorPool:
         return self._spectators[url]
 
     async def reconnect(self, url: str) -> None:
-        """Try to reconnect to the node at a URL, for at most `RECONNECT_TIMEOUT_S` seconds.
-
-        Then raise the last error of `connect_spectator`.
-        """
+        """Try for up to `RECONNECT_TIMEOUT_S` seconds to reconnect to a node. Then raise the last error of `get`."""
         backoff, until = (
             Backoff(MIN_RETRY_DELAY_S, POLL_INTERVAL_S),
             asyncio.get_running_loop().time() + RECONNECT_TIMEOUT_S,

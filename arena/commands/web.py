@@ -117,7 +117,6 @@ class PageProcess:
                 answered = loop.time()
 
     async def _is_answering(self) -> bool:
-        """Return whether the process answers a health check, with any status."""
         encryption = None
         if self._config.certificate is not None:  # the name in the certificate does not matter here
             encryption = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -196,10 +196,7 @@ def operations(arena: Arena) -> Iterator[OperationHandler]:
 
 
 def _load_rules(request: StartTournament) -> Game[Any, Any]:
-    """Check a request for a tournament and return its game. Raise `UsageFault` if the request is invalid.
-
-    Raise `BotFault` if the game cannot be loaded.
-    """
+    """Return the game of a request for a tournament. Raise `UsageFault` or `BotFault` if the request is invalid."""
     if request.format not in TOURNAMENT_FORMATS:
         raise UsageFault(f"format is {short_repr(request.format)}: {list_choices(TOURNAMENT_FORMATS)}")
     if not 1 <= request.rounds <= MAX_ROUNDS:

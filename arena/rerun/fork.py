@@ -208,7 +208,6 @@ def _leaving_action(message: FromClient) -> SeatAction | None:
 
 
 def _action_in_line(game: Game[Any, Any], line: EventLine, seat: int) -> SeatAction | None:
-    """Return the action of a seat in a line of the record; None if the line has no action of the seat."""
     if isinstance(line, Sealed):
         return SeatAction(game.decode_move(line.move)) if line.seat == seat else None
     if not isinstance(line, Ply) or line.event.seat != seat:

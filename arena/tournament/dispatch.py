@@ -83,10 +83,7 @@ def play_matches(
 
 
 def _pop_due(due: deque[int], waiting: dict[int, MatchReport]) -> list[MatchReport]:
-    """Return the reports from `waiting` of the first places in `due`, up to the first whose report is missing.
-
-    Remove these places and reports from both arguments.
-    """
+    """Remove the first places of `due` whose reports are in `waiting`, up to the first gap, and return their reports."""
     ready = []
     while due and due[0] in waiting:
         ready.append(waiting.pop(due.popleft()))

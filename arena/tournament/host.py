@@ -220,10 +220,7 @@ class TournamentHost(HostHandler):
             raise self._failure
 
     async def _start_bot(self, bot: BotProcess) -> None:
-        """Start a bot. Raise `ArenaFault` if that fails.
-
-        If the bot's program is missing and the job is not strict, the bot forfeits its matches instead.
-        """
+        """Start a bot. If its program is missing and the job is not strict, the bot forfeits its matches."""
         self._started_at[bot.name] = asyncio.get_running_loop().time()
         try:
             await bot.start()
@@ -333,8 +330,7 @@ class TournamentHost(HostHandler):
         self._changed.set()
 
     def _new_output(self) -> BotOutput:
-        """Return what bots wrote to their logs since the last report; nothing if the command itself can read the logs.
-        """
+        """Return what bots wrote to their logs since the last report; nothing if the command itself can read the logs."""
         if self._job.sources is None:
             return ()
         words = []

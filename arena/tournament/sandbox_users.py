@@ -132,10 +132,7 @@ def _remove_files(folder: int, users: Collection[int], *, recurse: bool) -> None
 
 
 def _kernel_objects(kind: str, users: Collection[int]) -> Iterator[int]:
-    """Yield the ids of the users' System V objects of a kind: `shm`, `msg` or `sem`.
-
-    The kernel lists the id of an object after its key.
-    """
+    """Yield the ids, listed after the keys, of the users' System V objects of a kind: `shm`, `msg` or `sem`."""
     with contextlib.suppress(OSError):
         names, *lines = (line.split() for line in Path("/proc/sysvipc", kind).read_text().splitlines())
         for line in lines:

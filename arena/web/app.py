@@ -44,8 +44,6 @@ def content_security_policy(host: str, socket: str, nodes: Sequence[str] = ()) -
 
 
 def _add_security_headers(app: ASGIApp, site: Site) -> ASGIApp:
-    """Wrap an application to add the Content-Security-Policy and other security headers."""
-
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await app(scope, receive, send)
@@ -247,7 +245,6 @@ def _admin_pages(site: Site) -> _AdminPages:
 
 
 def _error_response(request: Request, exc: Exception) -> Response:
-    """Return an error as JSON for programs, as a page otherwise."""
     path = request.url.path
     return (json_error_response if path in (LIVENESS_PATH, READINESS_PATH) or path.startswith("/api/") else error_page)(
         request, exc

@@ -77,7 +77,6 @@ async def _serve(
 
 
 async def _follow_server(server: PageServer, arena: BinaryIO, encryption: Encryption | None) -> None:
-    """Act on the server's messages until it closes the pipe."""
     said = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(said), arena)
     while line := await said.readline():

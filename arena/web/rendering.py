@@ -44,7 +44,6 @@ use it, since they have no access to `site`.
 
 
 def _display_name(bot: str) -> str:
-    """Return the display name of a bot's player, or "" if the bot has none."""
     return _displays.get()().get(fold_name(bot), "")
 
 

@@ -76,7 +76,6 @@ async def change(request: AdminRequest) -> Response:
 
 
 async def _page(request: AdminRequest, form: Form, wrong: str = "", status: int = HTTPStatus.OK) -> Response:
-    """Show the page of tournaments, with the fields of the submitted form filled in."""
     online, running, unknown = [], {}, ""
     try:
         async with connect_server(request) as operator:

@@ -281,13 +281,11 @@ def _check_known(request: ApiRequest[Any], rows: Sequence[object]) -> None:
 
 
 def _check_bot(request: ApiRequest[Any]) -> None:
-    """Raise `NotFound` unless the bot exists. Called if an answer about the bot has no rows."""
     if wrong := lookups.unknown_bot_message(request.site.reader, request.path["bot"]):
         raise NotFound(wrong)
 
 
 def _check_pool(request: ApiRequest[Any]) -> None:
-    """Raise `UsageFault` unless the pool exists. Called if an answer about the pool has no rows."""
     if request.query.pool is not None and (
         wrong := lookups.unknown_pool_message(request.site.reader, request.query.pool)
     ):
@@ -350,7 +348,6 @@ def result(request: ApiRequest[Query]) -> Result:
 
 
 def _result(request: ApiRequest[Any]) -> Result:
-    """Return a match's result. Raise `NotFound` if there is no such match."""
     found = request.site.reader.read(result_of, request.path["match"])
     if found is None:
         raise _no_match(request.path["match"])

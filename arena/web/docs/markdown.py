@@ -74,7 +74,6 @@ def render(text: str, resolve: Resolve) -> RenderedDocument:
 
 
 def _render_code(code: str, language: str, _: str) -> str:
-    """Return code as HTML in a scrolling block, with syntax highlighting if the language is known."""
     try:
         coloured = highlight(code, get_lexer_by_name(language), _HIGHLIGHTER) if language else escape(code)
     except ClassNotFound:
@@ -144,7 +143,6 @@ def _place_anchors(tokens: Sequence[Token]) -> None:
 
 
 def _plain(token: Token) -> str:
-    """Return the text of a token without its markup."""
     if token.type in ("softbreak", "hardbreak"):
         return " "
     if token.children is None:

@@ -79,7 +79,6 @@ def _pool_order(pool: str) -> tuple[int, bool, str]:
 
 
 def _has_same_kind(one: str, other: str) -> bool:
-    """Return whether two pools have the same game, and both have bots or both have people."""
     return game_of(one) == game_of(other) and is_people_pool(one) == is_people_pool(other)
 
 

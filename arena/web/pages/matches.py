@@ -75,7 +75,6 @@ def matches(request: Request) -> Response:
 
 
 def _find_errors(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
-    """Return the errors of the search fields, by field name."""
     known = {"game": GAME_NAMES, "reason": REASON_WORDS, "outcome": OUTCOMES}
     wrong = {
         name: f"there is no {name} {asked[name]}: {list_choices(values)}"
