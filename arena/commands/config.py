@@ -64,7 +64,7 @@ class EffectiveSettings(NamedTuple):
 def read_settings(
     flags: Mapping[str, Any], file: Path | None, environment: Mapping[str, str] = os.environ
 ) -> ServerSettings:
-    """Return the settings from flags, else `ARENA_…` variables, else a TOML file. Raise `UsageFault` if one is wrong."""
+    """Return settings from flags, else `ARENA_…` variables, else a TOML file. Raise `UsageFault` if one is wrong."""
     return read_effective_settings(flags, file, environment).settings
 
 

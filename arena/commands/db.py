@@ -140,7 +140,7 @@ def _print_archive_folders(files: Sequence[Archive]) -> None:
 
 
 def copy(source: str, to: str) -> None:
-    """Copy an arena to an empty database, and check all rows of the copy. Raise `InconsistentDatabase` if one is wrong."""
+    """Copy an arena to an empty database, and check all of its rows. Raise `InconsistentDatabase` if one is wrong."""
     arrived = open_database_url(to)
     with _progress() as progress:
         rows = copy_database(open_database_url(source), arrived)

@@ -94,7 +94,7 @@ def _find_running(store: Store, name: str) -> NodeStatus:
 
 
 def declare_lost(where: str, name: str) -> None:
-    """Void the matches of a node whose journals are lost, and remove the node. Raise `Fault` if it is alive or unknown."""
+    """Void the matches of a node whose journals are lost, and remove the node. Raise `Fault` if the node is alive."""
     database = _shared_database(where)
     with closing(Reader.open(database)) as reader:
         _find_node(reader.read(list_nodes), name)

@@ -171,7 +171,7 @@ def _compare_with_log(record: Record, name: str, log: str, key: str | None, file
 
 
 def _read_known_head(file: Path | None) -> SignedTreeHead | None:
-    """Return the head of a log that is stored in a file; None if there is no file. Raise `BadRecord` if it is no head."""
+    """Return the head of a log that is stored in a file; None if there is no file. Raise `BadRecord` if it has none."""
     if file is None or not file.exists():
         return None
     head = _fetch_and_decode(str(file), SignedTreeHead, "the head of a log, as --head saves it")

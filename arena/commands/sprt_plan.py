@@ -85,7 +85,7 @@ class Pilot(NamedTuple):
 
 
 def run_plan(options: SprtOptions) -> None:
-    """Read or play a pilot, and print the forecast. Raise `Fault` if an option is wrong or the pilot has too few pairs."""
+    """Read or play a pilot, and print the forecast. Raise `Fault` if an option is wrong or there are too few pairs."""
     if options.pairs is not None and not MIN_UNITS <= options.pairs <= MAX_ROUNDS:
         raise UsageFault(f"--pairs is {options.pairs}: with --plan it must be {MIN_UNITS} to {MAX_ROUNDS}")
     if len(options.bots) > 2:
@@ -255,7 +255,7 @@ def _advice(found: Sequence[TestForecast], hypotheses: Hypotheses, seed: str) ->
 
 
 def _suggest_larger_h1(best: TestForecast, hypotheses: Hypotheses) -> float | None:
-    """Return a larger h1 if the bots are far apart: the lower end of the pilot's interval, rounded down to one digit."""
+    """Return a larger h1 if the bots are far apart: the low end of the pilot's interval, rounded down to one digit."""
     least = best.score.low - 0.5
     if hypotheses.unit != "score" or least < 2 * hypotheses.h1:
         return None

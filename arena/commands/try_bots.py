@@ -129,7 +129,7 @@ def _files(bots: Sequence[Contestant]) -> list[Path]:
 
 @contextmanager
 def _locate_faults(files: Sequence[Path]) -> Iterator[None]:
-    """Add the file of a bot, and the line, to a `UsageFault` that its code raises in the context, if they are missing."""
+    """Add the file and line of a bot to a `UsageFault` that its code raises in the context, if they are missing."""
     try:
         yield
     except UsageFault as fault:

@@ -254,7 +254,7 @@ class Spectator:
 
 
 class SpectatorPool:
-    """Spectators of an arena's nodes, one for each node. A spectator connects when needed. `stack` closes it on exit."""
+    """Spectators of an arena's nodes, one for each node. A spectator connects when needed. `stack` closes it."""
 
     def __init__(self, stack: AsyncExitStack) -> None:
         self._stack = stack

@@ -116,7 +116,7 @@ class BotResolver:
         )
 
     def check_games(self, games: Mapping[str, str]) -> None:
-        """Raise `UsageFault` if a bot of the command line cannot play one of the `games`, which map to example matches."""
+        """Raise `UsageFault` if a bot of the command line cannot play one of the `games`, each given with a match."""
         for what in self._given:
             if what.partition(":")[0] not in known_bots():
                 continue

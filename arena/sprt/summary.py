@@ -188,7 +188,7 @@ def _format_appearance(findings: Findings) -> str:
 
 
 def _format_test_share(probability: float, tests: str = "tests") -> str:
-    """Return a probability in words, like `5 of 100 tests` or `0.13 % of tests`: rounded up to two digits if not whole."""
+    """Return a probability in words, like `5 of 100 tests` or `0.13 % of tests` (rounded up to two digits)."""
     percent = Fraction(f"{probability:.12g}") * 100  # 0.003 / 5 is more than 0.0006
     if percent.denominator == 1:
         return f"{percent} of 100 {tests}"

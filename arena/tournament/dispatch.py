@@ -83,7 +83,7 @@ def play_matches(
 
 
 def _pop_due(due: deque[int], waiting: dict[int, MatchReport]) -> list[MatchReport]:
-    """Remove the first places of `due` whose reports are in `waiting`, up to the first gap, and return their reports."""
+    """Remove the places at the start of `due` whose reports are in `waiting`, and return these reports in order."""
     ready = []
     while due and due[0] in waiting:
         ready.append(waiting.pop(due.popleft()))

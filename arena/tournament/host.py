@@ -330,7 +330,7 @@ class TournamentHost(HostHandler):
         self._changed.set()
 
     def _new_output(self) -> BotOutput:
-        """Return what bots wrote to their logs since the last report; nothing if the command itself can read the logs."""
+        """Return what bots wrote to their logs since the last report; nothing if the command reads the logs itself."""
         if self._job.sources is None:
             return ()
         words = []

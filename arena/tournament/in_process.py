@@ -28,7 +28,7 @@ def check_bots(contestants: Sequence[Contestant], game: Game[Any, Any], *, stric
 
 
 class InProcessHost:
-    """The bots of a job, which play all its matches in this process. The constructor raises the errors of `check_bots`."""
+    """The bots of a job, which play its matches in this process. The constructor raises the errors of `check_bots`."""
 
     def __init__(self, job: MatchJob) -> None:
         self._job = job

@@ -189,7 +189,7 @@ class _StreamingResponse(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _next(self, request: Request, pieces: Pieces) -> bytes:
-        """Wait for the next turn, and return the bytes produced in it. Raise `ClientDisconnect` if the visitor is gone."""
+        """Wait for the next turn, and return the bytes produced in it. Raise `ClientDisconnect` if the visitor left."""
         turn = partial(_produce_step, pieces)
         piece, self._more = await self._scheduler.long.run(
             self._address, turn, request.is_disconnected, is_continuation=True

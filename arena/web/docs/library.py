@@ -57,7 +57,7 @@ class Library:
         return [name for name, path in self._files.items() if path.suffix == ".md"]
 
     def searchable_documents(self) -> Iterator[tuple[str, RenderedDocument]]:
-        """Yield the name and content of each document to search: all but the changelog, which would match everything."""
+        """Yield the name and content of each document to search: all but the changelog, which would always match."""
         return ((name, self.document(name)) for name in self.names() if name != "CHANGELOG")
 
     def path(self, name: str) -> Path:
