@@ -37,7 +37,7 @@ OTHER_VARIABLES = (FILE_VARIABLE, "ARENA_OPERATOR_TOKEN", "ARENA_PLAIN", FACTOR_
 MAX_SHOWN_CHARACTERS = 200
 """Maximum characters of a setting's value that an error message shows."""
 _VARIABLE_PREFIX = "ARENA_"
-"""The prefix of the environment variables that are for this project."""
+"""The prefix of the environment variables that this project defines."""
 _SETTING_PATTERNS = {"node": NAME_PATTERN, **dict.fromkeys(("socket_url", "public_url"), r"^wss?://[^\s;,'\"?#{}]+\Z")}
 """The regular expression that a value must match, by setting."""
 _SETTING_PARSERS = {"trusted_proxy": parse_networks, "allow_origin": parse_origins, "admin_host": parse_host_names}
@@ -53,8 +53,8 @@ class SourcedValue(NamedTuple):
 
 
 class EffectiveSettings(NamedTuple):
-    """A server's effective settings. By name of a setting that is set, `sources` has where it comes from, such as
-    `--port` or `ARENA_PORT`.
+    """A server's effective settings. `sources` says where each setting that is set comes from, like `--port` or
+    `ARENA_PORT`.
     """
 
     settings: ServerSettings
@@ -94,7 +94,7 @@ def read_effective_settings(
 
 
 def _check_consistency(settings: ServerSettings, names: Mapping[str, str]) -> None:
-    """Raise `UsageFault` if a setting is invalid or contradicts another. By setting, `names` has the name for the
+    """Raise `UsageFault` if a setting is invalid or contradicts another. `names` has the settings' names for the
     message.
     """
     for key in ("clock", "slow_clock"):

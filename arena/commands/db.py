@@ -67,9 +67,9 @@ MOVE_ACTION = "move_records"
 _FILE_SIZE_NOTE = "the database file keeps its size; new records use the free space"
 """The note, after records were removed without `--vacuum`, that the database file did not shrink."""
 LUCK_TOLERANCE = 1e-6
-"""Maximum difference in points between stored luck and luck computed here.
+"""Maximum difference in points up to which stored luck counts as equal to luck computed here.
 
-Values in tables are exact to 1e-9, and a match adds up hundreds of them.
+Values of positions in tables are exact to 1e-9, and a match adds up hundreds of them.
 """
 
 

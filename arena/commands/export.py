@@ -36,7 +36,7 @@ from referee import record_reader
 EXPORT_FORMATS = ("csv", "parquet")
 """The file formats of an export."""
 ROW_NOUNS = {"matches": "match", "seats": "seat", "plies": "ply"}
-"""The noun for a row, by table of an export."""
+"""The word for a row, such as `match`, by table of an export."""
 ROW_GROUP_ROWS = 20_000
 """Number of rows in a row group of a Parquet file. The rows of one group are buffered in memory."""
 

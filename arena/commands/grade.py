@@ -96,7 +96,7 @@ def grade_bot(
 ) -> None:
     """Print what a bot's moves gave away in its newest matches, by kind of position.
 
-    With `worst`, print instead that many moves, those that gave away most. Raise `Fault` if there are no such matches.
+    With `worst`, print instead that many moves, those that gave away most. Raise `Fault` if the bot is unknown.
     """
     _check_worst(worst, to_json=to_json)
     if limit is not None and limit < 1:

@@ -23,9 +23,7 @@ def run(
     *,
     to_json: bool,
 ) -> None:
-    """Print the score, Elo and LLR of the result counts. Raise `UsageFault` if the counts or the hypotheses are
-    invalid.
-    """
+    """Print the score, Elo and LLR of the result counts. Raise `UsageFault` if the counts or hypotheses are invalid."""
     check_counts(counts)
     hypotheses = hypotheses_of(h0, h1, unit, alpha, beta)
     found = findings_of_counts(counts, hypotheses)

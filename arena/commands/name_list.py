@@ -32,7 +32,7 @@ _NO_DISPLAY_MESSAGE = (
 def read_name_list(file: Path, refused: Mapping[str, str] | None = None) -> NameList:
     """Read a list of names from a CSV file, as `parse_name_list` does. Raise a `UsageFault` that names each wrong line.
 
-    By column that the file may not have, `refused` gives the reason.
+    `refused` gives the reason for each column that the file may not have.
     """
     try:
         text = read_text(file)

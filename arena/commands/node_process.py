@@ -97,7 +97,7 @@ async def run_as_node(nodes: ClusterView, arena: Arena) -> AsyncIterator[None]:
 
 
 async def _run_essential(work: Coroutine[Any, Any, None]) -> None:
-    """Run a task of a node; if it fails, end the process."""
+    """Run a task that a node cannot do without. If the task fails, end the process."""
     try:
         await work
     except Exception:

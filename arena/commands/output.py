@@ -73,9 +73,7 @@ def format_table(
 
 
 def redraw(lines: Sequence[str]) -> None:
-    """Replace the terminal's content by these lines. If they don't fit, show the last ones, and the number of all
-    lines.
-    """
+    """Replace the terminal's content by these lines. If they don't fit, show the last ones and the number of all."""
     from machine.console import Console
 
     width, height = screen_size()
@@ -174,9 +172,9 @@ def print_line(value: Any) -> None:
 
 
 def format_endings(counts: Mapping[str, int]) -> str:
-    """Return how many matches ended for each reason: `decided 150, drawn 12, timeout 2`.
+    """Return how many matches ended for each reason, like `decided 150, drawn 12, timeout 2`.
 
-    A list without names of bots says `decided` for `win`, which would read as wins of the bot before it.
+    The reason `win` is called `decided`: after a bot's name, `win` would read as wins of that bot.
     """
     words = {WIN: "decided", DRAW: "drawn"}
     return ", ".join(f"{words.get(reason, reason.replace('_', ' '))} {count}" for reason, count in counts.items())

@@ -133,8 +133,8 @@ def upgrade_if_older(database: Database, backup_to: str | None) -> None:
 
 
 def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
-    """Return the built-in bots that the settings ask for. Raise `UsageFault` if there is none of a name, or if a bot
-    rejects its options.
+    """Return the built-in bots that the settings ask for. Raise `UsageFault` if one is unknown or rejects its
+    options.
     """
     asked = parse_builtin_bots(settings.builtin_bots)
     check_settings({f"the built-in bot {bot.name}": bot.command for bot in asked})

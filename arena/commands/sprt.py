@@ -105,7 +105,9 @@ def run(options: SprtOptions) -> None:
 
 
 def _set_seed(against: Sequence[tuple[TournamentSetup, Question]]) -> list[tuple[TournamentSetup, Question]]:
-    """Return all parts of a test with the same seed."""
+    """Give all parts of a test one seed: that of the options, else that of their newest unfinished test, else a new
+    one.
+    """
     options = against[0][0].options
     if options.seed is not None:
         return [*against]
@@ -299,8 +301,8 @@ def _copies(word: str, count: int) -> list[str]:
 
 
 def _choose_value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
-    """Return the value function that measures luck, None if luck stays in. Raise `UsageFault` if the options rule it
-    out.
+    """Return the name of the value function for luck, None if luck stays in. Raise `UsageFault` if the options exclude
+    it.
     """
     if options.no_luck_adjustment and options.value is not None:
         raise UsageFault(

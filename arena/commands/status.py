@@ -57,7 +57,9 @@ async def _watch(data: Path) -> None:
 
 
 def fitting_lines(status: ServerStatus, width: int, height: int) -> list[str]:
-    """Return the lines of the status with as many rows of its tables as fit on the terminal, less one line."""
+    """Return the lines of the status with as many table rows as fit on the terminal while one of its lines stays
+    free.
+    """
     for most in range(max(1, min(MAX_ROWS, height)), 0, -1):  # each row is a line
         lines = status_lines(status, most, width)
         if len(lines) < height:

@@ -42,7 +42,7 @@ from protocol.names import is_bot_name
 from protocol.secret_text import strip_invisible
 
 MIN_MEMORY_MIB = 64
-"""Minimum of the memory limit of a sandboxed bot (`--memory`)."""
+"""Minimum value, in MiB, of the memory limit of a sandboxed bot (`--memory`)."""
 MAX_JOBS = 1024
 """Maximum number of worker processes on this machine (`--jobs`)."""
 MAX_THREADS_PER_MACHINE = 64

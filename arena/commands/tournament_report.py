@@ -165,7 +165,7 @@ def _format_place(row: TableRow) -> str:
 
 
 def _range(row: TableRow) -> str:
-    """Return the ranks that a bot may have if chance is considered, like `2-5`, or `1` if there is only one."""
+    """Return the range of ranks that chance leaves open for a bot, like `2-5`, or `1` if there is only one."""
     if row.best_rank == row.worst_rank:
         return "-" if row.best_rank is None else str(row.best_rank)
     return f"{row.best_rank}-{row.worst_rank}"

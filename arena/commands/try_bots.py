@@ -41,7 +41,7 @@ from referee.record import Header, Ply, RecordedSeat, Sealed, Strike, make_heade
 DEFAULT_MOVES_PER_SECOND = 4.0
 """The default number of moves that are shown per second on a terminal."""
 MAX_MOVES_PER_SECOND = 1000.0
-"""Maximum of the number of moves shown per second (`--moves-per-second`)."""
+"""Maximum number of moves that `--moves-per-second` may ask for."""
 HUMAN_BOT = "human"
 """The built-in bot that asks the person at the terminal."""
 MAX_LINES_BELOW_BOARD, MAX_LINES_AT_END = 5, 100
