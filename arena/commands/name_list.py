@@ -83,7 +83,7 @@ def _read_toml_entries(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 
 def _text(file: Path, number: int, key: str, value: Any) -> str:
-    """Return the value of a TOML entrant's key as on a command line. Raise `UsageFault` if the key or value is wrong."""
+    """Return the value of a TOML entrant's key as on a command line. Raise `UsageFault` if key or value is wrong."""
     if key == DISPLAY_COLUMN:
         raise UsageFault(f"{file}, entrant {number}: {_NO_DISPLAY_MESSAGE}")
     if key not in _ENTRANT_KEYS:

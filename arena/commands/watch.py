@@ -68,8 +68,7 @@ class ConnectionLost(ArenaFault):
 
 
 def watch(data: Path, url: str | None, match: str | None, *, follow: bool) -> None:
-    """Show the match with an id, or the newest match, until it is over. Raise `Fault` if the arena or the match is not
-    found.
+    """Show the match with an id, or the newest match, until it is over. Raise `Fault` if it cannot be shown.
 
     With `follow`, then show the next match.
     """
@@ -229,9 +228,7 @@ class Spectator:
             raise self._lost() from exc
 
     async def receive(self) -> FromServer:
-        """Return the next message. Raise `ArenaFault` if it can't be decoded, `ConnectionLost` if the connection has
-        ended.
-        """
+        """Return the next message. Raise `ConnectionLost` after the last one, `ArenaFault` if it can't be decoded."""
         while True:
             try:
                 message = MSGPACK.decode_server(await self._wire.recv())

@@ -90,7 +90,7 @@ class PageProcess:
     async def run(self) -> str:
         """Run the process until it ends, and return in words how it ended.
 
-        It is ended if it hangs, or if this coroutine is cancelled.
+        The process is ended if it hangs, or if this coroutine is cancelled.
         """
         try:
             process = await asyncio.create_subprocess_exec(

@@ -109,9 +109,7 @@ def _ladder_handlers(arena: Arena) -> Iterator[OperationHandler]:
     store = arena.store
 
     decision_lock = asyncio.Lock()
-    """The lock that a decision about ratings holds on this node. `RatingDecisionsChanged` tells of decisions on other
-    nodes.
-    """
+    """The lock held for a decision about ratings. A decision by another node raises `RatingDecisionsChanged`."""
 
     async def annul(request: Annul, tell: SendEvent) -> AnnulmentOutcome:
         async with decision_lock:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 METRICS_PATH = "/metrics"
-"""The only path that is served."""
+"""The path of the metrics, the only one that the endpoint serves."""
 LAG_INTERVAL_S = 0.1
 """Seconds between two measurements of the event loop's lag."""
 CONNECTION_LIMITS = ConnectionBounds(waiting=64, waiting_per_address=16)

@@ -75,9 +75,7 @@ class TournamentRunner:
         """A lock held while a tournament starts, so that none is started twice."""
 
     async def start(self, request: StartTournament, tell: SendEvent) -> TournamentStarted:
-        """Start or resume a tournament. Raise `UsageFault` if the request is invalid, or if the tournament runs or is
-        finished.
-        """
+        """Start or resume a tournament. Raise `UsageFault` if the request is invalid, or it runs or is over."""
         async with self._starting:
             return await self._start(request)
 

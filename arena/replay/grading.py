@@ -59,8 +59,8 @@ class Mark(Struct, frozen=True, kw_only=True):
 class Grades(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A match and its grades, and its luck in games with dice.
 
-    `estimate` describes the estimator. A loss below `noise` may be chance. `unit` is the unit of values and losses
-    (such as chips) if they are not expected results.
+    `estimate` describes the estimator. A loss below `noise` may be chance. `unit` is the unit of values and losses if
+    they are not expected results: chips of the hand.
     """
 
     match: str

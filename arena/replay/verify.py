@@ -28,8 +28,7 @@ from a journal may differ from the one written there.
 
 
 def verify_record(record: Record, *, awaits_rating: bool = False) -> None:
-    """Replay the match of a record, and compare everything with the record. With `awaits_rating`, ratings may be
-    missing.
+    """Replay the match of a record, and compare it with the record. With `awaits_rating`, ratings may be missing.
 
     Raise a `BadRecord` that names the ply if the record is wrong.
     """
@@ -61,9 +60,7 @@ def verify_record(record: Record, *, awaits_rating: bool = False) -> None:
 
 
 def _replay_to_end(record: Record) -> tuple[Course, int]:
-    """Replay the whole match; return its course and the ply of the last event. Raise `BadRecord` if the record is
-    wrong.
-    """
+    """Replay the whole match; return its course and its last ply. Raise `BadRecord` if the record is wrong."""
     header = record.header
     given = [0] * len(header.seats)
     most = max_compensation_ms(header.clock.bank_ms)

@@ -50,7 +50,7 @@ class Fork(NamedTuple):
     recorded_action: SeatAction
     new_action: SeatAction | None
     other_moves: tuple[MatchEvent, ...]
-    """The other seats' moves in the same round. Both branches have them."""
+    """The other seats' moves in the same round, which stand whichever action the seat takes."""
     strikes: int
     """The strikes that the new bot has at the fork."""
     kinds: Mapping[str, str]
@@ -254,7 +254,7 @@ def _play_branch(
     branch: BranchPlayers,
     value: ValueFunction,
 ) -> BranchOutcome:
-    """Play the match on after an action of the seat, with dice from this secret."""
+    """Play the match on after an action of the replayed seat, with dice from `secret`."""
     game, seat, before = fork.game, fork.seat, standing.current_course
     header = replace(fork.header, match=f"{CONTINUATION_ID_PREFIX}{secret.hex()[:32]}")
     standing.course = replace(before, key=match_key(header.match, secret, ()))

@@ -24,7 +24,7 @@ DEFAULT_STAND_INS = ("uct:sims=200", "alphabeta:depth=3")
 on every machine.
 """
 _LEVELLED_BOTS = {bot_name_of(word): word for word in (f"{LEVELLED_BOT}:{level}" for level in range(1, MAX_LEVEL + 1))}
-"""The levelled reference bot in each of its strengths, as named on the command line, by its default name."""
+"""The word of the command line for each level of the levelled reference bot, by the bot's default name."""
 PERSON_BOT = "human"
 """The name of the reference bot for people, which cannot play on."""
 

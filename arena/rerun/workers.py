@@ -123,7 +123,7 @@ def _follow_task(task: RerunTask) -> tuple[RecordAgreement, FirstDifference]:
 
 @lru_cache(maxsize=4)
 def _load_players(specs: EncodedSpecs, game: Game[Any, Any], seated: str = "", new: str = "") -> InProcessPlayers:
-    """Return the bots of a match, cached from task to task. Messages about the bot `seated` name it `new`."""
+    """Return the bots of a match, cached from task to task. A message about the bot `seated` begins with `new`."""
 
     def tell(bot: str, line: str) -> None:
         line, of_continuation = re.subn(rf"{CONTINUATION_ID_PREFIX}[0-9a-f]+", "a continuation", line)

@@ -197,7 +197,7 @@ class TournamentHost(HostHandler):
         self._raise_failure()
 
     def _deadline(self, name: str, since: float) -> float:
-        """Return the time at which a bot that a match lacks since the time `since` is killed."""
+        """Return the time at which a bot is killed if it is still missing. A match has waited for it since `since`."""
         started = self._started_at.get(name)
         if started is None:
             return since + min(RECONNECT_TIMEOUT_S, self._job.connect_timeout_s)

@@ -23,9 +23,7 @@ _clients_lock = threading.Lock()
 
 
 def play_match(server: Server, job: MatchJob, pairing: Pairing) -> MatchReport | Aborted:
-    """Play a match on a server, which may restart meanwhile. Return the report or, if no more can be played, the
-    reason.
-    """
+    """Play a match on a server, which may restart meanwhile. Return its report, or why no more can be played."""
     with _clients_lock:
         if job.key not in _client_by_run:
             _client_by_run[job.key] = RemoteClient(server)

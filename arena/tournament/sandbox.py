@@ -73,7 +73,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
     def launch_spec(
         self, contestant: Contestant, number: int, environment: Mapping[str, str], token: str
     ) -> LaunchSpec:
-        """Return how to launch a bot in the sandbox. It runs as the user number `number`.
+        """Return how to launch a bot in the sandbox, as `users[number]` if there are users.
 
         Raise `UsageFault` if the bot would see protected files.
         """

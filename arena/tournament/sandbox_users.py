@@ -132,10 +132,10 @@ def _remove_files(folder: int, users: Collection[int], *, recurse: bool) -> None
 
 
 def _kernel_objects(kind: str, users: Collection[int]) -> Iterator[int]:
-    """Yield the ids, listed after the keys, of the users' System V objects of a kind: `shm`, `msg` or `sem`."""
+    """Yield the ids of the users' System V objects of a kind: `shm`, `msg` or `sem`."""
     with contextlib.suppress(OSError):
         names, *lines = (line.split() for line in Path("/proc/sysvipc", kind).read_text().splitlines())
         for line in lines:
             row = dict(zip(names, line, strict=False))
             if int(row["uid"]) in users or int(row["cuid"]) in users:
-                yield int(line[1])
+                yield int(line[1])  # the id is listed after the key

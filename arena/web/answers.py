@@ -32,7 +32,7 @@ from arena.web.turns import refuse
 STREAMING_THRESHOLD_BYTES = 128 * 1024
 """Answers with more bytes than this are sent in pieces."""
 PIECE_BYTES = 64 * 1024
-"""The size of a piece of a long answer."""
+"""The size in bytes of a piece of a long answer."""
 TURN_S = 0.003
 """Seconds of work for one visitor after which the next visitor has a turn."""
 GZIP_LEVEL = 6

@@ -21,7 +21,7 @@ log = logging.getLogger("arena.web.errors")
 
 
 class NotFound(UsageFault):
-    """Raised if nothing exists at this address."""
+    """Raised if nothing exists at the requested address."""
 
 
 class Complaint(Struct, frozen=True, kw_only=True):

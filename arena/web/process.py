@@ -52,9 +52,7 @@ def main() -> None:
 
 
 def serve(config: WebServerConfig, server_pipe: BinaryIO) -> None:
-    """Serve the pages until standard input is closed. Raise `Fault` if the database or the certificate cannot be
-    opened.
-    """
+    """Serve the pages until standard input is closed. Raise `Fault` if the database or certificate can't be opened."""
     encryption = None
     if config.certificate is not None and config.key is not None:
         encryption = Encryption(Path(config.certificate), Path(config.key))

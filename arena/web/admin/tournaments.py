@@ -30,9 +30,9 @@ from protocol.errors import ArenaFault, Fault, UsageFault
 from protocol.games import GAME_NAMES, game_class
 
 MAX_LATEST_TOURNAMENTS = 20
-"""Maximum number of latest tournaments on the page."""
+"""Maximum number of latest tournaments on the admin page of tournaments."""
 MAX_STANDING_ROWS = 10
-"""Maximum rows shown of a tournament's table."""
+"""Maximum number of rows that the page shows of a tournament's table."""
 FORMAT_WORDS = {"round-robin": "round robin", "gauntlet": "gauntlet: the first against all others", "swiss": "Swiss"}
 """The words for each tournament format in the form."""
 TOURNAMENTS_PATH = f"{PREFIX}/tournaments"
@@ -107,9 +107,7 @@ async def _page(request: AdminRequest, form: Form, wrong: str = "", status: int 
 
 
 def _parse_form(form: Form) -> StartTournament:
-    """Parse the form of a new tournament. Raise `UsageFault` if a field is wrong, and `BotFault` if the game is
-    unknown.
-    """
+    """Parse the form of a new tournament. Raise `UsageFault` if a field is wrong, `BotFault` if the game is unknown."""
     game, _, preset = form.one("pool").partition("/")
     game_class(game)
     config: dict[str, Any] = {"preset": preset} if preset else {}

@@ -28,7 +28,7 @@ _ALIGNMENT_PATTERN = re.compile(r"text-align:(\w+)")
 _SCROLL_BLOCK_TAG = '<div class="scroll" role="group" aria-label="A table" tabindex="0">'
 """The tag before a table, in a block that scrolls."""
 _HIGHLIGHTER = HtmlFormatter(nowrap=True, classprefix="hl-")
-"""Formats code as HTML with colours."""
+"""The formatter of code as HTML with colours."""
 
 
 class Target(Struct, frozen=True, kw_only=True):
