@@ -133,7 +133,7 @@ class TournamentRun(NamedTuple):
     def play(
         self, matches: Sequence[Pairing], on_early: Callable[[Sequence[MatchReport]], object]
     ) -> Iterator[Sequence[MatchReport]]:
-        """Play matches and yield their reports in the order of `matches`. Raise `ArenaFault` if the workers fail.
+        """Play matches and yield their reports in the order of `matches`. Raise `ArenaFault` if a bot cannot go on.
 
         The caller may stop at any time. `on_early` receives the report of a match that ends before an earlier one of
         `matches`.
@@ -166,7 +166,8 @@ class TournamentRun(NamedTuple):
 def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[TournamentRun]:
     """Start or resume a tournament within the context, in which SIGTERM acts like Ctrl-C.
 
-    `value` names the value function that luck is measured by. Raise `UsageFault` if the tournament cannot be resumed.
+    `value` names the value function that luck is measured by. Raise `Fault` if the data folder or the workers can't be
+    used.
     """
     keep_private()
     configure_logging("warning", "text")

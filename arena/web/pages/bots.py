@@ -101,7 +101,7 @@ def bot(request: Request) -> Response:
 
 
 def _find_next_opponent(reader: Reader, bot: str, pool: str | None) -> str | None:
-    """Return the bot ranked next above this one, in pools that are ranked by rating."""
+    """Return the bot ranked next above this one; None if there is none, or if the pool is not ranked by rating."""
     return None if pool is None or payoff_unit(game_of(pool)) else reader.read(next_opponent, bot, pool)
 
 
