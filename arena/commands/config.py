@@ -39,9 +39,9 @@ MAX_SHOWN_CHARACTERS = 200
 _VARIABLE_PREFIX = "ARENA_"
 """The prefix of the environment variables that this project defines."""
 _SETTING_PATTERNS = {"node": NAME_PATTERN, **dict.fromkeys(("socket_url", "public_url"), r"^wss?://[^\s;,'\"?#{}]+\Z")}
-"""The regular expression that a value must match, by setting."""
+"""The regular expressions that the values of some of a server's settings must match, by setting."""
 _SETTING_PARSERS = {"trusted_proxy": parse_networks, "allow_origin": parse_origins, "admin_host": parse_host_names}
-"""The function that raises `ValueError` for a wrong value, by setting."""
+"""The functions that raise `ValueError` for a wrong value of some of a server's settings, by setting."""
 
 
 class SourcedValue(NamedTuple):

@@ -29,7 +29,7 @@ RETRY_DELAY_S = 0.2
 MAX_SILENCE_S = 3.0
 """Seconds without a query after which a node counts as hung. A node that works makes a query every second."""
 NODE_LOST_EXIT_CODE = os.EX_TEMPFAIL
-"""Exit code of a node that must be restarted: 75."""
+"""Exit code of a node that cannot go on and must be started again: 75."""
 
 log = logging.getLogger("arena.node")
 

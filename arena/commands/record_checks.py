@@ -42,7 +42,7 @@ from referee.record import Record
 LOG_TIMEOUT_S = 10
 """Seconds in which a published log must answer."""
 MAX_PROOF_BYTES = 64 * 1024
-"""Maximum size of a proof from a published log."""
+"""Maximum size in bytes of a proof from a published log."""
 NOT_COMPARED_MESSAGE = (
     "consistent, but compared with nothing: this does not prove that this match was played (use --digest or --log)"
 )

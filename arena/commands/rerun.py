@@ -42,7 +42,7 @@ MIN_CONTINUATIONS, MAX_CONTINUATIONS = 2, 100_000
 moves.
 """
 CONTINUATIONS_PER_TASK = 10
-"""Continuations that a worker plays per task. An interrupt loses the continuations of unfinished tasks."""
+"""Number of continuations of a match that a worker plays per task. An interrupt loses those of unfinished tasks."""
 
 
 class RerunOptions(Struct, frozen=True, kw_only=True):

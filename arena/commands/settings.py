@@ -28,9 +28,9 @@ _LOG_LEVELS = ("debug", "info", "warning", "error")
 _LOG_FORMATS = ("text", "json")
 """The values of the setting `log`."""
 _MIB_FORM = "a number of MiB from 1"
-"""The form in words of a setting in MiB."""
+"""The words that describe the form of a setting in MiB."""
 _CLOCK_FORM = "seconds and increment, like 60+0.5"
-"""The form in words of a setting that is a clock."""
+"""The words that describe the form of a setting that is a clock."""
 
 
 class Setting(NamedTuple):

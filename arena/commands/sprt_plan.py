@@ -55,7 +55,7 @@ from referee.result import Result
 PILOT_PAIRS = 50
 """Default number of pairs of matches in a pilot."""
 MAX_DOCUMENT_BYTES = 1024**3
-"""Maximum size of a file of `arena test --json` that pairs are read from."""
+"""Maximum size in bytes of a file of `arena test --json` that pairs are read from."""
 VARYING_ARGUMENTS = ("rounds", "test")
 """The arguments of a test that may differ from those of the test whose pairs it uses as a pilot."""
 

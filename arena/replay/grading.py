@@ -100,7 +100,7 @@ def grade_match(
 
     With `sims`, moves of unsolved games are estimated with this many simulations each. With `seat`, only the moves of
     that seat are graded. `on_moves` gets the moves as an iterator while they are graded, to show progress. `open_cache`
-    caches estimates. Raise `UsageFault` if the game has no grader, and `BadRecord` as `replay` does.
+    caches estimates. Raise `UsageFault` if the game has no grader, and `BadRecord` if the record is wrong.
     """
     header = record.header
     lines = replay(record)

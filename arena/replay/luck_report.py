@@ -22,7 +22,7 @@ def record_luck(record: Record, value: str | None = None) -> Luck | None:
     """Return the luck of a match; None if its game has no luck or no value function.
 
     `value` names the value function; None takes the best one. Raise `UsageFault` if the game does not have it, and
-    `BadRecord` as `replay` does.
+    `BadRecord` if the record is wrong.
     """
     _, course = next(replay(record))
     by = load_value(course.game, value)

@@ -108,7 +108,7 @@ def follow_record(
     """Play a seat of a record with a bot as long as it repeats the record, at most up to the ply `until`.
 
     `join_seat` makes the bot from a seed: from the first of the `seeds` that gives the recorded nonce, or else from the
-    last one. Raise `ValueError` if there are no seeds, and `BadRecord` as `replay` does.
+    last one. Raise `ValueError` if there are no seeds, and `BadRecord` if the record is wrong.
     """
     if not seeds:
         raise ValueError(f"seat {seat} has no seed: its bot needs one")

@@ -22,7 +22,7 @@ NICENESS = 10
 CACHE_FOLDER = "page"
 """The name of the cache's subfolder for grades and for the tables that grading has solved."""
 MAX_TABLE_BYTES = 512 * 1024 * 1024
-"""Maximum size of the tables that grading has solved, on disk."""
+"""Maximum size in bytes, on disk, of the tables that grading has solved."""
 
 
 class GradeRequest(msgspec.Struct, frozen=True):

@@ -32,7 +32,7 @@ MAX_WAITING_PER_ADDRESS, MAX_WAITING = 40, 256
 address.
 """
 MAX_CACHE_BYTES = 64 * 1024 * 1024
-"""Maximum size of the grade cache on disk."""
+"""Maximum size in bytes of the grade cache on disk."""
 EXACT_METHOD, ESTIMATE_METHOD, NO_METHOD = "exact", "estimated", ""
 """These are the methods of grading: `EXACT_METHOD` by a solved game, `ESTIMATE_METHOD` by simulations, `NO_METHOD` not
 at all. The pages' scripts use these texts.

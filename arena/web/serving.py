@@ -17,7 +17,7 @@ address. A class of students behind one router counts as one address.
 MAX_HELD_BYTES = 64 * 1024 * 1024
 """Maximum memory in bytes held for long answers. Beyond it, an older answer is cut off in favour of the newest."""
 MIN_HELD_BYTES = 1024 * 1024
-"""The minimum number of bytes that a long answer counts in the memory held, for its state and buffers."""
+"""The minimum number of bytes that are counted as held for a long answer, because of its state and buffers."""
 
 
 class HeldAnswer:

@@ -26,7 +26,7 @@ _HTML_COMMENT_PATTERN = re.compile(r"<!--.*?-->", re.DOTALL)
 _ALIGNMENT_PATTERN = re.compile(r"text-align:(\w+)")
 """The pattern of the alignment of a table cell in its style. Its group is the alignment."""
 _SCROLL_BLOCK_TAG = '<div class="scroll" role="group" aria-label="A table" tabindex="0">'
-"""The tag before a table, in a block that scrolls."""
+"""The HTML tag that begins a scrolling block, which contains a table."""
 _HIGHLIGHTER = HtmlFormatter(nowrap=True, classprefix="hl-")
 """The formatter of code as HTML with colours."""
 

@@ -30,7 +30,7 @@ from referee import record_reader
 from referee.result import Result
 
 PAGE_ROWS = 50
-"""The number of matches on a page of the list."""
+"""The number of matches on a page of the list of matches."""
 VISIBLE_FIELDS = ("bot", "game")
 """Search fields that are always visible. The page hides other fields until the visitor opens them, unless they are
 filled in.

@@ -24,7 +24,7 @@ from protocol.games.base import Game
 from protocol.names import is_bot_name
 
 MAX_LOST_MATCHES = 10
-"""Maximum number of a bot's recent losses on the page."""
+"""Maximum number of recent losses of a bot that the page for connecting it shows."""
 EXAMPLE_NAME = "mine"
 """The bot's name in the example code, unless the visitor gives one."""
 
