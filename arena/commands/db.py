@@ -59,15 +59,17 @@ from referee.record import Record
 from referee.result import Result, SeatRating
 
 NICENESS = 10
-"""The niceness of moving records while a server runs, so that the server, its pages and its bots go first."""
+"""The niceness of the command that moves records while a server runs, so that the server, its pages and its bots go
+first.
+"""
 MOVE_ACTION = "move_records"
 """The name in the audit log of the action that moves old records to files."""
 _FILE_SIZE_NOTE = "the database file keeps its size; new records use the free space"
-"""The note for users after records were removed without `--vacuum`."""
+"""The note, after records were removed without `--vacuum`, that the database file did not shrink."""
 LUCK_TOLERANCE = 1e-6
-"""Maximum difference in points between stored luck and luck computed here.
+"""Maximum difference in points up to which stored luck counts as equal to luck computed here.
 
-Values in tables are exact to 1e-9, and a match adds up hundreds of them.
+Values of positions in tables are exact to 1e-9, and a match adds up hundreds of them.
 """
 
 
@@ -98,7 +100,7 @@ def rebuild_ratings(where: str, data: Path) -> None:
 
 
 def show_log_key(where: str, data: Path, *, new: bool) -> None:
-    """Print the public key that signs the log of results, or start to use a new key. Raises `DamagedLog`."""
+    """Print the public key that signs the log of results. With `new`, start to use a new key, and print that."""
     if new:
         with exclusive_database(where, data), closing(Store.open(where, create=False)) as store:
             say(store.write(make_key))
@@ -132,13 +134,13 @@ def backup(where: str, to: Path) -> None:
 
 
 def _print_archive_folders(files: Sequence[Archive]) -> None:
-    """Print the folders that must be backed up along with a database that other programs back up."""
+    """Print which archive folders must be backed up along with a database that other programs back up."""
     if files:
         say(f"{_format_archived(files)} in {list_first(sorted({one.path.parent for one in files}))}: copy that as well")
 
 
 def copy(source: str, to: str) -> None:
-    """Copy an arena to an empty database, and check all rows of the copy. Raises `InconsistentDatabase`."""
+    """Copy an arena to an empty database, and check all of its rows. Raise `InconsistentDatabase` if one is wrong."""
     arrived = open_database_url(to)
     with _progress() as progress:
         rows = copy_database(open_database_url(source), arrived)
@@ -184,7 +186,7 @@ def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vac
     unrated matches, matches in which a built-in bot played, and with `rated` all rated ones. `vacuum` shrinks the
     database file afterwards.
 
-    Raises `UsageFault` if other nodes might not find the files.
+    Raise `UsageFault` if other nodes might not find the files.
     """
     database = open_database_url(where)
     with closing(Reader.open(database)) as reader:
@@ -223,7 +225,9 @@ def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vac
 
 
 def _check_alone(database: Database) -> None:
-    """Raise `UsageFault` if several nodes, without stopped ones, use the database: each has its own data folder."""
+    """Raise `UsageFault` if more than one node that is not stopped uses the database, as each node has its own data
+    folder.
+    """
     with closing(Reader.open(database)) as reader:
         names = [node.name for node in reader.read(list_nodes) if node.state != "stopped"]
     if len(names) > 1:

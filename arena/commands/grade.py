@@ -47,9 +47,9 @@ def grade(
     sims: int | None = None,
     worst: int | None = None,
 ) -> None:
-    """Print what each move of a match gave away, then each seat's mean and the luck. Raises `Fault`.
+    """Print what each move of a match gave away, then each seat's mean and the luck.
 
-    With `worst`, print only that many moves, those that gave away most.
+    With `worst`, print only that many moves, those that gave away most. Raise `Fault` if the match cannot be graded.
     """
     _check_worst(worst, to_json=to_json)
     name, body = load(target, database)
@@ -94,9 +94,9 @@ def grade_bot(
     sims: int | None = None,
     worst: int | None = None,
 ) -> None:
-    """Print what a bot's moves gave away in its newest matches, by kind of position. Raises `Fault`.
+    """Print what a bot's moves gave away in its newest matches, by kind of position.
 
-    With `worst`, print instead that many moves, those that gave away most.
+    With `worst`, print instead that many moves, those that gave away most. Raise `Fault` if the bot is unknown.
     """
     _check_worst(worst, to_json=to_json)
     if limit is not None and limit < 1:
@@ -170,7 +170,7 @@ def _print_costs(bot: str, report: list[Costs]) -> None:
 
 
 def describe_estimate(estimate: str | None, noise: float | None) -> str:
-    """Return a text with the method of an estimate, and the loss below which a single loss is noise."""
+    """Return in words the method of an estimate, and the size below which the loss of a single move may be noise."""
     return f"{estimate}" + ("" if noise is None else f"; a single loss under {noise:.3f} is noise")
 
 
@@ -268,7 +268,7 @@ def _check_worst(worst: int | None, *, to_json: bool) -> None:
 
 @contextmanager
 def _resumable_hint() -> Iterator[None]:
-    """Print on Ctrl-C within the context that the estimates so far are kept."""
+    """If Ctrl-C ends the context, print that the estimates so far are kept."""
     try:
         yield
     except KeyboardInterrupt:

@@ -23,7 +23,7 @@ def run(
     *,
     to_json: bool,
 ) -> None:
-    """Print the score, Elo and LLR of the result counts. Raises `UsageFault`."""
+    """Print the score, Elo and LLR of the result counts. Raise `UsageFault` if the counts or hypotheses are invalid."""
     check_counts(counts)
     hypotheses = hypotheses_of(h0, h1, unit, alpha, beta)
     found = findings_of_counts(counts, hypotheses)
@@ -54,10 +54,7 @@ def _format_count(number: int, word: str) -> str:
 
 
 def _format_elo(difference: EloDifference, score: float) -> str:
-    """Format an Elo difference and its interval with two decimals, as other engine testers do.
-
-    Infinite values are `-inf` and `+inf`.
-    """
+    """Format an Elo difference and its interval with two decimals; infinite values are `-inf` and `+inf`."""
     all_or_nothing = "+inf" if score > 0.5 else "-inf"
     elo, low, high = (
         end if value is None else f"{value:+z.2f}"

@@ -13,7 +13,7 @@ from referee.record import Header
 
 Failures = Mapping[int, str]
 NO_FAILURES: Failures = {}
-"""The failures of a match in which no bot's program failed."""
+"""An empty mapping, for a match in which no bot's program failed."""
 
 
 def format_frame(

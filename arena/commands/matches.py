@@ -33,7 +33,9 @@ DEFAULT_ROWS = 50
 
 
 class Selection(Struct, frozen=True, kw_only=True):
-    """The options that select matches, named as in `Search` except for the outcome."""
+    """The options that select matches, named like the fields of `Search`; `won`, `lost` and `drawn` give its
+    outcome.
+    """
 
     bot: str | None = None
     opponent: str | None = None
@@ -88,7 +90,7 @@ def _match(result: Result) -> tuple[object, ...]:
 
 
 def search_of(reader: Reader, selection: Selection) -> Search:
-    """Convert options to a search of the store. Raises `UsageFault` for invalid combinations and unknown names."""
+    """Convert options to a search of the store. Raise `UsageFault` if they are invalid or name an unknown bot."""
     if selection.game is not None:
         game_class(selection.game)
     search = replace(convert(selection, Search, from_attributes=True), outcome=_outcome(selection))
@@ -128,7 +130,7 @@ def iter_matches(reader: Reader, search: Search, limit: int | None = None) -> It
 
 
 def resolve_match_id(where: str, target: str) -> str:
-    """Return the id of a match, resolving `LATEST_WORD`. Raises `UsageFault` if there is no match yet."""
+    """Return a match's id: that of the newest match for `LATEST_WORD`. Raise `UsageFault` if there is no match yet."""
     if target != LATEST_WORD:
         return target
     with closing(Reader.open(where)) as reader:

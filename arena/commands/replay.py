@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from arena.commands.record_checks import ExpectedDigest
 
 EXPORT_SUFFIXES = (".json", ".html")
-"""The suffixes of files that `arena replay export` makes from a record, and that cannot be read as records."""
+"""The suffixes of files that `arena replay export` makes from a record but that cannot be read as records."""
 PERMANENT_COLUMNS = (0, 1, 2, 4)
 """The numbers of the columns that a table of plies has even if they are empty: ply, bot, move and the time left."""
 RECORD_FILE_SUFFIXES = (".jsonl", ".jsonl.gz", *EXPORT_SUFFIXES)
@@ -43,7 +43,7 @@ RECORD_FILE_SUFFIXES = (".jsonl", ".jsonl.gz", *EXPORT_SUFFIXES)
 
 
 def load(target: str, database: str) -> tuple[str, bytes]:
-    """Return the name and the bytes of a record. Raises `Fault`.
+    """Return the name and the bytes of a record. Raise `Fault` if it is not found or can't be read.
 
     `target` is a file, or the id of a match in the store, or `latest`.
     """
@@ -66,7 +66,7 @@ def _is_file(target: str) -> bool:
 
 
 def read(name: str, body: bytes) -> Record:
-    """Parse a record that `load` returned. Raises `BadRecord`."""
+    """Parse a record that `load` returned. Raise `BadRecord` if it is malformed."""
     try:
         return record_reader.read_record(body, name)
     except BadRecord as fault:
@@ -80,7 +80,7 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
     """Referee the records again, and compare their digests with the database and with `expected`.
 
     Without targets, verify every record of the store. With `strict`, a record that could not be compared with anything
-    counts as wrong. Raises `BadRecord` if a record is wrong.
+    counts as wrong. Raise `BadRecord` if a record is wrong.
     """
     from arena.commands.record_checks import NOT_COMPARED_MESSAGE, compare_record  # imports an HTTP client
 
@@ -126,7 +126,7 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
 
 
 def _read_bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes | None, str | None]]:
-    """Yield the name and the record of each target or, without targets, of each match in the store, with its digest.
+    """Yield the name, the record and the digest of each target or, without targets, of each match in the store.
 
     The record is None if it was removed, the digest is None for a target.
     """
@@ -140,7 +140,7 @@ def _read_bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, b
 
 
 def read_stored_record(store: Store, match: str) -> bytes | None:
-    """Return the record of a match in the store; None if it was removed. Raises `ArenaFault` if it is lost."""
+    """Return the record of a match in the store; None if it was removed. Raise `ArenaFault` if it is lost."""
     try:
         body = store.read(record_of, match)
     except RecordRemoved:
@@ -192,9 +192,9 @@ def show(
 ) -> None:
     """Print a match: the bots, every ply, the outcome and the luck. With `boards`, print the board after every ply.
 
-    `value` names the value function that measures luck; the default is the best one. With `step`, a key press shows
-    the next board in place of the last; with `play`, it appears after `play` seconds. Both raise `UsageFault` without a
-    terminal.
+    `value` names the value function that measures luck; the default is the best one. With `step`, a key press shows the
+    next board in place of the last; with `play`, it appears after `play` seconds. Raise `UsageFault` if either is used
+    without a terminal.
     """
     if step or play is not None:
         step_viewer.check_terminal(step=step, play=play, others=boards or to_json)
@@ -248,7 +248,6 @@ def _format_header(header: Header, *, rated: bool) -> list[str]:
 
 
 def _table(told: Sequence[TranscriptLine], *, estimate: bool) -> Table:
-    """Return the plies as a table without empty columns."""
     table = Table(box=None, pad_edge=False)
     columns = ("ply", "bot", "move", "est. luck" if estimate else "luck", "s left", "s back", "value", "note")
     used = [at for at in range(len(columns)) if at in PERMANENT_COLUMNS or any(line[at] for line in told)]

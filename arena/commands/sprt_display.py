@@ -26,11 +26,11 @@ MAX_UPDATE_FRACTION = 0.05
 Each update is computed from all matches so far.
 """
 FIRST_MESSAGE_PAIRS = 16
-"""Pairs of matches before the first line about progress, where there is no terminal."""
+"""Number of pairs of matches before the first line about progress, where there is no terminal."""
 
 
 class Display:
-    """A test's progress on standard error: a live table on a terminal, else a line whenever the pairs have doubled."""
+    """A test's progress on standard error: a live table on a terminal, else a line when the number of pairs doubles."""
 
     def __init__(self, run: TournamentRun, evidence: Evidence) -> None:
         self._plan = run.plan

@@ -100,7 +100,7 @@ def grade_match(
 
     With `sims`, moves of unsolved games are estimated with this many simulations each. With `seat`, only the moves of
     that seat are graded. `on_moves` gets the moves as an iterator while they are graded, to show progress. `open_cache`
-    caches estimates. Raises `UsageFault` if the game has no grader, and `BadRecord` as `replay` does.
+    caches estimates. Raise `UsageFault` if the game has no grader, and `BadRecord` if the record is wrong.
     """
     header = record.header
     lines = replay(record)
@@ -148,7 +148,7 @@ def _find_judge(
 ) -> tuple[Callable[[ReplayedMove], MoveEvaluation], str | None]:
     """Return the function that evaluates moves, and the description of its estimator (None if it is exact).
 
-    Moves of unsolved games are estimated with `sims` simulations each. Raises `UsageFault` if the game has neither a
+    Moves of unsolved games are estimated with `sims` simulations each. Raise `UsageFault` if the game has neither a
     grader nor an estimator, or if it has no grader and `sims` is None.
     """
     if sims is None or has_grader(game):

@@ -121,7 +121,7 @@ def find_warnings(
 
 
 def format_amount(edge: float, unit: str) -> str:
-    """Return an amount in words, with its unit."""
+    """Return an edge of one bot over the other in words, with its unit."""
     return {"score": f"{edge:g} points a game", "elo": f"{edge:g} Elo", "nelo": f"{edge:g} normalised Elo"}[unit]
 
 
@@ -188,7 +188,7 @@ def _format_appearance(findings: Findings) -> str:
 
 
 def _format_test_share(probability: float, tests: str = "tests") -> str:
-    """Return a probability as a number of tests in 100 if it is whole, else in per cent, rounded up to two digits."""
+    """Return a probability in words, like `5 of 100 tests` or `0.13 % of tests` (rounded up to two digits)."""
     percent = Fraction(f"{probability:.12g}") * 100  # 0.003 / 5 is more than 0.0006
     if percent.denominator == 1:
         return f"{percent} of 100 {tests}"

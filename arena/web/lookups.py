@@ -21,7 +21,7 @@ _NO_BOT_MESSAGE, _NO_TOURNAMENT_MESSAGE = "there is no bot called {}", "there is
 
 
 def require_profile(reader: Reader, bot: str) -> Profile:
-    """Return the profile of a bot. Raises `NotFound`."""
+    """Return the profile of a bot. Raise `NotFound` if there is no such bot."""
     found = reader.read(find_profile, bot)
     if found is None:
         raise NotFound(_NO_BOT_MESSAGE.format(short_repr(bot)))
@@ -34,7 +34,7 @@ def unknown_bot_message(reader: Reader, bot: str) -> str | None:
 
 
 def find_tournament(site: Site, name: str) -> TournamentTable:
-    """Return a tournament with its tables. Raises `NotFound`."""
+    """Return a tournament with its tables. Raise `NotFound` if there is none of this id."""
     found = site.reader.read(tournament_table, name, site.cached_standings)
     if found is None:
         raise NotFound(_NO_TOURNAMENT_MESSAGE.format(short_repr(name)))

@@ -42,8 +42,8 @@ def rules(request: Request) -> Response:
 
 @functools.cache
 def rules_of(game: str) -> Rules:
-    """Return the section of docs/rules.md whose heading ends with the game's title. An added game has no such section:
-    return the game's own description.
+    """Return the section of docs/rules.md whose heading ends with the game's title. For an added game, which has no
+    such section, return the game's own description.
     """
     shelf = library()
     sections = re.split(r"^## ", shelf.path("rules").read_text(encoding="utf-8"), flags=re.MULTILINE)

@@ -79,13 +79,12 @@ def _pool_order(pool: str) -> tuple[int, bool, str]:
 
 
 def _has_same_kind(one: str, other: str) -> bool:
-    """Return whether two pools have the same game, and both have bots or both have people."""
     return game_of(one) == game_of(other) and is_people_pool(one) == is_people_pool(other)
 
 
 def _find_counterpart(pool: str | None, pools: list[str]) -> str | None:
-    """Return the pool of people for a pool of bots, or the reverse; or None. It has the same game and, if possible, the
-    same preset.
+    """Return the pool of people for a pool of bots, or the reverse; None if there is none. It has the same game and, if
+    possible, the same preset.
     """
     if pool is None:
         return None

@@ -30,7 +30,7 @@ from referee import record_reader
 from referee.result import Result
 
 PAGE_ROWS = 50
-"""The number of matches on a page of the list."""
+"""The number of matches on a page of the list of matches."""
 VISIBLE_FIELDS = ("bot", "game")
 """Search fields that are always visible. The page hides other fields until the visitor opens them, unless they are
 filled in.
@@ -75,7 +75,6 @@ def matches(request: Request) -> Response:
 
 
 def _find_errors(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
-    """Return the errors of the search fields, by field name."""
     known = {"game": GAME_NAMES, "reason": REASON_WORDS, "outcome": OUTCOMES}
     wrong = {
         name: f"there is no {name} {asked[name]}: {list_choices(values)}"

@@ -24,7 +24,7 @@ from protocol.games.base import Game
 from protocol.names import is_bot_name
 
 MAX_LOST_MATCHES = 10
-"""Maximum number of a bot's recent losses on the page."""
+"""Maximum number of recent losses of a bot that the page for connecting it shows."""
 EXAMPLE_NAME = "mine"
 """The bot's name in the example code, unless the visitor gives one."""
 
@@ -32,8 +32,8 @@ EXAMPLE_NAME = "mine"
 class PresetOffer(Struct, frozen=True, kw_only=True):
     """A preset that can be chosen on a page. `config` has only what differs from the game's defaults.
 
-    `seats` are the possible numbers of seats, and `usual` is the preset's own. For each number of seats with which the
-    config equals a preset, `pools` has that preset. `graded` is the method by which moves are graded.
+    `seats` are the possible numbers of seats, `usual` is the number in the preset. For each number of seats with which
+    the config equals a preset, `pools` has that preset. `graded` is the method by which moves are graded.
     """
 
     preset: str
