@@ -45,9 +45,9 @@ _MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**64 - 1
 """`_MIN_INTEGER` and `_MAX_INTEGER` are the smallest and the largest integer that msgpack can encode."""
 # Each message converts to its own struct, found by its tag: msgspec prepares a union again at every call.
 _CLIENT_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromClient.__subclasses__()}
-"""The struct of each message from a client, by the tag of the message."""
+"""By tag, the struct of a message from a client."""
 _SERVER_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromServer.__subclasses__()}
-"""The struct of each message from the server, by the tag of the message."""
+"""By tag, the struct of a message from the server."""
 
 Frame = bytes | str
 MAX_DIGITS = 4300
@@ -152,7 +152,7 @@ class Codec:
         self.encode = pack
 
     def decode_client(self, frame: Frame) -> ClientMessage:
-        """Decode and validate a client's message. Raises `MalformedMessage`, naming the field."""
+        """Decode and validate a client's message. Raise `MalformedMessage` that names the field if it is invalid."""
         if self is MSGPACK and len(frame) <= MAX_FAST_PATH_BYTES and isinstance(frame, bytes):
             plain = _decode_fast(frame)
             if plain is not None:
@@ -206,7 +206,7 @@ class Codec:
             return None
 
     def decode_server(self, frame: Frame) -> ServerMessage | None:
-        """Decode a server's message; None for a type that this version does not know. Raises `MalformedMessage`."""
+        """Decode a server's message; None for a type unknown to this version. Raise `MalformedMessage`."""
         size = len(frame) if isinstance(frame, bytes) else _utf8_length(frame)
         if size > MAX_SERVER_FRAME_BYTES:
             raise MalformedMessage(f"a frame of {size} bytes: at most {MAX_SERVER_FRAME_BYTES}")
@@ -231,7 +231,7 @@ MSGPACK = Codec("arena.v1.msgpack", msgspec.msgpack.Encoder().encode, _unpack_ms
 JSON = Codec("arena.v1.json", _pack_json, _unpack_json)
 """The codec of messages in JSON."""
 CODECS = {codec.subprotocol: codec for codec in (MSGPACK, JSON)}
-"""The codecs by the name of their WebSocket subprotocol."""
+"""By WebSocket subprotocol, the codec of its messages."""
 
 
 class UnusableInfo(NamedTuple):
@@ -338,7 +338,7 @@ def _check_size(depth: int, size: int, limit: int, what: str) -> None:
 
 
 def read_info(info: Any) -> Info | None:
-    """Validate the `info` of a move. Raises `MalformedMessage`, although the move itself stays valid."""
+    """Validate the `info` of a move. Raise `MalformedMessage` if it is invalid; the move itself stays valid."""
     if info is None:
         return None
     if type(info) is UnusableInfo:

@@ -104,7 +104,7 @@ class Match:
 
     def load_journal(self, lines: Iterable[AnyLine]) -> JournalSummary:
         """Apply the journal of a match and return its summary, which `resume` needs. A long journal takes some time.
-        Raises `BadRecord` if the journal does not follow from the rules.
+        Raise `BadRecord` if the journal does not follow from the rules.
         """
         recalled = apply_journal(self.standing, lines, self._new_course, self.id)
         self.standing.trim_events()
@@ -506,7 +506,6 @@ class Match:
         return effects
 
     def _play_due(self, now: float) -> list[Effect]:
-        """Play the event that is due: a deal, or a round in which all seats have chosen."""
         standing = self.standing
         standing.course, event = standing.current_course.play_due()
         return [self._append_event(event, now), *self._ask_next(now)]
@@ -585,7 +584,7 @@ _WAITING_HANDLERS: dict[type[MatchEvent], _Handler] = {
     Pause: Match._on_pause,
     Abort: Match._call_off,
 }
-"""The handlers of events before every seat is ready."""
+"""By type of event, the handler before every seat is ready."""
 _PLAYING_HANDLERS: dict[type[MatchEvent], _Handler] = {
     SeatReady: Match._ignore,
     MoveReceived: Match._on_move,
@@ -599,15 +598,15 @@ _PLAYING_HANDLERS: dict[type[MatchEvent], _Handler] = {
     Pause: Match._on_pause,
     Abort: Match._call_off,
 }
-"""The handlers of events during play."""
+"""By type of event, the handler during play."""
 _OVER_HANDLERS: dict[type[MatchEvent], _Handler] = {
     **dict.fromkeys(_PLAYING_HANDLERS, Match._ignore),
     MoveReceived: Match._reject_late_move,
     Disconnect: Match._on_disconnect,
     Reconnect: Match._on_reconnect,
 }
-"""The handlers of events after the end of the match."""
+"""By type of event, the handler after the end of the match."""
 _HANDLERS_BY_PHASE = (_WAITING_HANDLERS, _PLAYING_HANDLERS, _OVER_HANDLERS)
-"""The handlers of events, for each phase. The handlers of a repeated `ready` and of most events after the end do
-nothing.
+"""By phase of a match, the handlers of its events. The handlers of a repeated `ready` and of most events after the end
+do nothing.
 """

@@ -13,7 +13,7 @@ class DoctorTimeouts:
     """Seconds in which a bot must be welcomed for the first time; it may have to compile code before."""
     welcome_timeout_s: float = 20.0
     seek_timeout_s: float = 3.0
-    """Seconds without a seek after which a bot counts as one that waits for matches."""
+    """Seconds without a seek after which a bot counts as one that only waits for matches assigned to it."""
     start_timeout_s: float = 10.0
     ready_timeout_s: float = 10.0
     move_timeout_s: float = 30.0

@@ -23,7 +23,7 @@ from protocol.messages import MAX_SERVER_FRAME_BYTES
 Message = dict[str, Any]
 T = TypeVar("T")
 NO_CLOSE_CODE, BROKEN_CODE = 1005, 1006
-"""Close codes that no peer sends. `NO_CLOSE_CODE`: the peer sent none; `BROKEN_CODE`: the connection broke off."""
+"""The codes recorded for a close frame without a code, and for a connection that broke off without a close frame."""
 PING_INTERVAL_S = 0.25
 """Seconds between two pings to the bot."""
 SUBPROTOCOLS = [Subprotocol(JSON.subprotocol), Subprotocol(MSGPACK.subprotocol)]
@@ -31,7 +31,7 @@ SUBPROTOCOLS = [Subprotocol(JSON.subprotocol), Subprotocol(MSGPACK.subprotocol)]
 FROM_BOT, FROM_ARENA, FROM_PROXY = "bot", "arena", "relay"
 """These are the values of `RecordedMessage.sender`: the bot, the arena or the proxy."""
 PROXY_SEEK_ID = "doctor"
-"""The id of a seek that the proxy sends in place of a bot that seeks nothing. The bot sees an assigned match."""
+"""The id of a seek that the proxy sends in place of a bot that seeks nothing. It is removed from the bot's `start`."""
 
 
 class RecordedMessage(NamedTuple):
@@ -92,7 +92,7 @@ class WebSocketProxy:
         self._timeouts = timeouts
         self.messages: list[RecordedMessage] = []
         self.connection: ProxiedConnection | None = None
-        """The bot's newest connection while it is open."""
+        """The bot's newest connection; None if that is closed."""
         self.slowest_pong = 0.0
         """The longest time that the bot took to answer a ping, in seconds."""
         self._server: Server | None = None
@@ -107,7 +107,7 @@ class WebSocketProxy:
         self.delays: dict[str, float] = {}
         """Delays in seconds of messages to the bot, by type."""
         self.closes_with: int | None = None
-        """The code with which new connections are closed at once; None: they are not."""
+        """The code with which new connections are closed at once; None if they are accepted."""
 
     async def open(self) -> int:
         """Listen and return the port."""

@@ -15,8 +15,8 @@ from protocol.codec import Codec, Frame
 from protocol.messages import End, FromServer, Start, Turn
 
 BATCH_SIZE = 32
-"""Number of spectators served in one turn of the event loop. That takes half a millisecond here and another half in the
-kernel.
+"""Number of spectators served in one turn of the event loop. That takes half a millisecond in this process and another
+half in the kernel.
 """
 MIN_BATCH_INTERVAL_S = 0.003
 """Minimum seconds between two batches of messages to spectators."""
@@ -104,11 +104,11 @@ class Audience:
         """The spectators, each with the number of the first message not yet sent to it."""
         self._reporters: list[Reporter] = []
         self._queued: list[FromServer] = []
-        """The messages that are in no round yet. `_sent_count` is the number of messages before them."""
+        """The messages that are in no round yet. `_sent_count` messages were published before them."""
         self._sent_count = 0
         self._has_newcomers = False
-        """True if a spectator joined after the last queued message. Then this message must not be replaced, because the
-        spectator does not get it.
+        """True if a spectator joined after the last queued message. Later events must then not be merged into this
+        message, because the new spectator does not get it.
         """
         self._is_sending = False
 
@@ -161,7 +161,7 @@ class Audience:
         shown.append(message)
 
     def _send_rounds(self) -> Iterator[None]:
-        """Send rounds until there are no new messages. Yield between two batches."""
+        """Send rounds until there are no new messages. Yield after each batch of `BATCH_SIZE` spectators."""
         told = 0
         while self._queued:
             one = _Round(self._sent_count, self._queued)
@@ -199,7 +199,7 @@ class Audience:
 
 
 class _Round:
-    """The messages of one round. `starts_and_ends` has only its starts and ends, or is None if there are none."""
+    """The messages of one round. `starts_and_ends` has only the starts and ends among them, or is None without any."""
 
     def __init__(self, first_number: int, messages: list[FromServer]) -> None:
         self._first = first_number

@@ -49,7 +49,7 @@ beyond them are dropped.
 NORMAL_CLOSE_CODES = (1000, close_codes.GOING_AWAY, close_codes.RESTARTING)
 """The codes with which the arena closes the connection of a client that has done nothing wrong."""
 NO_CLOSE_CODE = 1006
-"""The code in an incident for a connection that ended without a close frame."""
+"""The code that an incident has if the connection ended without a close frame."""
 MAX_FAILURES = 50
 """Maximum number of recent failures that are kept."""
 MAX_CONFIG_CHARS = 80
@@ -79,7 +79,7 @@ class EventLog:
         self._end_lines = TokenBucket(END_LINES_BURST, END_LINES_PER_SECOND)
         self._suppressed = SuppressedLineCounter(log)
         self._ended_counts: deque[tuple[int, int]] = deque(maxlen=HOUR_S // BUCKET_S + 1)
-        """The buckets of the counter of finished matches: the number of a bucket, and how many matches ended in it."""
+        """The numbers of buckets of `BUCKET_S` seconds, each with the number of matches that ended in it."""
         self.begun_matches: Counter[str] = Counter()
         """The number of matches that began, by game."""
         self.ended_matches: Counter[tuple[str, str]] = Counter()

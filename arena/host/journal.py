@@ -34,7 +34,7 @@ log = logging.getLogger("arena.host.journal")
 
 
 class _EventLine(Struct, tag_field="type", tag="ply"):
-    """A line of a journal that has an event. Its other fields are ignored."""
+    """A line of a journal that has an event. Decoding ignores the other fields of the line."""
 
     event: Event
 
@@ -50,10 +50,10 @@ class JournalFault(ArenaFault):
 
 
 class Journal:
-    """The folder of journals, which is created if needed. With `synced`, lines count only after a commit log has synced
-    them.
+    """The folder of journals. With `synced`, lines count as written only after a commit log has synced them.
 
-    At most `max_open` journals may be open when another match starts. Raises `JournalFault`.
+    At most `max_open` journals may be open when another match starts. `JournalFault` is raised if the folder is
+    unusable.
     """
 
     def __init__(self, folder: Path, *, synced: bool = False, max_open: int | None = None) -> None:

@@ -160,7 +160,7 @@ class Quotas:
         self._charges[match] = _Charge(MATCH_BYTES + CONFIG_MEMORY_FACTOR * config_bytes, {})
 
     def charge_seat(self, match: str, seat: int, address: str) -> None:
-        """Charge an address for a seat. The first address to hold a seat pays for it, even if its bot moves."""
+        """Charge an address for a seat. The first address of a seat keeps the charge, even if the bot moves."""
         charge = self._charges.get(match)
         if charge is None or address in self._exempt or seat in charge.payers:
             return
@@ -196,7 +196,7 @@ class Quotas:
         return parts
 
     def charge_record(self, parts: Mapping[str, float], size: int) -> None:
-        """Charge addresses for a stored record of `size` bytes, in proportion to `parts`."""
+        """Charge addresses for a stored record of `size` bytes, each for its part of the sum of `parts`."""
         whole = sum(parts.values())
         for address, part in parts.items():
             self.stored.take(address, (size + ROW_BYTES) * part / whole if whole else 0)

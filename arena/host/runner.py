@@ -139,7 +139,7 @@ class MatchRunner:
         self.audience = Audience(broadcaster or Broadcaster(), self.id)
         """The spectators and reporters of the match. Add them with `watch` and `report_to`, so that they get turns."""
         self._spectator_messages: EncodedMessages | None = None
-        """The full view for new spectators. It is made for the first of them, at `_view_made_at`."""
+        """The full view that new spectators get. It is made for the first of them, at `_view_made_at`."""
         self._view_made_at = 0.0
         self._view_sent_at: dict[Peer, float] = {}
         self._told_already_watching: set[Peer] = set()
@@ -182,8 +182,8 @@ class MatchRunner:
         """Start the match: write the journal, wait for the future of `before_start`, then call `on_begun` and send each
         seat `start`.
 
-        If that future fails with a `Fault`, the match does not begin, and `on_refused` is called instead. Raises
-        `JournalFault` before anything is sent.
+        If that future fails with a `Fault`, the match does not begin, and `on_refused` is called instead. Raise
+        `JournalFault` if the journal can't be written; then nothing is sent.
         """
         effects = self._match.start_match(self._loop.time())
         self._journal.write(_encode_lines(effects))
@@ -304,8 +304,8 @@ class MatchRunner:
             self._spectator_messages = None
 
     def _explain_already_watching(self, peer: Peer) -> None:
-        """Explain once to a spectator why its second `watch` has no other answer. Many clients mistake the `start` that
-        answers `watch` for a request.
+        """Explain to a spectator, once, that it gets no answer to its second `watch` of the match. Many clients send it
+        because they mistake the `start` that answers the first for a request.
         """
         if peer not in self._told_already_watching:
             self._told_already_watching.add(peer)

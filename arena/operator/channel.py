@@ -71,7 +71,7 @@ class Channel:
     def _receive(self, connection: Connection, tasks: dict[asyncio.Task[None], OperationHandler], frame: Frame) -> bool:
         """Start the operation that a frame requests, as one of the `tasks` of its connection.
 
-        Return False, because the arena awaited no frame: its cost is charged to the connection.
+        Return False: the arena did not await the frame, so the frame's cost is charged to the connection.
         """
         number = None
         try:

@@ -63,7 +63,7 @@ def read_credentials(folder: Path) -> Credentials | None:
 def running_credentials(folder: Path) -> Credentials | None:
     """Return the credentials of the server that runs on a data folder; None if no server runs. Raise `ArenaFault`.
 
-    If no process holds the folder, another user's process may listen on the port. It must not see the token.
+    If no process holds the folder, another user's process may listen on the port: it must not get the token.
     """
     found = read_credentials(folder)
     return found if is_held(folder) else None

@@ -26,7 +26,7 @@ MAX_PROCESSES = 256
 
 
 class ResourceLimits(Struct, frozen=True, kw_only=True):
-    """Limits of a program that the kernel enforces. `user` is the user id that it runs as; None: the arena's own."""
+    """Limits of a program that the kernel enforces. `user` is the user id that it runs as, None for the arena's own."""
 
     memory: int
     """Maximum bytes of private, writable memory of one process."""
@@ -78,7 +78,7 @@ ENV_ALLOWLIST_PREFIXES = ("LC_", "NUMBA_", "OMP_", "PYTHON")
 def allowed_environment(environ: Mapping[str, str], extra_names: Sequence[str] = ()) -> dict[str, str]:
     """Return the environment variables that every bot gets, and the variables `extra_names`.
 
-    Raises `UsageFault` if a variable in `extra_names` is not set.
+    Raise `UsageFault` if a variable in `extra_names` is not set.
     """
     for name in extra_names:
         if name not in environ:
