@@ -78,7 +78,7 @@ class BuiltinBot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_builtin_bots(text: str) -> list[BuiltinBot]:
-    """Parse a specification into bots. Raise `UsageFault`, also if two names differ only in case."""
+    """Parse a specification into bots. Raise `UsageFault` if it is wrong, or if two names differ only in case."""
     known = known_bots()
     found: list[str] = []
     for part in filter(None, map(str.strip, text.split(","))):

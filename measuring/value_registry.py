@@ -17,7 +17,7 @@ _VALUES_BY_GAME = {
     "kuhn": "measuring.payoff_values:poker_values",
     "leduc": "measuring.payoff_values:poker_values",
 }
-"""By game, the module and the function that returns the value functions of a config."""
+"""The function that returns the value functions of a config, by game: its module and its name."""
 
 
 def value_names(game: Game[Any, Any]) -> tuple[str, ...]:

@@ -45,9 +45,9 @@ _MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**64 - 1
 """`_MIN_INTEGER` and `_MAX_INTEGER` are the smallest and the largest integer that msgpack can encode."""
 # Each message converts to its own struct, found by its tag: msgspec prepares a union again at every call.
 _CLIENT_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromClient.__subclasses__()}
-"""By tag, the struct of a message from a client."""
+"""The struct of each message from a client, by the tag of the message."""
 _SERVER_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromServer.__subclasses__()}
-"""By tag, the struct of a message from the server."""
+"""The struct of each message from the server, by the tag of the message."""
 
 Frame = bytes | str
 MAX_DIGITS = 4300
@@ -231,7 +231,7 @@ MSGPACK = Codec("arena.v1.msgpack", msgspec.msgpack.Encoder().encode, _unpack_ms
 JSON = Codec("arena.v1.json", _pack_json, _unpack_json)
 """The codec of messages in JSON."""
 CODECS = {codec.subprotocol: codec for codec in (MSGPACK, JSON)}
-"""By WebSocket subprotocol, the codec of its messages."""
+"""The codecs of both encodings, by the name of their WebSocket subprotocol."""
 
 
 class UnusableInfo(NamedTuple):

@@ -212,7 +212,6 @@ class Match:
         return effects
 
     def _begin_play(self, now: float) -> list[Effect]:
-        """Begin play and start the clocks. No further seat is waited for."""
         standing = self.standing
         deal = standing.begin(self._new_course())
         standing.wait_until = None
@@ -584,7 +583,7 @@ _WAITING_HANDLERS: dict[type[MatchEvent], _Handler] = {
     Pause: Match._on_pause,
     Abort: Match._call_off,
 }
-"""By type of event, the handler before every seat is ready."""
+"""The handlers of events before every seat is ready, by type of event."""
 _PLAYING_HANDLERS: dict[type[MatchEvent], _Handler] = {
     SeatReady: Match._ignore,
     MoveReceived: Match._on_move,
@@ -598,15 +597,15 @@ _PLAYING_HANDLERS: dict[type[MatchEvent], _Handler] = {
     Pause: Match._on_pause,
     Abort: Match._call_off,
 }
-"""By type of event, the handler during play."""
+"""The handlers of events during play, by type of event."""
 _OVER_HANDLERS: dict[type[MatchEvent], _Handler] = {
     **dict.fromkeys(_PLAYING_HANDLERS, Match._ignore),
     MoveReceived: Match._reject_late_move,
     Disconnect: Match._on_disconnect,
     Reconnect: Match._on_reconnect,
 }
-"""By type of event, the handler after the end of the match."""
+"""The handlers of events after the end of the match, by type of event."""
 _HANDLERS_BY_PHASE = (_WAITING_HANDLERS, _PLAYING_HANDLERS, _OVER_HANDLERS)
-"""By phase of a match, the handlers of its events. The handlers of a repeated `ready` and of most events after the end
+"""The handlers of events in each phase of a match. The handlers of a repeated `ready` and of most events after the end
 do nothing.
 """

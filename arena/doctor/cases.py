@@ -361,7 +361,7 @@ RECONNECT_SECTION, ERRORS_SECTION = "losing-and-regaining-the-connection", "erro
 `ERRORS_SECTION` on errors.
 """
 RECONNECT_TEXT = "reconnect with the same hello and token, and "
-"""The beginning of the expected reaction to the loss of a connection."""
+"""The beginning of the text that describes the expected reaction to the loss of a connection."""
 CASES = (
     Case("match", "a match", "send ready, and answer each turn with a legal move", "a-match", _check_match),
     Case(

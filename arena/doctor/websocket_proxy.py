@@ -195,7 +195,7 @@ class WebSocketProxy:
             self._record(line, FROM_PROXY, {"type": "closed"})
 
     async def _connect_to_arena(self, subprotocol: Subprotocol | None) -> ClientConnection:
-        """Connect to the arena, with retries while it restarts. Raises `TimeoutError`."""
+        """Connect to the arena, with retries while it restarts. Raise `TimeoutError` if that takes too long."""
         async with asyncio.timeout(self._timeouts.arena_timeout_s):
             while True:
                 with contextlib.suppress(OSError, InvalidHandshake, ConnectionClosed):

@@ -134,7 +134,7 @@ class MatchHost:
         self._weighing = BackgroundTasks()
 
     def call_before_flush(self, hook: Callable[[], None]) -> None:
-        """In each turn of the event loop that writes records or frames, call `hook` before they are written."""
+        """Call `hook` in each turn of the event loop that writes records or frames, before they are written."""
 
         def commit() -> None:
             hook()

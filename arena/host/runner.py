@@ -547,7 +547,6 @@ class MatchRunner:
             self._log_send_error(message)
 
     def _log_send_error(self, message: FromServer) -> None:
-        """Log that a message could not be sent to a peer. Other peers are not affected."""
         what = type(message).__name__.lower()
         log.exception("match %s: a %s could not be sent", self.id, what, extra=log_fields(match=self.id))
 

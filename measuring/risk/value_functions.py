@@ -47,8 +47,7 @@ _MAX_DRAWN_PLY_RATIO = 1 / 3
 remove more luck than coefficients that were fitted to another map. The ratio was measured.
 """
 _GENERAL_MAP_BY_GAME = {"risk-duel": "africa"}
-"""By game, the map whose coefficients are used on any map. On other maps their name is `general-1` instead of
-`fitted-1`.
+"""The map, by game, whose coefficients are used on any map. On other maps they are called `general-1`, not `fitted-1`.
 
 Campaigns have no such map: battles matter more on small maps, so adjusted results would vary more than raw results.
 """
