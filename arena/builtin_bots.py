@@ -49,9 +49,9 @@ SEEKING_DEMO_BOTS = (
 Most need no warm-up, so matches begin at once. `level:1` shows visitors how weak random moves are.
 """
 DEMO_PACE_OPTIONS = ("--min-move-time", "0.7")
-"""Options that slow down the bots of a demo server so that people can follow their matches."""
+"""Command-line options that slow down the bots of a demo server so that people can follow their matches."""
 FIRST_RESTART_DELAY_S = 1.0
-"""Seconds from the first end of a built-in bot's process until it is started again. Later delays are longer."""
+"""Seconds before a built-in bot that ended is started again for the first time."""
 BUILTIN_BOTS_FOLDER, BUILTIN_BOT_TOKENS_FILE = "house", "tokens.json"
 """The folder in a data folder for the logs of built-in bots, and the file in it with the tokens of these bots."""
 NICENESS = 10

@@ -216,7 +216,7 @@ class Feed:
         """Messages that the broker has not acknowledged, by packet identifier."""
         self._loop = asyncio.get_running_loop()
         self._nothing_in_flight = asyncio.Event()
-        """Set when the broker has acknowledged all messages."""
+        """The event that is set while the broker has acknowledged all messages."""
         self._closing = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._has_logged_outage = False

@@ -18,7 +18,7 @@ from msgspec import Struct
 _BET_SIZES = 9
 """Number of sizes of bets. Each size is half of the previous size."""
 _MAX_BET_FRACTION = 0.999
-"""The fraction of its capital that the largest bet can lose."""
+"""The fraction of its own capital that the largest bet can lose at worst."""
 BET_FRACTIONS = tuple(way * _MAX_BET_FRACTION / 2**size for size in range(_BET_SIZES) for way in (1, -1))
 """The fraction of its own capital that each bet can lose at worst. It is positive for a bet on scores above the mean,
 negative for a bet on scores below it.

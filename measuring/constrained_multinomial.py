@@ -137,7 +137,7 @@ class _Problem(NamedTuple):
         return self.ratio * min([offset for offset in self.offsets if offset > 0])
 
     def stationary(self, observed: float) -> _Stationary | None:
-        """Find a local maximum by Newton's method, beginning at the observed root mean square.
+        """Find a local maximum of the likelihood by Newton's method, beginning at the observed root mean square.
 
         Return None if the method does not converge or digits would be lost. At the maximum, the sum of count * log(1 +
         x * term) has slope 0, both by x and by the logarithm of the root mean square.
@@ -375,7 +375,7 @@ class _Grid:
 
 
 def _first_x(terms: Sequence[float], counts: Sequence[float]) -> float:
-    """Return the start of Newton's method for x: a first step from 0, limited to the possible range."""
+    """Return the start of Newton's method for x: its first step from 0, limited to the range of possible x."""
     cells = list(zip(terms, counts, strict=True))
     x = sum([count * term for term, count in cells]) / sum([count * term * term for term, count in cells])
     return max(-_NEWTON_START_RATIO / max(terms), min(-_NEWTON_START_RATIO / min(terms), x))

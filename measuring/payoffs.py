@@ -76,7 +76,7 @@ def mean_of_rounds(units: Sequence[TotalPayoff]) -> list[float]:
 
 
 def pair_payoffs(payoffs: Sequence[float], rounds: int) -> PairPayoffs:
-    """Return the payoffs of one or more units with these values, which have `rounds` rounds in all."""
+    """Summarise one or more units with these payoffs, a value for each unit, and `rounds` rounds in all."""
     mean = fmean(payoffs)
     return PairPayoffs(len(payoffs), mean, math.fsum((payoff - mean) ** 2 for payoff in payoffs), rounds)
 

@@ -22,8 +22,8 @@ from measuring.sequential import Hypotheses, Pentanomial, SequentialTest, Verdic
 MAX_TESTS = 500
 """Maximum number of simulated tests for each hypothesis."""
 MAX_DRAWN_PAIRS = 150_000
-"""Number of drawn pairs after which no further test of a hypothesis starts. Both hypotheses together take some
-seconds.
+"""Number of drawn pairs after which no further test of a hypothesis starts. For both hypotheses together, this many
+take some seconds.
 """
 
 

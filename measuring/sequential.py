@@ -40,8 +40,8 @@ _SKEWNESS_FACTOR = 1.25
 exponentially distributed values.
 """
 LOG_LIKELIHOOD_GAIN = 0.5
-"""Average gain in log likelihood of the best-fitting mean over the true mean: half the mean of a chi-squared
-variable.
+"""Average gain in log likelihood of the best-fitting mean over the true mean: half the mean of a chi-squared variable
+with one degree of freedom.
 """
 
 Verdict = Literal["h0", "h1"]

@@ -19,8 +19,8 @@ to draw from.
 
 
 class VarianceReduction(NamedTuple):
-    """The factor by which adjustment reduces the number of games, with its 95 % interval. If `high` is None, it is
-    infinite.
+    """The factor by which luck adjustment reduces the number of games that are needed, with its 95 % interval. If
+    `high` is None, it is infinite.
     """
 
     factor: float

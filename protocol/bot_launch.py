@@ -80,7 +80,7 @@ class BotSpec(Struct, frozen=True, kw_only=True):
     """The name of a reference bot, or `FILE.py`, or `FILE.py:CLASS`."""
     settings: Mapping[str, str] = {}
     defaults: Mapping[str, str] = {}
-    """Settings in addition to `settings`. Of these, the bot gets only those that it knows."""
+    """Settings besides `settings`. The bot gets only those of them that it knows."""
     seed: str
     """The seed of the bot's `turn.random` and of its nonces. The variable `SEED` has the same meaning."""
 

@@ -206,7 +206,7 @@ class Codec:
             return None
 
     def decode_server(self, frame: Frame) -> ServerMessage | None:
-        """Decode a server's message; None for a type unknown to this version. Raise `MalformedMessage`."""
+        """Decode a server's message; None for a type unknown to this version. Raise `MalformedMessage` if invalid."""
         size = len(frame) if isinstance(frame, bytes) else _utf8_length(frame)
         if size > MAX_SERVER_FRAME_BYTES:
             raise MalformedMessage(f"a frame of {size} bytes: at most {MAX_SERVER_FRAME_BYTES}")

@@ -17,8 +17,8 @@ MIN_COMPENSATED_WAIT_S = 0.01
 shorter waits are not reliable.
 """
 MIN_ROUND_TRIP_S, MAX_ROUND_TRIP_S = 0.001, 0.1
-"""`MIN_ROUND_TRIP_S` is the shortest round trip that is compensated without a wait, `MAX_ROUND_TRIP_S` the compensated
-maximum.
+"""`MIN_ROUND_TRIP_S` is the shortest round trip that is compensated without a wait. Of a longer one, at most
+`MAX_ROUND_TRIP_S` is compensated.
 """
 
 

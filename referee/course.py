@@ -113,7 +113,7 @@ class Course(Struct, frozen=True, gc=False):
         return self.game.legal_moves_for_turn(self.state)
 
     def play(self, seat: int, move: Any) -> tuple[Course, Event | None]:
-        """Play a seat's move, or seal it in a simultaneous round, without an event. Raise `IllegalMove`."""
+        """Play a seat's move; in a simultaneous round, only seal it. Raise `IllegalMove` if the rules forbid it."""
         if type(self.to_move) is tuple:
             self._simultaneous_game.check_move(self.state, seat, move)
             return replace(self, sealed={**self.sealed, seat: move}), None

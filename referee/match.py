@@ -53,9 +53,9 @@ class MatchTimeouts:
     """The referee's time limits for a seat before its clock runs, in seconds."""
 
     ready_timeout_s: float = 10.0
-    """Time within which every seat must report that it is ready."""
+    """Seconds within which every seat must report that it is ready."""
     return_timeout_s: float = 30.0
-    """Time within which every seat must come back after a restart of the arena. No clock runs until then."""
+    """Seconds within which every seat must come back after a restart of the arena. No clock runs until then."""
 
 
 class Match:

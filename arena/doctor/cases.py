@@ -42,7 +42,7 @@ class Case(NamedTuple):
     """A case of the doctor: a fault, and the reaction that is expected of the bot.
 
     `done` describes the fault, `should` the reaction; `see` is a section of docs/protocol.md. Names in braces in
-    `should` are fields of `DoctorTimeouts`.
+    `should` stand for the values of these fields of `DoctorTimeouts`.
     """
 
     name: str

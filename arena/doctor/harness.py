@@ -45,7 +45,7 @@ BOT_NAME = "patient"
 SETTLE_DELAY_S = 0.1
 """Seconds to wait until the end of a connection or of a match has taken effect."""
 CLOCK_OPTION = "60+0.5"
-"""The clock of the matches: 60 seconds, and 0.5 seconds more for each move."""
+"""The clock of the doctor's matches: 60 seconds, and 0.5 seconds more for each move."""
 
 
 class DoctorServer:
@@ -150,7 +150,7 @@ class Opponent:
             await self._send(type="resign", match=match)
 
     async def close(self) -> None:
-        """Disconnect."""
+        """Disconnect this opponent."""
         self._playing.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._playing
@@ -191,7 +191,7 @@ class Opponent:
 
 
 class BotUnderTest:
-    """The process of the bot under test, started with `command` and, at each start, a new name and token.
+    """The process of the bot under test. Each start runs `command` with a new name and a new token.
 
     `on_ended` is called when the process ends by itself.
     """
@@ -263,7 +263,7 @@ class Harness:
         self.bot = bot
         self.opponents: list[Opponent] = []
         self.seeks = True
-        """True if the bot seeks matches itself."""
+        """True if the bot seeks matches itself; False if it waits for assigned matches."""
         self.slowest_move = 0.0
         self._game = game
         self.was_welcomed = False
@@ -386,9 +386,7 @@ class Harness:
     async def expect(
         self, kind: str, *, by: str = FROM_BOT, since: int, timeout_s: float, failure: str, **fields: Any
     ) -> RecordedMessage:
-        """Return the first message from number `since` on with this type, sender and fields; else raise
-        `CaseFailed`.
-        """
+        """Return the first message from number `since` on with this type, sender and fields, or raise `CaseFailed`."""
         found = await self._until(lambda: self.find_message(kind, by=by, since=since, **fields), timeout_s)
         if found is None:
             raise CaseFailed(failure)
@@ -411,7 +409,7 @@ class Harness:
         return []
 
     def fall_silent(self) -> None:
-        """Pass on no more data of the bot's connection, and leave it open."""
+        """Pass on no more data of the bot's connections, but leave them open."""
         if self.websocket_proxy.connection is not None:
             self.websocket_proxy.connection.is_silent = True
         self.tcp_proxy.fall_silent()
@@ -492,7 +490,7 @@ class Harness:
         return None
 
     def _first_hello(self) -> Message:
-        """Return the first hello of the bot's process, with the token that it has or that the arena gave it."""
+        """Return the first `hello` of the bot's current process, with its own token or the one that the arena sent."""
         hello = self.find_message("hello", since=self._run_mark)
         if hello is None:
             return {}
@@ -503,7 +501,7 @@ class Harness:
 
 @contextlib.asynccontextmanager
 async def run_harness(command: Sequence[str], game: str, log: Path, timeouts: DoctorTimeouts) -> AsyncIterator[Harness]:
-    """Yield the harness of a bot that runs on an arena of its own. Remove the arena on exit. Raise `ArenaFault`."""
+    """Yield the harness of a bot on an arena of its own, which is removed on exit. Raise `ArenaFault` on failure."""
     async with contextlib.AsyncExitStack() as stack:
         data = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-doctor-"))
         server = DoctorServer(Path(data), timeouts)

@@ -131,7 +131,7 @@ class WebSocketProxy:
             await self._server.wait_closed()
 
     async def until(self, found: Callable[[], T | None], timeout_s: float) -> T | None:
-        """Call `found` now and after each event, until its result is not None, and return that result.
+        """Call `found` now and after each change, such as a new message, until its result is not None; return that.
 
         Return None after `timeout_s` seconds.
         """
@@ -144,7 +144,7 @@ class WebSocketProxy:
         return None
 
     def wake(self) -> None:
-        """Let `until` call its function again, because of an event outside the proxy."""
+        """Let `until` call its function again, because something outside the proxy has changed."""
         self._changed.set()
 
     def send_to_bot(self, message: Message) -> None:

@@ -25,8 +25,8 @@ IDLE_RATIO = 40
 batch, and bots should keep nine tenths of the time to play.
 """
 MAX_QUEUED_MESSAGES, MAX_MERGED_EVENTS = 64, 256
-"""`MAX_QUEUED_MESSAGES` is the maximum number of messages that queue for spectators one by one. `MAX_MERGED_EVENTS` is
-the maximum number of events that the last `turn` among them collects from later ones.
+"""`MAX_QUEUED_MESSAGES` is the number of messages queued for spectators from which on turns are merged into one `turn`.
+`MAX_MERGED_EVENTS` is the maximum number of events in a merged `turn`; it keeps the latest.
 """
 
 Reporter = Callable[[FromServer], None]
@@ -36,7 +36,7 @@ log = logging.getLogger("arena.host.broadcast")
 
 
 class EncodedMessages:
-    """Messages that many recipients get in this order. They are encoded once per codec, not once per recipient."""
+    """A sequence of messages for many recipients. They are encoded once per codec, not once per recipient."""
 
     def __init__(self, messages: Sequence[FromServer]) -> None:
         self.messages = messages
@@ -57,7 +57,7 @@ class Peer(Protocol):
         """Send a message without waiting."""
 
     def send_shared(self, messages: EncodedMessages) -> None:
-        """Send messages that other peers get as well."""
+        """Send messages that are also sent to other peers."""
 
 
 class Broadcaster:
@@ -72,8 +72,8 @@ class Broadcaster:
         self._loop = asyncio.get_running_loop()
 
     def enqueue(self, batches: Iterator[None]) -> None:
-        """Queue batches of a match. The first batch is sent now, unless a pause is running. Each later one gets its own
-        turn.
+        """Queue an iterator that sends one batch at each step. The first batch is sent now, unless a pause is running.
+        After each batch, the other matches come first.
         """
         self._queue.append(batches)
         if not self._is_busy:
@@ -92,9 +92,9 @@ class Broadcaster:
 class Audience:
     """The spectators and reporters of a match. Subscribers of all matches get only its start and its end.
 
-    A round sends every spectator all messages from before it, one batch in each turn of the event loop. Messages that
-    come meanwhile go into the next round, all at once. So spectators may lag, but never delay the players. Reporters
-    get each message immediately.
+    In a round, each spectator gets all messages that were published before the round. Spectators are served in batches.
+    Messages published meanwhile go into the next round, all at once. So spectators may lag, but never delay the
+    players. Reporters get each message immediately.
     """
 
     def __init__(self, broadcaster: Broadcaster, match_id: str) -> None:

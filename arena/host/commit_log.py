@@ -156,7 +156,7 @@ class CommitLog:
 
 
 def restore_journals(folder: Path) -> None:
-    """Restore the journals in a folder from its log files, and remove these. Raise `OSError`.
+    """Restore the journals in a folder from its log files, and remove the log files. Raise `OSError` if that fails.
 
     Data in a journal beyond its last entry in the log was never synced, and never sent to a client. It is cut off. A
     missing journal belonged to a finished match.
@@ -222,7 +222,7 @@ def _write_entries(folder: Path, entries: dict[str, list[JournalEntry]], *, trun
 
 
 def _write_at(file: int, data: bytes, offset: int) -> None:
-    """Write all of the data at an offset of a file. Raise `OSError`."""
+    """Write all of the data at an offset of a file. Raise `OSError` if that fails."""
     if os.pwrite(file, data, offset) != len(data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

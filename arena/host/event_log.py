@@ -31,20 +31,20 @@ from referee.record import Header
 from referee.result import Result
 
 ADDRESS_LINES_BURST, ADDRESS_LINES_PER_SECOND = 100, 0.5
-"""`ADDRESS_LINES_BURST` is the burst, `ADDRESS_LINES_PER_SECOND` the rate of log lines about clients of one address
-that connect, leave or are refused.
+"""Limits of the log lines about clients of one address that connect, leave or are refused: the lines at once, and the
+lines per second after them.
 """
 END_LINES_BURST, END_LINES_PER_SECOND = 60, 1.0
-"""`END_LINES_BURST` is the burst, `END_LINES_PER_SECOND` the rate of log lines about finished matches. Lines beyond
-them are logged at level debug.
+"""Limits of the log lines about finished matches: the lines at once, and the lines per second after them. Further lines
+are logged at level debug.
 """
 BOT_INCIDENTS_BURST, BOT_INCIDENTS_PER_SECOND = 10, 1 / 60
-"""`BOT_INCIDENTS_BURST` is the burst, `BOT_INCIDENTS_PER_SECOND` the rate of noted incidents of one bot. Incidents
-beyond them are dropped.
+"""Limits of the noted incidents of one bot: the incidents at once, and the incidents per second after them. Further
+incidents are dropped.
 """
 INCIDENTS_BURST, INCIDENTS_PER_SECOND = 50, 1.0
-"""`INCIDENTS_BURST` is the burst, `INCIDENTS_PER_SECOND` the rate of noted incidents of all bots together. Incidents
-beyond them are dropped.
+"""Limits of the noted incidents of all bots together: the incidents at once, and the incidents per second after them.
+Further incidents are dropped.
 """
 NORMAL_CLOSE_CODES = (1000, close_codes.GOING_AWAY, close_codes.RESTARTING)
 """The codes with which the arena closes the connection of a client that has done nothing wrong."""
@@ -55,8 +55,8 @@ MAX_FAILURES = 50
 MAX_CONFIG_CHARS = 80
 """Maximum characters of a config in a log line, if it is not a preset's."""
 BUCKET_S, HOUR_S = 10, 3600
-"""`BUCKET_S` is the length in seconds of one bucket in the counter of finished matches, `HOUR_S` the time that the
-counter covers.
+"""`HOUR_S` is the time in seconds for which finished matches are counted, `BUCKET_S` the length of each bucket of
+it.
 """
 
 log = logging.getLogger("arena.events")
@@ -126,7 +126,7 @@ class EventLog:
         self._log_client("refused", address, f"{who} was rejected: {reason}", bot=bot, address=address, why=reason)
 
     def note_impostor(self, bot: str, code: str, *, with_token: bool) -> None:
-        """Note for a bot that a client used its name without the right token."""
+        """Note as an incident of a bot that a client used the bot's name without the right token."""
         what = "with another token" if with_token else "without its token"
         self.note_incident(bot, code, f"a client used this name {what} and was rejected")
 
@@ -140,7 +140,7 @@ class EventLog:
         self.note_incident(bot, NO_SHOW, f"it missed {match} and is suspended for {pause_s:g} s: {how}")
 
     def note_incident(self, bot: str, code: object, text: str) -> None:
-        """Record an incident that a bot caused, unless it has too many incidents, or all bots together have."""
+        """Record an incident that a bot caused, unless the bot, or all bots together, have had too many."""
         now = self._now()
         if self._incidents_of_bot.take(fold_name(bot), now) or self._incidents.take(None, now):
             return

@@ -377,7 +377,7 @@ class MatchHost:
 
 
 def _decode_hello(codec: Codec, frame: Frame) -> Hello:
-    """Decode a first frame, which must be a `hello`. Raise `MalformedMessage`."""
+    """Decode a client's first frame. Raise `MalformedMessage` if it is not a `hello`."""
     hello = codec.decode_client(frame)
     if not isinstance(hello, Hello):
         raise MalformedMessage(f"{type(hello).__name__.lower()}: the first message of a connection is hello")

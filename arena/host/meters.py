@@ -20,7 +20,7 @@ SLOW_BOUNDS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2
 
 
 class Meters:
-    """Times of moves and of the event loop, in seconds."""
+    """Histograms of the time that moves take, and of the delay of the event loop, in seconds."""
 
     def __init__(self) -> None:
         self.referee: dict[str, Histogram] = {}

@@ -61,7 +61,7 @@ ALREADY_WATCHING_MESSAGE = (
 
 MAX_QUEUED_PER_SEAT = 8
 """Maximum number of messages of one seat that are kept while its match waits to be recorded. An honest bot sends one or
-two.
+two in that time.
 """
 
 log = logging.getLogger("arena.host.runner")
@@ -392,7 +392,7 @@ class MatchRunner:
         return self._match.result(finished_at)
 
     def close_record(self, result: Result) -> ClosedMatch:
-        """Return the finished match with its record. Raise `JournalFault`."""
+        """Return the finished match with its record. Raise `JournalFault` if the journal can't be read."""
         lines = tuple(self._journal.read_record_lines())
         return ClosedMatch(result, lines, self._match.footer(result, None), self.failures)
 
@@ -551,7 +551,7 @@ class MatchRunner:
         log.exception("match %s: a %s could not be sent", self.id, what, extra=log_fields(match=self.id))
 
     def _set_deadline(self, deadline: float | None) -> None:
-        """Set the deadline. A timer that fires before the deadline is kept: it checks the deadline when it fires."""
+        """Set the deadline of the match. An earlier timer is kept: it checks the deadline when it fires."""
         self._deadline = deadline
         if self._timer is not None:
             if deadline is not None and deadline >= self._timer_due:
@@ -576,8 +576,8 @@ class MatchRunner:
             self._loop.call_soon(self._expire_after_turns, 2)
 
     def _expire_after_turns(self, turns: int) -> None:
-        """Wait for this many turns of the event loop, in which it reads all frames that have arrived. Then let the time
-        expire.
+        """Wait for this many turns of the event loop, in which it reads all frames that have arrived. Then report to
+        the referee that the deadline has passed.
         """
         if turns:
             self._loop.call_soon(self._expire_after_turns, turns - 1)

@@ -34,10 +34,10 @@ class AuditLog(Protocol):
     """A log of an operator's actions."""
 
     async def begin(self, origin: str, request: Request) -> int:
-        """Record a requested change and return its number in the log. Raise `Fault`."""
+        """Record a requested change and return its number in the log. Raise `Fault` if that fails."""
 
     async def fail(self, number: int, fault: str) -> None:
-        """Record why the change with this number failed. Raise `Fault`."""
+        """Record why the change with this number failed. Raise `Fault` if that cannot be recorded."""
 
 
 class Channel:

@@ -56,7 +56,7 @@ class NoServerAnswer(ArenaFault):
 class OperatorConnection:
     """An operator's connection to a server. Requests may run concurrently.
 
-    If the connection is lost, each request raises `NoServerAnswer`. The audit log names `origin` as the origin of
+    If the connection is lost, each request raises `NoServerAnswer`. The audit log shows `origin` as the source of the
     requests.
     """
 

@@ -72,7 +72,7 @@ def running_credentials(folder: Path) -> Credentials | None:
 def read_or_make_token(folder: Path, file: Path | None = None) -> str:
     """Return the operator's token from `file` or, if that is None, from the credentials in the data folder.
 
-    Without credentials, return a new token. Raise `Fault`.
+    Without credentials, return a new token. Raise `Fault` if a file is unusable.
     """
     if file is None:
         found = read_credentials(folder)
@@ -87,7 +87,7 @@ def read_or_make_token(folder: Path, file: Path | None = None) -> str:
 
 
 def write_credentials(folder: Path, token: str, url: str, database: Database, public: str = "") -> None:
-    """Write the credentials, readable only by their owner. Raise `ArenaFault`."""
+    """Write the credentials, readable only by their owner. Raise `ArenaFault` if that fails."""
     credentials = Credentials(
         token=token,
         url=url,

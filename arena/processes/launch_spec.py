@@ -22,7 +22,7 @@ SCRATCH_MIB = 64
 
 
 MAX_PROCESSES = 256
-"""Default maximum of the number of a bot's processes and threads."""
+"""Default maximum number of processes and threads of a bot."""
 
 
 class ResourceLimits(Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class ResourceLimits(Struct, frozen=True, kw_only=True):
     memory: int
     """Maximum bytes of private, writable memory of one process."""
     processes: int = MAX_PROCESSES
-    """Maximum number of processes and threads of the user in total."""
+    """Maximum number of processes and threads of the user that runs the program, in total."""
     files: int = 1024
     """Maximum number of open files in one process."""
     file_size: int = SCRATCH_MIB * MIB

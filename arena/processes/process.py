@@ -51,7 +51,7 @@ class ProgramNotFound(BotCrashed):
 
 
 class Crash(NamedTuple):
-    """The end of a bot's process that was not stopped: how it ended, its exit code, and the end of its log."""
+    """An end of a bot's process that the arena did not cause: how it ended, its exit code, and the end of its log."""
 
     bot: str
     how: str
@@ -61,7 +61,7 @@ class Crash(NamedTuple):
 
     @property
     def why(self) -> str:
-        """The reason of the end, and the last line of output, as one line."""
+        """A line with the reason of the end of the process and the last line of its output."""
         return escape_unprintable(f"{self.how}: {self.last_line}")[:MAX_REASON_CHARS] if self.last_line else self.how
 
     def __str__(self) -> str:

@@ -30,7 +30,7 @@ class Features(NamedTuple):
 
 
 FEATURE_NAMES = Features._fields
-"""The names of the features, in their order."""
+"""The names of the features, in the order of the fields of `Features`."""
 
 
 def measure_features(rules: Game[Any, Any], state: Any, seat: int) -> tuple[float, float, float, float]:

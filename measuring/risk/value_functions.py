@@ -37,14 +37,12 @@ from protocol.games.risk.campaign import Campaign
 from protocol.games.risk.duel import Duel, Position
 
 EXACT_NAME, PLAIN_FEATURES_NAME = "exact", "features-1"
-"""`EXACT_NAME` is the name of the value function of the exact table, `PLAIN_FEATURES_NAME` of the one of plain
-features.
-"""
+"""The names of the value functions made from the exact table and from plain features."""
 MAX_QUICK_POSITIONS = 1_000_000
 """Maximum number of positions of a table that counts as quick: a table with this many is solved in some 20 s."""
 _MAX_DRAWN_PLY_RATIO = 1 / 3
-"""A limit on the plies of a match, as a ratio to squared territories times troops. If a match has fewer, plain features
-remove more luck than coefficients that were fitted to another map. The ratio was measured.
+"""Ratio of the ply limit of a match to squared territories times troops. Below this ratio, which was measured, plain
+features remove more luck than coefficients that were fitted to another map.
 """
 _GENERAL_MAP_BY_GAME = {"risk-duel": "africa"}
 """The map, by game, whose coefficients are used on any map. On other maps they are called `general-1`, not `fitted-1`.
