@@ -54,7 +54,7 @@ class FeedTimeouts:
     answer_timeout_s: float = 5.0
     """Seconds in which the broker must accept the connection of the publishing process."""
     keepalive_s: int = 10
-    """Seconds of silence after which the broker is pinged. If it stays silent as long again, it is given up."""
+    """Seconds of silence after which the broker is pinged. Without an answer in as many seconds, it counts as lost."""
     first_retry_delay_s: float = 0.5
     max_retry_delay_s: float = 10.0
     flush_timeout_s: float = 2.0
@@ -110,7 +110,7 @@ class QueuedMessage(NamedTuple):
 
 
 NumberedMessage = tuple[int, QueuedMessage]
-"""A message with its number in the order of queueing. Leaderboards and the status have 0: they are never put back."""
+"""A message with its number in the order of queueing. Leaderboards and the status have 0; they are not queued again."""
 
 
 class Outbox:

@@ -152,7 +152,7 @@ class Codec:
         self.encode = pack
 
     def decode_client(self, frame: Frame) -> ClientMessage:
-        """Decode and validate a client's message. Raise `MalformedMessage` that names the field if it is invalid."""
+        """Decode and validate a client's message. Raise `MalformedMessage`, which names the field, if it is invalid."""
         if self is MSGPACK and len(frame) <= MAX_FAST_PATH_BYTES and isinstance(frame, bytes):
             plain = _decode_fast(frame)
             if plain is not None:

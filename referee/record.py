@@ -58,7 +58,7 @@ class Header(Line, frozen=True, kw_only=True):
     """The pool in which the match is rated. Headers from before pools per preset have none."""
     clock: Clock
     away_ms: Milliseconds = 0
-    """The time that a seat may be disconnected before it drops out; 0 if it drops out only when its clock runs out."""
+    """The milliseconds that a seat may be disconnected before it drops out; 0 if only its clock limits them."""
     started: str
     tournament: str | None = None
     place: int | None = None

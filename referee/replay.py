@@ -28,7 +28,7 @@ from referee.state import MatchStanding
 
 
 def make_course(header: Header, game: Game[Any, Any], seed: bytes, nonces: Sequence[bytes]) -> Course:
-    """Return the course of a match before it begins. Raise `BadRecord` if header, seed and nonces do not fit."""
+    """Return the course of a match before it begins. Raise `BadRecord` if header, seed and nonces do not agree."""
     if commitment(header.match, seed).hex() != header.commitment:
         raise BadRecord(f"{header.match}: the seed does not match the commitment in the header")
     for what, count in (("seats", len(header.seats)), ("nonces", len(nonces))):
@@ -40,8 +40,8 @@ def make_course(header: Header, game: Game[Any, Any], seed: bytes, nonces: Seque
 
 
 def replay(record: Record) -> Iterator[tuple[EventLine | None, Course]]:
-    """Yield (None, the course before the first event), then each line with the course after the line. Raise `BadRecord`
-    that names the ply if an event or digest in the record does not follow from the rules and the dice.
+    """Yield (None, the course before the first event), then each line with the course after the line. Raise
+    `BadRecord`, which names the ply, if an event or digest in the record does not follow from the rules and the dice.
     """
     header, footer = record.header, record.footer
     try:
@@ -60,7 +60,7 @@ def replay_courses(
     course: Course, deal: Event | None, lines: Iterable[EventLine], match: str
 ) -> Iterator[tuple[EventLine, Course]]:
     """Apply the lines to a course that has just begun. Yield each line with the course after the line. Raise
-    `BadRecord` that names the ply if a line does not follow from the rules and the dice.
+    `BadRecord`, which names the ply, if a line does not follow from the rules and the dice.
     """
     strikes = [0] * course.game.seats
     followed = False

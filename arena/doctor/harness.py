@@ -334,8 +334,9 @@ class Harness:
             since = self.websocket_proxy.messages.index(move) + 1
 
     async def expect_move(self, match: str, since: int) -> RecordedMessage | None:
-        """Return the bot's move in its first turn from message `since` on; None if the match ends first. Raise
-        `CaseFailed`.
+        """Return the bot's move in its first turn from message `since` on; None if the match ends first.
+
+        Raise `CaseFailed` if the bot gets no turn or makes no move.
         """
         turn = await self._until(lambda: self._find_turn(match, since), self.timeouts.move_timeout_s)
         if turn is None:

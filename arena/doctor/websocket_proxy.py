@@ -23,7 +23,9 @@ from protocol.messages import MAX_SERVER_FRAME_BYTES
 Message = dict[str, Any]
 T = TypeVar("T")
 NO_CLOSE_CODE, BROKEN_CODE = 1005, 1006
-"""The codes recorded for a close frame without a code, and for a connection that broke off without a close frame."""
+"""Close codes that stand for a close frame without a code, and for a connection that broke off without a close
+frame.
+"""
 PING_INTERVAL_S = 0.25
 """Seconds between two pings to the bot."""
 SUBPROTOCOLS = [Subprotocol(JSON.subprotocol), Subprotocol(MSGPACK.subprotocol)]

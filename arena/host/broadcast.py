@@ -25,8 +25,8 @@ IDLE_RATIO = 40
 batch, and bots should keep nine tenths of the time to play.
 """
 MAX_QUEUED_MESSAGES, MAX_MERGED_EVENTS = 64, 256
-"""`MAX_QUEUED_MESSAGES` is the number of messages queued for spectators from which on turns are merged into one `turn`.
-`MAX_MERGED_EVENTS` is the maximum number of events in a merged `turn`; it keeps the latest.
+"""When `MAX_QUEUED_MESSAGES` messages are queued for spectators, each new `turn` is merged into the last one. The
+merged `turn` has the latest `MAX_MERGED_EVENTS` events at most.
 """
 
 Reporter = Callable[[FromServer], None]

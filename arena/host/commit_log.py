@@ -176,7 +176,7 @@ def _remove_logs(folder: Path, paths: Iterable[Path]) -> None:
 
 
 def _entries_by_match(groups: Iterable[_Group]) -> dict[str, list[JournalEntry]]:
-    """Return the logged entries by match. If a match's journal was started again, only the entries after that count."""
+    """Return the logged entries by match. Leave out those from before the last start of the match's journal."""
     found: dict[str, list[JournalEntry]] = {}
     for _, entries in sorted(groups):
         for entry in entries:

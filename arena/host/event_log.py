@@ -55,9 +55,7 @@ MAX_FAILURES = 50
 MAX_CONFIG_CHARS = 80
 """Maximum characters of a config in a log line, if it is not a preset's."""
 BUCKET_S, HOUR_S = 10, 3600
-"""`HOUR_S` is the time in seconds for which finished matches are counted, `BUCKET_S` the length of each bucket of
-it.
-"""
+"""Finished matches are counted for the last `HOUR_S` seconds, in buckets of `BUCKET_S` seconds."""
 
 log = logging.getLogger("arena.events")
 

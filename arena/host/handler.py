@@ -149,8 +149,8 @@ class HostHandler(ABC):
         return False
 
     def seeks_of(self, bot: str) -> tuple[list[ListedSeek], int]:
-        """Return the seeks, for a listing, of the bot with this folded name, and the seconds for which the rate limit
-        delays the bot's matches.
+        """Return a bot's seeks for a listing, and for how many seconds the rate limit delays the bot's matches. The
+        bot's name is folded.
         """
         return [], 0
 

@@ -58,7 +58,7 @@ def parse_name_list(
 
     The dialects of spreadsheets are accepted: commas, semicolons or tabs, a first line `sep=;`, and empty columns at
     the end. A header may write `known_columns` in any case; the returned list has them as in `known_columns`. Raise
-    `UsageFault` that names the wrong lines if there are any.
+    `UsageFault`, which names each wrong line, if there are any.
     """
     text = text.lstrip("\ufeff")
     delimiter, text, skipped = _detect_delimiter(text)

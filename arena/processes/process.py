@@ -51,7 +51,7 @@ class ProgramNotFound(BotCrashed):
 
 
 class Crash(NamedTuple):
-    """An end of a bot's process that the arena did not cause: how it ended, its exit code, and the end of its log."""
+    """The unexpected end of a bot's process: how it ended, its exit code, and the end of its log."""
 
     bot: str
     how: str
