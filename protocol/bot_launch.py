@@ -62,9 +62,9 @@ LEVELLED_BOT = "level"
 MAX_LEVEL = 8
 """The highest level of the bot `LEVELLED_BOT`. The lowest is 1."""
 _LEVEL_PATTERN = re.compile(rf"{LEVELLED_BOT}:([^=,]+)")
-"""The form of a bot with its level, such as `level:3`."""
+"""The form of a bot with its level on a command line, such as `level:3`."""
 _FILE_PATTERN = re.compile(r"((?s:.*)\.py)(?::([^:=/\\]+))?(?::(.*))?")
-"""The form of a bot in a Python file, with an optional class and settings."""
+"""The form of a bot in a Python file on a command line, with an optional class and settings."""
 _SETTING_SEPARATOR = re.compile(r",(?!-?\d*\.?\d+(?:,|\Z))")
 """A comma between two settings. In `depth=4,weights=1,2.5,3` only the first comma matches: a bare number continues a
 list.
@@ -82,7 +82,7 @@ class BotSpec(Struct, frozen=True, kw_only=True):
     defaults: Mapping[str, str] = {}
     """Settings besides `settings`. The bot gets only those of them that it knows."""
     seed: str
-    """The seed of the bot's `turn.random` and of its nonces. The variable `SEED` has the same meaning."""
+    """The seed of the bot's `turn.random` and of its nonces, as in the environment variable `SEED_VARIABLE`."""
 
 
 def split_bot_word(word: str) -> tuple[str | None, str]:

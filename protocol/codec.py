@@ -56,8 +56,8 @@ long.
 """
 
 MAX_FAST_PATH_BYTES = 2 * MAX_MAP_ENTRIES
-"""Maximum bytes of a msgpack frame on the fast path. Of the limits, such a frame can exceed only the depth: each map
-entry takes two bytes or more.
+"""Maximum bytes of a msgpack frame that `_decode_fast` decodes. Of the limits, such a frame can exceed only the depth:
+each map entry takes two bytes or more.
 """
 
 
@@ -241,7 +241,9 @@ class UnusableInfo(NamedTuple):
 
 
 def _with_checked_info(value: dict[str, Any]) -> dict[str, Any]:
-    """Check the limits of a move. If only its `info` exceeds them, replace the `info` by an `UnusableInfo`."""
+    """Check a `move` against the limits of frames. If only its `info` exceeds them, replace the `info` by an
+    `UnusableInfo`.
+    """
     check_limits({name: item for name, item in value.items() if name != "info"})
     try:
         check_limits(value["info"], 2)
@@ -251,7 +253,7 @@ def _with_checked_info(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_integer(text: str) -> float:
-    """Parse an integer in JSON. If it has more digits than Python reads, return an infinite number."""
+    """Parse an integer in JSON. If it has more digits than `MAX_DIGITS`, return an infinite number."""
     if len(text) <= MAX_DIGITS:
         return int(text)
     return -math.inf if text.startswith("-") else math.inf

@@ -80,7 +80,7 @@ class Dice:
 
     def shuffle(self, purpose: str, items: Iterable[int]) -> list[int]:
         """Return the items in random order (Fisher-Yates): for i from the last index down to 1, item i is swapped with
-        the item whose index is a choice among i + 1.
+        the item whose index is `choice(i + 1)`.
         """
         shuffled = list(items)
         for i in range(len(shuffled) - 1, 0, -1):

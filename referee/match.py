@@ -442,7 +442,7 @@ class Match:
         return effects + self._run_clock(now)
 
     def _drop_seat(self, seat: int, reason: str, now: float) -> list[Effect]:
-        """Let a seat drop out. If the match goes on, the seat is sent its `end` at once and is free."""
+        """Let a seat drop out. If the match goes on, the seat is sent its `end` at once, and its bot is free."""
         mover = self.standing.current_course.to_move
         self.standing.course, event = self.standing.current_course.drop_out(seat, reason)
         left = self._append_event(event, now, mover if isinstance(mover, int) else None)

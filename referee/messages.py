@@ -35,7 +35,7 @@ MAX_EVENT_BYTES = 512 * 1024
 MiB.
 """
 _SAFE_EVENT_COUNT = 64
-"""Up to this many events always fit in a frame, so their bytes are not counted."""
+"""Number of events that always fit in a frame, so that their bytes need not be counted."""
 
 
 def make_start(

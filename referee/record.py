@@ -33,7 +33,7 @@ _Nonce = Annotated[str, Meta(pattern="^([0-9a-f]{32})?$")]
 
 
 class RecordedSeat(Struct, frozen=True, kw_only=True):
-    """The bot in a seat."""
+    """The bot in a seat of a match, as the record has it."""
 
     bot: str
     version: str = ""
@@ -55,7 +55,7 @@ class Header(Line, frozen=True, kw_only=True):
     commitment: _Hex32
     rated: bool
     pool: str | None = None
-    """The pool in which the match is rated. Headers from before pools per preset have none."""
+    """The pool in which the match is rated. Headers from before each preset had a pool have none."""
     clock: Clock
     away_ms: Milliseconds = 0
     """The milliseconds that a seat may be disconnected before it drops out; 0 if only its clock limits them."""

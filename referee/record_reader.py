@@ -35,7 +35,7 @@ MAX_LINE_BYTES = 256 * 1024
 CHUNK_BYTES = 64 * 1024
 """Maximum unpacked bytes in a chunk."""
 LINES_PER_STEP = 100
-"""Lines that `read_record_in_steps` parses in a step."""
+"""Number of lines that `read_record_in_steps` parses in a step."""
 LINE_FEED = b"\n"
 """The byte that ends each line of a record."""
 

@@ -111,7 +111,7 @@ class JournalSummary(NamedTuple):
     begun: bool
     is_void: bool
     released_seats: Sequence[int] = ()
-    """The seats that dropped out of a match that goes on."""
+    """The seats that dropped out although the match goes on."""
     deal: Event | None = None
     """The event of the deal, if the journal ends before the line of the deal."""
 
