@@ -33,7 +33,7 @@ _Nonce = Annotated[str, Meta(pattern="^([0-9a-f]{32})?$")]
 
 
 class RecordedSeat(Struct, frozen=True, kw_only=True):
-    """The bot in a seat of a match, as the record has it."""
+    """The bot in a seat."""
 
     bot: str
     version: str = ""
