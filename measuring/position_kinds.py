@@ -21,7 +21,7 @@ _CLASSIFIER_BY_GAME = {
     "risk-duel": "measuring.risk.position_kinds:duel_classifier",
     "risk-campaign": "measuring.risk.position_kinds:campaign_classifier",
 }
-"""The module and the function that make the classifier of positions of each game."""
+"""The function that makes the classifier of positions, by game: its module and its name."""
 
 
 def classifier_of(game: Game[Any, Any]) -> PositionClassifier:

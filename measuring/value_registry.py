@@ -17,7 +17,7 @@ _VALUES_BY_GAME = {
     "kuhn": "measuring.payoff_values:poker_values",
     "leduc": "measuring.payoff_values:poker_values",
 }
-"""The function of each game that returns the value functions of a config."""
+"""The function that returns the value functions of a config, by game: its module and its name."""
 
 
 def value_names(game: Game[Any, Any]) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ def load_value(game: Game[Any, Any], name: str | None = None) -> ValueFunction:
     """Return the value function called `name`, or the best one without `name`. An exact table may first be solved,
     which takes seconds.
 
-    Raises `UsageFault` with the available names.
+    Raise `UsageFault` with the available names if there is none called `name`.
     """
     makers = _factories_of(game)
     if name is None:

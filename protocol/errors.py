@@ -33,7 +33,7 @@ class MalformedMessage(BotFault):
 
 
 class UnknownGame(BotFault):
-    """The registry has no such game."""
+    """No game has the name that a client or a user gave."""
 
     code = error_codes.UNKNOWN_GAME
 
