@@ -64,7 +64,7 @@ class AgentSession(ClientBase):
             self.perform([PrintLine(str(fault), is_error=True), Stop(1)])
 
     async def close(self, keeping: asyncio.Task[None]) -> None:
-        """Resign the match in progress, if there is one, and close the connection. `keeping` runs `keep_connection`."""
+        """Resign a match in progress and close the connection. `keeping` is the task that runs `keep_connection`."""
         if self.protocol.connected:
             self.perform([*self.protocol.resign(), Stop(0)])
             await asyncio.wait([keeping], timeout=CLOSE_TIMEOUT_S)

@@ -36,7 +36,8 @@ def default_path(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def find_or_make_token(url: str, bot: str, path: Path) -> str:
-    """Return the token of `bot` at the arena of `url`; make and save one if there is none. Raises `BadTokenFile`.
+    """Return the token of `bot` at the arena of `url`; make and save one if there is none. Raise `BadTokenFile` if the
+    file cannot be used.
 
     A token is saved before it is sent: if the connection is lost, the bot can still prove its name.
     """
@@ -54,7 +55,7 @@ def find_or_make_token(url: str, bot: str, path: Path) -> str:
 
 
 def read_handed_token(descriptor: int) -> str:
-    """Return the token in the next line on a file descriptor. Read no more than this line. Raises `BadTokenFile`."""
+    """Return the token in the next line on a file descriptor, and read no further. Raise `BadTokenFile` without one."""
     read = bytearray()
     try:
         while (byte := os.read(descriptor, 1)) not in (b"", b"\n") and len(read) <= MAX_TOKEN_CHARS:
@@ -65,7 +66,6 @@ def read_handed_token(descriptor: int) -> str:
 
 
 def _host_and_port(url: str) -> str:
-    """Return the host and port of a URL, as `host:port`."""
     parts = urlsplit(url)
     return f"{parts.hostname}:{parts.port or (443 if parts.scheme == 'wss' else 80)}"
 

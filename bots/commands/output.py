@@ -37,9 +37,8 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, header
 
 @contextmanager
 def exit_on_interrupt(message: Callable[[], str]) -> Iterator[None]:
-    """End the program if Ctrl-C or SIGTERM arrives during this context, and print the line that `message` returns.
-
-    Raises `SystemExit`.
+    """End the program if Ctrl-C or SIGTERM arrives in this context, by `SystemExit`. Print the line that `message`
+    returns.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

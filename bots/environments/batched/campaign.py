@@ -43,7 +43,7 @@ all these slots.
 
 
 class CampaignBatch(RowBatch[Position]):
-    """A batch of campaigns. The logarithms in vectors come from a table."""
+    """A batch of campaigns. The logarithms of troops in its vectors come from a table."""
 
     columns = (TURN, OVER)
 
@@ -169,7 +169,7 @@ def _draft(board: Any, field: Any, room: Any, pressure: Any) -> None:
 
 @compiled
 def _reward_survivors(board: Any, field: Any, rewards: Any, ended: Any) -> None:
-    """Reward the seats that are not eliminated in a finished game. Territories decide their ranks, then units."""
+    """Reward the surviving seats of a finished game. A seat with more territories ranks higher; troops break ties."""
     players = board[SEATS]
     for seat in range(players):
         if not field[IS_IN_GAME + seat]:
