@@ -61,9 +61,7 @@ class AnsweringReader:
 
 
 def _without_byte_order_mark(fault: Exception) -> SessionMessage | Exception:
-    """Return the message in a line that begins with a byte order mark, as .NET programs write it; a fault if it has
-    none.
-    """
+    """Return the message in a line that begins with a byte order mark, as .NET programs write it; else a fault."""
     found = fault.errors(include_url=False, include_context=False) if isinstance(fault, ValidationError) else []
     line = found[0]["input"] if found else None
     if not isinstance(line, str) or not line.startswith("\ufeff"):

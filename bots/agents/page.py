@@ -49,7 +49,7 @@ class PageClient:
         self._page = page
 
     def fetch(self, *path: str, **query: Any) -> Any:
-        """Return the API's decoded answer for a path and query. Raise `PageError`, with the page's error message."""
+        """Return the API's decoded answer for a path and query. If it is an error, raise `PageError` with its text."""
         if self._page is None:
             self._page = self._find_page()
         given = {key: value for key, value in query.items() if value is not None}

@@ -47,7 +47,7 @@ class AgentSession(ClientBase):
         self._run_step(lambda: [*effects])
 
     async def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
-        """Wait until `condition` holds, at most `timeout_s`. Return whether it holds."""
+        """Wait until `condition` holds, for at most `timeout_s` seconds. Return whether it holds."""
         try:
             async with asyncio.timeout(timeout_s):
                 while not condition():

@@ -248,7 +248,7 @@ class AgentProtocol(ClientProtocol):
         return [line]
 
     def _store_choice(self, match: AgentMatch, effects: list[Effect]) -> list[Effect]:
-        """Store the choice that the agent has to make, if there is one. Return the effects that would call no bot."""
+        """Store the choice that the agent has to make, if any. Return the effects that call no code of the bot."""
         rest: list[Effect] = []
         for effect in effects:
             if isinstance(effect, Choose):

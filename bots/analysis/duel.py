@@ -18,7 +18,7 @@ from protocol.games.risk.duel import DEFAULT_INVASION_TROOPS, Duel, Position
 from protocol.games.risk.maps import load_map
 
 _NEGLIGIBLE_PROBABILITY = 1e-12
-"""`compute_best_play` ignores games so long that a longer one is less probable than this."""
+"""The probability of an unfinished game below which `compute_best_play` no longer follows the game."""
 
 
 class BestPlay(NamedTuple):

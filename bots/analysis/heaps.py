@@ -107,9 +107,10 @@ class Contest:
         }
 
     def lost_positions(self, heaps: Sequence[int]) -> dict[Heaps, int]:
-        """Return the lost positions that have a move, with heaps no larger than `heaps`. Raise `GameTooLarge`.
+        """Return the positions that are lost for the seat to move and allow a move, with heaps no larger than `heaps`.
 
-        Each comes with the number of orders of its heaps in which a game with `start: p-position` may begin.
+        The value of each is the number of orders of its heaps in which a game with `start: p-position` may begin. Raise
+        `GameTooLarge` if there are too many positions.
         """
         bounds = sorted(heaps)
         few = comb(bounds[-1] + len(bounds), len(bounds)) <= MAX_STARTS and sum(bounds) <= MAX_PLIES
@@ -142,14 +143,16 @@ class Contest:
         return sum(count * chance(position, 0) for position, count in starts.items()) / weight
 
     def win_rates(self, starts: Mapping[Heaps, int]) -> dict[str, dict[str, float]]:
-        """Return the `win_rate` of every strategy against every strategy, by the name of the mover."""
+        """Return the `win_rate` of every strategy against every strategy, by mover, then by replier."""
         return {
             row: {column: self.win_rate(row, column, starts) for column in STRATEGY_DESCRIPTIONS}
             for row in STRATEGY_DESCRIPTIONS
         }
 
     def find_pair(self, heaps: Sequence[int]) -> PositionPair | None:
-        """Return the two smallest positions of equal value and different difficulty, with heaps up to the largest."""
+        """Return the two smallest positions of equal value and different difficulty, among those with no heap above the
+        largest of `heaps`; None if there are none.
+        """
         seen: dict[float, list[tuple[float, Heaps]]] = {}
         candidates = combinations_with_replacement(range(max(heaps) + 1), len(heaps))
         for position in sorted(candidates, key=lambda heaps: (sum(heaps), heaps)):

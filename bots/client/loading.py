@@ -40,7 +40,7 @@ def find_entry_point(name: str) -> EntryPoint:
 def choose_settings(
     bot: str, known: Mapping[str, str], given: Mapping[str, str], defaults: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the settings `given`, and of `defaults` those that the bot knows. Raise `UsageFault` for one unknown."""
+    """Return a bot's settings: `given`, and those `defaults` that it knows. Raise `UsageFault` for unknown settings."""
     for key in given:
         if key not in known:
             has = f": it has {', '.join(known)}" if known else ": it has none"
@@ -75,7 +75,8 @@ def load_bot(path: Path, cls: str | None, name: str, settings: Mapping[str, str]
     """Return the bot of a Python file: the bot that the file passes to `run`, or one made from the class `cls` or the
     file's only subclass of `Bot`.
 
-    The class is called with the name, the settings, and those of `defaults` that the bot knows. Raise `UsageFault`.
+    The class is called with the name, the settings, and those of `defaults` that the bot knows. Raise `UsageFault` if
+    the bot cannot be made.
     """
     module, handed = _run_program(path)
     if cls is None and handed is not None:

@@ -29,8 +29,8 @@ take about five seconds."""
 MAX_COMPLAINTS = 4
 """The maximum number of reports on ignored nodes, so that a server cannot flood the terminal."""
 MAX_REDIRECTS = 4
-"""The maximum number of redirects that a seek follows without a delay. After more, nodes may be changing, so the seek
-is tried again later."""
+"""The maximum number of redirects that a seek follows without a delay. After more redirects, the nodes may be changing,
+so the seek is tried again later."""
 
 
 @dataclass(frozen=True, slots=True)

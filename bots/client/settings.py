@@ -255,8 +255,8 @@ def read_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
 
 
 def read_config(pairs: Iterable[str], preset: str | None) -> dict[str, Any] | None:
-    """Return a game's config from `--preset` and `--config key=value`; None without either. Raise `UsageFault` if one
-    is bad.
+    """Return a game's config from `--preset` and `--config key=value`; None without either. Raise `UsageFault` if it is
+    invalid.
 
     A value is JSON (`true`, `null`, `5`, `[3,5]`), a list with commas (`3,5,7`) or a file (`@my.toml`), else a text.
     """

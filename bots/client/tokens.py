@@ -21,7 +21,7 @@ from protocol.messages import MAX_TOKEN_CHARS
 from protocol.names import fold_name
 
 _open_private = partial(os.open, mode=0o600)
-"""Opens a file, which only its owner can read from the moment it exists."""
+"""A function that opens a file. If it makes the file, only the owner can read it from the start."""
 
 
 class BadTokenFile(Fault):
@@ -55,7 +55,7 @@ def find_or_make_token(url: str, bot: str, path: Path) -> str:
 
 
 def read_handed_token(descriptor: int) -> str:
-    """Return the token in the next line on a file descriptor, and read no further. Raise `BadTokenFile` without one."""
+    """Return the token in the next line of a file descriptor; read no further. Raise `BadTokenFile` if it has none."""
     read = bytearray()
     try:
         while (byte := os.read(descriptor, 1)) not in (b"", b"\n") and len(read) <= MAX_TOKEN_CHARS:

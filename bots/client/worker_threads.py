@@ -202,7 +202,8 @@ _INFO_CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "nodes": _to_count,
     "note": _to_note,
 }
-"""The function that converts each field of `info`, by the field's name. It may raise any exception."""
+"""The function that converts each field of `info`, by the field's name. It may raise an exception for an invalid
+value."""
 
 
 def format_place(turn: Turn) -> str:

@@ -81,7 +81,9 @@ def _read_number(key: str, text: str, kind: type) -> Any:
 
 
 def read_pool(jobs: int | None, dask: str | None) -> AbstractContextManager[WorkerPool]:
-    """Return the workers: `jobs` processes, by default one a core, or the cluster `dask`. Raise `UsageFault` if bad."""
+    """Return the workers: `jobs` processes, by default one a core, or the workers of the cluster `dask`. Raise
+    `UsageFault` if `jobs` is out of range or both are given.
+    """
     if jobs is not None and dask is not None:
         raise UsageFault("--jobs is for this machine, --dask for a cluster: give one of them")
     if jobs is not None and not 1 <= jobs <= MAX_JOBS:
@@ -92,7 +94,7 @@ def read_pool(jobs: int | None, dask: str | None) -> AbstractContextManager[Work
 
 
 def compile_once(setup: Setup, value: str | None) -> None:
-    """Compile the search and solve the table of the luck's value function, so that each worker need not do it."""
+    """Compile the search and solve the table of the value function for luck, so that each worker need not do it."""
     rules, kernel = rules_and_kernel(setup)
     with warm_up_once("arena-bot", rules, kernel.warm_up):
         kernel.warm_up()

@@ -323,7 +323,7 @@ class Single(DeepCopied, Env[Vector, np.int64]):
             raise UsageFault("the game has not begun: call reset() first")
 
     def _proceed(self) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
-        """Let the opponents play up to the learner's turn and add up its rewards. Return what `step` returns."""
+        """Let the opponents play up to the learner's turn. Add up the learner's rewards. Return what `step` returns."""
         while self.environment.agent_selection != self.agent:
             agent = self.environment.agent_selection
             seen = None if self.environment.terminations[agent] else self.environment.observe(agent)

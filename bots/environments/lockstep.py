@@ -26,13 +26,13 @@ class Disagreement(Exception):
 
 
 ThrowCounts = Counter[tuple[int, int, int]]
-"""The number of throws in which some attacking dice, some defending dice and some lost attackers were counted, by these
-three numbers."""
+"""The number of throws of each kind. A kind is the number of attacking dice, of defending dice and of attackers
+lost."""
 
 
 @cache
 def loss_thresholds(attacking: int, defending: int) -> tuple[tuple[int, int], ...]:
-    """Return each possible loss of the attacker in a round, with the limit below which a random number means it."""
+    """Return each possible loss of the attacker in a round, and the threshold below which a random number means it."""
     odds = round_odds(attacking, defending)
     below = accumulate(chance for chance, *_ in odds)
     return tuple((int(limit * DRAW_RANGE), lost) for limit, (_, lost, _) in zip(below, odds, strict=True))

@@ -80,7 +80,9 @@ class Played:
         ]
 
     def luck(self, value: str | None = None) -> Luck:
-        """Return each seat's luck by the value function `value`, or the best one. Raise `UsageFault` if it is bad."""
+        """Return the luck of each seat, measured by the value function `value`, by default the game's best one. Raise
+        `UsageFault` if there is no such function.
+        """
         return luck_of(self.record, value)
 
 

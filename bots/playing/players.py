@@ -81,8 +81,8 @@ class Players(InProcessPlayers):
         events: Sequence[MatchEvent],
         observer: MatchObserver | None = None,
     ) -> ClosedMatch:
-        """Continue the match that a header describes from a standing: apply these events, then play to the end.
-        Thinking takes no time.
+        """Continue a match, described by a header, from a standing: apply these events, then play to the end. Thinking
+        takes no time.
 
         For a bot it is as if its program had been restarted. A bot that does not return from a call is not interrupted.
         """

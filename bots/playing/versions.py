@@ -61,14 +61,17 @@ class ComparedVersions(Struct, kw_only=True):
     """The bot's score in every match against the other version."""
     starts: int = 0
     courses: set[tuple[Any, ...]] = field(default_factory=set)
-    """The distinct outcomes of a start: by match, the rank and reason of each seat, and the number of plies."""
+    """The distinct outcomes of starts. An outcome has, for each match of a start, rank and reason of each seat, and the
+    number of plies."""
     forfeits: Counter[str] = field(default_factory=Counter)
     """The number of seats that each version has lost by forfeit, by the version's label."""
     played: Counter[str] = field(default_factory=Counter)
     """The number of seats that each version has played, by the version's label."""
 
     def take(self, number: int, results: Sequence[Result], labels: Sequence[Sequence[str]]) -> None:
-        """Add the results of a start: one match for each seat of the bot. `labels` are versions by match and seat."""
+        """Add the results of a start: one match for each seat of the bot. `labels` has the label of the version in each
+        seat of each match.
+        """
         for result, sat in zip(results, labels, strict=True):
             for seat, label in zip(result.seats, sat, strict=True):
                 self.played[label] += 1

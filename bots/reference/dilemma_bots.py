@@ -105,7 +105,7 @@ class Generous(MemoryOneBot):
 
 class Extort(MemoryOneBot):
     """Extorts twice the opponent's gain: against any opponent, its mean gain over mutual defection is twice that of the
-    opponent (Press and Dyson, 2012). Another name of this zero-determinant strategy is extort-2.
+    opponent (Press and Dyson, 2012). With Axelrod's payoffs this is the zero-determinant strategy extort-2.
     """
 
     def strategy(self, game: Dilemma, seat: int) -> MemoryOne:

@@ -11,13 +11,15 @@ from bots.search.base import MAX_DEPTH, ChanceNotSupported, M, S, SearchLimit, S
 from protocol.games.base import Game
 
 INFINITY = float("inf")
-"""A value that no position has: both bounds of the window at the root."""
+"""A value that no position has. The window at the root reaches from minus this to this."""
 Line = tuple[M, ...]
 Bound = Literal["exact", "lower", "upper"]
 
 
 class TableEntry(NamedTuple):
-    """A position's stored value, or a bound on it. Without chance, it counts plies to the end from the position."""
+    """A position's stored value, or a bound on it. In a game without chance, it counts the plies to the end from the
+    position, not from the root.
+    """
 
     value: float
     bound: Bound
@@ -147,7 +149,7 @@ class _AlphaBetaSearch(Generic[S, M]):
         return best, line
 
     def _order_moves(self, state: S, mover: int, first: Line[M]) -> list[M]:
-        """Return the legal moves in the order to try: the transposition table's move, then by cutoffs caused so far."""
+        """Return the legal moves in the order to try: the table's move, then those that caused most cutoffs so far."""
         cuts = self._cuts
         moves = sorted(self._rules.legal_moves(state), key=lambda move: -cuts.get((mover, move), 0))
         if first and first[0] in moves:

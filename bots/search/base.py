@@ -33,7 +33,7 @@ def win_value(rules: Game[Any, Any]) -> float:
 
 
 def evaluation_scale(rules: Game[Any, Any]) -> float:
-    """Return a search's value of a position that is evaluated as 1, the factor from an evaluation to a value."""
+    """Return the factor from an evaluation to a search's value: the value of a position that is evaluated as 1."""
     return scale_of(rules.name).evaluation_factor
 
 

@@ -105,7 +105,7 @@ class Kernel(TimedSearch, Protocol):
 
 
 class OnePlyKernel(Kernel, Protocol):
-    """A kernel that can also search one ply exactly. The game's rules would be too slow to list the outcomes."""
+    """A kernel that can also search one ply exactly, where the rules would be too slow to list a move's outcomes."""
 
     def search_one_ply(self, position: Any, *, evaluation: str, limit: SearchLimit) -> SearchResult[Any]:
         """Return the move with the best mean value over all its outcomes, of those tried before `limit` was spent."""

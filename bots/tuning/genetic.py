@@ -63,8 +63,8 @@ class Method:
     highest: float = 10.0
     """The highest weight. The weights of the first generation are random from 0 to this."""
     step: float = 1.0
-    """The factor by which the maximum change of a mutant's weight shrinks with each generation. It begins at
-    `highest`."""
+    """The factor by which each generation multiplies the maximum change of a mutant's weight, which is `highest` at
+    first."""
     fitness: Fitness = "results"
     """The kind of fitness. "results": the mean score. "adjusted": the mean of scores minus luck."""
 

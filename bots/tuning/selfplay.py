@@ -37,7 +37,8 @@ FEATURES_EVALUATION = "features"
 CACHED_SETUPS = 4
 """The number of setups for which a thread caches rules and search."""
 SCORE_DECIMALS = 4
-"""The number of decimal places of a luck-adjusted score: the rounding error is a hundredth of the scores' spread."""
+"""The number of decimal places of a luck-adjusted score. The rounding error is about a hundredth of the scores'
+spread."""
 
 
 class Setup(NamedTuple):

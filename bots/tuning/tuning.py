@@ -73,7 +73,7 @@ class Tuning:
 def begin_generation(
     method: Method, seed: str, generations: Sequence[Generation], weights: int = len(EQUAL_WEIGHTS)
 ) -> RunningGeneration | None:
-    """Return the generation that follows the finished `generations`, with no game played; None if it was the last."""
+    """Return the generation after the finished `generations`, with no game played; None if all are finished."""
     if len(generations) == method.generations:
         return None
     genes = breed_genes(method, seed, generations[-1]) if generations else draw_first_genes(method, seed, weights)
@@ -81,7 +81,7 @@ def begin_generation(
 
 
 def format_config(config: Mapping[str, Any]) -> str:
-    """Return the text of a config for a `Setup`. Equal configs give equal texts. TOML has no nulls: leave them out."""
+    """Return the text of a config for a `Setup`. Equal configs give equal texts. Nulls are left out: TOML has none."""
     return json.dumps(drop_nulls(config), sort_keys=True, default=str)
 
 

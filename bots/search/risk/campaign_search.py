@@ -155,7 +155,7 @@ MIN_NODES = 50
 TABLE_SIZE = 2**17
 """The number of positions in the transposition table, the same on every machine, so that moves are the same."""
 VALUE_TOLERANCE = 0.1
-"""A greedy draft counts values as equal if they differ by no more than this. Values range up to 900,000; their rounding
+"""The maximum difference of values that a greedy draft counts as equal. Values range up to 900,000; their rounding
 errors reach some hundredths."""
 
 

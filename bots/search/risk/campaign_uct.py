@@ -331,7 +331,7 @@ class OpponentModel:
         return floats(sum(trust[: policy + 1]) for trust in self.trust for policy in range(POLICY_COUNT))
 
     def learn(self, position: Position, events: Sequence[Event]) -> None:
-        """Update the trust by the events since the last call, or since the start. Stop at the first gap in them."""
+        """Update the trust by the events since the last call, or of the whole match so far. Stop at a gap in them."""
         begin, self._last_position = self._find_start(events), position
         if begin is None:
             return

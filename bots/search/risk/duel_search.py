@@ -259,7 +259,7 @@ def search_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int) -> 
 
 @entry
 def search_expectiminimax(board: Any, state: Any, scale: Any, work: Any, left: int, ply: int) -> float:
-    """Return the expectiminimax value for MAX of an unfinished position, searched `left` plies deep, at least 1."""
+    """Return the expectiminimax value for MAX of an unfinished position, searched `left` plies deep (1 or more)."""
     if work[STOP] or work[NODES] >= work[NODE_LIMIT]:
         work[STOP] = 1
         return 0.0
@@ -313,7 +313,7 @@ def hash_ply(board: Any, ply: int) -> int:
 
 @compiled
 def order_moves(work: Any, cuts: int, begin: int, end: int, first: int) -> None:
-    """Sort the moves from `begin` to `end`: first `first`, the table's move, then those that caused most cutoffs."""
+    """Sort the moves from `begin` to `end`: the table's move `first`, then those that caused most cutoffs."""
     for i in range(begin + 1, end):
         move = work[i]
         j = i
