@@ -29,9 +29,8 @@ from protocol.messages import MAX_NOTE_CHARS, BotName, Listing, MatchId
 from protocol.names import NOTE_PATTERN
 
 MAX_WAIT_S = 40
-"""The maximum number of seconds that an agent may ask a tool to wait. Clients give up after sixty, so there is time for
-the rest of the call.
-"""
+"""The maximum number of seconds that an agent may ask a tool to wait. Clients give up after sixty seconds, so time is
+left for the rest of the call."""
 ANSWER_TIMEOUT_S = 5.0
 """Seconds to wait for the arena's answer to a request that it answers without delay."""
 BEGIN_TIMEOUT_S = 1.0

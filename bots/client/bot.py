@@ -55,7 +55,7 @@ class Turn:
     """The events since your last turn."""
     players: Sequence[Player]
     clock_ms: Sequence[int]
-    """Milliseconds left, by seat."""
+    """Milliseconds left on the clock of each seat, by seat."""
     increment_ms: int
     rules: Game[Any, Any]
     """The game under this match's config: legal moves, results of moves, winners."""

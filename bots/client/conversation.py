@@ -34,9 +34,8 @@ MAX_CACHED_RULES = 64
 RETRYABLE_CODES = (UNAVAILABLE, NO_SLOTS)
 """The error codes of refused seeks that may succeed later."""
 FIRST_SEEK_DELAY_S, MAX_SEEK_DELAY_S = 2.0, 60.0
-"""`FIRST_SEEK_DELAY_S` is the delay until a refused seek is tried again for the first time. The delay doubles after
-each failure, up to `MAX_SEEK_DELAY_S`, and starts again when a match begins.
-"""
+"""`FIRST_SEEK_DELAY_S` is the delay, in seconds, until a refused seek is first tried again. The delay doubles after
+each failure, up to `MAX_SEEK_DELAY_S`. Once a match begins, it is `FIRST_SEEK_DELAY_S` again."""
 MAX_LISTING_INTERVAL_S = 600.0
 """The longest interval, in seconds, between reports on what the bot's seeks wait for."""
 LISTING_INTERVAL_FACTOR = 5

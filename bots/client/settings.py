@@ -82,7 +82,8 @@ class Settings:
     open: bool = False
     """True to take any match of the game or, without a game, of all games that the bot plays."""
     min_move_time: float = 0.0
-    """The seconds that a move takes at least, for spectators, but never over a twentieth of the time left."""
+    """The minimum seconds that a move takes, so that spectators can follow, but at most a twentieth of the time
+    left."""
     patience: float | None = None
     """The seconds to keep trying while the arena cannot be reached; None: for ever."""
     assigned: bool = False

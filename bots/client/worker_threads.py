@@ -85,7 +85,7 @@ class WorkResult:
 
 
 MAX_INTEGER = 2**64 - 1
-"""The largest integer in a message."""
+"""The largest integer that a message may contain."""
 
 
 def do_work(bot: Bot, work: Work) -> WorkResult:

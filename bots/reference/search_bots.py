@@ -168,7 +168,7 @@ class SearchingBot(CompiledBot):
         """Return the function that searches in games without a kernel."""
 
     def max_depth(self, kernel: Kernel | None) -> int:
-        """Return the depth limit of the search."""
+        """Return the depth limit of the search, in plies."""
         return self.depth or DEFAULT_MAX_DEPTH
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:

@@ -23,7 +23,7 @@ _KERNEL_PATHS = {
 }
 """The import path of each game's compiled search, by game."""
 _ONE_PLY_GAMES = {"risk-campaign"}
-"""The games whose kernel is also a `OnePlyKernel`."""
+"""The names of the games whose kernel is also a `OnePlyKernel`."""
 _UCT_PATHS = {
     "risk-duel": "bots.search.risk.duel_uct:DuelUct",
     "risk-campaign": "bots.search.risk.campaign_uct:CampaignUct",
@@ -37,9 +37,9 @@ _SETTINGS_PATHS = {
 }
 """The import path of the class of a game's search settings, by game."""
 KERNEL_GAMES = tuple(_KERNEL_PATHS)
-"""The games that have a kernel."""
+"""The names of the games that have a kernel."""
 UCT_GAMES = tuple(_UCT_PATHS)
-"""The games that have their own Monte Carlo tree search."""
+"""The names of the games that have their own Monte Carlo tree search."""
 
 
 class SearchSettings(Struct, frozen=True):

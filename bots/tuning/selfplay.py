@@ -64,7 +64,7 @@ class Setup(NamedTuple):
 
     @property
     def default_weights(self) -> Gene:
-        """The default weights of the evaluation."""
+        """The default weights of the setup's evaluation."""
         return default_weights(self.game, self.evaluation)
 
 

@@ -37,9 +37,8 @@ from protocol.games.risk.campaign import MAX_PLAYERS, Campaign, Position
 
 PLY_SLOT, ELIMINATED_BEFORE_SLOT, EXTRA_SLOTS = 0, 1, 1 + MAX_PLAYERS
 """These are slots of a batch, counted from the end of the slots of `field`. PLY_SLOT holds the ply. At
-ELIMINATED_BEFORE_SLOT begin the numbers of seats that were eliminated before each seat. EXTRA_SLOTS is the number of
-all these slots.
-"""
+ELIMINATED_BEFORE_SLOT a list begins that has, for each seat, the number of seats eliminated before it. EXTRA_SLOTS is
+the number of all these slots."""
 
 
 class CampaignBatch(RowBatch[Position]):

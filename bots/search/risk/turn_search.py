@@ -212,7 +212,7 @@ def list_moves(
 
 @entry
 def attack_units(board: Any, field: Any, odds: Any, move: int) -> int:
-    """Return the units that an attack sends."""
+    """Return the units that an attack, given by its move number, sends."""
     units = field[board[board[SOURCES] + move // 2 - board[BORDERS]] + 1] - 1
     return find_sufficient(odds, units, field[board[move // 2] + 1]) if move % 2 else units
 
