@@ -95,8 +95,8 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
     `reset(seed=…)` seeds the dice of this game and of all games until the next seed.
 
     `luck` names a value function of `measuring.value_registry`; None chooses the best one. After every throw, each
-    agent's luck is subtracted from its reward. With any value function, a policy's expected reward stays the same. It
-    varies less.
+    agent's luck is subtracted from its reward. No value function changes a policy's expected reward; rewards vary
+    less.
     """
 
     def __init__(
