@@ -109,10 +109,10 @@ def floats_needed(units: int) -> int:
 
 @compiled
 def write_probabilities(chances: Any, begin: int, attackers: int, defenders: int) -> None:
-    """Write the probability of each battle result to `chances`, from `begin` on.
+    """Write the probability of each result of a battle to `chances`, from `begin` on.
 
-    The results are that `attackers` … 1 attackers are left, then that 1 … `defenders` defenders are left. The next
-    3 × (`defenders` + 1) floats are scratch space.
+    The results are that `attackers` … 1 attackers are left, then that 1 … `defenders` defenders are left. The next 3 ×
+    (`defenders` + 1) floats are scratch space.
     """
     width = defenders + 1
     rows = begin + attackers + defenders
@@ -198,7 +198,8 @@ in DICE_MODE all results of the dice.
 
 @compiled
 def write_results(chances: Any, begin: int, attackers: int, defenders: int, battle_mode: int) -> int:
-    """Write a battle's results from `begin` on: first the probability of each, then the units that each leaves.
+    """Write a battle's results to `chances` from `begin` on: first the probability of each, then the units that each
+    leaves.
 
     Return the number of results.
     """

@@ -21,7 +21,7 @@ from protocol.games.risk.campaign import Campaign, Move, Position
 DEFAULT_SETTINGS = CampaignSettings()
 """The default settings of `CampaignKernel.search`."""
 _DRAFT_RULE_SETTINGS = CampaignSettings(draft="rule")
-"""The settings with which drafts follow the draft rule."""
+"""The settings of a search in which drafts follow the draft rule."""
 
 
 class CampaignKernel:
@@ -97,7 +97,7 @@ class CampaignKernel:
         return replace(once, depth=0)
 
     def perft(self, position: Position, depth: int) -> int:
-        """Return the number of paths of exactly `depth` plies, with drafts by the rule and every result of a battle."""
+        """Return the number of game paths of exactly `depth` plies, with drafts by the rule and all battle results."""
         return self.draft_rule_search.perft(position, depth)
 
     def warm_up(self) -> None:

@@ -460,8 +460,8 @@ def search_quiescence(
 def search_expectiminimax(
     board: Any, state: Any, play: Any, keys: Any, scale: Any, chances: Any, room: int, depth_left: int, ply: int
 ) -> float:
-    """Return the expectiminimax value of an unfinished position, `depth_left` turns or plies deep. The space of
-    `chances` is free from `room` on.
+    """Return the expectiminimax value of an unfinished position, `depth_left` turns or plies deep. The array `chances`
+    is free from the index `room` on.
     """
     if play[STOP] or play[NODES] >= play[NODE_LIMIT]:
         play[STOP] = 1
@@ -665,7 +665,7 @@ def draft_greedily(board: Any, state: Any, scale: Any, counts: Any, units: int) 
 
 @entry
 def perft(board: Any, state: Any, play: Any, keys: Any, pressure: Any, depth: int) -> int:
-    """Count the paths of exactly `depth` plies below a position, with all attacks at full strength and all results."""
+    """Count the game paths of exactly `depth` plies, with every attack at full strength and every battle result."""
     if depth == 0:
         return 1
     save_position(state, play, depth)
@@ -882,7 +882,7 @@ class CampaignSearch:
         return Attack(to, source, int(size))
 
     def perft(self, position: Position, depth: int) -> int:
-        """Return the number of paths of exactly `depth` plies, counting drafts and every result of a battle."""
+        """Return the number of game paths of exactly `depth` plies, counting drafts and every result of a battle."""
         if depth == 0:
             return 1
         if self.rules.to_move(position) is None:

@@ -327,11 +327,13 @@ class OpponentModel:
         self._last_position: Position | None = None
 
     def cumulative_trust(self) -> Any:
-        """Return by seat and policy the sum of the trust in policies up to this one, by which `draw_policies` draws."""
+        """Return, by seat and policy, the sum of the trust in policies up to this one, for the draws of
+        `draw_policies`.
+        """
         return floats(sum(trust[: policy + 1]) for trust in self.trust for policy in range(POLICY_COUNT))
 
     def learn(self, position: Position, events: Sequence[Event]) -> None:
-        """Update the trust by the events since the last call, or of the whole match so far. Stop at a gap in them."""
+        """Update the trust by the events since the last call, the first time by all events. Stop at a gap in them."""
         begin, self._last_position = self._find_start(events), position
         if begin is None:
             return

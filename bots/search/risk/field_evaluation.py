@@ -29,7 +29,7 @@ _IDLE, _DANGER, _ARMY, _INCOME, _PROGRESS, _LAND = range(6)
 
 @compiled
 def _continent_progress(field: Any, seat: int) -> float:
-    """Return the sum over continents of the bonus times the square of the fraction of it that the seat holds."""
+    """Return the sum over continents of the bonus times the square of the seat's fraction of the continent."""
     found = 0.0
     for i in range(field[CONTINENT_COUNT]):
         block = field[BLOCKS] + i * BLOCK_WIDTH
