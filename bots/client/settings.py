@@ -82,7 +82,8 @@ class Settings:
     open: bool = False
     """True to take any match of the game or, without a game, of all games that the bot plays."""
     min_move_time: float = 0.0
-    """The seconds that a move takes at least, for spectators, but never over a twentieth of the time left."""
+    """The minimum seconds that a move takes, so that spectators can follow, but at most a twentieth of the time
+    left."""
     patience: float | None = None
     """The seconds to keep trying while the arena cannot be reached; None: for ever."""
     assigned: bool = False
@@ -94,7 +95,7 @@ class Settings:
 
 
 def merge_settings(*sources: PartialSettings) -> Settings:
-    """Return the settings, each from the first source that has it. Raises `UsageFault` for settings that cannot work.
+    """Return the settings, each from the first source that has it. Raise `UsageFault` if the settings cannot work.
 
     A config belongs to the game that its own source names. It is dropped if an earlier source names another game.
     """
@@ -118,7 +119,7 @@ def merge_settings(*sources: PartialSettings) -> Settings:
 
 
 def read_environment(environ: Mapping[str, str]) -> PartialSettings:
-    """Return the settings in those `ARENA_…` variables that are not empty. Raises `UsageFault`, naming the variable."""
+    """Return the settings in those `ARENA_…` variables that are not empty. Raise `UsageFault` if one is invalid."""
     given = {variable: environ[variable] for variable in _VARIABLES if environ.get(variable)}
     settings: PartialSettings = {}
     for variable, text in given.items():
@@ -142,7 +143,7 @@ def _read_map(text: str) -> dict[str, Any]:
 
 
 def read_hosts(text: str) -> tuple[str, ...]:
-    """Return the host names in a text like `a.example,*.b.example`, in lower case. Raises `UsageFault`."""
+    """Return the host names in a text like `a.example,*.b.example`, in lower case. Raise `UsageFault` if one is bad."""
     hosts = tuple(part.lower() for part in filter(None, map(str.strip, text.split(","))))
     for host in hosts:
         if not re.fullmatch(r"(\*\.)?[\w.:-]+", host):
@@ -176,7 +177,7 @@ _VARIABLES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     bot_launch.PIN_NODE_VARIABLE: ("single_node", _read_switch),
     bot_launch.HOSTS_VARIABLE: ("hosts", str),
 }
-"""The setting that each environment variable sets, and the conversion of its text."""
+"""The setting that an environment variable sets and the function that converts its text, by variable."""
 
 
 def _check(settings: Settings) -> None:
@@ -227,7 +228,7 @@ def check_url(url: str) -> None:
 
 
 def read_token(text: str) -> str:
-    """Return a token without invisible characters around it. Raises `UsageFault` if `text` is no token."""
+    """Return a token without invisible characters around it. Raise `UsageFault` if `text` is no token."""
     token = strip_invisible(text)
     hidden = find_invisible(token)
     if hidden is not None:
@@ -244,7 +245,7 @@ def check_name(name: str, what: str) -> None:
 
 
 def read_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
-    """Return a map from texts of the form `key=value`. Raises `UsageFault`, which names the option."""
+    """Return a map from texts `key=value`. If one has another form, raise `UsageFault` with the name of the option."""
     read = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -255,7 +256,8 @@ def read_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
 
 
 def read_config(pairs: Iterable[str], preset: str | None) -> dict[str, Any] | None:
-    """Return a game's config from `--preset` and `--config key=value`; None without either. Raises `UsageFault`.
+    """Return a game's config from `--preset` and `--config key=value`; None without either. Raise `UsageFault` if it is
+    invalid.
 
     A value is JSON (`true`, `null`, `5`, `[3,5]`), a list with commas (`3,5,7`) or a file (`@my.toml`), else a text.
     """
@@ -265,7 +267,7 @@ def read_config(pairs: Iterable[str], preset: str | None) -> dict[str, Any] | No
 
 
 def read_choice(bot: str, key: str, text: str, choices: Sequence[Name]) -> Name:
-    """Return the value of a setting, which must be one of `choices`. Raises `UsageFault`."""
+    """Return the value of a setting. Raise `UsageFault` if it is not one of `choices`."""
     for name in choices:
         if name == text:
             return name
@@ -273,8 +275,8 @@ def read_choice(bot: str, key: str, text: str, choices: Sequence[Name]) -> Name:
 
 
 def read_integer(bot: str, key: str, value: object, max_value: int) -> int | None:
-    """Return the value of a setting, an integer from 1 to `max_value`, from text or a number; None if there is none.
-    Raises `UsageFault`.
+    """Return the value of a setting from text or a number; None if there is none. Raise `UsageFault` if it is no
+    integer from 1 to `max_value`.
     """
     if value is None:
         return None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def read_map(text: str) -> Board:
     """Return the map that a command-line word names: one of `MAP_NAMES`, or a file, `my.toml` or `@my.toml`.
 
-    Raises `UsageFault` for a word that is neither and for an unreadable file, `BadConfig` for a file that is no map.
+    Raise `UsageFault` if the word is neither or the file cannot be read, `BadConfig` if the file is no map.
     """
     if text in MAP_NAMES:
         return load_map(text)
@@ -53,7 +53,7 @@ analyze = typer.Typer(
     add_completion=False,
 )
 _ALLOW_NEGATIVE_NUMBERS = {"ignore_unknown_options": True}
-"""Context settings of commands whose argument may be a number like −1: it is not read as an option."""
+"""The context settings of commands whose argument may be a number like −1, which then is not read as an option."""
 
 HeapsArgument = Annotated[str, typer.Argument(metavar="HEAPS", help="Sizes of the heaps, like 10,20,30.")]
 Strategies = Annotated[bool, typer.Option("--strategies", help="Play all strategies against each other instead.")]
@@ -167,7 +167,7 @@ def dilemma(
 
 
 def read_numbers(what: str, text: str, low: int, high: int, max_count: int) -> tuple[int, ...]:
-    """Return the integers of a comma-separated list. Raises `UsageFault`, which names the part that is wrong."""
+    """Return the integers of a comma-separated list. If a part is wrong, raise a `UsageFault` that names it."""
     parts = text.split(",")
     if len(parts) > max_count:
         raise UsageFault(f"{len(parts)} numbers for {what}: at most {max_count}")

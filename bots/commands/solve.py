@@ -34,7 +34,7 @@ _DEFAULT_ROUNDS = 2000
 _MAX_ROUNDS = 1_000_000
 """The maximum number of rounds of the algorithm that solves poker."""
 _ROUND_BATCH_SIZE = 100
-"""The number of rounds after which it is checked whether a progress line is due."""
+"""The number of rounds of the algorithm that solves poker between two checks whether a progress line is due."""
 
 
 def solve(

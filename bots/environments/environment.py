@@ -36,7 +36,8 @@ from referee.result import points_from_ranks
 Observation = dict[str, Any]
 
 REWARD_PER_POINT = 2.0
-"""A reward is this × the points of a rank, minus 1: a win, 1 point, gives 1; the last place, 0 points, gives −1."""
+"""The factor in a reward, which is this factor times a rank's points, minus 1: a win, 1 point, gives 1; the last place,
+0 points, gives −1."""
 Opponent = Callable[[Vector, Mask, np.random.Generator], int]
 """An opponent of a learner: (vector, mask, rng) -> the action of a seat that sees this vector and mask."""
 RENDER_MODES = "ansi", "human"
@@ -52,7 +53,7 @@ def env(
 ) -> AECEnv:
     """Return the environment of `game` under `config`, in a wrapper that reports calls in the wrong order.
 
-    Raises `UnknownGame`, `BadConfig` or `UsageFault`.
+    Raise `UnknownGame`, `BadConfig` or `UsageFault` if an argument is wrong.
     """
     return _OrderEnforced(Environment(game, config, luck=luck, render_mode=render_mode))
 
@@ -65,7 +66,7 @@ def parallel_env(
 ) -> ParallelEnv:
     """Return a game with simultaneous moves as an environment in which all agents step at once.
 
-    Raises `UnknownGame`, `BadConfig` or `UsageFault`.
+    Raise `UnknownGame`, `BadConfig` or `UsageFault` if an argument is wrong.
     """
     world = env(game, config, render_mode=render_mode)
     if not world.metadata["is_parallelizable"]:
@@ -94,8 +95,8 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
     `reset(seed=…)` seeds the dice of this game and of all games until the next seed.
 
     `luck` names a value function of `measuring.value_registry`; None chooses the best one. After every throw, each
-    agent's luck is subtracted from its reward. With any value function, a policy's expected reward stays the same. It
-    varies less.
+    agent's luck is subtracted from its reward. No value function changes a policy's expected reward; rewards vary
+    less.
     """
 
     def __init__(
@@ -182,7 +183,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
         }
 
     def step(self, action: int | None) -> None:
-        """Play the move with this number; a terminated agent plays None. Raises `IllegalMove` for a masked number."""
+        """Play the move with this number; a terminated agent plays None. Raise `IllegalMove` if the mask forbids it."""
         agent = self.agent_selection
         if self.terminations[agent]:
             self._was_dead_step(action)
@@ -238,7 +239,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
         self._payoffs = paid
 
     def _settle_ranks(self, *, over: bool) -> None:
-        """Terminate and reward the agents whose rank is settled: all if the game is over, else eliminated agents."""
+        """Terminate and reward the agents whose rank is settled: all if the game is over, else the eliminated ones."""
         ranks = self.rules.ranks(self.position)
         points = points_from_ranks(ranks)
         for agent in self.agents:
@@ -248,7 +249,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
                 self.rewards[agent] = REWARD_PER_POINT * points[seat] - 1
 
     def render(self) -> str | None:
-        """Return the board as text with `render_mode="ansi"`, else None: "human" has printed the board already."""
+        """Return the board as text if `render_mode` is "ansi", else None: "human" has printed the board already."""
         return self.rules.draw_board(self.position) if self.render_mode == "ansi" else None
 
 
@@ -289,7 +290,7 @@ class Single(DeepCopied, Env[Vector, np.int64]):
         self.action_space = self.environment.action_space(first)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Vector, dict[str, Any]]:
-        """Start a new game. `options` is ignored. Raises `UsageFault` if the config allows no move at all."""
+        """Start a new game. `options` is ignored. Raise `UsageFault` if the config never lets the learner move."""
         super().reset(seed=seed)
         self.environment.reset(seed)
         while True:
@@ -306,14 +307,14 @@ class Single(DeepCopied, Env[Vector, np.int64]):
     def step(self, action: np.int64) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
         """Play the learner's move, then the opponents' moves up to the learner's next turn or the end of its game.
 
-        Raises `IllegalMove` for a masked action, `UsageFault` before the first reset.
+        Raise `IllegalMove` if the mask forbids the action, `UsageFault` before the first reset.
         """
         self._check_begun()
         self.environment.step(int(action))
         return self._proceed()
 
     def action_masks(self) -> Mask:
-        """Return 1 for every legal action, else 0. Raises `UsageFault` before the first reset."""
+        """Return 1 for every legal action, else 0. Raise `UsageFault` before the first reset."""
         self._check_begun()
         return self._mask
 
@@ -322,7 +323,7 @@ class Single(DeepCopied, Env[Vector, np.int64]):
             raise UsageFault("the game has not begun: call reset() first")
 
     def _proceed(self) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
-        """Let the opponents play up to the learner's turn; its rewards add up. Return what `step` returns."""
+        """Let the opponents play up to the learner's turn. Add up the learner's rewards. Return what `step` returns."""
         while self.environment.agent_selection != self.agent:
             agent = self.environment.agent_selection
             seen = None if self.environment.terminations[agent] else self.environment.observe(agent)
@@ -334,6 +335,6 @@ class Single(DeepCopied, Env[Vector, np.int64]):
         return seen["observation"], float(reward), terminated, truncated, {**info}
 
     def render(self) -> str | None:
-        """Return the board as `Environment.render` does. Raises `UsageFault` before the first reset."""
+        """Return the board as `Environment.render` does. Raise `UsageFault` before the first reset."""
         self._check_begun()
         return self.environment.render()

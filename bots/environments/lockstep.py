@@ -26,12 +26,13 @@ class Disagreement(Exception):
 
 
 ThrowCounts = Counter[tuple[int, int, int]]
-"""The numbers of throws, by number of attacking dice, number of defending dice and attackers lost."""
+"""The number of throws of each kind. A kind is the number of attacking dice, of defending dice and of attackers
+lost."""
 
 
 @cache
 def loss_thresholds(attacking: int, defending: int) -> tuple[tuple[int, int], ...]:
-    """Return each possible loss of attackers in a round, with the threshold below which a random number means it."""
+    """Return each possible loss of the attacker in a round, and the threshold below which a random number means it."""
     odds = round_odds(attacking, defending)
     below = accumulate(chance for chance, *_ in odds)
     return tuple((int(limit * DRAW_RANGE), lost) for limit, (_, lost, _) in zip(below, odds, strict=True))
@@ -39,7 +40,7 @@ def loss_thresholds(attacking: int, defending: int) -> tuple[tuple[int, int], ..
 
 @cache
 def dice_for_loss(attacking: int, defending: int, lost: int) -> bytes:
-    """Return a throw of dice by which the attacker loses `lost` units."""
+    """Return a throw of dice by which the attacker loses `lost` troops."""
     stake = min(attacking, defending)
     for dice in product(range(1, DIE_SIDES + 1), repeat=attacking + defending):
         sides = sorted(dice[:attacking], reverse=True), sorted(dice[attacking:], reverse=True)
@@ -82,7 +83,7 @@ class ReferenceEnvironment(Environment):
         self._set_position(position)
 
     def play(self, action: int, generator: Any, thrown: ThrowCounts) -> tuple[dict[str, float], dict[str, bool]]:
-        """Play an action. Return by agent its reward, and whether its rank is settled."""
+        """Play an action. Return two maps by agent: its reward, and whether its rank is settled."""
         move, position = self.encoding.moves(self.position)[action], self.position
         battle: tuple[int, int] = (move.units, position.troops[move.to]) if isinstance(move, Attack) else (1, 1)
         self._dice = lambda ply: ScriptedDice(generator, *battle, thrown)
@@ -95,7 +96,7 @@ class ReferenceEnvironment(Environment):
 
 class Lockstep:
     """Random games under one config, played both in a batch and by the reference rules. `steps` and `playouts` count
-    the steps and the whole games that agreed.
+    the steps and the whole games in which both agreed.
     """
 
     def __init__(self, game: str, config: Mapping[str, Any], count: int, seed: int, luck: str = NoLuck.name) -> None:
@@ -112,7 +113,7 @@ class Lockstep:
         self._begin(self._all)
 
     def run(self, playouts: int) -> None:
-        """Play until `playouts` games have ended. Raises `Disagreement` at the first disagreement."""
+        """Play until `playouts` games have ended. Raise `Disagreement` as soon as the batch and the rules differ."""
         while self.playouts < playouts:
             self._step()
 
@@ -162,6 +163,6 @@ class Lockstep:
 
 
 def _check_equal(what: str, batch: Any, reference: Any, tolerance: float = 0) -> None:
-    """Raise `Disagreement` unless both values are equal or, with a `tolerance`, numbers less than it apart."""
+    """Raise `Disagreement` unless both values are equal, or with a `tolerance` differ by less than that."""
     if abs(batch - reference) >= tolerance if tolerance else batch != reference:
         raise Disagreement(f"{what}: {batch} in the batch, {reference} by the reference rules")

@@ -13,9 +13,9 @@ from protocol.games.poker import MOVES, RAISE, Poker, PokerState, letter_of
 class DilemmaEncoding(Encoding[DilemmaState, int]):
     """The encoding of the dilemma. An action is a choice.
 
-    A vector has two one-hot blocks: the seat's own choice in the last round, and the opponent's choice. Both have the
-    length of the greater number of choices of a seat. Then follow the fraction of rounds played, and a 1 before the
-    first round.
+    A vector has two one-hot blocks: the seat's own choice in the last round, and the opponent's choice. The length of
+    each block is the number of choices of the seat that has more. Then follow the fraction of rounds played, and a 1
+    before the first round.
     """
 
     def __init__(self, rules: Game[DilemmaState, int]) -> None:

@@ -43,8 +43,8 @@ class GrundyEncoding(Encoding[Heaps, Split]):
     """The encoding of Grundy's game. An action is the size of a heap, from 3 on, and the size of its smaller part, from
     1 on. It splits the first of equal heaps.
 
-    A vector has the number of heaps of every size from 1 on, as a fraction of the most heaps of this size that there
-    can be. Then follows whether the seat is to move.
+    A vector has the number of heaps of every size from 1 on, as a fraction of the maximum number of heaps of this size.
+    Then follows whether the seat is to move.
     """
 
     def __init__(self, rules: Game[Heaps, Split]) -> None:

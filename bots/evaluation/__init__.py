@@ -17,14 +17,14 @@ class _GameEvaluations(NamedTuple):
     """The evaluations of a game, by name, and the scale of a search's values in the game."""
 
     paths: Mapping[str, str]
-    """The import path of each evaluation. The first is the game's default."""
+    """The import path of each evaluation, by its name. The first is the game's default."""
     scale: ValueScale = ValueScale()
     weights: Mapping[str, str] = {}
-    """The import path of the default weights, for evaluations that have weights."""
+    """The import path of the default weights, by evaluation, for evaluations that have weights."""
 
 
 _RISK_SCALE = ValueScale(evaluation_factor=0.9 * WIN_VALUE)
-"""The scale of a search's values in both Risk games: a state that is evaluated as 1 is worth nearly a win."""
+"""The scale of a search's values in both Risk games. A state that is evaluated as 1 counts as nine tenths of a win."""
 _REGISTRY: Mapping[str, _GameEvaluations] = {
     "nim": _GameEvaluations({"parity": "bots.evaluation.small_games:nim_parity"}),
     "grundy": _GameEvaluations({"parity": "bots.evaluation.small_games:grundy_parity"}),
@@ -40,9 +40,9 @@ _REGISTRY: Mapping[str, _GameEvaluations] = {
         {"outlook": "bots.evaluation.risk:DEFAULT_OUTLOOK_WEIGHTS", "features": "bots.evaluation.base:EQUAL_WEIGHTS"},
     ),
 }
-"""The evaluations of each game."""
+"""The evaluations of each game, by the game's name."""
 _NO_EVALUATIONS = _GameEvaluations({})
-"""The entry of a game that is not in `_REGISTRY`."""
+"""The evaluations of a game that is not in `_REGISTRY`: none."""
 EVALUATION_NAMES = tuple(dict.fromkeys([*(name for game in _REGISTRY.values() for name in game.paths), "none"]))
 """The names of all evaluations."""
 
@@ -53,7 +53,7 @@ def names_of(game: str) -> tuple[str, ...]:
 
 
 def scale_of(game: str) -> ValueScale:
-    """Return the scale of the values that a search gives to the game's states."""
+    """Return the scale of the values that a search gives to the states of a game."""
     return _REGISTRY.get(game, _NO_EVALUATIONS).scale
 
 
@@ -64,9 +64,10 @@ def default_weights(game: str, name: str) -> tuple[float, ...]:
 
 
 def load_evaluation(game: str, name: str | None = None) -> Evaluate:
-    """Return the evaluation of `game` called `name`. None means the game's default; "none" counts all states as draws.
+    """Return the evaluation of `game` called `name`. None means the game's default; "none" counts every state as a
+    draw.
 
-    Raises `UsageFault` for a name that the game does not have.
+    Raise `UsageFault` if the game has no evaluation with this name.
     """
     names = _REGISTRY.get(game, _NO_EVALUATIONS).paths
     if name is None:

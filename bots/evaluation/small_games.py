@@ -12,11 +12,11 @@ from protocol.games.nim import Nim, Position
 from protocol.games.tictactoe import LINES, Grid
 
 _GUESSED_VALUE = 0.5
-"""The evaluation of a heap position that is guessed to be won."""
+"""The evaluation of a heap position that is guessed to be a win for the seat."""
 
 
 def nim_parity(rules: Game[Any, Any], state: Position, seat: int) -> float:
-    """Return +½ or −½, as if every heap that allows a move allowed exactly one.
+    """Return +½ or −½, guessing the winner as if every heap that allows a move allowed exactly one.
 
     The seat to move would then win if the number of such heaps is odd, in misère if it is even. The guess is right only
     at the very end; earlier it is no better than a coin toss. Beginners play by it.
@@ -28,14 +28,14 @@ def nim_parity(rules: Game[Any, Any], state: Position, seat: int) -> float:
 
 
 def grundy_parity(rules: Game[Any, Any], state: Heaps, seat: int) -> float:
-    """Return +½ or −½ by the guess of `nim_parity`, over the heaps that can be split."""
+    """Return +½ or −½ by the guess of `nim_parity`, counting the heaps that can be split."""
     assert isinstance(rules, Grundy)
     odd = sum(heap > 2 for heap in state.heaps) % 2 == 1
     return _GUESSED_VALUE if odd == (rules.to_move(state) == seat) else -_GUESSED_VALUE
 
 
 def open_line_difference(state: Grid, seat: int) -> int:
-    """Return the lines still open to `seat` minus those open to the opponent, from −8 to 8."""
+    """Return the number of lines still open to `seat` minus that of the opponent, from −8 to 8."""
     cells = state.cells
     own, other = seat + 1, 2 - seat
     difference = 0

@@ -47,7 +47,7 @@ class Perfect(Bot):
 
 
 def draw_equilibrium_move(turn: Turn) -> Mapping[str, Any]:
-    """Draw a move of poker from the equilibrium's probabilities. There is no value, as it would reveal the card."""
+    """Draw a move of poker by an equilibrium's probabilities. Report no value, because it would reveal the card."""
     rules = turn.rules
     chances = [float(chance) for chance in _equilibrium_probabilities(turn)]
     (move,) = turn.random.choices(rules.legal_moves(turn.position), chances)
@@ -59,7 +59,7 @@ def _equilibrium_probabilities(turn: Turn) -> Sequence[float | Fraction]:
 
 
 def smallest_take(moves: list[HeapMove]) -> HeapMove:
-    """Return the move that takes the fewest objects, the first if there are several."""
+    """Return the first of those moves that take the fewest objects."""
     return min(moves, key=lambda move: move.heap - sum(move.parts))
 
 
@@ -67,8 +67,8 @@ class Oracle(Bot):
     """Plays bounded Risk by exact tables: it chooses at random among the moves with the best expected result, and
     reports this result as value.
 
-    The table ignores the limit of plies. It is made before the bot connects, or before a match on another map. To make
-    a large table takes minutes; later it is read from the disk in seconds. For the largest maps, `arena-bot solve` must
+    The table ignores the limit of plies. It is made before the bot connects, or before a match on another map. Making a
+    large table takes minutes; later it is read from the disk in seconds. For the largest maps, `arena-bot solve` must
     have made the table.
     """
 
@@ -86,7 +86,7 @@ class Oracle(Bot):
             raise UsageFault(f"{self.name}: {fault}") from fault
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
-        """Load or make the table of the game's map. Raises `UsageFault` as `check_game` does."""
+        """Load or make the table of the game's map. Raise `UsageFault` if `check_game` would."""
         load_table(load_game("risk-duel") if game is None else game)
 
     def prepare(self, start: Start) -> None:
@@ -103,7 +103,7 @@ class Oracle(Bot):
 
 class Equilibrium(Bot):
     """Plays each round of a matrix game by an equilibrium of the single round, at random if the equilibrium is mixed.
-    No opponent gains by leaving the equilibrium. The bot ignores earlier and later rounds.
+    No opponent gains if only it leaves the equilibrium. The bot ignores earlier and later rounds.
     """
 
     games = ("dilemma",)
@@ -119,6 +119,6 @@ class Equilibrium(Bot):
 
 
 def load_table(rules: Game[Any, Any]) -> Table:
-    """Return the table of exact values for the map of a bounded Risk. Raises `UsageFault` if it can't be made."""
+    """Return the table of exact values for a map of bounded Risk. Raise `UsageFault` if it can't be made."""
     assert isinstance(rules, Duel)
     return cached_table(rules.map, rules.max_troops, rules.armies)

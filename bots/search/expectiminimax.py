@@ -17,7 +17,7 @@ def minimax(
 ) -> SearchResult[M]:
     """Search by minimax: MAX takes the greatest value, MIN the least.
 
-    Raises `ChanceNotSupported` in a game with chance, and `LimitReached` when `limit` is spent.
+    Raise `ChanceNotSupported` in a game with chance, and `LimitReached` when `limit` is spent.
     """
     return _search(SearchTree(rules, root, evaluate=evaluate, limit=limit), root, depth, chance=False)
 
@@ -32,7 +32,7 @@ def negamax(
 ) -> SearchResult[M]:
     """Search by negamax, minimax with one rule for both sides: a state's value for MIN is minus its value for MAX.
 
-    Raises `ChanceNotSupported` in a game with chance, and `LimitReached` when `limit` is spent.
+    Raise `ChanceNotSupported` in a game with chance, and `LimitReached` when `limit` is spent.
     """
     tree = SearchTree(rules, root, evaluate=evaluate, limit=limit)
 
@@ -68,7 +68,7 @@ def expectiminimax(
 ) -> SearchResult[M]:
     """Search by expectiminimax: a move's value is the mean over its outcomes.
 
-    Outcomes count as nodes, chance nodes do not. Raises `LimitReached` when `limit` is spent.
+    Outcomes count as nodes, chance nodes do not. Raise `LimitReached` when `limit` is spent.
     """
     return _search(SearchTree(rules, root, evaluate=evaluate, limit=limit), root, depth, chance=True)
 

@@ -14,7 +14,7 @@ from protocol.errors import UsageFault
 
 
 class TuningPreset(NamedTuple):
-    """The method and the setup that a tuning of one game starts with."""
+    """The method and the setup with which a tuning of one game starts."""
 
     method: Method
     setup: Setup
@@ -23,7 +23,7 @@ class TuningPreset(NamedTuple):
 DETERMINISTIC_CONFIG = '{"battle": "deterministic"}'
 """The config of campaigns without dice."""
 SHORT_CONFIG = '{"max_rounds": 40}'
-"""The config of campaigns of 40 rounds. Games of 100 rounds are decided long before they end."""
+"""The config of campaigns of 40 rounds. Campaigns of 100 rounds are decided long before they end."""
 _PAPER_METHOD = Method()
 """The method of the preset `paper`."""
 _PAIRED_METHOD = Method(
@@ -89,7 +89,7 @@ search.
 
 
 def read_preset(name: str, game: str) -> TuningPreset:
-    """Return a game's preset. Raises `UsageFault`."""
+    """Return a preset for a game. Raise `UsageFault` if there is none."""
     if name not in PRESETS:
         raise UsageFault(f"there is no preset {short_repr(name)}: one of {', '.join(PRESETS)}")
     if game not in PRESETS[name]:

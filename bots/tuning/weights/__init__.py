@@ -1,6 +1,5 @@
-"""Sets of weights for evaluations of Risk: named ones in the files of this folder, those of a tuning's file, and the
-reading of them from text.
-"""
+"""Sets of weights for evaluations of Risk: the reading of weights from text, from a tuning's file and from the named
+sets in this folder."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from protocol.config_values import FileTable
 from protocol.errors import UsageFault
 
 WEIGHTED_GAMES = ("risk-duel", "risk-campaign")
-"""The games with an evaluation that has weights."""
+"""The names of the games with an evaluation that has weights."""
 _FOLDER = Path(__file__).parent
 """The folder with the files of the named sets."""
 _EQUAL_NAME = "equal"
@@ -29,7 +28,7 @@ _MAX_WEIGHTS = {
     len(default_weights("risk-campaign", "features")): sys.float_info.max,
     len(default_weights("risk-campaign", "outlook")): 10.0,
 }
-"""The highest valid weight, by number of weights: four for `features`, six for `outlook`, where some are exponents."""
+"""The maximum weight, by number of weights: four for `features`, six for `outlook`, where some are exponents."""
 _WEIGHTS_FORM = "four numbers of 0 or more (or six from 0 to 10 for outlook), not all 0, like 1,1,1,1"
 """A description of valid weights, for messages."""
 
@@ -42,7 +41,8 @@ def read_weights(
 
     `text` is a list of numbers (`1,2,3,4` or `1/2/3/4`), the name of a set, or `@FILE`, the file of a tuning. Numbers
     and files apply to both games. `equal` means the default weights. Weights of another evaluation are replaced by the
-    default weights, unless `strict` is set. Raises `UsageFault`, whose message begins with the bot's name.
+    default weights, unless `strict` is set. If the weights are invalid, raise a `UsageFault` that begins with the bot's
+    name.
     """
     usual = {game: weights for game in WEIGHTED_GAMES if (weights := default_weights(game, evaluation))}
     if text == _EQUAL_NAME:
@@ -84,7 +84,7 @@ def _load_named_set(bot: str, game: str, evaluation: str, name: str) -> tuple[fl
 
 
 def _load_weights(bot: str, name: str) -> tuple[float, ...]:
-    """Return the weights in the file of a tuning, its key `weights`. Raises `UsageFault`."""
+    """Return the weights in a tuning's file, its key `weights`. Raise `UsageFault` if they are missing or invalid."""
     held = read_file(name)
     where = f"{bot}: in {held.file if isinstance(held, FileTable) else repr(name)}"
     if not isinstance(held, FileTable) or "weights" not in held:
