@@ -24,8 +24,8 @@ class Backoff:
         return wait * (0.5 + 0.5 * self._jitter())
 
     def reset(self, up_s: float | None = None) -> None:
-        """Restart at the first delay. If a success that lasted `up_s` seconds is given, restart only if it lasted at
-        least as long as the next delay.
+        """Restart at the first delay. With `up_s`, the seconds that a success lasted, restart only if they are at least
+        the next delay.
         """
         if up_s is None or up_s >= self._next:
             self._next = self._first

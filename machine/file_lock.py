@@ -8,8 +8,8 @@ import sys
 
 
 def lock(file: int, *, shared: bool = False, wait: bool = True) -> None:
-    """Lock an open file, on systems that support it. Raises `BlockingIOError` if another process holds it, unless
-    `wait`.
+    """Lock an open file, on systems that support it. If another process holds the lock, wait for it; without `wait`,
+    raise `BlockingIOError`.
     """
     if sys.platform == "win32":
         return

@@ -27,8 +27,8 @@ SUMMARY_DELAY_S = 60.0
 LIBRARY_LOGGERS = ("asyncio", "uvicorn", "websockets")
 """The names of the loggers of libraries."""
 STRANGER_LOGGERS = (*LIBRARY_LOGGERS, "arena.network", "arena.web.errors")
-"""The names of the loggers whose lines strangers may cause, by connections and requests. Lines of other loggers that
-strangers cause set `of_stranger`.
+"""The names of the loggers whose lines strangers may cause, by connections and requests. If a stranger causes a line of
+another logger, the line has `of_stranger` in its `extra`.
 """
 
 log = logging.getLogger("arena.log")
@@ -83,7 +83,9 @@ class JsonLines(logging.Formatter):
 
 
 class SuppressedLineCounter:
-    """A counter of suppressed log lines by event. It logs the counts a minute after the first suppressed line."""
+    """A counter of suppressed log lines, by kind of event. It logs the counts `SUMMARY_DELAY_S` seconds after the first
+    one.
+    """
 
     def __init__(self, logger: logging.Logger) -> None:
         self._to = logger
@@ -92,7 +94,7 @@ class SuppressedLineCounter:
         self._telling: threading.Timer | None = None
 
     def add(self, event: str) -> None:
-        """Count a suppressed line."""
+        """Count a suppressed line of this kind of event."""
         with self._lock:
             self._counts[event] += 1
             if self._telling is None:
@@ -114,7 +116,7 @@ class SuppressedLineCounter:
 
 
 class LineLimit(logging.Filter):
-    """A log filter that limits the rate of lines caused by strangers. `now` is in seconds."""
+    """A log filter that limits the rate of lines caused by strangers. `now` is a clock in seconds."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -159,9 +161,7 @@ def _is_among(name: str, loggers: tuple[str, ...]) -> bool:
 
 
 def _has_traceback(record: logging.LogRecord) -> bool:
-    """Return whether the traceback of a log record is useful. The traceback of an `OSError` raised in a library is
-    not.
-    """
+    """Return whether a log record has a useful traceback. That of an `OSError` raised in a library is not useful."""
     if not record.exc_info:
         return False
     return not (isinstance(record.exc_info[1], OSError) and _is_among(record.name, LIBRARY_LOGGERS))

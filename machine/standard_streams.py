@@ -17,7 +17,7 @@ from protocol.errors import ArenaFault
 ENCODING_ERRORS = "backslashreplace"
 """The error handler for characters that the encoding of a stream lacks."""
 _ENCODING_SAMPLE = "ascii \\ é ─ 🎲\n"
-"""A text with which `_can_write` tests an encoding."""
+"""The text that `_can_write` tries to encode, to test an encoding."""
 _lenient = False
 
 
@@ -26,7 +26,7 @@ class OutputFault(ArenaFault):
 
 
 class ReaderGone(SystemExit):
-    """The exit of a program because the reader of standard output closed it. The exit code is that of success."""
+    """The exit of a program because the reader of its standard output has closed it. The exit code is 0."""
 
 
 def prepare() -> None:

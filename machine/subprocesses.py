@@ -26,7 +26,7 @@ _SIGKILL = 9
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 """These constants are parameters of glibc's function `mallopt`, with its names."""
 _AUTOGROUP = Path("/proc/self/autogroup")
-"""The file with the nice value of this process's session."""
+"""The file through which Linux shows and changes the nice value of this process's session."""
 _AUTOGROUP_TRIES, _AUTOGROUP_RETRY_DELAY_S = 20, 0.1
 """`_AUTOGROUP_TRIES` is the number of attempts to write to `_AUTOGROUP`, `_AUTOGROUP_RETRY_DELAY_S` the delay between
 two of them.
@@ -75,7 +75,7 @@ def leave_process_group() -> None:
 def limit_niceness(niceness: int, environ: Mapping[str, str] = os.environ) -> int:
     """Return the nice value for a background process: `niceness`, but at most the value of `ARENA_MAX_NICENESS`.
 
-    A process of the lowest priority hardly runs on a machine that is always busy. Raises `UsageFault` for a value that
+    A process of the lowest priority hardly runs on a machine that is always busy. Raise `UsageFault` if that variable
     is not a whole number in range.
     """
     text = environ.get(MAX_NICENESS_VARIABLE) or str(_LOWEST_PRIORITY)
@@ -87,7 +87,9 @@ def limit_niceness(niceness: int, environ: Mapping[str, str] = os.environ) -> in
 
 
 def renice(by: int) -> None:
-    """Lower the priority of this process like `os.nice`, within `ARENA_MAX_NICENESS`. Raises `UsageFault`."""
+    """Lower the priority of this process like `os.nice`, within `ARENA_MAX_NICENESS`. Raise `UsageFault` if that is
+    invalid.
+    """
     _renice(limit_niceness(by))
 
 

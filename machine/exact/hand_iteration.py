@@ -35,7 +35,9 @@ def _compute_reach(seat: int, tree: Any, now: Any, own: Any, others: Any) -> Non
 def _update_regrets(
     seat: int, weight: float, tree: Any, now: Any, own: Any, others: Any, worth: Any, regret: Any, mean: Any
 ) -> None:
-    """Compute each node's value for a seat, add its regrets, and add its current strategy to the mean."""
+    """Compute the value of each node for a seat. Add the regrets of the seat's acts to `regret`, and its current
+    strategy to the mean strategy.
+    """
     who, first, count, slot, chance, value = tree
     for node in range(len(who) - 1, -1, -1):
         if count[node] == 0:

@@ -19,7 +19,7 @@ from machine.exact.linear_equations import solve
 Matrix = tuple[tuple[tuple[int, int], ...], ...]
 """The type of a payoff matrix: a row for each choice of seat 0, with both payoffs for each choice of seat 1."""
 Mix = tuple[Fraction, ...]
-"""The probability of each choice of a seat."""
+"""The type of a mixed strategy (a mix): the probability of each choice of a seat."""
 
 
 class _MixWithReplies(NamedTuple):

@@ -18,17 +18,19 @@ ROUND_RESULTS = tuple((own, other) for own in CHOICES for other in CHOICES)
 """The possible results of a round, own choice first, in the order of a strategy's probabilities."""
 
 Payoffs = Sequence[Sequence[tuple[int, int]]]
-"""The payoffs in a dilemma's config: for each choice of seat 0 and each choice of seat 1, the payoffs of both seats."""
+"""The type of the payoffs in a dilemma's config: for each choice of seat 0 and each choice of seat 1, the payoffs of
+both seats.
+"""
 Scores = tuple[Fraction, Fraction]
-"""The average payoffs of both seats per round."""
+"""The type of a score: the average payoffs of both seats per round."""
 
 Matrix = list[list[Fraction]]
 
 AXELROD_PAYOFFS: Payoffs = (((3, 3), (0, 5)), ((5, 0), (1, 1)))
 """The payoffs of the prisoner's dilemma in Axelrod's tournaments."""
 EXTORTION_FACTOR = 2
-"""The default factor of `extortion`: the strategy's surplus over mutual defection, for each point of the other seat's
-surplus.
+"""The default `chi` of `extortion`: how many times the other seat's surplus over mutual defection the strategy's own
+surplus is.
 """
 
 
@@ -207,7 +209,7 @@ def _add(one: Matrix, two: Matrix) -> Matrix:
 
 
 def _discounted_visits(begin: list[Fraction], step: Matrix, go_on: Fraction) -> list[Fraction]:
-    """Return the expected number w of times that each result occurs, from w = begin + go_on · w · step."""
+    """Return the expected number of times that each result occurs: the vector w with w = begin + go_on · w · step."""
     size = range(len(begin))
     return _solve_system([[(at == of) - go_on * step[of][at] for of in size] for at in size], begin)
 
