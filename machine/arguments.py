@@ -1,6 +1,4 @@
-"""Parsing of values on command lines. `@my.toml` stands for the content of the file my.toml; any other text is the
-value itself.
-"""
+"""Parsing of values on command lines. `@my.toml` stands for the content of a file, other texts for themselves."""
 
 from __future__ import annotations
 
@@ -36,9 +34,7 @@ _LONG_NUMBER_MESSAGE = f"a number has more than {MAX_DIGITS} digits"
 
 
 def read_clock(text: str, key: str = "clock") -> Clock:
-    """Parse a clock from `seconds+increment` or `seconds`. Raise `UsageFault`, which names `key`, if the text is
-    neither.
-    """
+    """Parse a clock such as `60+0.5` or `60`. Raise `UsageFault`, which names `key`, for another text."""
     found = len(text) <= MAX_CLOCK_CHARACTERS and re.fullmatch(r"(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?", text)
     bank, increment = (round(float(part or 0) * 1000) for part in found.groups()) if found else (0, 0)
     if not 1 <= bank <= MAX_CLOCK_MS or increment > MAX_CLOCK_MS:
@@ -49,9 +45,7 @@ def read_clock(text: str, key: str = "clock") -> Clock:
 
 
 def read_days(text: str, key: str) -> int:
-    """Return the days in a text such as `90d` or `12w` (weeks). Raise `UsageFault`, which names `key`, for another
-    text.
-    """
+    """Return the days in `90d`, or in `12w` (weeks). Raise `UsageFault`, which names `key`, for another text."""
     found = re.fullmatch(r"(\d{1,5})([dw])", text)
     days = int(found[1]) * {"d": 1, "w": 7}[found[2]] if found else 0
     if not 1 <= days <= MAX_DAYS:

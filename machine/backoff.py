@@ -19,13 +19,10 @@ class Backoff:
         self._next = first_s
 
     def next_delay(self) -> float:
-        """Return the next delay."""
         wait, self._next = self._next, min(2 * self._next, self._longest)
         return wait * (0.5 + 0.5 * self._jitter())
 
     def reset(self, up_s: float | None = None) -> None:
-        """Restart at the first delay. With `up_s`, the seconds that a success lasted, restart only if they are at least
-        the next delay.
-        """
+        """Restart at the first delay. If `up_s` seconds of success are given, they must reach the next delay."""
         if up_s is None or up_s >= self._next:
             self._next = self._first

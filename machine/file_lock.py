@@ -1,6 +1,4 @@
-"""A lock on an open file between processes, exclusive or shared. It ends when the file is closed or the process
-ends.
-"""
+"""A lock on an open file between processes, exclusive or shared. It ends when the file is closed."""
 
 from __future__ import annotations
 

@@ -17,9 +17,7 @@ _HOST_PATTERN = re.compile(
 
 
 def read_host(text: str) -> str:
-    """Return the name or address in `example.org:8080` or `[::1]`, in lower case. Return an empty text if it is no
-    host.
-    """
+    """Return the name or address in `example.org:8080` or `[::1]`, in lower case; empty for anything else."""
     found = _HOST_PATTERN.fullmatch(text)
     if found is None:
         return ""

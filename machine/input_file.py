@@ -15,17 +15,13 @@ from machine.text_encoding import decode
 MAX_BYTES = 16 * 1024 * 1024
 """Default maximum size of a file that a person wrote, in bytes."""
 PIPE_TIMEOUT_S = 10.0
-"""Seconds in which a pipe must deliver all its data. Without this limit, reading from a pipe without a writer would
-never end.
-"""
+"""Seconds in which a pipe must deliver all its data. Reading from a pipe without a writer would never end."""
 _CHUNK_BYTES = 64 * 1024
 """Bytes that are read at a time."""
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file. Raise `OSError` if it cannot be read, and `UnicodeDecodeError` if it is not Unicode
-    text.
-    """
+    """Return the text of a file. Raise `OSError` if it cannot be read, `UnicodeDecodeError` if it is not Unicode."""
     return decode(read_bytes(path))
 
 

@@ -54,9 +54,7 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """A formatter of log lines as JSON, with `time` (UTC, ISO 8601), `level`, `event`, `fields`, `message` and, on a
-    node, `node`.
-    """
+    """A formatter of log lines as JSON: `time` (UTC), `level`, `event`, `fields`, `message`, and `node` on a node."""
 
     def __init__(self, node: str | None = None) -> None:
         super().__init__()
@@ -83,9 +81,7 @@ class JsonLines(logging.Formatter):
 
 
 class SuppressedLineCounter:
-    """A counter of suppressed log lines, by kind of event. It logs the counts `SUMMARY_DELAY_S` seconds after the first
-    one.
-    """
+    """A counter of suppressed log lines by event. It logs the counts `SUMMARY_DELAY_S` after the first line."""
 
     def __init__(self, logger: logging.Logger) -> None:
         self._to = logger
@@ -94,7 +90,6 @@ class SuppressedLineCounter:
         self._telling: threading.Timer | None = None
 
     def add(self, event: str) -> None:
-        """Count a suppressed line of this kind of event."""
         with self._lock:
             self._counts[event] += 1
             if self._telling is None:
@@ -136,9 +131,7 @@ class LineLimit(logging.Filter):
 
 
 def configure_logging(level: str, form: str, node: str | None = None) -> None:
-    """Log lines of at least this level to standard error, as text or JSON (`form`). `node` is the name of the node in a
-    cluster.
-    """
+    """Log lines of at least this level to standard error. `form` is text or JSON, `node` the server's node name."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines(node) if form == "json" else TextLines(node))
     limit = LineLimit()

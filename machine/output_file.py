@@ -1,6 +1,4 @@
-"""Output to paths that a person names. Files are replaced atomically, pipes and devices are written to, and `-` is
-standard output.
-"""
+"""Output to paths that a person names: files (replaced atomically), pipes, devices, and `-` for stdout."""
 
 from __future__ import annotations
 
@@ -65,9 +63,7 @@ def why_not_writable(path: Path) -> str | None:
 
 
 def write_output(path: Path, data: bytes) -> None:
-    """Write to a path that a person named: a file (replaced atomically), a pipe, a device, or `-`. Raise `OSError` if
-    that fails.
-    """
+    """Write to a path that a person named. A file is replaced atomically. Raise `OSError` if writing fails."""
     descriptor = 1 if path == STDOUT else _descriptor_of(path)
     if descriptor == 1:
         _write_to_stdout(data)

@@ -136,9 +136,7 @@ def _resolve_name(name: str, file: Path) -> str | Path:
 
 @cache
 def _source_files(name: str | Path, root: Path, own: str) -> tuple[Path, ...]:
-    """Return the source files of an imported module. Return none if the module is outside the packages that are
-    followed.
-    """
+    """Return the source files of an imported module; none if it is outside the packages that are followed."""
     if isinstance(name, Path):
         paths = [name]
     else:

@@ -1,6 +1,4 @@
-"""Control of processes on Linux: privacy, death with the parent, orphans, freed memory, priority, and descriptions of
-exit codes.
-"""
+"""Control of processes on Linux: privacy, death with the parent, orphans, memory, priority, exit codes."""
 
 from __future__ import annotations
 
@@ -28,9 +26,7 @@ _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 _AUTOGROUP = Path("/proc/self/autogroup")
 """The file through which Linux shows and changes the nice value of this process's session."""
 _AUTOGROUP_TRIES, _AUTOGROUP_RETRY_DELAY_S = 20, 0.1
-"""`_AUTOGROUP_TRIES` is the number of attempts to write to `_AUTOGROUP`, `_AUTOGROUP_RETRY_DELAY_S` the delay between
-two of them.
-"""
+"""Writing to `_AUTOGROUP` is tried `_AUTOGROUP_TRIES` times, every `_AUTOGROUP_RETRY_DELAY_S` seconds."""
 
 
 def keep_private() -> None:
@@ -87,16 +83,12 @@ def limit_niceness(niceness: int, environ: Mapping[str, str] = os.environ) -> in
 
 
 def renice(by: int) -> None:
-    """Lower the priority of this process like `os.nice`, within `ARENA_MAX_NICENESS`. Raise `UsageFault` if that is
-    invalid.
-    """
+    """Lower this process's priority like `os.nice`, within `ARENA_MAX_NICENESS`. Raise `UsageFault` for a bad limit."""
     _renice(limit_niceness(by))
 
 
 def lower_priority(niceness: int) -> None:
-    """Lower the priority of this process and of its session by exactly `niceness`. The process must have started the
-    session.
-    """
+    """Lower the priority of this process and its session, which it must have started, by exactly `niceness`."""
     if not niceness:
         return
     _renice(niceness)

@@ -221,8 +221,8 @@ def store_new_tables_in(folder: Path, max_bytes: int) -> None:
 
 
 def load_mapped(board: Board, max_troops: int, folder: Path, armies: Sequence[int] = ()) -> Table | None:
-    """Return the table that `arena-bot solve` left in `folder`, or None. Raise `UsageFault` if it is damaged or numba
-    is missing.
+    """Return the table of `arena-bot solve` in `folder`, or None. Raise `UsageFault` if it is damaged, or without
+    numba.
     """
     check_compiled()
     if not is_solvable(board, max_troops):

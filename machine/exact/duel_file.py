@@ -27,9 +27,7 @@ _WRITE_CHUNK_VALUES = 1 << 20
 
 
 class SolvingStats(NamedTuple):
-    """Cost and accuracy of solving a table. `error` is the maximum error of a value, `cpu` the processor time in
-    seconds.
-    """
+    """Cost and accuracy of solving a table: `error` of a value at most, `cpu` processor seconds, `seconds` in all."""
 
     sweeps: int
     error: float
@@ -134,7 +132,6 @@ def _map_file(path: Path) -> mmap.mmap:
 
 
 def _read_header(path: Path, shape: Shape) -> dict[str, Any]:
-    """Return the header of a table file. Raise `UsageFault` if its key or the file's length is wrong."""
     try:
         with path.open("rb") as file:
             head: dict[str, Any] = json.loads(file.read(_HEADER_BYTES))

@@ -21,9 +21,7 @@ MAX_STORED_BOARDS = (4 << 30) // 6
 at most 4 GiB.
 """
 _MAX_LABELLED_TERRITORIES = 9
-"""Maximum number of territories of a map whose symmetries are computed to find out whether its table is small
-enough.
-"""
+"""Maximum number of territories of a map whose symmetries may be computed just to find its table's size."""
 _MAX_SYMMETRIES = 128
 """Maximum number of symmetries of a map that are used. More would cost more than they save."""
 FORMAT_VERSION = 2
@@ -52,9 +50,7 @@ class Shape(NamedTuple):
 
 
 def small_shape_of(board: Board, max_troops: int) -> Shape:
-    """Return the shape of a table that is solved on demand. Raise `UsageFault` if the table is too large or numba is
-    missing.
-    """
+    """Return the shape of a table to solve on demand. Raise `UsageFault` if it is too large or numba is missing."""
     count = len(board)
     check_compiled()
     if _count_positions(count, max_troops) > MAX_POSITIONS_ON_DEMAND:
@@ -172,7 +168,6 @@ def _count_stored_boards(shape: Shape) -> int:
 
 
 def _count_cycles(image: Sequence[int]) -> int:
-    """Return the number of cycles of a permutation."""
     left, found = set(range(len(image))), 0
     while left:
         at = left.pop()
@@ -184,7 +179,5 @@ def _count_cycles(image: Sequence[int]) -> int:
 
 
 def apply_symmetry(holders: int, image: Sequence[int]) -> int:
-    """Return the set of territories that the set `holders` becomes under the symmetry `image`. A set has bit k for
-    territory k.
-    """
+    """Return what the set of territories `holders` (a bit for each) becomes under the symmetry `image`."""
     return sum((holders >> place & 1) << to for place, to in enumerate(image))

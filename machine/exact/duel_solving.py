@@ -55,15 +55,11 @@ _ROWS_PER_TASK = 500
 threads stay close to each other in this order.
 """
 _STATS_SIZE = 3
-"""Count of the 8-byte numbers at the start of the file of unfinished values: sweeps, seconds and processor seconds so
-far.
-"""
+"""Count of numbers before the values in an unfinished file: sweeps, seconds and processor seconds so far."""
 
 
 class SolvingProgress(NamedTuple):
-    """Progress of solving a table. `change` is the largest change of a value in the last sweep; None during the
-    proof.
-    """
+    """Progress of solving a table. `change` is the largest of a value in the last sweep; None during the proof."""
 
     sweeps: int
     change: float | None
@@ -173,9 +169,7 @@ class DuelSolver:
         )
 
     def _map_rows(self, task: Callable[[int, int], Any]) -> Any:
-        """Run a task for all rows, split into parts of `_ROWS_PER_TASK` rows, in threads. Return the results of the
-        parts.
-        """
+        """Run a task in threads for parts of `_ROWS_PER_TASK` rows, until all are done. Return the parts' results."""
         firsts = range(0, self.length, _ROWS_PER_TASK)
         return self._pool.map(task, firsts, (min(first + _ROWS_PER_TASK, self.length) for first in firsts))
 
@@ -221,9 +215,7 @@ class DuelSolver:
 
 
 def open_values(path: Path, length: int) -> tuple[Any, Any]:
-    """Open the file of unfinished values. Return its statistics (see `_STATS_SIZE`) and its values, which are all 0 in
-    a new file.
-    """
+    """Open a file of unfinished values. Return its first `_STATS_SIZE` numbers and its values, which begin as 0."""
     size = 8 * _STATS_SIZE + 4 * length
     with path.open("r+b" if path.exists() else "wb") as file:
         if hasattr(os, "posix_fallocate"):

@@ -10,9 +10,7 @@ from machine.exact.duel_shape import Shape
 from protocol.games.risk.duel import DEFAULT_INVASION_TROOPS, REINFORCEMENT_TROOPS, WIN_PROBABILITY
 
 TOLERANCE = 1e-10
-"""The iteration ends after a sweep in which no value changed by more than this. In all tests, values are then right to
-1e-9.
-"""
+"""Maximum change of a value in the last sweep of the iteration. In all tests, values are then right to 1e-9."""
 _WIN_PROBABILITY = float(WIN_PROBABILITY)
 """The probability that an attack succeeds, as a float."""
 _NO_MOVE_VALUE = 2.0

@@ -1,6 +1,4 @@
-"""Rounds of CFR+ over a game tree in flat arrays. Nodes are sorted by depth, and the children of a node are
-adjacent.
-"""
+"""Rounds of CFR+ over a game tree in flat arrays. Nodes are sorted by depth, with siblings side by side."""
 
 from __future__ import annotations
 

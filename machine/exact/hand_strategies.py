@@ -55,9 +55,7 @@ def knowledge_of(rules: Game[Any, Any], state: PokerState) -> Knowledge:
 
 
 def _kuhn() -> Strategy:
-    """Return the one of Kuhn's equilibria (1950) in which the first player bluffs most. Ranks are in the order jack,
-    queen, king.
-    """
+    """Return Kuhn's equilibrium (1950) with the most bluffs of the first player. Ranks are jack, queen, king."""
     check, bet = (1, 0), (0, 1)
     bluff = (1 - _THIRD, _THIRD)
     acts: dict[tuple[int, str], tuple[tuple[Number, Number], ...]] = {

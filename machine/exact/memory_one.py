@@ -18,9 +18,7 @@ ROUND_RESULTS = tuple((own, other) for own in CHOICES for other in CHOICES)
 """The possible results of a round, own choice first, in the order of a strategy's probabilities."""
 
 Payoffs = Sequence[Sequence[tuple[int, int]]]
-"""The type of the payoffs in a dilemma's config: for each choice of seat 0 and each choice of seat 1, the payoffs of
-both seats.
-"""
+"""The type of payoffs in a config: for each choice of seat 0 and each choice of seat 1, those of both seats."""
 Scores = tuple[Fraction, Fraction]
 """The type of a score: the average payoffs of both seats per round."""
 
@@ -29,15 +27,11 @@ Matrix = list[list[Fraction]]
 AXELROD_PAYOFFS: Payoffs = (((3, 3), (0, 5)), ((5, 0), (1, 1)))
 """The payoffs of the prisoner's dilemma in Axelrod's tournaments."""
 EXTORTION_FACTOR = 2
-"""The default `chi` of `extortion`: how many times the other seat's surplus over mutual defection the strategy's own
-surplus is.
-"""
+"""The default `chi` of `extortion`: the strategy's surplus divided by the other seat's surplus."""
 
 
 class MemoryOne(NamedTuple):
-    """A strategy: the probability to cooperate in the first round, and after each of `ROUND_RESULTS` (CC, CD, DC,
-    DD).
-    """
+    """A strategy: the probability to cooperate first, and after each of `ROUND_RESULTS` (CC, CD, DC, DD)."""
 
     first: Fraction
     after: tuple[Fraction, Fraction, Fraction, Fraction]
@@ -78,9 +72,7 @@ TIT_FOR_TAT = memory_one(1, 1, 0, 1, 0)
 PAVLOV = memory_one(1, 1, 0, 0, 1)
 """The strategy that cooperates first, then exactly if both seats made the same choice."""
 GRIM = memory_one(1, 1, 0, 0, 0)
-"""The strategy that never cooperates again after a defection by either seat, including its own accidental defection
-under noise.
-"""
+"""The strategy that never cooperates after a defection by either seat, even its own by noise."""
 
 
 def generous_tit_for_tat(other_payoffs: PayoffTable) -> MemoryOne:
@@ -119,9 +111,7 @@ def extortion(
 
 
 def strategies(payoffs: Payoffs = AXELROD_PAYOFFS) -> dict[str, MemoryOne]:
-    """Return the named strategies of seat 0; `generous_tit_for_tat` and `extortion` only if both seats are in a
-    prisoner's dilemma.
-    """
+    """Return seat 0's strategies by name; the last two only if both seats are in a prisoner's dilemma."""
     found = {
         "always-cooperate": ALWAYS_COOPERATE,
         "always-defect": ALWAYS_DEFECT,

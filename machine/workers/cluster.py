@@ -133,9 +133,7 @@ def cluster_pool(address: str, timeouts: ClusterTimeouts | None = None) -> Itera
 
 
 def _client_class() -> Any:
-    """Return `distributed.Client`, silenced unless Dask's configuration sets up logging. Raise `UsageFault` without
-    Dask.
-    """
+    """Return `distributed.Client`, silenced unless Dask's settings set up logging. Raise `UsageFault` without Dask."""
     try:
         import dask.config
 

@@ -50,9 +50,7 @@ WORKER_CHECK_DELAY_S = 5.0
 
 
 class WorkerPool(ABC):
-    """A pool of workers that exist until the end of the `with` statement that made them. Only one `run` at a time is
-    allowed.
-    """
+    """A pool of workers that exist until the `with` block ends that made them. It allows one `run` at a time."""
 
     size: int
     """The number of tasks that run at the same time."""
@@ -257,9 +255,7 @@ def _end_with_parent() -> None:
 
 
 def _start_resource_tracker() -> None:
-    """Start multiprocessing's resource tracker, and suppress the warnings that it would print if this process is
-    killed.
-    """
+    """Start multiprocessing's resource tracker so that it prints no warnings if this process is killed."""
     if sys.platform != "win32":
         sys.warnoptions.append("ignore::UserWarning:multiprocessing.resource_tracker")
         try:

@@ -46,9 +46,7 @@ def game_class(name: str) -> type[Game[Any, Any]]:
 
 
 def payoff_unit(name: str) -> str:
-    """Return the unit of a game's payoffs, such as `round`. It is empty if ranks are the result, or the game is
-    unknown.
-    """
+    """Return the unit of a game's payoffs, such as `round`; empty without payoffs, or for an unknown game."""
     return game_class(name).payoff_unit if name in _REGISTRY else ""
 
 
@@ -65,9 +63,7 @@ def load_game(name: str, config: Mapping[str, Any] | None = None) -> Game[Any, A
 
 
 def config_keys(name: str) -> tuple[str, ...]:
-    """Return all keys of a game's configs, including those that a config may omit. Raise `UnknownGame` for an unknown
-    name.
-    """
+    """Return all keys of a game's configs, even if configs may omit them. Raise `UnknownGame` for an unknown name."""
     return tuple(dict.fromkeys((*load_game(name).config, *game_class(name).late_keys)))
 
 

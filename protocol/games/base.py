@@ -32,9 +32,7 @@ class Game(ABC, Generic[S, M]):
     about: ClassVar[str]
     """One sentence on what players do in the game."""
     config: dict[str, Any]
-    """The whole config, normalised, as messages carry it. It has all keys, except `late_keys` with their default
-    values.
-    """
+    """The whole config as messages carry it: all keys, except `late_keys` that have their default value."""
     seats: int = 2
     max_seats: ClassVar[int] = 2
     """The largest number of seats of a match under any config."""
@@ -69,9 +67,7 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def initial(self, dice: Dice) -> tuple[S, Event | None]:
-        """Return the first state, and the event of the deal that led to it (None without a deal). `dice` are the dice
-        of ply 0.
-        """
+        """Return the first state, and the event of the deal, if there is one. `dice` are the dice of ply 0."""
 
     def state_before_deal(self) -> S | None:
         """Return the state before the first deal, whose `chance_outcomes` are the deals, if that deal counts as luck.
@@ -81,9 +77,7 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def to_move(self, state: S) -> int | None:
-        """Return the seat to move. Return `CHANCE` if a chance event is due (`apply_chance`), None once the game is
-        over.
-        """
+        """Return the seat to move; `CHANCE` if a chance event is due; None once the game is over."""
 
     @abstractmethod
     def ply(self, state: S) -> int:
@@ -106,8 +100,8 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def apply(self, state: S, move: M, dice: Dice) -> tuple[S, Event]:
-        """Return the state after `move`, and the event. Raise `IllegalMove`, which says what would be legal, if the
-        move is not.
+        """Return the state after `move`, and the event. Raise `IllegalMove`, which says what is legal, if it is
+        illegal.
         """
 
     def apply_chance(self, state: S, dice: Dice) -> tuple[S, Event]:
@@ -119,9 +113,7 @@ class Game(ABC, Generic[S, M]):
         raise ValueError(f"{self.name} has no deals after the start")
 
     def information_set(self, state: S, seat: int) -> Hashable:
-        """Return the information set of a state for a seat. It is equal for all states that the seat cannot
-        distinguish.
-        """
+        """Return a state's information set for a seat, which is equal for all states that the seat can't distinguish."""
         return self.key(state)
 
     def outcomes(self, state: S, move: M) -> Sequence[tuple[Fraction, S]]:
@@ -170,22 +162,18 @@ class Game(ABC, Generic[S, M]):
     # What a seat may see.
 
     def view(self, wire: dict[str, Any], seat: int | None) -> dict[str, Any]:
-        """Return what a seat, or a spectator (None), may see of an encoded state during the game. The result is
-        encoded, too.
-        """
+        """Return the part of an encoded state that a seat, or a spectator (None), may see during the game."""
         return wire
 
     def view_event(self, event: Event, seat: int | None) -> Event:
-        """Return what a seat, or a spectator (None), may see of an event during the game."""
+        """Return the part of an event that a seat, or a spectator (None), may see during the game."""
         return event
 
     # How states and moves travel.
 
     @abstractmethod
     def encode_state(self, state: S) -> dict[str, Any]:
-        """Return a state as messages carry it. `to_move`, which is null once the game is over, and `ply` are among its
-        keys.
-        """
+        """Return a state as messages carry it, with the keys `to_move` (null once the game is over) and `ply`."""
 
     @abstractmethod
     def decode_state(self, wire: Mapping[str, Any]) -> S:
@@ -237,9 +225,7 @@ class Game(ABC, Generic[S, M]):
         return ""
 
     def describe_event(self, event: Event) -> str:
-        """Describe the result of dice or a deal in a few words. Return an empty text if the move alone says
-        everything.
-        """
+        """Describe the result of dice or a deal in a few words; empty if the move alone says everything."""
         return " ".join(",".join(map(str, row)) for row in event.dice or ())
 
     # The rating pools.

@@ -318,7 +318,6 @@ def is_prisoners_dilemma(payoffs: Sequence[Sequence[Sequence[int]]]) -> bool:
 
 
 def _default_names(payoffs: Sequence[Sequence[Sequence[int]]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return default names for the choices, by seat."""
     if is_prisoners_dilemma(payoffs):
         return COOPERATE_OR_DEFECT, COOPERATE_OR_DEFECT
     return tuple("abcde"[: len(payoffs)]), tuple("abcde"[: len(payoffs[0])])
@@ -362,7 +361,5 @@ def _parse_chance(key: str, value: Any, most: int) -> int:
 
 
 def _format_chance(parts: int) -> str:
-    """Format a chance, given in multiples of 1 / CHANCE_DENOMINATOR, as a decimal text, because digests contain no
-    floats.
-    """
+    """Format a chance, in multiples of 1 / CHANCE_DENOMINATOR, as a decimal text: digests contain no floats."""
     return f"{Decimal(parts) / CHANCE_DENOMINATOR:f}"

@@ -112,9 +112,7 @@ def _round_ways(attack_dice: int, defence_dice: int) -> tuple[tuple[int, int, in
 
 
 def _loss_table(attack_dice: int, defence_dice: int) -> dict[tuple[int, ...], int]:
-    """Return a table from each throw of a round (the attacker's dice, then the defender's) to the number of defenders
-    lost.
-    """
+    """Return the number of defenders lost by each throw, which is the attacker's dice, then the defender's."""
     defences = [(throw, sorted(throw, reverse=True)) for throw in _throws(defence_dice)]
     table = {}
     for attack in _throws(attack_dice):
@@ -135,9 +133,7 @@ _LOSS_TABLES = {
 
 
 def describe_attack(event: Event) -> str:
-    """Describe the result of an attack: `6-3 taken`, or after several rounds `5 rounds, taken, 3 left`; empty for
-    another move.
-    """
+    """Describe an attack's result: `6-3 taken` or, with several rounds, `5 rounds, taken, 3 left`; else empty."""
     if event.result is None:
         return ""
     rows = event.dice or ()

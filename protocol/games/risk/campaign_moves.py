@@ -27,9 +27,7 @@ MOVE_EXAMPLES = "draft a1 3 b2 1, b2 > a2 2 to attack with two, end"
 
 
 class Draft(NamedTuple):
-    """A placement of new units: pairs of a territory and the number of units that it gets, in ascending order of
-    territory.
-    """
+    """A placement of new units: pairs of a territory and its number of new units, in order of territory."""
 
     units: tuple[tuple[int, int], ...]
 

@@ -43,9 +43,7 @@ _MOVE_FORMS = {
 
 
 class Position(NamedTuple):
-    """A position: the owner (−1 for none) and troops (0 without an owner) of each territory, the seat to move, and the
-    ply.
-    """
+    """A position: each territory's owner (−1: none) and troops (0 if free), the seat to move, and the ply."""
 
     owner: tuple[int, ...]
     troops: tuple[int, ...]
@@ -215,9 +213,7 @@ class Duel(Game[Position, Action]):
         return f"{self.map.label(territory)} is {holder}"
 
     def _append_legal_moves(self, state: Position, why: str) -> str:
-        """Return the reason `why` a move is illegal, followed by up to 12 legal moves of each kind, if they fit in a
-        line.
-        """
+        """Return the reason `why` a move is illegal, and as many legal moves of each kind as fit in a line."""
         by_kind: dict[str, list[str]] = {}
         for move in self.legal_moves(state):
             where = f"{move.source}-{move.to}" if move.do == "attack" else str(move.to)

@@ -21,9 +21,7 @@ from protocol.games.risk.board import MAX_COORDINATE, Board
 SEAT_LETTERS = "ABCDEF"
 """The letters that stand for seats 0 to 5 in drawings."""
 MAX_LISTED_CHANGES = 4
-"""Maximum number of changed territories to list. If more have changed, the whole map is drawn instead, which is
-clearer.
-"""
+"""Maximum number of changed territories to list. If there are more, the whole map is drawn instead."""
 MAP_WIDTH_COLUMNS = 80
 """Width of a drawn map in columns."""
 MAX_MAP_HEIGHT_ROWS = 41
@@ -226,9 +224,7 @@ def _draw_table(board: Board, owner: Sequence[int], troops: Sequence[int]) -> It
 
 
 def parse_territory(board: Board, text: str) -> int:
-    """Find a territory by index, by name in any case, or by a unique prefix. Raise `MalformedMove` if `text` names
-    none.
-    """
+    """Find a territory by index, name or unique prefix, in any case. Raise `MalformedMove` if the text names none."""
     wanted = " ".join(text.casefold().split())
     names = [" ".join(place.name.casefold().split()) for place in board.territories]
     if wanted in names:

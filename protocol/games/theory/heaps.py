@@ -147,9 +147,7 @@ def _append_values(values: bytearray, take: tuple[int, ...], upto: int) -> None:
 
 
 def first_grundy_values(take: AllowedTakes, count: int) -> Sequence[int]:
-    """Return the Grundy values of the heap sizes below `count` in Nim with these removals, without searching for a
-    period.
-    """
+    """Return the Grundy values of heap sizes below `count` in Nim with these removals, without finding a period."""
     if take is None:
         return range(count)
     values = bytearray(take[0])
