@@ -27,11 +27,11 @@ from bots.environments.vector_single import choose_uniformly
 from machine.compiled import HAS_NUMBA
 
 BATCH_GAMES = 1024
-"""The number of games in a batch."""
+"""The number of games that an environment for many games plays at once."""
 SPIEL_GAMES = 16
 """The number of games in OpenSpiel's vector environment, which plays them one after the other."""
 SPIEL_NAMES = {"nim": "nim(pile_sizes=3;5;7,is_misere=false)", "tictactoe": "tic_tac_toe"}
-"""The name of each game in OpenSpiel, with its parameters."""
+"""The name in OpenSpiel of each game, with parameters."""
 GAMES: Sequence[tuple[str, Mapping[str, Any], str | None]] = (
     ("nim", {}, "none"),
     ("tictactoe", {}, "none"),
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def make_environments(game: str, config: Mapping[str, Any], luck: str | None) -> dict[str, StepFunction]:
-    """Return the environments to compare, by name. The batch of many games comes first."""
+    """Return the step functions of the environments to compare, by name. The batch of many games comes first."""
     found = {
         "batch, all seats": make_batch(game, config, luck),
         "batch, a seat against others": make_single_seat_batch(game, config, luck),

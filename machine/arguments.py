@@ -1,4 +1,6 @@
-"""Parsing of values on command lines. `@my.toml` stands for the content of a file, other texts for themselves."""
+"""Parsing of values on command lines. `@my.toml` stands for the content of the file my.toml; any other text stands for
+itself.
+"""
 
 from __future__ import annotations
 

@@ -23,6 +23,8 @@ class Backoff:
         return wait * (0.5 + 0.5 * self._jitter())
 
     def reset(self, up_s: float | None = None) -> None:
-        """Restart at the first delay. If `up_s` seconds of success are given, they must reach the next delay."""
+        """Restart at the first delay. If `up_s`, the duration of a success in seconds, is given, restart only if it is
+        at least the next delay.
+        """
         if up_s is None or up_s >= self._next:
             self._next = self._first

@@ -1,4 +1,6 @@
-"""Output to paths that a person names: files (replaced atomically), pipes, devices, and `-` for stdout."""
+"""Output to paths that a person names. Files are replaced atomically, pipes and devices are written to, and `-` is
+standard output.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Fit the coefficients of a campaign with more than two seats: differences of results are fitted to differences of the
-luck in each share.
+"""Fit the coefficients of a campaign with more than two seats: differences of results to differences of the luck in
+each share.
 
 The data are games of `uct` against itself, two for each deal. Needs numpy.
 
@@ -41,8 +41,8 @@ RIDGE = 1e-2
 
 
 class ScoredGame(NamedTuple):
-    """The results of a game for each seat: its points, the luck in each share, and that luck weighted by the fraction
-    of seats left.
+    """The points of each seat in a game, and its luck in each share, unweighted and weighted by the fraction of seats
+    left.
     """
 
     points: np.ndarray[Any, Any]
@@ -92,8 +92,8 @@ def fit(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> np.ndarray[Any, Any]:
 
 
 def variance_factors(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> tuple[float, float]:
-    """Return the variance of single games divided by the variance within deals, for raw points and for points adjusted
-    with the fit of the other half.
+    """Return the variance of points in single games divided by the variance within deals, for raw points and for points
+    adjusted with the fit to the other half of the games.
     """
     half = len(pairs) // 2
     raw, less = [], []

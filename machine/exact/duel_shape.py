@@ -21,7 +21,9 @@ MAX_STORED_BOARDS = (4 << 30) // 6
 at most 4 GiB.
 """
 _MAX_LABELLED_TERRITORIES = 9
-"""Maximum number of territories of a map whose symmetries may be computed just to find its table's size."""
+"""Maximum number of territories of a map whose symmetries are computed only to find out whether its table is small
+enough.
+"""
 _MAX_SYMMETRIES = 128
 """Maximum number of symmetries of a map that are used. More would cost more than they save."""
 FORMAT_VERSION = 2
@@ -179,5 +181,7 @@ def _count_cycles(image: Sequence[int]) -> int:
 
 
 def apply_symmetry(holders: int, image: Sequence[int]) -> int:
-    """Return what the set of territories `holders` (a bit for each) becomes under the symmetry `image`."""
+    """Return the set of territories that the set `holders` becomes under the symmetry `image`. Bit k of a set stands
+    for territory k.
+    """
     return sum((holders >> place & 1) << to for place, to in enumerate(image))

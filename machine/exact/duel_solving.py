@@ -55,11 +55,13 @@ _ROWS_PER_TASK = 500
 threads stay close to each other in this order.
 """
 _STATS_SIZE = 3
-"""Count of numbers before the values in an unfinished file: sweeps, seconds and processor seconds so far."""
+"""Count of the 8-byte numbers before the values in a file of unfinished values: sweeps, seconds and processor seconds
+so far.
+"""
 
 
 class SolvingProgress(NamedTuple):
-    """Progress of solving a table. `change` is the largest of a value in the last sweep; None during the proof."""
+    """Progress of solving a table. `change` is the largest change of a value in the last sweep; None in the proof."""
 
     sweeps: int
     change: float | None
@@ -215,7 +217,9 @@ class DuelSolver:
 
 
 def open_values(path: Path, length: int) -> tuple[Any, Any]:
-    """Open a file of unfinished values. Return its first `_STATS_SIZE` numbers and its values, which begin as 0."""
+    """Open a file of unfinished values. Return its statistics (see `_STATS_SIZE`) and its values, which are all 0 in a
+    new file.
+    """
     size = 8 * _STATS_SIZE + 4 * length
     with path.open("r+b" if path.exists() else "wb") as file:
         if hasattr(os, "posix_fallocate"):

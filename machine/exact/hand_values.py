@@ -20,7 +20,7 @@ from protocol.games.poker import Poker, PokerState
 from protocol.messages import CHANCE
 
 EQUAL_MOVE_TOLERANCE_CHIPS = 0.003
-"""Maximum difference of the values of moves that count as equally good, which is the accuracy of the tables."""
+"""Maximum difference in chips of the values of moves that count as equally good. It is the accuracy of the tables."""
 
 MAX_NEGLIGIBLE_PROBABILITY = 0.001
 """A move of the opponent with at most this probability counts as never made: solving leaves such small probabilities.

@@ -72,7 +72,7 @@ TIT_FOR_TAT = memory_one(1, 1, 0, 1, 0)
 PAVLOV = memory_one(1, 1, 0, 0, 1)
 """The strategy that cooperates first, then exactly if both seats made the same choice."""
 GRIM = memory_one(1, 1, 0, 0, 0)
-"""The strategy that never cooperates after a defection by either seat, even its own by noise."""
+"""The strategy that never cooperates again after a defection by either seat, even after its own defection by noise."""
 
 
 def generous_tit_for_tat(other_payoffs: PayoffTable) -> MemoryOne:
@@ -111,7 +111,9 @@ def extortion(
 
 
 def strategies(payoffs: Payoffs = AXELROD_PAYOFFS) -> dict[str, MemoryOne]:
-    """Return seat 0's strategies by name; the last two only if both seats are in a prisoner's dilemma."""
+    """Return the strategies of seat 0 by name. `generous_tit_for_tat` and `extortion` are among them only if both seats
+    are in a prisoner's dilemma.
+    """
     found = {
         "always-cooperate": ALWAYS_COOPERATE,
         "always-defect": ALWAYS_DEFECT,

@@ -77,7 +77,7 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def to_move(self, state: S) -> int | None:
-        """Return the seat to move; `CHANCE` if a chance event is due; None once the game is over."""
+        """Return the seat to move; `CHANCE` if a chance event (`apply_chance`) is due; None once the game is over."""
 
     @abstractmethod
     def ply(self, state: S) -> int:
@@ -100,8 +100,8 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def apply(self, state: S, move: M, dice: Dice) -> tuple[S, Event]:
-        """Return the state after `move`, and the event. Raise `IllegalMove`, which says what is legal, if it is
-        illegal.
+        """Return the state after `move`, and the event. Raise `IllegalMove`, which says what would be legal, if the
+        move is not legal.
         """
 
     def apply_chance(self, state: S, dice: Dice) -> tuple[S, Event]:
@@ -113,7 +113,9 @@ class Game(ABC, Generic[S, M]):
         raise ValueError(f"{self.name} has no deals after the start")
 
     def information_set(self, state: S, seat: int) -> Hashable:
-        """Return a state's information set for a seat, which is equal for all states that the seat can't distinguish."""
+        """Return the information set of a state for a seat. It is equal for all states that the seat cannot
+        distinguish.
+        """
         return self.key(state)
 
     def outcomes(self, state: S, move: M) -> Sequence[tuple[Fraction, S]]:

@@ -30,7 +30,9 @@ MAX_LISTED_MOVES = 512
 MAX_DEAL_DRAWS = 20_000
 """Maximum number of times that all heaps are drawn again for one deal."""
 MAX_MEAN_DEAL_BYTES = 520
-"""Maximum number of random bytes of a deal, on average. One deal in 10⁹ takes 21 times as many, in some 5 ms."""
+"""Maximum number of random bytes that a deal takes on average. One deal in 10⁹ takes 21 times as many bytes, in some 5
+ms.
+"""
 _CONFIG_DEFAULTS = {"heaps": [3, 5, 7], "take": None, "misere": False, "start": "given"}
 """The default of each key of a config of Nim."""
 

@@ -60,7 +60,9 @@ def parse_choice(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
 
 
 def read_move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
-    """Return the integer fields `names` of a move. Raise `MalformedMove`, which shows `form`, if it has others."""
+    """Return the integer fields `names` of a move. Raise `MalformedMove`, which shows the example `form`, if the move
+    has other fields.
+    """
     if type(wire) is dict and len(wire) == len(names):
         for name in names:
             if type(wire.get(name)) is not int:
@@ -99,7 +101,9 @@ def _describe_bad_form(wire: Any, form: str, names: Sequence[str]) -> str:
 
 
 def parse_whole_number(text: str) -> int | None:
-    """Return the whole number in a text; None for other texts, or above `MAX_MOVE_DIGITS` digits."""
+    """Return the whole number that a text consists of; None for any other text, and for a number of more than
+    `MAX_MOVE_DIGITS` digits.
+    """
     digits = text.strip()
     return int(digits) if digits.isdecimal() and len(digits) <= MAX_MOVE_DIGITS else None
 

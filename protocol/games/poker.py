@@ -155,7 +155,9 @@ class Poker(Game[PokerState, str]):
         return self._next_hand(after, winner, at), Event(ply=state.at, seat=seat, move={"do": move}, result=result)
 
     def _showdown_winner(self, state: PokerState) -> int | None:
-        """Return the seat that wins the showdown, by a pair with the public card or the higher card; None for a tie."""
+        """Return the seat that wins the showdown, by a pair with the public card, else by the higher card; None for a
+        tie.
+        """
         assert state.cards is not None
         one, two = (self._strength(card, state.public) for card in state.cards)
         return None if one == two else int(two > one)

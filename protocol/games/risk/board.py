@@ -19,7 +19,9 @@ _MAX_LABEL_CHARS = 24
 MIN_TERRITORIES, MAX_TERRITORIES = 2, 100
 """`MIN_TERRITORIES` and `MAX_TERRITORIES` limit the number of territories of a map."""
 MAX_BORDERS = 1000
-"""Maximum number of borders of a map. They fit in a message; planar maps of 100 territories have under 300."""
+"""Maximum number of borders of a map. This many fit in a message, and a planar map of 100 territories has fewer than
+300.
+"""
 MAX_BONUS = 100
 """Maximum bonus of a continent, and maximum sum of a map's bonuses. Battles of larger armies would delay other matches.
 """
@@ -39,7 +41,9 @@ class Territory(NamedTuple):
 
 
 class Continent(NamedTuple):
-    """A continent. `bonus` is the number of additional units in a classic draft for a seat that holds all of it."""
+    """A continent. `bonus` is the number of additional units in a classic draft for a seat that holds all its
+    territories.
+    """
 
     name: str
     bonus: int
