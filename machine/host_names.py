@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 _HOST_PATTERN = re.compile(
     r"(?:\[([0-9a-f:.]+(?:%[0-9a-z._~-]+)?)\]|([^\s\[\]:/?#@\\%]+))(?::[0-9]{0,5})?", re.IGNORECASE | re.ASCII
 )
-"""The form of a host: a name or an address, with or without a port (RFC 9110, 7.2)."""
+"""The pattern of a host: a name or an address, with or without a port (RFC 9110, 7.2)."""
 
 
 def read_host(text: str) -> str:

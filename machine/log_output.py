@@ -25,7 +25,7 @@ STRANGER_LINE_BURST, STRANGER_LINES_PER_SECOND = 300, 2.0
 SUMMARY_DELAY_S = 60.0
 """Seconds after the first suppressed line until the number of suppressed lines is logged."""
 LIBRARY_LOGGERS = ("asyncio", "uvicorn", "websockets")
-"""The names of the loggers of libraries."""
+"""The names of the loggers of the libraries that a server uses."""
 STRANGER_LOGGERS = (*LIBRARY_LOGGERS, "arena.network", "arena.web.errors")
 """The names of the loggers whose lines strangers may cause, by connections and requests. If a stranger causes a line of
 another logger, the line has `of_stranger` in its `extra`.
@@ -81,7 +81,9 @@ class JsonLines(logging.Formatter):
 
 
 class SuppressedLineCounter:
-    """A counter of suppressed log lines by event. It logs the counts `SUMMARY_DELAY_S` after the first line."""
+    """A counter of suppressed log lines by event. It logs the counts `SUMMARY_DELAY_S` seconds after the first such
+    line.
+    """
 
     def __init__(self, logger: logging.Logger) -> None:
         self._to = logger

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from protocol.errors import ArenaFault
 
 ENCODING_ERRORS = "backslashreplace"
-"""The error handler for characters that the encoding of a stream lacks."""
+"""The name of the error handler for characters that the encoding of a stream lacks."""
 _ENCODING_SAMPLE = "ascii \\ é ─ 🎲\n"
 """The text that `_can_write` tries to encode, to test an encoding."""
 _lenient = False

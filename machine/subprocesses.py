@@ -14,7 +14,7 @@ from protocol.display import short_repr
 from protocol.errors import UsageFault
 
 MAX_NICENESS_VARIABLE = "ARENA_MAX_NICENESS"
-"""The environment variable with the maximum nice value of background processes."""
+"""The name of the environment variable with the maximum nice value of background processes."""
 _LOWEST_PRIORITY = 19
 """The nice value of the lowest priority."""
 _SET_PDEATHSIG, _SET_DUMPABLE, _SET_CHILD_SUBREAPER = 1, 4, 36

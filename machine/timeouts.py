@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from protocol.errors import UsageFault
 
 FACTOR_VARIABLE = "ARENA_TIMEOUT_FACTOR"
-"""The environment variable with the factor for timeouts."""
+"""The name of the environment variable with the factor for timeouts."""
 TIMEOUT_FIELD_SUFFIX = "_timeout_s"
 """The suffix of the names of fields with timeouts. Intervals and delays have other suffixes and stay the same."""
 T = TypeVar("T")

@@ -1,5 +1,5 @@
 """Fit the coefficients of a campaign with more than two seats: differences of results to differences of the luck in
-each share.
+territories, units and reach.
 
 The data are games of `uct` against itself, two for each deal. Needs numpy.
 
@@ -41,8 +41,8 @@ RIDGE = 1e-2
 
 
 class ScoredGame(NamedTuple):
-    """The points of each seat in a game, and its luck in each share, unweighted and weighted by the fraction of seats
-    left.
+    """The points of each seat in a game, and its luck in each of `SHARE_NAMES`, unweighted and weighted by the fraction
+    of seats left.
     """
 
     points: np.ndarray[Any, Any]
@@ -68,7 +68,7 @@ def _play_game(rules: Campaign, sims: int, start: int, number: int) -> ScoredGam
 def play_moves(rules: Campaign, sims: int, start: str, number: str) -> Iterator[tuple[Any, Any, Any]]:
     """Yield each move of a game with the states before and after it.
 
-    `uct` plays every seat. If `sims` is 0, the raider plays instead.
+    The bot `uct` plays every seat. If `sims` is 0, it plays like the bot `raider`.
     """
     state = rules.initial(Dice(start.encode(), 0))[0]
     dice, chance = f"{start}/{number}".encode(), Random(f"{start}/{number}")

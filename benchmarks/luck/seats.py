@@ -2,7 +2,7 @@
 luck.
 
 Every start is played once in each rotation of the seats, with separate dice. Bot A has some seats and bot B the rest. A
-bot is `uct` with a number of simulations; 0 means the raider and -1 a random bot. Simulated tests draw from these
+bot is `uct` with a number of simulations; 0 means the bot `raider` and -1 a random bot. Simulated tests draw from these
 starts.
 
 `--bias N` instead plays the first plies of N games of random bots on the world map for six seats, and prints each
@@ -37,7 +37,7 @@ from referee.result import points_from_ranks
 SEED = "seats-1"
 """The seed of the measured games. The coefficients were not fitted to these games."""
 TEST_COUNT = 200
-"""The number of sequential tests that are simulated for a length in the table."""
+"""The number of sequential tests that are simulated to measure a mean length."""
 OPENING_PLIES = 60
 """The number of plies that `--bias` plays in each game. Mean luck is 0 after any number of plies."""
 
@@ -160,7 +160,7 @@ def _format_mean(units: Sequence[float]) -> str:
 
 
 def _mean_test_length(units: Sequence[float], games: int, row: SeatsRow) -> float:
-    """Return the mean length in games of tests with h1 true, on resampled units of scores that are shifted for that."""
+    """Return the mean number of games of sequential tests on resampled scores, which are shifted so that h1 is true."""
     chance, moved = Random(row.name), 0.5 + row.h1 - fmean(units)
     taken = []
     for _ in range(TEST_COUNT):

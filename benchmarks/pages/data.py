@@ -40,7 +40,7 @@ REASON_WEIGHTS = {"win": 70, "resigned": 9, "timeout": 8, "disconnected": 5, "il
 DRAW_SHARE = 0.5
 """The share of completed tic-tac-toe matches that are drawn."""
 VERSION_COUNT = 30
-"""The number of versions that the bots have over time."""
+"""The number of versions that each bot has, one after the other."""
 
 
 class Pool(NamedTuple):

@@ -43,7 +43,8 @@ GAMES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """The games that bots play, each with its config, by a name for the command line."""
 MAX_CALL_NUMBER = 600
-"""Maximum number of the call, of those that change a file, in which a server is killed. It makes hundreds per second.
+"""A server is killed in its N-th call that changes a file, for a random N up to this number. A server makes some
+hundreds of such calls per second.
 """
 
 

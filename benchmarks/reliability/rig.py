@@ -54,8 +54,8 @@ def parse_options(parser: argparse.ArgumentParser, **small: Any) -> argparse.Nam
 
 
 class Server:
-    """A process of `arena serve` on a free port, in a folder of its own, without rate limits on matches, and with more
-    options.
+    """A process of `arena serve` with additional options, on a free port, in a folder of its own, and without rate
+    limits on matches.
 
     `with` starts and stops the server. A later `start` uses the folder and the port of the first. `files` limits the
     number of open files.

@@ -22,7 +22,7 @@ from protocol.games.risk.duel import NO_OWNER, Action, Duel, Position
 
 
 def may_need_solving(config: Mapping[str, Any]) -> bool:
-    """Return whether the table of a config may have to be solved: no preset has the same map and troop limit."""
+    """Return whether no preset has a config's map and troop limit, so that its table may have to be solved."""
     presets = (Duel({"preset": preset}).config for preset in Duel.presets)
     return all((config.get("map"), config.get("max_troops")) != (one["map"], one["max_troops"]) for one in presets)
 
@@ -67,7 +67,7 @@ def value_tolerance(error: float) -> float:
 
 
 class FlatValues:
-    """The values of a table in memory, indexed by the number of a position."""
+    """The values of a table in memory, by the index of the position (see `Table.arrays`)."""
 
     error = 1e-9
     """The maximum error of a value, as measured by tests."""
@@ -168,10 +168,11 @@ def solve(board: Board, max_troops: int) -> Table:
 
 
 def load_or_solve(board: Board, max_troops: int, folder: Path | None = None, armies: Sequence[int] = ()) -> Table:
-    """Return the mapped table that `arena-bot solve` left in `folder` (default: `cache_folder`), or else a small table.
+    """Return the table that `arena-bot solve` left in `folder` (default: `cache_folder`), or else one that can be
+    solved now.
 
-    The small table is read from its file in the folder; if there is none, it is solved and stored there. Raise
-    `UsageFault` if numba is missing, the mapped table is damaged, or the table is too large to solve now.
+    The latter is read from its file in the folder; if there is none, it is solved and stored there. Raise `UsageFault`
+    if numba is missing, the former is damaged, or the table is too large to solve now.
     """
     folder = cache_folder() if folder is None else folder
     if (mapped := load_mapped(board, max_troops, folder, armies)) is not None:

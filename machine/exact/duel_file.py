@@ -85,8 +85,9 @@ class MappedValues:
     def value_at(self, digits: Sequence[int]) -> float:
         """Return a position's value for the mover.
 
-        `digits` has one digit for each territory, in the order of `Shape.places`: 0 for a free territory, the number of
-        troops for a territory of the mover, and the troop limit plus the number of troops for one of the opponent.
+        `digits` has a digit for each territory, at the index that `Shape.places` has for it: 0 for a free territory,
+        the number of troops for a territory of the mover, and the troop limit plus the number of troops for one of the
+        opponent.
         """
         return self._value(tuple(digits), {})
 

@@ -140,8 +140,8 @@ def _labellings(board: Board) -> Iterable[tuple[int, ...]]:
 
 
 def symmetries(shape: Shape) -> list[tuple[int, ...]]:
-    """Return a group of symmetries of the graph of a map. A symmetry lists the new place of each place. The first one
-    is the identity.
+    """Return a group of symmetries of the graph of a map. A place is a territory's number in `edges`, and a symmetry
+    lists the new place of each place. The first one is the identity.
 
     If there are at most 128 symmetries, the group has them all. A larger group is reduced to the subgroup that fixes
     the first few places.
@@ -182,6 +182,6 @@ def _count_cycles(image: Sequence[int]) -> int:
 
 def apply_symmetry(holders: int, image: Sequence[int]) -> int:
     """Return the set of territories that the set `holders` becomes under the symmetry `image`. Bit k of a set stands
-    for territory k.
+    for the territory at place k.
     """
     return sum((holders >> place & 1) << to for place, to in enumerate(image))

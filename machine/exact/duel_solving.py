@@ -41,8 +41,8 @@ _SWEEPS_PER_MARGIN = 25
 _EXTRAPOLATION_INTERVAL_SWEEPS = 30
 """Number of sweeps between two extrapolations of the values."""
 _MAX_STALLED_SWEEPS = 2 * _EXTRAPOLATION_INTERVAL_SWEEPS
-"""Number of sweeps in a row after which the iteration stops if the largest change of a value has not become smaller. A
-bad extrapolation has time to be repaired by the next one.
+"""The iteration stops after this many sweeps in a row in which the largest change of a value was not smaller than ever
+before. This leaves time for the next extrapolation, which repairs a bad one.
 """
 _MAX_STORED_CHANGE = 30_000
 """The number to which the largest change of a value in a sweep is scaled, so that changes can be stored in 16 bits."""

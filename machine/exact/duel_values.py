@@ -14,7 +14,7 @@ TOLERANCE = 1e-10
 _WIN_PROBABILITY = float(WIN_PROBABILITY)
 """The probability that an attack succeeds, as a float."""
 _NO_MOVE_VALUE = 2.0
-"""Stands for the value to the opponent if the mover has no such move. It is worse for the mover than any result."""
+"""The opponent's value after the best move of a kind, if the mover has no move of this kind. It is above any result."""
 
 
 def iterate_values(shape: Shape) -> tuple[Any, int]:

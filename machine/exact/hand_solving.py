@@ -116,7 +116,7 @@ def strategy_value(rules: Game[Any, Any], state: Any, strategy: Strategy) -> Num
 
 
 def best_response(rules: Game[Any, Any], state: Any, strategy: Strategy, seat: int) -> Number:
-    """Return the average winnings of a seat that plays the best response to the other's strategy."""
+    """Return the average winnings of a seat that plays the best response to the other seat's strategy."""
     root = _Node(rules, state)
     reached: dict[Knowledge, list[tuple[_Node, Number]]] = {}
 

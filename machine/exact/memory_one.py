@@ -18,7 +18,7 @@ ROUND_RESULTS = tuple((own, other) for own in CHOICES for other in CHOICES)
 """The possible results of a round, own choice first, in the order of a strategy's probabilities."""
 
 Payoffs = Sequence[Sequence[tuple[int, int]]]
-"""The type of payoffs in a config: for each choice of seat 0 and each choice of seat 1, those of both seats."""
+"""The type of a dilemma's payoffs: for each choice of seat 0 and each choice of seat 1, those of both seats."""
 Scores = tuple[Fraction, Fraction]
 """The type of a score: the average payoffs of both seats per round."""
 
@@ -27,7 +27,7 @@ Matrix = list[list[Fraction]]
 AXELROD_PAYOFFS: Payoffs = (((3, 3), (0, 5)), ((5, 0), (1, 1)))
 """The payoffs of the prisoner's dilemma in Axelrod's tournaments."""
 EXTORTION_FACTOR = 2
-"""The default `chi` of `extortion`: the strategy's surplus divided by the other seat's surplus."""
+"""The default `chi` of `extortion`: the strategy's surplus over mutual defection divided by the other seat's."""
 
 
 class MemoryOne(NamedTuple):

@@ -58,8 +58,8 @@ class WorkerPool(ABC):
     def run(self, work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[tuple[int, R]]:
         """Yield the number of each task (from 0) and its result, once, in the order of completion.
 
-        Tasks are taken from `tasks` in order, shortly before workers need them. Workers must be able to import `work`;
-        its exceptions are raised by this function. Raise `ArenaFault` if the workers are lost and cannot be replaced.
+        Tasks are taken from `tasks` in order, shortly before workers need them. Workers must be able to import `work`.
+        Raise the exceptions that it raises. Raise `ArenaFault` if the workers are lost and cannot be replaced.
         """
         waiting = enumerate(tasks)
         flying: dict[Future[R], tuple[int, T]] = {}

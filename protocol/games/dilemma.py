@@ -20,7 +20,7 @@ from protocol.messages import CHANCE, Event
 MIN_CHOICES, MAX_CHOICES = 2, 5
 """`MIN_CHOICES` and `MAX_CHOICES` limit the number of choices of a seat."""
 MAX_ROUNDS = 10_000
-"""Maximum rounds of a match."""
+"""Maximum number of rounds of a match."""
 MAX_PAYOFF = 1_000_000
 """Maximum absolute value of a payoff."""
 CHANCE_DENOMINATOR = 10_000

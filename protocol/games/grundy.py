@@ -13,7 +13,7 @@ from protocol.messages import Event
 
 
 class Heaps(NamedTuple):
-    """The heaps in the order of their creation, and the ply."""
+    """A position: the heaps in the order of their creation, and the ply."""
 
     heaps: tuple[int, ...]
     at: int

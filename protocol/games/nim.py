@@ -28,11 +28,9 @@ from protocol.messages import CHANCE, Event
 MAX_LISTED_MOVES = 512
 """Maximum number of legal moves that a `turn` message lists. If there are more, the message also has `options`."""
 MAX_DEAL_DRAWS = 20_000
-"""Maximum number of times that all heaps are drawn again for one deal."""
+"""Maximum number of times that heaps are drawn for one deal, until they make a valid position."""
 MAX_MEAN_DEAL_BYTES = 520
-"""Maximum number of random bytes that a deal takes on average. One deal in 10⁹ takes 21 times as many bytes, in some 5
-ms.
-"""
+"""Maximum mean number of random bytes of a deal. One deal in 10⁹ takes 21 times as many bytes, in some 5 ms."""
 _CONFIG_DEFAULTS = {"heaps": [3, 5, 7], "take": None, "misere": False, "start": "given"}
 """The default of each key of a config of Nim."""
 
@@ -102,8 +100,8 @@ class Nim(Game[Position, Take]):
         }
 
     def _find_smallest_lost_position(self) -> tuple[int, ...] | None:
-        """Return a smallest lost position that has a move; None if there is none. Of several positions, it is the one
-        whose first heaps are filled.
+        """Return a smallest lost position that has a move; None if there is none. Its counters are in the first heaps
+        that are large enough; all other heaps are empty.
         """
         least = self._min_take
         large = [heap for heap, size in enumerate(self.heaps) if size >= least]

@@ -29,7 +29,8 @@ MOVE_EXAMPLE = '{"do": "check"}'
 
 class PokerState(NamedTuple):
     """A state of a match. `cards` (of both seats) and `public` are None before they are dealt. In a seat's view, the
-    other seat's card is None, too. `bets` has for each round of betting a string with the first letters of the moves.
+    other seat's card is None, too. `bets` has for each round of betting a string with the letters of the moves
+    (`letter_of`).
     """
 
     at: int

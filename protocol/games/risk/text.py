@@ -35,13 +35,12 @@ LABEL_NAME_LENGTHS = (21, 16, 13, 10, 8, 6)
 LABEL_SHIFTS = sorted(product(range(-8, 9), range(-3, 4)), key=lambda by: (abs(by[0]) + 2 * abs(by[1]), by))
 """Shifts (columns, rows) by which a label may move to find room, smallest first."""
 MIN_WRAPPED_BORDER_LENGTH = 0.8 * MAX_COORDINATE
-"""Length, in coordinates of the map, above which a border is drawn off both edges of the map, unless the map is small.
-"""
+"""Horizontal length, in coordinates of a map, above which a border is drawn off both edges, unless the map is small."""
 
 
 class _Label(NamedTuple):
-    """The place of a territory's label of two lines on a drawn map, and its first line. `left` and `top` are the column
-    and the row of its first character.
+    """A territory's label of two lines on a drawn map. `title` is the first line. `left` and `top` are the column and
+    the row of its first character.
     """
 
     left: int
@@ -67,9 +66,9 @@ class _Layout(NamedTuple):
 
 
 def draw_map(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
-    """Return a drawing of the map with its troops, at most 80 columns wide. A label has index and name above owner (`A`
-    is seat 0, `.` none) and troops. Small armies on small maps also show as pieces of the board game: infantry 1,
-    cavalry 5, artillery 10.
+    """Return a drawing of the map with its troops, at most 80 columns wide. The label of a territory has index and name
+    above owner (`A` is seat 0, `.` none) and troops. Small armies on small maps also show as pieces of the board game:
+    infantry 1, cavalry 5, artillery 10.
     """
     pieces = len(board) <= MAX_TERRITORIES_WITH_PIECES and max(troops) <= MAX_TROOPS_AS_PIECES
     armies = [
