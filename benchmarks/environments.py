@@ -1,5 +1,4 @@
-"""Measure the steps per second of environments that play many games at once or a single game, and of OpenSpiel's
-environments for the same games.
+"""Measure the steps per second of environments for many games at once, for a single game, and of OpenSpiel's.
 
 In a step, the player to move gets a vector and a mask and takes a random legal action. A finished game restarts. In
 each of several rounds, all environments are measured in turn, in processor time, so that other load matters little. The

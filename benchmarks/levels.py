@@ -1,5 +1,4 @@
-"""Fit and measure the levels of the bot `level` in round robins of two seats, in which every pair plays from both
-sides.
+"""Fit and measure the levels of the bot `level` in round robins, in which every pair plays from both seats.
 
     python benchmarks/levels.py fit nim --bot perfect
     python benchmarks/levels.py ladder nim
