@@ -1,4 +1,4 @@
-"""The registry of graders, which grade moves of solved games, by the game's name."""
+"""The registry of graders, by the game's name. A grader grades moves of a solved game."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _GRADER_BY_GAME = {
     "kuhn": "machine.exact.hand_values:grader_of",
     "leduc": "machine.exact.hand_values:grader_of",
 }
-"""The function that makes the grader of each game, as `module:function`."""
+"""The function that makes the grader, by game, as `module:function`."""
 SOLVED_GAMES = tuple(_GRADER_BY_GAME)
 """The games whose moves can be graded, if they are small enough."""
 
 _SIZE_CHECK_BY_GAME = {"risk-duel": "machine.exact.duel:can_grade"}
-"""The function of a game that returns whether the game under a config is small enough for its moves to be graded. Games
-that are not listed here need no such check.
+"""The function, by game, that returns whether the game under a config is small enough for its moves to be graded. Games
+that are not listed here always are.
 """
 _SOLVING_CHECK_BY_GAME = {"risk-duel": "machine.exact.duel:may_need_solving"}
-"""The function of a game that returns whether a table may have to be solved before moves under a config are graded."""
+"""The function, by game, that returns whether a table may have to be solved before moves under a config are graded."""
 _UNIT_BY_GAME = {"kuhn": "chips", "leduc": "chips"}
-"""The units of move values, for games in which the values are not results. Chips are those won in the hand."""
+"""The unit of move values, by game, unless these are expected results. Chips are those won in the hand."""
 
 
 def has_grader(game: Game[Any, Any]) -> bool:
@@ -53,7 +53,7 @@ def has_grader(game: Game[Any, Any]) -> bool:
 
 
 def grader_of(game: Game[Any, Any]) -> Grader:
-    """Return the grader of `game`. Raises `UsageFault` if it has none."""
+    """Return the grader of `game`. Raise `UsageFault` if it has none."""
     if game.name not in SOLVED_GAMES:
         *others, last = SOLVED_GAMES
         raise UsageFault(f"{game.name} is not solved, so its moves have no grades: {', '.join(others)} and {last} have")
@@ -62,7 +62,7 @@ def grader_of(game: Game[Any, Any]) -> Grader:
 
 
 def unit_of(game: Game[Any, Any]) -> str | None:
-    """Return the unit of move values of a solved game; None for expected results."""
+    """Return the unit of a solved game's move values; None if they are expected results."""
     return _UNIT_BY_GAME.get(game.name)
 
 

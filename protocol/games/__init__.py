@@ -29,7 +29,7 @@ _REGISTRY = {
     "kuhn": "protocol.games.kuhn:Kuhn",
     "leduc": "protocol.games.leduc:Leduc",
 }
-"""The module and class of each game, by name."""
+"""The module and class of each game, by the game's name."""
 GAME_NAMES = tuple(_REGISTRY)
 """The names of all games."""
 _pack = msgspec.msgpack.Encoder(order="deterministic").encode
@@ -37,7 +37,7 @@ _shared_games: WeakValueDictionary[tuple[str, bytes], Game[Any, Any]] = WeakValu
 
 
 def game_class(name: str) -> type[Game[Any, Any]]:
-    """Return the class of a game. Raises `UnknownGame`, with the known names."""
+    """Return the class of a game. Raise `UnknownGame` for an unknown name."""
     where = _REGISTRY.get(name)
     if where is None:
         raise UnknownGame(f"there is no game {name[:40]!r}: one of {', '.join(GAME_NAMES)}")
@@ -46,30 +46,30 @@ def game_class(name: str) -> type[Game[Any, Any]]:
 
 
 def payoff_unit(name: str) -> str:
-    """Return the unit of a game's payoffs, such as `round`; empty if ranks are the result, or the game is unknown."""
+    """Return the unit of a game's payoffs, such as `round`; empty without payoffs, or for an unknown game."""
     return game_class(name).payoff_unit if name in _REGISTRY else ""
 
 
 def default_preset(name: str) -> str:
-    """Return the preset that is played without a config. Raises `UnknownGame`."""
+    """Return the preset of a game that is played without a config. Raise `UnknownGame` for an unknown name."""
     return next(iter(game_class(name).presets))
 
 
 def load_game(name: str, config: Mapping[str, Any] | None = None) -> Game[Any, Any]:
-    """Return a game under a config, or under its default preset if there is no config. Raises `UnknownGame` or
-    `BadConfig`.
+    """Return a game under a config; without one, under its default preset. Raise `UnknownGame` or `BadConfig` if the
+    name or the config is invalid.
     """
     return game_class(name)(config or {"preset": default_preset(name)})
 
 
 def config_keys(name: str) -> tuple[str, ...]:
-    """Return the keys of a game's configs, including those omitted at their defaults. Raises `UnknownGame`."""
+    """Return all keys of a game's configs, even if configs may omit them. Raise `UnknownGame` for an unknown name."""
     return tuple(dict.fromkeys((*load_game(name).config, *game_class(name).late_keys)))
 
 
 def shared_game(game: str, config: Mapping[str, Any]) -> Game[Any, Any]:
-    """Return a game as `load_game` does, but share it among all matches with an equal config while they last. Games are
-    immutable, so a large map is read and held only once. Raises `UnknownGame` or `BadConfig`.
+    """Return what `load_game` returns, but one object for all matches with an equal config. A large map is then read
+    and held only once. Raise `UnknownGame` or `BadConfig` if `load_game` does.
     """
     key = game, _pack(config)
     rules = _shared_games.get(key)
