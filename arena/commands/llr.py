@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from arena.commands.output import print_document
 from arena.sprt.counts import PENTANOMIAL_SIZE, CountFindings, check_counts, findings_of_counts
 from arena.sprt.hypotheses import hypotheses_of
-from arena.sprt.summary import format_amount
+from arena.sprt.summary import format_llr
 from machine.terminal import say
 from measuring import score_format
 from measuring.elo import EloDifference
@@ -40,9 +40,8 @@ def run(
     say(f"Elo             {_format_elo(score.elo, score.score)}")
     if found.normalised is not None:
         say(f"normalised Elo  {_format_elo(found.normalised, score.score)}")
-    low, high = (format_amount(edge, hypotheses.unit) for edge in (hypotheses.h0, hypotheses.h1))
-    say(f"LLR {found.llr:z.4f}: h0 ({low}) below {found.lower:.2f}, h1 ({high}) above {found.upper:.2f}")
-    say("undecided" if found.verdict is None else f"{found.verdict} is accepted")
+    say(format_llr(f"{found.llr:z.4f}", hypotheses, found.lower, found.upper))
+    say("Neither is accepted." if found.verdict is None else f"{found.verdict} is accepted.")
 
 
 def _fields(findings: CountFindings) -> dict[str, object]:

@@ -125,6 +125,14 @@ def format_amount(edge: float, unit: str) -> str:
     return {"score": f"{edge:g} points a game", "elo": f"{edge:g} Elo", "nelo": f"{edge:g} normalised Elo"}[unit]
 
 
+def format_llr(llr: str, hypotheses: Hypotheses, lower: float, upper: float) -> str:
+    """Return a sentence on two lines: the log likelihood ratio, as given, and the bounds at which the test accepts h0
+    and h1.
+    """
+    h0, h1 = (format_amount(edge, hypotheses.unit) for edge in (hypotheses.h0, hypotheses.h1))
+    return f"The LLR is {llr}: the test accepts h0 ({h0}) below {lower:.2f},\nand h1 ({h1}) above {upper:.2f}."
+
+
 def _seat_warnings(findings: Findings, presets: Sequence[str], dealing: Sequence[str]) -> Iterator[str]:
     if findings.pairs < MIN_PAIRS or findings.seat_0 is None:
         return
