@@ -158,7 +158,7 @@ class _AlphaBetaSearch(Generic[S, M]):
     def _visit_outcomes(
         self, state: S, move: M, left: int, ply: int, alpha: float, beta: float
     ) -> tuple[float, Line[M]]:
-        outcomes = self._rules.outcomes(state, move)
+        outcomes = self._tree.outcomes(state, move)
         if len(outcomes) == 1:
             return self._visit(outcomes[0][1], left, ply, alpha, beta)
         if not self._chance:
