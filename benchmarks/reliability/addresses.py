@@ -145,8 +145,8 @@ async def play_exhausted(options: argparse.Namespace) -> bool:
     with Server("--max-per-address", "1000", files=options.files) as server:
         async with HonestPair(server.port, source=HONEST_ADDRESS) as pair:
             with (
-                run_attackers(options.attackers, attack, server.port, "watching"),
-                run_attackers(options.attackers, attack, server.port, "silent"),
+                run_attackers(options.attackers, attack, server.port, spectate.__name__),
+                run_attackers(options.attackers, attack, server.port, connect_silently.__name__),
             ):
                 await asyncio.sleep(2)
                 felt = await pair.measure(options.seconds)
@@ -162,7 +162,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--files", type=int, default=256)
     options = parse_options(parser, attackers=1, seconds=1)
-    kinds = ["silent"] if options.small else list(ATTACKS)
+    kinds = [connect_silently.__name__] if options.small else list(ATTACKS)
 
     async def run() -> bool:
         return all([await play_beside(options, kind) for kind in kinds] + [await play_exhausted(options)])

@@ -465,7 +465,8 @@ class HonestPair:
 @contextlib.contextmanager
 def run_attackers(count: int, attack: Callable[..., None], *arguments: Any) -> Iterator[None]:
     """Run `count` processes that each call `attack(number, *arguments)`, and kill them at the end of the block.
-    `attack` is a module-level function.
+    `attack` is a module-level function. Raise `RuntimeError` if one of them failed before: a measurement without
+    attackers proves nothing.
     """
     processes = multiprocessing.get_context("spawn")
     running = [processes.Process(target=attack, args=(number, *arguments), daemon=True) for number in range(count)]
@@ -473,6 +474,8 @@ def run_attackers(count: int, attack: Callable[..., None], *arguments: Any) -> I
         process.start()
     try:
         yield
+        if failed := [process.exitcode for process in running if process.exitcode]:
+            raise RuntimeError(f"{len(failed)} of {count} attackers failed, with the exit codes {failed}")
     finally:
         for process in running:
             process.kill()

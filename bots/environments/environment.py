@@ -21,8 +21,8 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from bots.environments.copying import DeepCopied
 from bots.environments.encodings import Mask, Vector, encoding_of
 from machine.terminal import say
-from measuring.luck import luck_at
-from measuring.value_function import NoLuck
+from measuring.luck import luck_along
+from measuring.value_function import POINTS_UNIT, NoLuck
 from measuring.value_registry import load_value
 from protocol.dice import SEED_BYTES, Dice
 from protocol.display import list_first, short_repr
@@ -94,9 +94,9 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
     their places' rewards, so rewards sum to 0. Nothing is truncated: limits of plies or rounds are rules of the game.
     `reset(seed=…)` seeds the dice of this game and of all games until the next seed.
 
-    `luck` names a value function of `measuring.value_registry`; None chooses the best one. After every throw, each
-    agent's luck is subtracted from its reward. No value function changes a policy's expected reward; rewards vary
-    less.
+    `luck` names a value function of `measuring.value_registry`; None chooses the best one. After every throw, and every
+    deal after a move, each agent's luck is subtracted from its reward. No value function changes a policy's expected
+    reward; rewards vary less.
     """
 
     def __init__(
@@ -193,15 +193,11 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
             raise_illegal(f"action {short_repr(number)} is masked for {agent}; legal: {list_first(self._moves)}")
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
-        before, move = self.position, self._moves[number]
+        move = self._moves[number]
         if isinstance(self.rules, SimultaneousGame):
             self._choose(self.rules, self._seats[agent], move)
         else:
-            self._set_position(self.rules.apply(before, move, self._dice(self.rules.ply(before)))[0])
-        luck = None if self._value is None else luck_at(self.rules, self._value, before, move, self.position)
-        if luck is not None:
-            for agent in self.agents:
-                self.rewards[agent] -= REWARD_PER_POINT * luck[self._seats[agent]]
+            self._play_ply(move, self.rules.apply(self.position, move, self._dice(self.rules.ply(self.position)))[0])
         self._accumulate_rewards()
         self._deads_step_first()
 
@@ -214,12 +210,30 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
             self._moves = self.encoding.moves_of(self.position, waiting[0])
             return
         chosen, self._choices = self._choices, {}
-        self._set_position(rules.resolve_round(self.position, chosen, self._dice(rules.ply(self.position)))[0])
+        self._play_ply(chosen, rules.resolve_round(self.position, chosen, self._dice(rules.ply(self.position)))[0])
+
+    def _play_ply(self, move: Any, after: Any) -> None:
+        """Set the position after a move, or a round, and the deals that follow. Subtract their luck from rewards."""
+        if self._value is None:
+            self._set_position(after)
+            return
+        plies = [(self.position, move, after)]
+        while self.rules.to_move(after) == CHANCE:
+            before, after = after, self._deal(after)
+            plies.append((before, None, after))
+        self._set_position(after)
+        luck = luck_along(self.rules, self._value, plies).total
+        scale = REWARD_PER_POINT if self._value.unit == POINTS_UNIT else 1.0
+        for agent in self.agents:
+            self.rewards[agent] -= scale * luck[self._seats[agent]]
+
+    def _deal(self, position: Any) -> Any:
+        return self.rules.apply_chance(position, self._dice(self.rules.ply(position)))[0]
 
     def _set_position(self, position: Any) -> None:
         """Resolve any deals in a position, then set it, with its moves, agent to move, payoffs and settled ranks."""
         while self.rules.to_move(position) == CHANCE:
-            position = self.rules.apply_chance(position, self._dice(self.rules.ply(position)))[0]
+            position = self._deal(position)
         self.position = position
         self._moves = self.encoding.moves(position)
         mover = self.rules.to_move(position)

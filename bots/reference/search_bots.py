@@ -267,8 +267,8 @@ class Greedy(CompiledBot):
         equals: list[Any] = []
         moves = rules.legal_moves(turn.position)
         for move in moves:
-            results = rules.outcomes(turn.position, move)
-            value = sum(float(chance) * value_of_state(tree, result) for chance, result in results)
+            outcomes = tree.outcomes(turn.position, move)
+            value = sum(float(chance) * value_of_state(tree, result) for chance, result in outcomes)
             if value > best:
                 best, equals = value, []
             if value == best:

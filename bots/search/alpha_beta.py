@@ -89,6 +89,7 @@ class _AlphaBetaSearch(Generic[S, M]):
     def __init__(self, tree: SearchTree[S, M], table: TranspositionTable | None, *, chance: bool) -> None:
         self._tree = tree
         self._rules = tree.rules
+        self._outcomes = tree.outcomes
         self._table = table
         self._chance = chance
         self._cuts: dict[tuple[int, M], int] = {}
@@ -160,7 +161,7 @@ class _AlphaBetaSearch(Generic[S, M]):
     def _visit_outcomes(
         self, state: S, move: M, left: int, ply: int, alpha: float, beta: float
     ) -> tuple[float, Line[M]]:
-        outcomes = self._rules.outcomes(state, move)
+        outcomes = self._outcomes(state, move)
         if len(outcomes) == 1:
             return self._visit(outcomes[0][1], left, ply, alpha, beta)
         if not self._chance:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from bots.evaluation import scale_of
@@ -13,6 +15,7 @@ from protocol.errors import Fault
 from protocol.games import GAME_NAMES, game_class
 from protocol.games.base import Game
 from protocol.games.simultaneous import SimultaneousGame
+from protocol.messages import CHANCE
 
 S = TypeVar("S")
 M = TypeVar("M", bound=Hashable)
@@ -35,6 +38,40 @@ def win_value(rules: Game[Any, Any]) -> float:
 def evaluation_scale(rules: Game[Any, Any]) -> float:
     """Return the factor from an evaluation to a search's value: the value of a position that is evaluated as 1."""
     return scale_of(rules.name).evaluation_factor
+
+
+def has_deals(rules: Game[Any, Any]) -> bool:
+    """Return whether the game may have deals after the start, as positions in which `CHANCE` is to move."""
+    game = type(rules)
+    return game.apply_chance is not Game.apply_chance or game.chance_outcomes is not Game.chance_outcomes
+
+
+def list_outcomes(rules: Game[S, M], state: S, move: M) -> Sequence[tuple[Fraction, S]]:
+    """Return every possible state after a legal move and all deals that follow it, with its exact probability.
+
+    In each of these states a seat is to move, or the game is over.
+    """
+    outcomes = rules.outcomes(state, move)
+    if not has_deals(rules):
+        return outcomes
+    return [dealt for chance, after in outcomes for dealt in _resolve_deals(rules, chance, after)]
+
+
+def _resolve_deals(rules: Game[S, Any], probability: Fraction, state: S) -> Iterator[tuple[Fraction, S]]:
+    if rules.to_move(state) != CHANCE:
+        yield probability, state
+        return
+    for chance, after in rules.chance_outcomes(state):
+        yield from _resolve_deals(rules, probability * chance, after)
+
+
+class DealDue(Fault):
+    """A search was given a root in which a deal comes before the next move."""
+
+    def __init__(self, game: str) -> None:
+        super().__init__(
+            f"{game}: a deal comes before the next move: search from a position in which a seat is to move"
+        )
 
 
 class ChanceNotSupported(Fault):
@@ -109,7 +146,10 @@ class SearchResult(Generic[M]):
 
 
 class SearchTree(Generic[S, M]):
-    """A game as MAX sees it, with counts of visited states. MAX is the seat to move at the root, others are MIN."""
+    """A game as MAX sees it, with counts of visited states. MAX is the seat to move at the root, others are MIN.
+
+    The constructor raises `DealDue` if a deal comes before the next move.
+    """
 
     def __init__(
         self,
@@ -122,6 +162,12 @@ class SearchTree(Generic[S, M]):
         self.rules = rules
         self.win = win_value(rules)
         self.seat = rules.to_move(root)
+        if self.seat == CHANCE:
+            raise DealDue(rules.name)
+        self.outcomes: Callable[[S, M], Sequence[tuple[Fraction, S]]] = (
+            partial(list_outcomes, rules) if has_deals(rules) else rules.outcomes
+        )
+        """Returns what `list_outcomes` does, in games without deals at no cost."""
         self._evaluate = evaluate
         self._opinion = evaluation_scale(rules)
         self._limit = limit
@@ -153,7 +199,7 @@ class SearchTree(Generic[S, M]):
 
     def only_outcome(self, state: S, move: M) -> S:
         """Return the only outcome of a move. Raise `ChanceNotSupported` if it has several outcomes."""
-        outcomes = self.rules.outcomes(state, move)
+        outcomes = self.outcomes(state, move)
         if len(outcomes) > 1:
             raise ChanceNotSupported(self.rules.name)
         return outcomes[0][1]

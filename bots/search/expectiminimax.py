@@ -74,7 +74,7 @@ def expectiminimax(
 
 
 def _search(tree: SearchTree[S, M], root: S, depth: int, *, chance: bool) -> SearchResult[M]:
-    rules = tree.rules
+    rules, list_outcomes = tree.rules, tree.outcomes
 
     def visit(state: S, ply: int) -> tuple[float, tuple[M, ...]]:
         tree.count_visit(ply)
@@ -86,7 +86,7 @@ def _search(tree: SearchTree[S, M], root: S, depth: int, *, chance: bool) -> Sea
         best = -tree.win if mover == tree.seat else tree.win
         line: tuple[M, ...] = ()
         for move in rules.legal_moves(state):
-            outcomes = rules.outcomes(state, move)
+            outcomes = list_outcomes(state, move)
             rest: tuple[M, ...] = ()
             if len(outcomes) == 1:
                 value, rest = visit(outcomes[0][1], ply + 1)

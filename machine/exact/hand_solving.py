@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from machine.compiled import floats, ints, zeros
+from protocol.errors import UsageFault
 from protocol.games.base import Game
 from protocol.messages import CHANCE
 
@@ -43,8 +44,10 @@ class _Node:
         else:
             self.key = seat, rules.information_set(state, seat)
             for move in rules.legal_moves(state):
-                for _chance, after in rules.outcomes(state, move):
-                    self.children.append(_Node(rules, after))
+                outcomes = rules.outcomes(state, move)
+                if len(outcomes) > 1:
+                    raise UsageFault(f"{rules.name} can't be solved by CFR+: dice are part of a move, not an event")
+                self.children.append(_Node(rules, outcomes[0][1]))
 
 
 class Solver:
