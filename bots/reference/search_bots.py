@@ -123,6 +123,8 @@ class SearchingBot(CompiledBot):
         "weights": WEIGHTS_HELP,
         **SETTING_DESCRIPTIONS,
     }
+    kind: ClassVar[str]
+    """The bot's name on the command line, for messages about its settings."""
     algorithm: ClassVar[Algorithm]
     """The algorithm by which the bot searches in games with a kernel."""
 
@@ -138,7 +140,7 @@ class SearchingBot(CompiledBot):
         **own: str,
     ) -> None:
         super().__init__(name, version)
-        kind = type(self).__name__.lower()
+        kind = self.kind
         if unknown := own.keys() - SETTING_DESCRIPTIONS.keys():
             raise TypeError(f"{kind} has no setting {min(unknown)!r}")
         self.depth = read_integer(kind, "depth", depth, 64)
@@ -214,6 +216,7 @@ class Minimax(SearchingBot):
     The search deepens ply by ply, so that the move of a smaller depth is ready if time runs out.
     """
 
+    kind = "minimax"
     algorithm = "expectiminimax"
 
     def max_depth(self, kernel: Kernel | None) -> int:
@@ -227,6 +230,7 @@ class Minimax(SearchingBot):
 class AlphaBeta(SearchingBot):
     """Searches by alpha-beta, or by Star1 in games with chance, with iterative deepening and a transposition table."""
 
+    kind = "alphabeta"
     algorithm = "alphabeta"
 
     def generic_search(self, turn: Turn) -> Callable[..., SearchResult[Any]]:
@@ -235,6 +239,8 @@ class AlphaBeta(SearchingBot):
 
 class GeneticBot(AlphaBeta):
     """Plays Risk with weights that `arena-bot tune` has tuned for the game and the evaluation."""
+
+    kind = "ga"
 
     def __init__(self, name: str, version: str = "", *, weights: str = "adjusted", **settings: Any) -> None:
         super().__init__(name, version, weights=weights, **settings)
