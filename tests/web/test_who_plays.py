@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from arena.server.ladder import MAX_LISTED_SEEKS, NAMING_SEEK_WEIGHT
 from arena.web.pages import taking_part
 from arena.web.pages.taking_part import MAX_OFFERED_SEATS, list_offers
 from arena.web.site import STATIC_FOLDER
@@ -153,8 +154,14 @@ def test_who_waits_for_a_bot_that_does_not_play_this_is_told_what_it_plays(ask: 
     assert ask("otherwise", FAIR, DUEL, "ann", []) == (
         "fair does not play Risk: the duel, South America. It plays Risk: the duel, Europe, fair."
     )
-    many = {"bot": "many", "seeks": [{"game": f"game-{number}", "open": True} for number in range(8)]}
-    for bot in (GREEDY, PERSON, COLD, {"bot": "idle"}, many):
+    twelve = [{"game": f"game-{number}", "open": True} for number in range(12)]
+    told = ask("otherwise", {"bot": "some", "seeks": twelve}, DUEL, "ann", [])
+    assert told.startswith("some does not play Risk: the duel, South America. It plays ")
+    many = {"bot": "many", "seeks": [{"game": f"game-{number}", "open": True} for number in range(MAX_LISTED_SEEKS)]}
+    naming = [{"game": f"game-{number}", "open": False, "opponents": ["zoe"]} for number in range(7)]
+    rest = {"bot": "rest", "seeks": [*naming, {"game": "nim", "open": True}]}
+    assert MAX_LISTED_SEEKS - 7 * NAMING_SEEK_WEIGHT - 1 < NAMING_SEEK_WEIGHT
+    for bot in (GREEDY, PERSON, COLD, {"bot": "idle"}, many, rest):
         assert ask("otherwise", bot, DUEL, "ann", []) == "", bot
 
 
