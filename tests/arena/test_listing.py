@@ -119,8 +119,8 @@ def test_the_largest_listing_fits_into_a_frame() -> None:
     seek = ListedSeek(game="risk-campaign", preset="p" * 16, rated=True, open=True, opponents=others, unknown=others)
     naming = [seek] * (ladder.MAX_LISTED_SEEKS // ladder.NAMING_SEEK_WEIGHT)
     open_ones = [ListedSeek(game=game, open=True, presets=list(game_class(game).presets)) for game in GAME_NAMES]
-    longest = max(open_ones, key=lambda one: len(JSON.encode(one)))
-    seeks = max(naming, [longest] * ladder.MAX_LISTED_SEEKS, key=lambda some: sum(map(len, map(JSON.encode, some))))
+    longest = max(open_ones, key=lambda one: len(msgspec.json.encode(one)))
+    seeks = max(naming, [longest] * ladder.MAX_LISTED_SEEKS, key=lambda some: len(msgspec.json.encode(some)))
     bot = ListedBot(
         bot=name,
         display=display,

@@ -18,16 +18,18 @@ from protocol.games import GAME_NAMES
 from protocol.games.nim import Nim
 from timeouts import WITHIN
 
-MADE = [type(f"Nim{number}", (Nim,), {"name": f"nim-{number}"}) for number in range(13 - len(GAME_NAMES))]
+MADE = {
+    f"nim-{number}": type(f"Nim{number}", (Nim,), {"name": f"nim-{number}"}) for number in range(13 - len(GAME_NAMES))
+}
 """Games that make thirteen of those there are."""
-NAMES = (*GAME_NAMES, *(made.name for made in MADE))
+NAMES = (*GAME_NAMES, *MADE)
 
 
 @pytest.fixture(autouse=True)
 def thirteen(monkeypatch: pytest.MonkeyPatch) -> None:
-    for made in MADE:
+    for name, made in MADE.items():
         monkeypatch.setitem(globals(), made.__name__, made)
-        monkeypatch.setitem(games._REGISTRY, made.name, f"{__name__}:{made.__name__}")
+        monkeypatch.setitem(games._REGISTRY, name, f"{__name__}:{made.__name__}")
     monkeypatch.setattr(host, "GAME_NAMES", NAMES)
     monkeypatch.setattr(Bot, "games", NAMES)
     monkeypatch.setattr(client_registry, "LISTING_CACHE_TTL_S", 0.0)
