@@ -155,6 +155,11 @@ COMMANDS = [
     ("replay grade {match}", 1, "arena: {match}: this arena does not have the rules of {game}\n"),
     ("replay grade --bot random --game {game}", 0, "no match of random can be graded"),
     ("export --to FOLDER --plies --game {game}", 0, "2 matches"),
+    (
+        "match annul {match}",
+        2,
+        "arena: this arena does not have the rules of {game}, so its ratings cannot be computed again\n",
+    ),
     ("db check", 0, "this arena does not have the rules of {game}" + UNCHECKED),
     ("db check --quick", 0, "this arena does not have the rules of {game}" + UNCHECKED),
     (
