@@ -64,6 +64,10 @@ class BadRecord(ArenaFault):
     """A match record is truncated, foreign, of a newer format, or fails verification."""
 
 
+class MissingRules(BadRecord):
+    """A record cannot be replayed, because this arena does not have the rules of its game."""
+
+
 @contextmanager
 def os_errors_as(fault_class: type[Fault], what: str) -> Iterator[None]:
     """Turn an `OSError` inside the block into a `fault_class`. Its message says that `what` failed, and why."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from protocol.dice import commitment
-from protocol.errors import BadRecord, BotFault
-from protocol.games import load_game
+from protocol.errors import BadRecord, BotFault, MissingRules
+from protocol.games import is_known_game, load_game, missing_rules_message
 from protocol.games.base import Game
 from protocol.messages import CHANCE, MAX_STRIKES, Event
 from protocol.reasons import DROP_OUT_REASONS, ILLEGAL, VOID
@@ -41,9 +41,12 @@ def make_course(header: Header, game: Game[Any, Any], seed: bytes, nonces: Seque
 
 def replay(record: Record) -> Iterator[tuple[EventLine | None, Course]]:
     """Yield (None, the course before the first event), then each line with the course after the line. Raise
-    `BadRecord`, which names the ply, if an event or digest in the record does not follow from the rules and the dice.
+    `BadRecord`, which names the ply, if an event or digest in the record does not follow from the rules and the dice,
+    and `MissingRules` for an unknown game.
     """
     header, footer = record.header, record.footer
+    if not is_known_game(header.game):
+        raise MissingRules(f"{header.match}: {missing_rules_message(header.game)}")
     try:
         game = load_game(header.game, header.config)
     except BotFault as exc:

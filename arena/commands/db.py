@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,7 @@ from arena.store.integrity_check import check_database
 from arena.store.luck_value import MatchLuck
 from arena.store.match_log import log_key, make_key, restore_missing
 from arena.store.nodes import list_nodes
+from arena.store.result_queries import matches_without_rules
 from arena.store.retention_clock import days_before_now
 from arena.store.store import Reader, Store
 from arena.store.thinning import (
@@ -52,8 +53,8 @@ from machine.terminal import say
 from measuring.luck import luck_of
 from measuring.value_registry import value_names
 from protocol.display import format_count, list_first
-from protocol.errors import ArenaFault, BadRecord, UsageFault
-from protocol.games import shared_game
+from protocol.errors import ArenaFault, BadRecord, MissingRules, UsageFault
+from protocol.games import is_known_game, missing_rules_message, shared_game
 from referee import record_reader
 from referee.record import Record
 from referee.result import Result, SeatRating
@@ -94,9 +95,12 @@ def rebuild_ratings(where: str, data: Path) -> None:
     with exclusive_database(where, data), closing(Store.open(where, create=False)) as store:
         count = store.write(rating_rebuild.rebuild_ratings)
         entries = store.write(restore_missing)
+        without_rules = store.read(matches_without_rules)
     say(f"ratings recomputed from the results: {count} rows were different")
     if entries:
         say(f"{format_count(entries, 'entry', 'entries')} that the log lacked restored from the results")
+    for game in without_rules:
+        say(f"{missing_rules_message(game)}: the ratings in its pools are as they were")
 
 
 def show_log_key(where: str, data: Path, *, new: bool) -> None:
@@ -147,6 +151,7 @@ def copy(source: str, to: str) -> None:
         with closing(Store.open(arrived, create=False)) as store:
             complaints = list(store.iterate(check_database, check_match, progress))
             files = store.read(needed_archives)
+            without_rules = store.read(matches_without_rules)
     for line in complaints:
         say(line)
     if complaints:
@@ -155,6 +160,7 @@ def copy(source: str, to: str) -> None:
         )
     matches, bots = format_count(rows["matches"], "match", "matches"), format_count(rows["bots"], "bot", "bots")
     say(f"{arrived} has {matches} of {bots}, complete and checked")
+    _print_unchecked(without_rules)
     if files:
         say(
             f"{_format_archived(files)} in {list_first(sorted({one.path.parent for one in files}))}, where "
@@ -264,19 +270,29 @@ def check(where: str, *, quick: bool = False) -> None:
         complaints = list(store.iterate(check_database, looking, progress))
         removed = 0 if complaints else store.read(count_removed)
         files = store.read(needed_archives)
+        without_rules = {} if complaints else store.read(matches_without_rules)
     for line in complaints:
         say(line)
+    _print_unchecked(without_rules)
     if complaints:
         raise InconsistentDatabase(f"{store.database} has {format_count(len(complaints), 'error', 'errors')}")
-    records = "agrees with its record" if quick else "agrees with its record, every record verifies"
+    other = "other " if without_rules else ""
+    records = "agrees with its record" if quick else f"agrees with its record, every {other}record verifies"
     told = [f"{format_count(removed, 'record was', 'records were')} removed"] if removed else []
     told += [_format_archived(files)] if files else []
     more = "".join(f"; {one}" for one in told)
     looked_at = "its rows are" if store.database.file is None else "the file and its rows are"
     say(
         f"{store.database} is sound: {looked_at} intact, every result {records}, "
-        f"and the ratings follow from the results{more}"
+        f"and the {other}ratings follow from the results{more}"
     )
+
+
+def _print_unchecked(without_rules: Mapping[str, int]) -> None:
+    """Print a line for each game that was not checked by its rules, with the number of its matches."""
+    for game, count in without_rules.items():
+        not_checked = format_count(count, "match was not refereed", "matches were not refereed")
+        say(f"{missing_rules_message(game)}: {not_checked}, and the ratings in its pools were not computed again")
 
 
 def _format_archived(files: Sequence[Archive]) -> str:
@@ -295,17 +311,20 @@ def check_match(
 ) -> Iterator[str]:
     """Yield what is wrong with a match's record, and where the stored result, ratings and luck differ from the record.
 
-    `is_pending` says whether the match still waits to be rated.
+    `is_pending` says whether the match still waits to be rated. A match of a game whose rules this arena does not have
+    is only compared.
     """
     try:
         record = record_reader.read_record(body, "the record")
         if not quick:
             verify_record(record, awaits_rating=is_pending)
+    except MissingRules:
+        pass  # its result can still be compared
     except BadRecord as fault:
         yield str(fault).removeprefix(f"{result.match}: ")
         return
     yield from iter_differences(record, result, ratings)
-    if luck is not None and not quick:
+    if luck is not None and not quick and is_known_game(record.header.game):
         yield from _check_luck(record, luck)
 
 

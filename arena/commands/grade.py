@@ -15,14 +15,13 @@ from arena.replay import grading
 from arena.replay.grading import Costs, Graded, Grades, position_costs
 from arena.replay.luck_report import format_signed, luck_by_move, record_luck, summarise_luck
 from arena.store.registry import is_known_bot
-from arena.store.result_queries import iter_results
+from arena.store.result_queries import check_game, iter_results
 from arena.store.store import Store
 from machine.console import Console
 from machine.terminal import say
 from measuring.luck import Luck
 from protocol.display import escape_unprintable, format_count
 from protocol.errors import UsageFault
-from protocol.games import game_class
 from protocol.names import fold_name
 from protocol.reasons import VOID
 from referee import record_reader
@@ -101,9 +100,9 @@ def grade_bot(
     _check_worst(worst, to_json=to_json)
     if limit is not None and limit < 1:
         raise UsageFault(f"--limit is {limit}: it is 1 or more")
-    if game is not None:
-        game_class(game)
     with closing(Store.open(database, create=False)) as store:
+        if game is not None:
+            store.read(check_game, game)
         if not store.read(is_known_bot, bot):
             raise UsageFault(f"there is no bot called {bot}: `arena bot list` names them")
         results = [

@@ -14,13 +14,12 @@ from arena.store.export_rows import MATCH_COLUMNS, export_matches
 from arena.store.match_search import Search, parse_time_bound, search_matches
 from arena.store.paging import MAX_PAGE_ROWS
 from arena.store.registry import is_known_bot
-from arena.store.result_queries import DRAWN, LOST, WON
+from arena.store.result_queries import DRAWN, LOST, WON, check_game
 from arena.store.store import Reader
 from arena.store.tournaments import tournament_exists, tournaments_page
 from machine.terminal import say
 from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
-from protocol.games import game_class
 from protocol.reasons import DROP_OUT_REASONS, NATURAL_ENDINGS, VOID
 from referee.result import Result
 
@@ -92,7 +91,7 @@ def _match(result: Result) -> tuple[object, ...]:
 def search_of(reader: Reader, selection: Selection) -> Search:
     """Convert options to a search of the store. Raise `UsageFault` if they are invalid or name an unknown bot."""
     if selection.game is not None:
-        game_class(selection.game)
+        reader.read(check_game, selection.game)
     search = replace(convert(selection, Search, from_attributes=True), outcome=_outcome(selection))
     if search.opponent is not None and search.bot is None:
         raise UsageFault(f"--opponent {short_repr(search.opponent)} needs --bot, the bot whose opponent it is")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -26,7 +27,8 @@ from machine.console import Console
 from machine.terminal import say
 from measuring.luck import Luck
 from protocol.display import format_count, format_rating
-from protocol.errors import ArenaFault, BadRecord, UsageFault
+from protocol.errors import ArenaFault, BadRecord, MissingRules, UsageFault
+from protocol.games import is_known_game, missing_rules_message
 from referee import record_reader
 from referee.record import MAX_RECORD_BYTES, Header, Record, Strike
 from referee.replay import replay
@@ -80,7 +82,7 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
     """Referee the records again, and compare their digests with the database and with `expected`.
 
     Without targets, verify every record of the store. With `strict`, a record that could not be compared with anything
-    counts as wrong. Raise `BadRecord` if a record is wrong.
+    counts as wrong. Raise `BadRecord` if a record is wrong, or if this arena does not have the rules of its game.
     """
     from arena.commands.record_checks import NOT_COMPARED_MESSAGE, compare_record  # imports an HTTP client
 
@@ -91,6 +93,7 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
     wrong = 0
     count = 0
     removed = 0
+    without_rules: Counter[str] = Counter()
     for name, body, stored in _read_bodies(targets, database):
         if body is None:
             removed += 1
@@ -108,6 +111,9 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
         except BadRecord as fault:
             if len(targets) == 1:
                 raise
+            if isinstance(fault, MissingRules) and not targets:
+                without_rules[record.header.game] += 1
+                continue
             wrong += 1
             say(f"arena: {fault}", err=True)
             continue
@@ -118,8 +124,12 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
             say(f"{name}: verified, {many}, digest {record.footer.digest}{word}")
             for told in compared or [NOT_COMPARED_MESSAGE]:
                 say(f"  {told}")
-    if wrong:
-        raise BadRecord(f"{wrong} of {count} records did not verify")
+    for game, records in without_rules.items():
+        say(
+            f"arena: {missing_rules_message(game)}: {format_count(records, 'record', 'records')} not verified", err=True
+        )
+    if wrong or without_rules:
+        raise BadRecord(f"{wrong + without_rules.total()} of {count} records did not verify")
     if not targets:
         gone = f"; {format_count(removed, 'match no longer has', 'matches no longer have')} one" if removed else ""
         say(f"{format_count(count, 'record', 'records')} verified{gone}")
@@ -175,6 +185,8 @@ def export(target: str, to: Path, database: str) -> None:
 
 def _full_document(record: Record, value: str | None = None) -> Document:
     made = documents.make_document(record)
+    if not is_known_game(record.header.game):
+        return made  # without states, as the API has it
     if made.fault is not None:
         raise BadRecord(made.fault)
     return replace(made, luck=record_luck(record, value))
@@ -224,6 +236,10 @@ def _print(record: Record, boards: bool, luck: Luck | None, annulled: str | None
         console.print(text)
     if annulled is not None:
         console.print(f"annulled: it was rated in {annulled}, but no longer counts")
+    if not is_known_game(record.header.game):
+        for text in [missing_rules_message(record.header.game), *_format_ending(record, None, failures)]:
+            console.print(text)
+        return
     told: list[TranscriptLine] = []
     gave = luck_text_by_move(luck)
     for line, course in replay(record):

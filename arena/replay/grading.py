@@ -19,6 +19,7 @@ from measuring.position_kinds import classifier_of
 from measuring.scores import Z95
 from protocol.bot_launch import APPRAISER_ENTRY_POINT_GROUP
 from protocol.errors import UsageFault
+from protocol.games import is_known_game, missing_rules_message
 from protocol.games.base import Game
 from referee.in_process import CannotEstimate, MoveEvaluation, MoveEvaluator
 from referee.record import Record
@@ -103,6 +104,8 @@ def grade_match(
     caches estimates. Raise `UsageFault` if the game has no grader, and `BadRecord` if the record is wrong.
     """
     header = record.header
+    if not is_known_game(header.game):
+        raise CannotEstimate(f"{header.match} has no grades: {missing_rules_message(header.game)}")
     lines = replay(record)
     _, course = next(lines)
     judge, estimate = _find_judge(course.game, header.match, sims)

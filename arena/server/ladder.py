@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import accumulate
 from math import ceil
 from typing import Any
 
@@ -34,8 +34,10 @@ OPEN_SLOT_DIVISOR = 4
 """The number of equal parts into which the slots of a bot with open seeks are divided. Each opponent may use one part,
 so that this many opponents find a slot.
 """
-MAX_LISTED_SEEKS = 8
-"""Maximum number of seeks of one bot in a listing."""
+MAX_LISTED_SEEKS, NAMING_SEEK_WEIGHT = 24, 3
+"""`MAX_LISTED_SEEKS` is the maximum number of seeks of one bot in a listing: enough for an open seek in each of many
+games. A seek that names opponents is long, and counts as `NAMING_SEEK_WEIGHT`.
+"""
 WAIT_BUCKETS_S = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0)
 """The upper bounds, in seconds, of the buckets in the histogram of waits from seek to match."""
 
@@ -144,7 +146,10 @@ class Ladder:
                 opponents=sorted(opponents),
                 unknown=self._unknown.filter_unknown(opponents),
             )
-            for game, preset, rated, is_open, presets, private, opponents in islice(alike, MAX_LISTED_SEEKS)
+            for (game, preset, rated, is_open, presets, private, opponents), weight in zip(
+                alike, accumulate(NAMING_SEEK_WEIGHT if seek[-1] else 1 for seek in alike), strict=True
+            )
+            if weight <= MAX_LISTED_SEEKS
         ]
         return seeks, ceil(self.seeks.rate_delay_s(bot))
 

@@ -446,6 +446,12 @@ def pools_with_results(connection: Connection, game: str | None = None, season: 
     return [pool for pool in found if game in (None, rating_system.game_of(pool))]
 
 
+def games_with_results(connection: Connection) -> list[str]:
+    """Return the games with rated or unrated matches."""
+    query = select(counts.c.pool).where(counts.c.tournament == "").distinct().order_by(counts.c.pool)
+    return list(dict.fromkeys(map(rating_system.game_of, connection.execute(query).scalars())))
+
+
 def leaders_of_games(connection: Connection, limit: int) -> list[PoolLeaders]:
     """Return up to `limit` leaders of each game's busiest pool of this season, busiest pool first, without people."""
     busiest: dict[str, str] = {}

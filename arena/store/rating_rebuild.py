@@ -16,6 +16,7 @@ from arena.store.finish import Tallies, Tally
 from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
 from arena.store.rating_decisions import record_decision
 from arena.store.schema import matches, ratings
+from protocol.games import is_known_game
 from referee.result import Result, SeatRating
 
 _RATING_FIELDS = SeatRating.__struct_fields__
@@ -28,6 +29,8 @@ _MARK_MATCHES_RERATED = f"UPDATE matches SET rerated = true WHERE NOT rerated AN
 """The statement that marks matches as rated again: their ratings differ from those in their records."""
 _LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
 """The query for the number of the last match; 0 if there is none."""
+_RATED_POOLS = select(ratings.c.pool).distinct()
+"""The query for the pools with ratings."""
 
 
 class SeatCorrection(NamedTuple):
@@ -47,7 +50,8 @@ class RatingRebuild:
     collects corrections of stored rows.
 
     It writes nothing until `save`. Each `advance` includes matches that were stored meanwhile. `pool_overrides`
-    replaces the stored pools of some matches, by number; None means unrated.
+    replaces the stored pools of some matches, by number; None means unrated. With `skip_unknown`, pools of games whose
+    rules this arena does not have are left out.
     """
 
     def __init__(
@@ -56,12 +60,15 @@ class RatingRebuild:
         first: int = 0,
         pools: Collection[str] | None = None,
         pool_overrides: Mapping[int, str | None] = MappingProxyType({}),
+        *,
+        skip_unknown: bool = False,
     ) -> None:
         self.corrections: list[SeatCorrection] = []
         """The corrections of stored seats, in the order of matches and seats."""
         self.wrong_seats: list[tuple[int, int]] = []
         """The (match number, seat) pairs whose stored ratings are wrong."""
         self._pools, self._pools_of = pools, pool_overrides
+        self._skip_unknown = skip_unknown
         self._tallies: Tallies = {}
         season_starts = seasons.season_starts(connection)
         self._season = season_starts[-1] if season_starts else 0
@@ -86,7 +93,7 @@ class RatingRebuild:
             chosen = chosen.where(func.coalesce(matches.c.pool, matches.c.annulled).in_(self._pools))
         for number, result, rows in result_queries.iter_results_with_seats(connection, chosen, stream=True):
             pool = self._pools_of.get(number, result.pool)
-            if pool is not None:
+            if pool is not None and not (self._skip_unknown and _lacks_rules(pool)):
                 self._rate(number, pool, result, rows)
         count, self._next_number = last + 1 - self._next_number, last + 1
         return count
@@ -118,16 +125,23 @@ class RatingRebuild:
 
 
 def rebuild_ratings(connection: Connection) -> int:
-    """Replace all stored ratings by those that follow from the results. Return the number of rows that were wrong."""
+    """Replace all stored ratings by those that follow from the results. Return the number of rows that were wrong.
+    Pools of games whose rules this arena does not have keep their ratings.
+    """
     record_decision(connection)
-    rerating = RatingRebuild(connection)
+    rerating = RatingRebuild(connection, skip_unknown=True)
     rerating.advance(connection)
     stale = _count_differences(connection, rerating.tallies)
     _correct(connection, rerating.corrections)
     if stale:
-        connection.execute(delete(ratings))
+        computed = [pool for pool in connection.execute(_RATED_POOLS).scalars() if not _lacks_rules(pool)]
+        connection.execute(delete(ratings).where(ratings.c.pool.in_(computed)))
         finish.save_tallies(connection, rerating.tallies)
     return len(rerating.corrections) + stale + summaries.rebuild(connection)
+
+
+def _lacks_rules(pool: str) -> bool:
+    return not is_known_game(rating_system.game_of(pool))
 
 
 def _correct(connection: Connection, corrections: list[SeatCorrection]) -> None:
@@ -136,8 +150,10 @@ def _correct(connection: Connection, corrections: list[SeatCorrection]) -> None:
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
-    """Yield a line for each stored rating that does not follow from the results."""
-    rerating = RatingRebuild(connection)
+    """Yield a line for each stored rating that does not follow from the results. Pools of games whose rules this arena
+    does not have are left out.
+    """
+    rerating = RatingRebuild(connection, skip_unknown=True)
     rerating.advance(connection)
     wrong = rerating.wrong_seats
     names = {row.number: row.id for row in connection.execute(select(matches.c.number, matches.c.id))} if wrong else {}
@@ -150,8 +166,8 @@ def find_problems(connection: Connection) -> Iterator[str]:
 
 
 def _count_differences(connection: Connection, tallies: Tallies) -> int:
-    """Return the number of stored standings that are missing, superfluous or wrong."""
-    stored = finish.load_tallies(connection)
+    """Return the number of stored standings that are missing, superfluous or wrong, in games whose rules are here."""
+    stored = {place: tally for place, tally in finish.load_tallies(connection).items() if not _lacks_rules(place[1])}
     return sum(
         not _are_equal_tallies(stored.get(place), tallies.get(place)) for place in stored.keys() | tallies.keys()
     )

@@ -21,6 +21,7 @@ from arena.store.pool_payoffs import CURRENT_SEASON_SQL, EQUAL_MEAN_DIGITS, Pool
 from arena.store.schema import bots, failures, hours, matches, opponents, ratings, records, seats, tournaments
 from machine.timestamps import utc_now
 from protocol.errors import ArenaFault
+from protocol.games import game_class, is_known_game
 from protocol.names import fold_name
 from protocol.reasons import VOID
 from referee.result import Ratings, Result, SeatRating, SeatResult
@@ -159,6 +160,18 @@ def rated_pools(connection: Connection, game: str | None = None) -> list[str]:
     """Return the pools with rated matches this season, of one game or all."""
     found = connection.execute(select(ratings.c.pool).distinct().order_by(ratings.c.pool)).scalars()
     return [pool for pool in found if game in (None, rating_system.game_of(pool))]
+
+
+def check_game(connection: Connection, game: str) -> None:
+    """Raise `UnknownGame` for a game that this arena has neither rules nor matches of."""
+    if connection.execute(select(matches.c.game).where(matches.c.game == game).limit(1)).first() is None:
+        game_class(game)
+
+
+def matches_without_rules(connection: Connection) -> dict[str, int]:
+    """Return the number of matches of each game whose rules this arena does not have, by game."""
+    query = select(matches.c.game, func.count()).group_by(matches.c.game).order_by(matches.c.game)
+    return {game: count for game, count in connection.execute(query) if not is_known_game(game)}
 
 
 def iter_results(

@@ -22,7 +22,7 @@ from measuring.payoffs import TotalPayoff
 from measuring.value_function import NoLuck
 from protocol.bot_launch import bot_name_of
 from protocol.errors import BotFault
-from protocol.games import load_game
+from protocol.games import is_known_game, load_game
 from protocol.names import fold_name
 from protocol.reasons import VOID
 
@@ -102,8 +102,8 @@ GROUP BY tournament, bots.name, rivals.name ORDER BY tournament, bots.name
 
 
 class TournamentRow(Struct, frozen=True, kw_only=True):
-    """A tournament with `played` of `planned` matches. `planned` is None for a test without a fixed number. `arguments`
-    are those of the command, without the seed.
+    """A tournament with `played` of `planned` matches. `planned` is None for a test without a fixed number, and for
+    a game whose rules this arena does not have. `arguments` are those of the command, without the seed.
     """
 
     tournament: str
@@ -237,9 +237,11 @@ def _common_value_function(matches: Iterable[tuple[MatchSample, str | None]]) ->
 
 @functools.lru_cache(maxsize=1000)
 def _planned_matches(arguments: str) -> int | None:
-    """Return a tournament's planned number of matches; None if it is not fixed. Loading its game may be slow."""
+    """Return a tournament's planned number of matches; None if it is not fixed, or without the rules of its game.
+    Loading the game may be slow.
+    """
     read = msgspec.json.decode(arguments)
-    if read["rounds"] is None:
+    if read["rounds"] is None or not is_known_game(read["game"]):
         return None
     seats = load_game(read["game"], read["config"]).seats
     return tournament_pairing.count_matches(

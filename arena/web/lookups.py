@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from arena.store.leaderboards import Profile, find_profile, pools_with_results
+from arena.ratings.rating_system import game_of
+from arena.store.leaderboards import Profile, find_profile, games_with_results, pools_with_results
 from arena.store.registry import is_known_bot
 from arena.store.result_queries import UNRATED_SUFFIX
 from arena.store.store import Reader
@@ -48,17 +49,30 @@ def unknown_tournament_message(reader: Reader, name: str) -> str | None:
 
 def no_leaderboard_message(game: str, preset: str, rated: Iterable[str]) -> str:
     """Return the message for a leaderboard that does not exist. `rated` are the pools that have leaderboards."""
-    if wrong := unknown_game_message(game):
-        return wrong
-    presets = game_class(game).presets
-    if preset_pool(preset) not in presets:
+    there = list(dict.fromkeys([*GAME_NAMES, *map(game_of, rated)]))
+    if game not in there:
+        return _no_game_message(game, there)
+    presets = game_class(game).presets if game in GAME_NAMES else {}
+    if presets and preset_pool(preset) not in presets:
         return f"{game} has no preset {short_repr(preset)}: {list_choices(presets)}"
     return f"no match was rated in {game}/{preset} yet; pools with ratings: {', '.join(rated) or 'none'}"
 
 
-def unknown_game_message(game: str) -> str | None:
-    """Return the message for an unknown game; None if the game exists."""
-    return None if game in GAME_NAMES else f"there is no game {short_repr(game)}: {list_choices(GAME_NAMES)}"
+def unknown_game_message(reader: Reader, game: str) -> str | None:
+    """Return the message for an unknown game; None if there are rules or matches of it."""
+    if game in GAME_NAMES:
+        return None
+    there = list_games(reader)
+    return None if game in there else _no_game_message(game, there)
+
+
+def _no_game_message(game: str, there: Iterable[str]) -> str:
+    return f"there is no game {short_repr(game)}: {list_choices(there)}"
+
+
+def list_games(reader: Reader) -> list[str]:
+    """Return all games: those with rules, then others that only have matches."""
+    return list(dict.fromkeys([*GAME_NAMES, *reader.read(games_with_results)]))
 
 
 def list_pools(reader: Reader) -> list[str]:

@@ -81,7 +81,11 @@ def play(bot: Bot, command_line_settings: PartialSettings, code_settings: Partia
     """
     standard_streams.tolerate_lost_output()  # a broken pipe of the output must not end a match
     settings = merge_settings(
-        command_line_settings, read_environment(os.environ), code_settings, PartialSettings(matches=bot.matches)
+        command_line_settings,
+        read_environment(os.environ),
+        code_settings,
+        PartialSettings(matches=bot.matches),
+        games=len(bot.games),
     )
     if settings.name is not None:
         bot.name = settings.name

@@ -29,8 +29,9 @@ DEFAULT_URL = f"ws://127.0.0.1:{DEFAULT_PORT}"
 MAX_URL_CHARS = 2000
 """The maximum number of characters of a URL."""
 DEFAULT_OPEN_SLOTS = 16
-"""Default number of slots of a bot that takes any match: five for a seek in each of five games, and eleven for matches.
-"""
+"""The least default number of slots of a bot that takes any match."""
+OPEN_MATCH_SLOTS = 8
+"""The default number of matches that such a bot plays while it still has a seek in each of its games."""
 MAX_MIN_MOVE_TIME_S = 60.0
 """The highest value of `--min-move-time`, in seconds."""
 ASSIGNED_PATIENCE_S = 5.0
@@ -94,9 +95,10 @@ class Settings:
     """Further hosts on which the arena may have nodes: `b.example`, or `*.example` for all its subdomains."""
 
 
-def merge_settings(*sources: PartialSettings) -> Settings:
+def merge_settings(*sources: PartialSettings, games: int = 1) -> Settings:
     """Return the settings, each from the first source that has it. Raise `UsageFault` if the settings cannot work.
 
+    `games` is the number of games that the bot plays, for its default number of slots.
     A config belongs to the game that its own source names. It is dropped if an earlier source names another game.
     """
     settled: dict[str, Any] = {}
@@ -106,7 +108,8 @@ def merge_settings(*sources: PartialSettings) -> Settings:
             if value is not None and not (key == "config" and foreign):
                 settled.setdefault(key, value)
     if settled.get("open"):
-        settled.setdefault("slots", DEFAULT_OPEN_SLOTS)
+        sought = 1 if settled.get("game") is not None else games
+        settled.setdefault("slots", min(MAX_SLOTS, max(DEFAULT_OPEN_SLOTS, sought + OPEN_MATCH_SLOTS)))
     if settled.get("assigned"):
         settled.setdefault("patience", ASSIGNED_PATIENCE_S)
     if isinstance(settled.get("hosts"), str):

@@ -36,6 +36,15 @@ _pack = msgspec.msgpack.Encoder(order="deterministic").encode
 _shared_games: WeakValueDictionary[tuple[str, bytes], Game[Any, Any]] = WeakValueDictionary()
 
 
+def is_known_game(name: str) -> bool:
+    return name in _REGISTRY
+
+
+def missing_rules_message(name: str) -> str:
+    """Return the sentence about stored matches of a game whose rules this arena does not have."""
+    return f"this arena does not have the rules of {name[:40]}"
+
+
 def game_class(name: str) -> type[Game[Any, Any]]:
     """Return the class of a game. Raise `UnknownGame` for an unknown name."""
     where = _REGISTRY.get(name)

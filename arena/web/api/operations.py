@@ -38,6 +38,7 @@ from arena.store.match_search import Search, search_matches
 from arena.store.paging import MAX_PAGE_ROWS, Page
 from arena.store.registry import latest_incidents
 from arena.store.result_queries import OUTCOMES, record_of, result_of
+from arena.store.store import Reader
 from arena.store.tournaments import TournamentRow, TournamentTable, tournaments_page
 from arena.transparency_log.signed_log import ConsistencyProof, InclusionProof, LogEntry, SignedTreeHead
 from arena.web import lookups
@@ -231,13 +232,19 @@ def _presets(name: str) -> list[PresetRow]:
 def pools(request: ApiRequest[OfGame]) -> Rows[PoolRow]:
     """List the pools with rated matches."""
     if request.query.game is not None:
-        game_class(request.query.game)
+        _check_game(request.site.reader, request.query.game)
     return Rows(
         rows=[
             PoolRow(game=rating_system.game_of(pool), pool=pool, people=is_people_pool(pool))
             for pool in request.site.reader.read(pools_with_results, request.query.game)
         ]
     )
+
+
+def _check_game(reader: Reader, game: str) -> None:
+    """Raise `UsageFault` for a game that has neither rules nor matches here."""
+    if wrong := lookups.unknown_game_message(reader, game):
+        raise UsageFault(wrong)
 
 
 def leaderboard(request: ApiRequest[BoardQuery]) -> Leaderboard:
@@ -329,7 +336,7 @@ def matches(request: ApiRequest[MatchesQuery]) -> Page[Result]:
     """List finished matches, newest first, as in `arena matches --json`."""
     query, reader = request.query, request.site.reader
     if query.game is not None:
-        game_class(query.game)
+        _check_game(reader, query.game)
     wanted = Search(**{name: getattr(query, name) for name in Search.__struct_fields__})
     page = reader.read(search_matches, wanted, after=query.after, limit=query.limit)
     if not page.rows:
