@@ -46,14 +46,14 @@ SEEKING_DEMO_BOTS = (
 )
 """The bots of a demo server that seek rated matches, one for each game, in the order of `game_names()`.
 
-Most need no warm-up, so matches begin at once. `level-1` shows the page how weak random moves are.
+Most need no warm-up, so matches begin at once. `level:1` shows visitors how weak random moves are.
 """
 DEMO_PACE_OPTIONS = ("--min-move-time", "0.7")
-"""Options that slow down the bots of a demo server so that people can follow their matches."""
+"""Command-line options that slow down the bots of a demo server so that people can follow their matches."""
 FIRST_RESTART_DELAY_S = 1.0
 """Seconds before a built-in bot that ended is started again for the first time."""
 BUILTIN_BOTS_FOLDER, BUILTIN_BOT_TOKENS_FILE = "house", "tokens.json"
-"""`BUILTIN_BOTS_FOLDER` in a data folder has the logs of built-in bots, and a file `BUILTIN_BOT_TOKENS_FILE`."""
+"""The folder in a data folder for the logs of built-in bots, and the file in it with the tokens of these bots."""
 NICENESS = 10
 """The niceness of built-in bots: the referee comes first, then the web pages."""
 CHECK_INTERVAL_S = 5.0
@@ -78,7 +78,7 @@ class BuiltinBot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_builtin_bots(text: str) -> list[BuiltinBot]:
-    """Parse a specification into bots. Raise `UsageFault`, also if two names differ only in case."""
+    """Parse a specification into bots. Raise `UsageFault` if it is wrong, or if two names differ only in case."""
     known = known_bots()
     found: list[str] = []
     for part in filter(None, map(str.strip, text.split(","))):
@@ -94,9 +94,8 @@ def parse_builtin_bots(text: str) -> list[BuiltinBot]:
 
 
 def _is_bot_start(part: str, known: Sequence[str]) -> bool:
-    """Return whether a comma-separated part of a specification names a new bot.
-
-    Otherwise it is a further setting of the bot before it.
+    """Return whether a comma-separated part of a specification names a new bot. Any other part is a further setting of
+    the bot named before it.
     """
     name, bot = split_bot_word(part)
     return bot.partition(":")[0] in known and name not in BOT_SETTINGS

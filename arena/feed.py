@@ -54,7 +54,7 @@ class FeedTimeouts:
     answer_timeout_s: float = 5.0
     """Seconds in which the broker must accept the connection of the publishing process."""
     keepalive_s: int = 10
-    """Seconds of silence after which the broker is pinged. After as many seconds again, the connection is lost."""
+    """Seconds of silence after which the broker is pinged. Without an answer in as many seconds, it counts as lost."""
     first_retry_delay_s: float = 0.5
     max_retry_delay_s: float = 10.0
     flush_timeout_s: float = 2.0
@@ -110,7 +110,7 @@ class QueuedMessage(NamedTuple):
 
 
 NumberedMessage = tuple[int, QueuedMessage]
-"""A message with its number in the order of queueing; 0 for a status or leaderboard, which is not queued again."""
+"""A message with its number in the order of queueing. Leaderboards and the status have 0; they are not queued again."""
 
 
 class Outbox:
@@ -122,7 +122,7 @@ class Outbox:
         self._count = 0
 
     def add(self, message: QueuedMessage) -> list[QueuedMessage]:
-        """Queue a message. Return the messages that were dropped to make room: the oldest with the same byte limit."""
+        """Queue a message. Return the messages dropped to make room, the oldest of the same kind (turns or lasting)."""
         self._count += 1
         return (self._durable if message.publication.qos else self._turns).append((self._count, message))
 
@@ -184,10 +184,10 @@ def _size_bytes(numbered: NumberedMessage) -> int:
 
 
 class Feed:
-    """The event feed of an arena, or of one `node` of it. `run` publishes; no other method but `close` waits.
+    """The event feed of an arena, or of one `node` of it. `run` publishes. Of the other methods, only `close` waits.
 
-    `on_acknowledged(match)` is called when the broker has acknowledged the end of a match, `on_dropped(match)` when
-    the end of a match was dropped for lack of room. Raises `BadBroker` for an invalid address.
+    `on_acknowledged(match)` is called when the broker has acknowledged the end of a match, `on_dropped(match)` when the
+    end of a match was dropped for lack of room. An invalid address raises `BadBroker`.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class Feed:
         """Messages that the broker has not acknowledged, by packet identifier."""
         self._loop = asyncio.get_running_loop()
         self._nothing_in_flight = asyncio.Event()
-        """Set when the broker has acknowledged all messages."""
+        """The event that is set while the broker has acknowledged all messages."""
         self._closing = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._has_logged_outage = False
@@ -248,9 +248,8 @@ class Feed:
             self._publish_timer = self._loop.call_later(PUBLISH_DELAY_S, self._publish_collected)
 
     def publish_leaderboard(self, pool: str, rows: Sequence[Mapping[str, Any] | msgspec.Struct]) -> None:
-        """Publish the newest leaderboard of a pool, in place of an earlier one that still waits.
-
-        The broker retains it.
+        """Publish the newest leaderboard of a pool, in place of an earlier one that is still queued. The broker retains
+        it.
         """
         payload = _encode({"game": pool.partition("/")[0], "pool": pool, "rows": rows})
         self._leaderboards[pool] = Publication(f"{self._topic}/leaderboard/{pool}", payload, 1, True)

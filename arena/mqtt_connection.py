@@ -24,7 +24,7 @@ from machine.subprocesses import leave_process_group
 MAX_IN_FLIGHT = 64
 """Maximum number of unacknowledged publications of QoS 1; later ones wait, in order."""
 MAX_BUFFER_BYTES = 256 * 1024
-"""Maximum bytes of publications that wait for the publishing process to read them. Beyond that, others wait longer."""
+"""Maximum bytes of publications that wait for the publishing process. Others stay in the feed's outbox."""
 MATCH_PLACEHOLDER = "+"
 """A placeholder for a match's id in a topic.
 
@@ -52,7 +52,7 @@ class Publication(NamedTuple):
 class MqttConnectSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The broker to connect to, the credentials, and time limits.
 
-    The broker must accept the connection in `within` seconds. After `keepalive` seconds of silence, it is pinged.
+    The broker must accept the connection in `within` seconds. It is pinged after `keepalive` seconds of silence.
     """
 
     host: str

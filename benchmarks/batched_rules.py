@@ -24,7 +24,7 @@ from games.risk.rules.battle import round_odds
 from machine.compiled import HAS_NUMBA
 
 NO_LUCK = "none"
-"""The name of the value function that measures no luck."""
+"""The name of the value function for games whose luck is not measured."""
 CONFIGS_BY_GAME: Mapping[str, Sequence[tuple[Mapping[str, Any], str, float]]] = {
     "nim": (
         ({}, NO_LUCK, 0.5),
@@ -48,11 +48,11 @@ CONFIGS_BY_GAME: Mapping[str, Sequence[tuple[Mapping[str, Any], str, float]]] = 
         ({"preset": "world"}, NO_LUCK, 0.0001),
     ),
 }
-"""The configs of each game, with the value function that measures luck and the share of the playouts."""
+"""The configs of each game, each with the value function that measures luck and the share of the game's playouts."""
 BATCH_SIZE = 64
 """The number of games that the batched rules play at a time."""
 MAX_DEVIATION_SIGMAS = 4.9
-"""Maximum deviation of a throw's frequency from its odds, in standard deviations."""
+"""Maximum deviation of the frequency of a result of dice from its odds, in standard deviations."""
 
 
 def main() -> None:
@@ -67,7 +67,9 @@ def main() -> None:
 
 
 def compare_rules(game: str, playouts: int, seed: int) -> float:
-    """Play the playouts of a game. Return the largest deviation of a throw's frequency from its odds."""
+    """Compare both sets of rules in the playouts of a game. Return the largest deviation of the frequency of a result
+    of dice from its odds.
+    """
     began = time.process_time()
     played = steps = 0
     thrown: ThrowCounts = Counter()
@@ -89,7 +91,7 @@ def compare_rules(game: str, playouts: int, seed: int) -> float:
 
 
 def deviations(thrown: ThrowCounts) -> list[float]:
-    """Return, for each outcome of each throw, the deviation of its frequency from the odds in standard deviations."""
+    """Return, for each result of each throw, the deviation of its frequency from its odds, in standard deviations."""
     found = []
     for attacking, defending in {key[:2] for key in thrown}:
         odds = round_odds(attacking, defending)

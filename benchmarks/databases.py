@@ -36,7 +36,7 @@ from postgres import PostgresServer, postgres_server
 
 
 def measure_storing(database: Database, matches: Sequence[StorableMatch], batch: int) -> str:
-    """Store matches in transactions of `batch`. Return the speed and the processor time per result as text."""
+    """Store matches, `batch` in a transaction. Return the speed and the processor time per result as text."""
     with closing(Store.open(database)) as store:
         began, busy = time.perf_counter(), time.process_time()
         for at in range(0, len(matches), batch):
@@ -46,7 +46,7 @@ def measure_storing(database: Database, matches: Sequence[StorableMatch], batch:
 
 
 def read_all_ratings(database: Database) -> list[tuple[Any, ...]]:
-    """Return every current rating, and the ratings before and after each match."""
+    """Return the rows of all current ratings, and those of all seats with the ratings before and after each match."""
     with closing(Store.open(database)) as store:
         return store.read(_read_all_ratings)
 
@@ -75,7 +75,7 @@ def print_claim(claim: str, *, holds: bool) -> bool:
 
 
 def compare_databases(folder: Path, server: PostgresServer, matches: Sequence[StorableMatch], batch: int) -> bool:
-    """Run and print the comparison. Return whether all checks passed."""
+    """Compare SQLite and PostgreSQL, and print the results. Return whether all checks passed."""
     for name in ("singly", "batches", "copy"):
         server.execute(f"CREATE DATABASE {name}")
     where = {

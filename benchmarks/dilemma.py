@@ -22,7 +22,7 @@ from bots.client.settings import read_config
 BOTS = ("always-cooperate", "always-defect", "extort", "generous", "grim", "pavlov", "random", "tit-for-tat")
 """The reference bots to compare."""
 Scores = dict[tuple[str, str], list[float]]
-"""The type of results: the mean payoff per round of each match, by (bot, opponent)."""
+"""The type of results: a bot's mean payoff per round in each match, by (bot, opponent)."""
 
 
 def main() -> None:
@@ -48,9 +48,7 @@ def play_pairs(bots: Sequence[str], config: dict[str, Any] | None, matches: int)
 
 
 def make_table(bots: Sequence[str], found: Scores) -> str:
-    """Return a table with a row for each bot, the best first. A row has the mean payoff with a 95 % interval, overall
-    and for each opponent.
-    """
+    """Return a Markdown table of the bots' mean payoffs, overall with a 95 % interval, and for each opponent."""
     means = {bot: fmean(fmean(found[bot, other]) for other in bots if other != bot) for bot in bots}
     order = sorted(bots, key=lambda bot: -means[bot])
     lines = [
@@ -65,7 +63,7 @@ def make_table(bots: Sequence[str], found: Scores) -> str:
 
 
 def _half_interval(opponents: list[list[float]]) -> float:
-    """Return half the width of the 95 % interval of the mean over opponents."""
+    """Return half the width of the 95 % interval of a bot's mean payoff over its opponents."""
     squares = sum(variance(matches) / len(matches) for matches in opponents if len(matches) > 1)
     return 1.96 * math.sqrt(squares) / len(opponents)
 

@@ -1,5 +1,4 @@
-"""Measure the steps per second of environments that play many games at once or a single game, and of OpenSpiel's
-environments for the same games.
+"""Measure the steps per second of environments for many games at once, for a single game, and of OpenSpiel's.
 
 In a step, the player to move gets a vector and a mask and takes a random legal action. A finished game restarts. In
 each of several rounds, all environments are measured in turn, in processor time, so that other load matters little. The
@@ -27,11 +26,11 @@ from bots.environments.vector_single import choose_uniformly
 from machine.compiled import HAS_NUMBA
 
 BATCH_GAMES = 1024
-"""The number of games in a batch."""
+"""The number of games that an environment for many games plays at once."""
 SPIEL_GAMES = 16
 """The number of games in OpenSpiel's vector environment, which plays them one after the other."""
 SPIEL_NAMES = {"nim": "nim(pile_sizes=3;5;7,is_misere=false)", "tictactoe": "tic_tac_toe"}
-"""The name of each game in OpenSpiel, with its parameters."""
+"""The name in OpenSpiel of each game, with parameters."""
 GAMES: Sequence[tuple[str, Mapping[str, Any], str | None]] = (
     ("nim", {}, "none"),
     ("tictactoe", {}, "none"),
@@ -60,7 +59,7 @@ def main() -> None:
 
 
 def make_environments(game: str, config: Mapping[str, Any], luck: str | None) -> dict[str, StepFunction]:
-    """Return the environments to compare, by name. The batch of many games comes first."""
+    """Return the step functions of the environments to compare, by name. The batch of many games comes first."""
     found = {
         "batch, all seats": make_batch(game, config, luck),
         "batch, a seat against others": make_single_seat_batch(game, config, luck),

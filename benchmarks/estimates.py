@@ -16,7 +16,7 @@ from machine.exact.graders import grader_of
 from referee.replay import iter_moves, replay
 
 CONFIG = {"map": "south-america"}
-"""The config of bounded Risk, with a solved map."""
+"""The config of bounded Risk, on a map with a table of exact values."""
 MATCHES = 12
 """The number of matches of each pair of bots."""
 PAIRS = (("random", "greedy"), ("depth2=alphabeta:depth=2", "uct=uct:sims=200"))

@@ -1,7 +1,7 @@
 """Measure the advantage of each seat between equal bots, for each preset, in points above the average of all seats.
 
-The advantage comes from the exact table if there is one, or else from matches of a bot against itself. Each of these
-matches has its own start.
+The advantage comes from the table of exact values if there is one, and from matches of a bot against itself. Each of
+these matches has its own start position.
 
     python benchmarks/first_seat.py [--bot BOT]... [--matches N] [--no-luck-adjustment] [--set KEY=VALUE]...
         [--jobs N] [PRESET ...]
@@ -31,7 +31,7 @@ from protocol.games import load_game
 from protocol.games.base import NO_DICE
 
 BOTS = ("ga=ga:depth=3,nodes=1000", "uct=uct:sims=300")
-"""The bots that play against themselves."""
+"""The bots of which each plays against itself, unless options name others."""
 GAMES = (Duel, Campaign)
 """The games whose presets are measured."""
 ROW_FORMAT = "{:<20} {:<12} {:>7} {:>4}  {:<29} {:<29} {:>7}"
@@ -65,7 +65,7 @@ def play_row(row: SelfPlayRow, seeds: Sequence[int]) -> list[tuple[Points, float
 
 
 def _format_estimate(estimate: Estimate | None) -> str:
-    """Format how far a seat is above half the points, with the 95 % interval."""
+    """Format how far a seat's mean points are above 0.5, with the 95 % interval."""
     if estimate is None:
         return ""
     mean, low, high = (share - 0.5 for share in (estimate.mean, estimate.low, estimate.high))
@@ -73,7 +73,9 @@ def _format_estimate(estimate: Estimate | None) -> str:
 
 
 def exact_advantage(rules: Duel) -> float | None:
-    """Return seat 0's exact advantage above half a point; None if there is no table and none can be solved quickly."""
+    """Return how far seat 0's exact expected points are above 0.5; None if there is no table of exact values and none
+    can be solved quickly.
+    """
     table = load_mapped(rules.map, rules.max_troops, cache_folder(), rules.armies)
     if table is None and can_grade(rules):
         table = cached_table(rules.map, rules.max_troops, rules.armies)

@@ -1,5 +1,5 @@
-"""Measure how fast a ladder finds the true order of bots, with four kinds of pairing: random, the former one, the
-present one and the optimal one.
+"""Measure how fast a ladder finds the true order of bots with four kinds of pairing: random, former, present and
+optimal.
 
 Time is simulated: some bots are slow, some come and go. After 5, 10, 20, 50 and 100 matches per bot, the program prints
 Kendall's tau between rating and strength, the share of possible pairs that met, and the fewest matches of a bot
@@ -29,16 +29,16 @@ from arena.ratings.rating_system import BETA, MU, SIGMA, Rating, RatingStanding,
 POOL = "nim/classic"
 """The rating pool of the simulated ladder."""
 MEASURED_COUNTS = (5, 10, 20, 50, 100)
-"""The numbers of matches per bot after which the ladder is measured."""
+"""The numbers of matches per bot after which a ladder is measured."""
 NEW_SEEK_DELAY_S, PAIRING_INTERVAL_S = 0.02, 1.0
-"""The ladder pairs waiting bots `NEW_SEEK_DELAY_S` after a new seek, and at least every `PAIRING_INTERVAL_S`."""
+"""The ladder pairs waiting bots `NEW_SEEK_DELAY_S` seconds after a new seek, and every `PAIRING_INTERVAL_S` seconds."""
 FAST_MATCH_S, SLOW_MATCH_S = 0.2, 6.0
 """A match takes `FAST_MATCH_S` seconds between fast bots, and `SLOW_MATCH_S` with a slow bot."""
 PRESENCE_S, ABSENCE_S = 60.0, 60.0
 """Bots that come and go are present for `PRESENCE_S` seconds, then away for `ABSENCE_S` seconds."""
 OLD_MAX_WAIT_S, OLD_NEIGHBOUR_COUNT = 2.0, 16
-"""Settings of the former pairing. A bot waits at most `OLD_MAX_WAIT_S` for one of the `OLD_NEIGHBOUR_COUNT` bots whose
-ratings are nearest to its own.
+"""These are settings of the former pairing. A bot was paired with one of the `OLD_NEIGHBOUR_COUNT` bots with the
+nearest ratings; after `OLD_MAX_WAIT_S` seconds of waiting, any of them was good enough.
 """
 
 Pair = tuple[Seeker, Seeker]
@@ -74,8 +74,8 @@ def match_quality(first: Rating, second: Rating) -> float:
 
 
 def pair_as_formerly(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], rng: Random) -> list[Pair]:
-    """Pair bots as former versions did: by the best match quality among bots of similar rating, or among all bots after
-    two seconds of waiting.
+    """Pair bots as former versions did: each with the bot of near rating that makes the best match. After two seconds
+    of waiting, even a poor match is accepted.
     """
     left, pairs = sorted(waiting, key=lambda one: (one.seeking_since, -one.sigma, one.bot)), []
     while left:
@@ -98,17 +98,17 @@ def pair_as_now(
 
 
 PAIRINGS: Mapping[str, Pairing] = {"random": pair_randomly, "before": pair_as_formerly, "now": pair_as_now}
-"""The kinds of pairing in simulated time, by name."""
+"""The functions that pair bots in simulated time, by the name of the kind of pairing."""
 RANDOM_ROUNDS = "lots"
-"""The name of random pairing in rounds in which every bot plays."""
+"""The name of the kind of pairing that is random, in rounds in which every bot plays."""
 TAU_TARGETS = (0.6, 0.7, 0.8, 0.85, 0.9)
 """The values of Kendall's tau for which `--in-rounds` prints the matches per bot."""
 OPTIMAL_ROUNDS = "best"
-"""The name of pairing by the most informative pairs, in rounds in which every bot plays."""
+"""The name of the kind of pairing that takes the most informative pairs, in rounds in which every bot plays."""
 
 
 class SimulatedLadder:
-    """A ladder with its bots, and its measurements after each number of matches per bot in `MEASURED_COUNTS`."""
+    """A simulated ladder: its bots, and its measurements after each of the `MEASURED_COUNTS` of matches per bot."""
 
     def __init__(self, count: int, rng: Random, spread: float = 1.0) -> None:
         self.rng = rng
@@ -129,7 +129,7 @@ class SimulatedLadder:
         return len(self.measurements) == len(MEASURED_COUNTS)
 
     def play(self, first: str, second: str) -> None:
-        """Play and rate a match, and take a measurement if it is due."""
+        """Play and rate a match of two bots, and measure the ladder if that is due."""
         one, other = self.bots[first], self.bots[second]
         apart = (one.strength - other.strength) / (math.sqrt(2) * BETA)
         won = self.rng.random() < (1 + math.erf(apart / math.sqrt(2))) / 2
@@ -160,7 +160,7 @@ def kendall_tau(strengths: Sequence[float], ratings: Sequence[float]) -> float:
 
 
 def play_in_time(ladder: SimulatedLadder, pairing: Pairing) -> None:
-    """Play in simulated time. A free bot seeks, and a match takes as long as its slower bot."""
+    """Play a ladder in simulated time. A free bot seeks, and a match takes as long as its slower bot needs."""
     order = itertools.count()
     waiting: dict[str, float] = {}
     playing: set[str] = set()
@@ -195,12 +195,12 @@ def play_in_time(ladder: SimulatedLadder, pairing: Pairing) -> None:
 
 
 def is_present(entrant: Entrant, now: float) -> bool:
-    """Return whether a bot is present at a time, so that it seeks again after its match."""
+    """Return whether a bot is present at the time `now`. Only then does it seek a match."""
     return not entrant.comes_and_goes or now % (PRESENCE_S + ABSENCE_S) < PRESENCE_S
 
 
 def play_random_rounds(ladder: SimulatedLadder) -> None:
-    """Play rounds of random pairs."""
+    """Play a ladder in rounds of random pairs."""
     while not ladder.is_over:
         names = ladder.rng.sample(list(ladder.bots), len(ladder.bots))
         for one, other in zip(names[::2], names[1::2], strict=False):
@@ -211,7 +211,7 @@ def play_random_rounds(ladder: SimulatedLadder) -> None:
 
 
 def play_optimal_rounds(ladder: SimulatedLadder) -> None:
-    """Play rounds of the most informative pairs."""
+    """Play a ladder in rounds of the most informative pairs."""
     while not ladder.is_over:
         pairs = sorted(
             itertools.combinations([bot.seeker() for bot in ladder.bots.values()], 2),
@@ -227,8 +227,8 @@ def play_optimal_rounds(ladder: SimulatedLadder) -> None:
 
 
 def play_ladder(count: int, kind: str, seed: int, spread: float) -> SimulatedLadder:
-    """Play a ladder of `count` bots with one kind of pairing. Strengths are drawn with `spread` times the standard
-    deviation of the rating system's prior.
+    """Play a ladder of `count` bots with one kind of pairing. The standard deviation of strengths is `spread` times
+    that of the rating system's prior.
     """
     ladder = SimulatedLadder(count, Random(f"{count}/{seed}"), spread)
     if kind == OPTIMAL_ROUNDS:
@@ -241,7 +241,7 @@ def play_ladder(count: int, kind: str, seed: int, spread: float) -> SimulatedLad
 
 
 def measure_means(count: int, kind: str, ladders: int, spread: float) -> list[dict[str, float]]:
-    """Return the means of the measurements over several ladders, in the order of `MEASURED_COUNTS`."""
+    """Return the mean of each measurement over several ladders, in the order of `MEASURED_COUNTS`."""
     ended = [play_ladder(count, kind, seed, spread) for seed in range(ladders)]
     return [
         {

@@ -1,5 +1,4 @@
-"""Fit and measure the levels of the bot `level` in round robins of two seats, in which every pair plays from both
-sides.
+"""Fit and measure the levels of the bot `level` in round robins, in which every pair plays from both seats.
 
     python benchmarks/levels.py fit nim --bot perfect
     python benchmarks/levels.py ladder nim
@@ -35,9 +34,9 @@ from protocol.bot_launch import MAX_LEVEL
 from protocol.games import load_game
 
 RATING_UNIT = math.sqrt(2) * BETA
-"""The difference of settled ratings at which the stronger player wins 84 of 100 matches."""
+"""The difference of two settled ratings at which the stronger player wins 84 of 100 matches."""
 MIXTURE_COUNT = 12
-"""The number of mixtures in a pass of a fit."""
+"""The number of mixtures (a bot with a share of random moves) that play in a pass of a fit."""
 BOOTSTRAP_SAMPLES = 300
 """The number of bootstrap samples for the intervals of the rating differences between neighbouring levels."""
 
@@ -46,9 +45,7 @@ class RoundRobin(NamedTuple):
     """The results of a round robin: scores by pair, and the ratings after all matches."""
 
     scores: Mapping[tuple[int, int], Sequence[float]]
-    """The scores of the first player of each pair. A score is the mean over both seats in a round, adjusted for luck if
-    `less_luck`.
-    """
+    """The scores of each pair's first player: means over both seats in a round, adjusted for luck if `less_luck`."""
     standings: Sequence[RatingStanding]
     less_luck: bool
 
@@ -56,8 +53,8 @@ class RoundRobin(NamedTuple):
 def play_rounds(
     players: Sequence[Bot], game: str, config: Mapping[str, Any], rounds: int, seed: str
 ) -> Iterator[RoundRobin]:
-    """Play all pairs from both seats, round by round, so that all ratings settle at the same rate. Yield the results so
-    far after each round.
+    """Play all pairs from both seats, round by round, so that all ratings settle at the same rate. After each round,
+    yield the results so far.
     """
     rules = load_game(game, config)
     less_luck = default_value_names(rules)[0] != NoLuck.name
@@ -88,7 +85,7 @@ def play_rounds(
 
 
 def ratings_of(scores: Mapping[tuple[int, int], Sequence[float]], players: int) -> list[float]:
-    """Return the maximum-likelihood ratings for the scores of the pairs. The ratings are centred on 0."""
+    """Return the maximum-likelihood ratings of players for the scores of the pairs. The ratings are centred on 0."""
     return [RATING_UNIT * strength for strength in estimate_strengths(scores, players)]
 
 
@@ -145,7 +142,7 @@ def play_ladder(game: str, config: Mapping[str, Any], matches: int, seed: str) -
 
 
 def gaps_of(scores: Mapping[tuple[int, int], Sequence[float]]) -> tuple[list[float], list[tuple[float, float]]]:
-    """Return the gaps between neighbouring levels, with 95 % bootstrap intervals over the rounds of each pair."""
+    """Return the rating differences of neighbouring levels, with 95 % bootstrap intervals over each pair's rounds."""
     chance = Random(1)
 
     def gaps(found: Mapping[tuple[int, int], Sequence[float]]) -> list[float]:

@@ -21,15 +21,15 @@ from typing import NamedTuple
 from bots import play_all
 
 GAMES = {"nim": ("random", "perfect"), "risk-duel": ("ga:depth=3", "alphabeta:depth=3")}
-"""The bots that play each game."""
+"""The two bots that play, by game."""
 MATCH_COUNTS = {"nim": 400, "risk-duel": 60}
-"""The number of matches of each game."""
+"""The number of measured matches, by game."""
 ROW_FORMAT = "{:<10}{:<30}{:<11}{:>10}{:>8}{:>10}{:>8}"
 """The format of a row of the printed table."""
 
 
 class MatchSpeed(NamedTuple):
-    """The speed of matches, by wall clock and processor time."""
+    """The speed of matches: their number per second, and the processor time of each."""
 
     a_second: float
     processor_ms: float
@@ -61,9 +61,7 @@ def play_in_process(game: str, bots: Sequence[str], matches: int) -> MatchSpeed:
 
 
 def play_as_processes(game: str, bots: Sequence[str], matches: int) -> MatchSpeed:
-    """Measure matches of a tournament, from the first start to the last end. The processor time of a tournament of one
-    match is subtracted.
-    """
+    """Measure matches of a tournament, from the first start to the last end, without the processor time of starting."""
     run_tournament(game, bots, 1)  # warm up whatever is compiled or solved once
     alone, _ = run_tournament(game, bots, 1)
     spent, results = run_tournament(game, bots, 1 + matches)
@@ -73,7 +71,7 @@ def play_as_processes(game: str, bots: Sequence[str], matches: int) -> MatchSpee
 
 
 def run_tournament(game: str, bots: Sequence[str], matches: int) -> tuple[float, list[dict[str, str]]]:
-    """Run a tournament. Return the processor seconds of all its processes, and its results."""
+    """Run a tournament between two bots. Return the processor seconds of all its processes, and the results."""
     words = [f"{name}={bot}" for name, bot in zip(("one", "other"), bots, strict=True)]
     before = _children_processor_s()
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Measure simulations of uct and turns of the raider per second on the grid and the world map, with and without numba.
+"""Measure, in campaigns, simulations of `uct` and turns of the bot `raider` per second, with and without numba.
 
 `python benchmarks/playouts.py`
 """
@@ -28,9 +28,9 @@ CONFIGS: Mapping[str, Mapping[str, Any]] = {
     "world, 3 seats": {"preset": "world-3"},
     "world, 6 seats": {"preset": "world"},
 }
-"""The campaigns to measure, by name."""
+"""The configs of the campaigns to measure, by name."""
 TURN_COUNTS = (0, 4, 12)
-"""The numbers of turns of the raider after which positions are measured."""
+"""The measured positions come after these numbers of turns in which the raider plays every seat."""
 MIN_MEASURED_S = 1.0
 """Minimum seconds per measurement, in processor time, so that other load matters little."""
 ROW_FORMAT = "{:<16}{:<14}{:>16}{:>9}{:>16}{:>9}"
@@ -86,7 +86,7 @@ def measure_speeds(rules: Campaign) -> tuple[float, float]:
 
 
 def position_after(rules: Campaign, turns: int) -> Position:
-    """Return a reproducible position in a draft phase, after `turns` turns of the raider."""
+    """Return a reproducible position, in a draft phase, after `turns` turns in which the raider plays every seat."""
     player, state = RaidPolicy(rules), rules.initial(Dice(bytes(32), 0))[0]
     while turns or state.phase == "attack":
         seat = state.seat

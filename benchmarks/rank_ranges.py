@@ -20,7 +20,7 @@ SCORE_SPREAD = 0.7
 
 
 def play_tournament(bots: int, rounds: int, seed: int) -> list[RankRange]:
-    """Return the bots' ranges of ranks after a tournament, the best bot first."""
+    """Simulate a tournament. Return the range of ranks of each bot, that of the best bot first."""
     chance, matches = Random(seed), []
     for number in range(rounds):
         for one, other in itertools.combinations(range(bots), 2):
@@ -33,7 +33,6 @@ def play_tournament(bots: int, rounds: int, seed: int) -> list[RankRange]:
 
 
 def main() -> None:
-    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", default="1,3,10,30")
     parser.add_argument("--bots", type=int, default=30)

@@ -1,5 +1,5 @@
-"""Measure the processor time of rating a match in milliseconds, for matches without ties, with some tied seats and with
-all seats tied.
+"""Measure the processor time of rating a match, in milliseconds, for matches without ties, with some ties and with only
+ties.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from arena.ratings import rating_system
 from arena.ratings.rating_system import RatingStanding
 
 SEAT_COUNT = 6
-"""The number of seats of the larger matches."""
+"""The number of seats of the larger matches that are rated."""
 REPETITIONS = 5
-"""The number of measurements of each match, of which the shortest counts."""
+"""The number of times that the rating of a match is measured. The shortest time counts."""
 
 
 def main() -> None:

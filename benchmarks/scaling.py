@@ -45,22 +45,22 @@ from arena.store.database_url import open_database_url
 from postgres import PostgresServer, postgres_server
 
 NODES = ("a", "b")
-"""The names of the nodes."""
+"""The names of the two nodes of the arena."""
 CONFIGS: dict[str, dict[str, Any]] = {
     "nim": {"heaps": [500, 500], "take": [1, 2, 3]},
     "dilemma": {"rounds": 1000},
 }
 """The two games, each with its config."""
 PACED_PAIRS, MOVE_DELAY_S = 4, 0.02
-"""`PACED_PAIRS` pairs play at a fixed pace of `MOVE_DELAY_S` seconds per move."""
+"""In the measurements at a fixed pace, `PACED_PAIRS` pairs of bots take `MOVE_DELAY_S` seconds per move."""
 MOVES: dict[str, Callable[[int], dict[str, int]]] = {
     "nim": lambda ply: {"heap": int(ply >= 500), "take": 1},
     "dilemma": lambda _: {"choose": 0},
 }
-"""The function of each game that returns the move at a ply."""
+"""The function, by game, that returns the move at a ply."""
 _TURN_TYPE, _PLY_KEY, _LEGAL_KEY = b"\xa4type\xa4turn", b"\xa3ply", b"\xa5legal"
-"""`_TURN_TYPE` is the beginning of a turn message in msgpack, `_PLY_KEY` the key of its field `ply`, `_LEGAL_KEY` the
-key of its field `legal`.
+"""These are parts of a `turn` message in msgpack: its beginning, the key of its field `ply`, and the key of its field
+`legal`.
 """
 
 
@@ -74,7 +74,7 @@ class PreparedBot(asyncio.Protocol):
         self._upgraded = False
         self._moves: list[bytes] = []
         self.moved = 0.0
-        """The time when the bot sent its last move."""
+        """The time (`time.perf_counter`) when the bot sent its last move."""
         self.opponent = self
 
     def connection_made(self, transport: Any) -> None:
@@ -160,7 +160,7 @@ def _return_bot(bot: PreparedBot) -> PreparedBot:
 
 class Load(NamedTuple):
     """A load: a process of clients, which are pairs of bots that play a game on a node. They take `pace` seconds per
-    move. The process runs on one `processor`, or on any.
+    move. The process runs on the given `processor` or, if that is None, on any.
     """
 
     game: str
@@ -170,7 +170,7 @@ class Load(NamedTuple):
     processor: int | None = None
 
     def play(self, pipe: Connection) -> None:
-        """Play. Whenever the other end of `pipe` asks, send the times, in seconds, from each move to the opponent's
+        """Play with the pairs of bots. Whenever asked through `pipe`, send the seconds from each move to the opponent's
         turn.
         """
         if self.processor is not None:
@@ -195,9 +195,7 @@ class Load(NamedTuple):
 
 
 class LoadResults(NamedTuple):
-    """The results of several loads: the plies per second and the sorted delays of each load, and how many processors
-    servers and clients used.
-    """
+    """The results of loads: plies per second, sorted delays, and how many processors servers and clients used."""
 
     rates: list[float]
     delays: list[list[float]]
@@ -219,7 +217,7 @@ def run_servers(postgres: PostgresServer, names: Sequence[str]) -> Iterator[dict
 
 
 def measure_loads(servers: dict[str, Server], loads: Sequence[Load], seconds: float) -> LoadResults:
-    """Let all loads play for the given seconds, and return their results."""
+    """Let all loads play at the same time for the given seconds, and return their results."""
     spawn = multiprocessing.get_context("spawn")
     lines, processes = [], []
     for load in loads:
@@ -266,7 +264,7 @@ def owner_of(game: str, names: Sequence[str]) -> str:
 
 
 def measure_throughput(postgres: PostgresServer, arguments: argparse.Namespace) -> float:
-    """Return the ratio of plies with two nodes to plies with one node."""
+    """Return the ratio of plies per second with two nodes to those with one node."""
     ratios = []
     for turn in range(arguments.rounds):
         rates: dict[int, list[float]] = {}
@@ -287,7 +285,7 @@ def measure_throughput(postgres: PostgresServer, arguments: argparse.Namespace) 
 
 
 def print_latency(postgres: PostgresServer, arguments: argparse.Namespace) -> None:
-    """Print the delays of the players of a game, with and without another busy game."""
+    """Print the delays of the players of a game, alone and while players keep another game busy."""
     cold, hot = CONFIGS
     own: Sequence[int | None] = sorted(os.sched_getaffinity(0))[: len(CONFIGS)]
     shared: Sequence[int | None] = [None] * len(CONFIGS)

@@ -33,17 +33,17 @@ POSITIONS: tuple[tuple[str, Mapping[str, Any], int | None], ...] = (
     ("nim", {"preset": "min-nim"}, 5),
     ("grundy", {"heaps": [16]}, None),
 )
-"""The measured initial positions: a game, a config, and the depth of the search (None: the whole game)."""
+"""The searched positions, which are initial ones: game, config, and depth of the search (None: the whole game)."""
 ROW_FORMAT = "{:<16}{:>10}{:>10}{:>10}{:>11}{:>9}{:>9}"
 """The format of a row of the first table."""
 AFRICA = Duel({"map": "africa"})
-"""Bounded Risk on the map of Africa."""
+"""The rules of bounded Risk on the map of Africa."""
 PLY_COUNTS = (0, 8, 10, 12, 14, 16, 18, 20)
-"""The numbers of random plies after which Risk positions are measured."""
+"""The positions of Risk in which nodes are counted come after these numbers of random plies."""
 SPEED_TEST_PLIES = (8, 12)
-"""Random plies before the Risk positions in which the speed is measured."""
+"""The positions of Risk in which speed is measured come after these numbers of random plies."""
 DEPTH_PLIES = 6
-"""Depth of the Risk searches whose nodes are counted."""
+"""The depth in plies of the searches of Risk whose nodes are counted."""
 MIN_MEASURED_S = 1.0
 """Minimum seconds per measurement, in processor time, so that other load matters little."""
 RISK_ROW_FORMAT = "{:<12}{:<34}{:>14}{:>9}"
@@ -82,7 +82,7 @@ def compare_all() -> None:
 
 
 def report(comparison: SearchComparison) -> None:
-    """Print a line for each search. The ratios are the nodes and seconds of minimax divided by those of the search."""
+    """Print a line for each search, with ratios: the nodes and seconds of minimax divided by those of the search."""
     print(ROW_FORMAT.format("algorithm", "nodes", "leaves", "seconds", "nodes/s", "fewer", "faster"))
     first = comparison.searches[0]
     for search in comparison.searches:
@@ -141,7 +141,7 @@ def measure_generic(name: str) -> SearchSpeed:
 
 
 def make_risk_position(plies: int) -> Position:
-    """Return a reproducible unfinished position after a number of random plies."""
+    """Return a reproducible unfinished position of Risk after a number of random plies."""
     rng = random.Random(plies)
     while True:
         position = AFRICA.initial(NO_DICE)[0]
@@ -154,10 +154,10 @@ def make_risk_position(plies: int) -> Position:
 
 
 def print_risk_shares() -> None:
-    """Print the nodes at a depth alone, and of all depths up to it.
+    """Print how many nodes each search of Risk visits at each depth, and at all depths up to it.
 
-    Branching is measured over all nodes: `children` is the mean number of an inner node's children, `effective` the
-    branching of a regular tree with as many nodes.
+    Two columns are the branching over all nodes: `children`, the mean number of an inner node's children, and
+    `effective`, the branching of a regular tree with as many nodes.
     """
     bound = len(AFRICA.map) + len(AFRICA.map.borders)
     print(f"the paper of 2014 bounds the branching by territories + borders: {bound}")

@@ -1,7 +1,7 @@
-"""Measure commands that read all matches, for several numbers of matches: seconds, the ratio to the seconds for half
-the matches, and peak MiB.
+"""Measure commands that read all matches: seconds, processor seconds, and peak memory.
 
-Thirty bots play rated matches at random, in four pools, with valid records.
+`ratio` is that of the processor seconds to those for half as many matches. Thirty bots play rated matches at random, in
+four pools, with valid records.
 Usage: python benchmarks/season.py [--matches 100000] [--data DIR] [--only WORD] [--postgresql]
 The largest database has `--matches` matches; two smaller ones have a half and a quarter of them. `--data` keeps and
 reuses the databases. With `--postgresql`, the program starts a PostgreSQL server (tests/postgres.py), copies each
@@ -42,16 +42,17 @@ from referee.footer import ClosedMatch
 from referee.record import RecordedSeat, make_header
 
 SEED = 20_261_123
-"""The seed of the matches."""
+"""The seed from which all matches are made."""
 BOTS = [f"student-{number:02}" for number in range(30)]
-"""The names of the bots."""
+"""The names of the bots that play the matches."""
 POOLS = (("nim", "classic"), ("nim", "sticks"), ("tictactoe", "classic"), ("risk-duel", "south-america"))
-"""The games and presets that are played."""
+"""The rating pools of the matches: games with presets."""
 CLOCK = Clock(bank_ms=60_000, increment_ms=500)
 """The clock of the matches."""
 BATCH_SIZE = 500
-"""Matches that are stored in a transaction."""
+"""Number of matches that are stored in one transaction."""
 KIB_PER_MIB = 1024
+"""The number of KiB in a MiB."""
 SAMPLE_INTERVAL_S = 0.01
 """Seconds between two measurements of a process's memory."""
 COMMANDS = (
@@ -66,7 +67,7 @@ COMMANDS = (
     "db check",
     "db rebuild-ratings",
 )
-"""The commands to measure. `OUT` stands for an output path."""
+"""The `arena` commands to measure. `OUT` stands for an output path."""
 
 
 class Cost(NamedTuple):
@@ -97,7 +98,7 @@ def play_matches(count: int) -> Iterator[ClosedMatch]:
 
 
 def make_databases(folder: Path, sizes: list[int]) -> None:
-    """Make databases of these sizes. Each smaller database is an earlier copy of the largest."""
+    """Make databases with these numbers of matches. The smaller ones are earlier copies of the largest."""
     (folder / str(sizes[-1])).mkdir(parents=True)
     file = folder / str(sizes[-1]) / "arena.db"
     batch: list[StorableMatch] = []
@@ -142,7 +143,7 @@ def peak_kib(process: int) -> int:
 
 
 def measure(folder: Path, sizes: list[int], only: str, urls: dict[int, str]) -> None:
-    """Print a line for each command, size and database. `urls` are the databases on the PostgreSQL server, by size."""
+    """Measure and print a line for each command, size and database. `urls` are PostgreSQL databases by size."""
     print(f"{'arena':40}{'matches':>9}{'on':>12}{'s':>9}{'busy s':>9}{'ratio':>7}{'MiB':>7}")
     for words in COMMANDS:
         if only not in words:

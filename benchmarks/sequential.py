@@ -47,20 +47,20 @@ from measuring.sequential import (
 
 Scores = NDArray[numpy.float64]
 DrawScores = Callable[[numpy.random.Generator, int, float], Scores]
-"""The type of a function that draws the mean scores of pairs with a given expectation."""
+"""The type of a function that draws the mean scores of pairs, given a generator, the number of pairs and the mean."""
 
 DRIFT_PERIOD_PAIRS = 1024
-"""The period, in pairs, of a bot that drifts. `FIRST_PAIRS` pairs are half a period."""
+"""The number of pairs after which a bot that drifts starts again. It is twice `FIRST_PAIRS`."""
 FIRST_PAIRS = 512
-"""Number of pairs that are first drawn for a test. It doubles while there is no verdict."""
+"""Number of pairs that are first drawn for a test. It is doubled as long as there is no verdict."""
 COMPARED_TESTS = 5
-"""Number of tests at each hypothesis that are repeated with the original classes, to compare the results."""
+"""Number of tests at each hypothesis that are repeated with the classes of the product, to compare results."""
 SEQUENCE_PAIRS = 1000
-"""Number of pairs over which a confidence sequence is checked."""
+"""Number of pairs over which each confidence sequence is checked."""
 
 
 class Kind(NamedTuple):
-    """A kind of pairs to simulate, with the h1 for which a test takes some hundred pairs."""
+    """A kind of pairs of games to simulate, with an h1 for which a test takes some hundred pairs."""
 
     name: str
     test: type[SequentialTest]
@@ -69,8 +69,8 @@ class Kind(NamedTuple):
 
 
 def draw_results(seat_0: float, seat_1: float, drawn: float = 0.0) -> DrawScores:
-    """Draw results between sides of equal strength. A side wins the fractions `seat_0` and `seat_1` of games on these
-    seats, and the fraction `drawn` is drawn.
+    """Return a function that draws results of a pair. At mean 0.5, a side wins the fractions `seat_0` and `seat_1` of
+    its games on these seats, and `drawn` of all games are drawn.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -88,7 +88,7 @@ def draw_normal(spread: float) -> DrawScores:
 
 
 def draw_heavy_tails(spread: float) -> DrawScores:
-    """Draw scores from Student's t distribution with three degrees of freedom."""
+    """Return a function that draws scores from Student's t distribution with three degrees of freedom."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         return mean + spread * chance.standard_t(3, pairs) / math.sqrt(3)
@@ -97,13 +97,15 @@ def draw_heavy_tails(spread: float) -> DrawScores:
 
 
 def draw_skewed(spread: float) -> DrawScores:
-    """Draw exponential scores: mostly just above the mean, sometimes far below; reversed if `spread` is negative."""
+    """Return a function that draws exponential scores: mostly just above the mean, sometimes far below it; the other
+    way round if `spread` is negative.
+    """
     return lambda chance, pairs, mean: mean + spread - spread * chance.exponential(1, pairs)
 
 
 def draw_blunders(pairs_in_one: int, spread: float, turned: float) -> DrawScores:
-    """Draw nearly even pairs. One in `pairs_in_one` pairs is shifted by `turned` up or down, so that the mean is
-    right.
+    """Return a function that draws nearly even pairs. One in `pairs_in_one` pairs is shifted by `turned`, up or down as
+    often as the mean requires.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -116,7 +118,9 @@ def draw_blunders(pairs_in_one: int, spread: float, turned: float) -> DrawScores
 
 
 def draw_mistakes(pairs_in_one: int, spread: float, lost: float) -> DrawScores:
-    """Draw pairs slightly above the mean, except that the side loses `lost` points in one of `pairs_in_one` pairs."""
+    """Return a function that draws pairs slightly above the mean. In one of `pairs_in_one` pairs, `lost` points are
+    lost.
+    """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         missed = numpy.where(chance.random(pairs) < 1 / pairs_in_one, lost, 0.0)
@@ -126,7 +130,7 @@ def draw_mistakes(pairs_in_one: int, spread: float, lost: float) -> DrawScores:
 
 
 def draw_dependent(share: float, spread: float) -> DrawScores:
-    """Draw autocorrelated normal scores, as from bots that learn or a busy machine."""
+    """Return a function that draws autocorrelated normal scores, as from bots that learn or a busy machine."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         off = chance.normal(0, spread, pairs)
@@ -138,8 +142,8 @@ def draw_dependent(share: float, spread: float) -> DrawScores:
 
 
 def draw_drifting(way: float, spread: float) -> DrawScores:
-    """Draw normal scores that drift from `way` above the mean to `way` below it within `DRIFT_PERIOD_PAIRS` pairs, as
-    if the opponent learned.
+    """Return a function that draws normal scores. In `DRIFT_PERIOD_PAIRS` pairs, their mean drifts from `way` too high
+    to `way` too low, as if the opponent learned.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -150,8 +154,8 @@ def draw_drifting(way: float, spread: float) -> DrawScores:
 
 
 def draw_from_file(scores: Scores, *, raw: bool) -> DrawScores:
-    """Draw from the pairs of a file. Raw results are drawn with their maximum-likelihood probabilities for the mean;
-    adjusted results are shifted to the mean.
+    """Return a function that draws from the pairs of a file. Raw results have their maximum-likelihood probabilities
+    for the mean; adjusted results are shifted to the mean.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -166,9 +170,7 @@ def draw_from_file(scores: Scores, *, raw: bool) -> DrawScores:
 
 
 def _lost_game_kinds() -> list[Kind]:
-    """Return the kinds in which one given side, or either side, loses a whole game (half a pair) in one of a number of
-    pairs.
-    """
+    """Return the kinds in which in 1 of N pairs a whole game (half a pair) is lost, is won, or goes either way."""
     kinds = []
     for h1, rare in ((0.02, (10, 15, 20, 30, 50, 80)), (0.01, (20, 50, 100)), (0.05, (10, 15))):
         kinds += [
@@ -210,9 +212,7 @@ KINDS = [
     Kind("assumed: 0.3 of the pair before", RealValued, 0.02, draw_dependent(0.3, 0.1)),
     Kind("assumed: drifts from 0.02 up to down", RealValued, 0.02, draw_drifting(0.02, 0.1)),
 ]
-"""All kinds of pairs to simulate. The last kinds violate the methods' assumptions: pairs outside 0 to 1, dependent
-pairs, or a changing mean.
-"""
+"""All kinds of pairs to simulate. The last ones (`assumed: …`) violate assumptions of the methods."""
 
 _Loop = Callable[..., Any]  # arrays here, lists in the tests
 _solve: _Loop = compiled(solve_multiplier)
@@ -225,9 +225,7 @@ _log_capital: _Loop = compiled(log_capital)
 
 @compiled
 def _decide_adjusted(scores: Scores, null: float, other: float, bound: float) -> int:
-    """Return the number of pairs after which `RealValued` decides. The number is negative if h0 is accepted, and 0 if
-    there is no verdict.
-    """
+    """Return the number of pairs after which the test `RealValued` decides: negative for h0, 0 without a verdict."""
     values, counts = numpy.empty(len(scores) + 2), numpy.ones(len(scores) + 2)
     values[0], values[1], values[2:] = 0.0, 1.0, scores
     counts[:2] = UNSEEN_COUNT
@@ -252,9 +250,7 @@ def _decide_adjusted(scores: Scores, null: float, other: float, bound: float) ->
 
 @compiled
 def _decide_results(scores: Scores, null: float, other: float, bound: float) -> int:
-    """Return the number of pairs after which `Pentanomial` decides. The number is negative if h0 is accepted, and 0 if
-    there is no verdict.
-    """
+    """Return the number of pairs after which the test `Pentanomial` decides: negative for h0, 0 without a verdict."""
     values, counts = numpy.arange(5) / 4, numpy.full(5, UNSEEN_COUNT)
     for at, score in enumerate(scores):
         which = int(4 * score)
@@ -267,7 +263,7 @@ def _decide_results(scores: Scores, null: float, other: float, bound: float) -> 
 
 @compiled
 def _is_ever_outside(scores: Scores, mean: float, limit: float) -> bool:
-    """Return whether a mean is ever outside the confidence sequence of these scores."""
+    """Return whether the true mean is ever outside the confidence sequence that these scores give."""
     low, high, begun = 0.0, 1.0, 0
     bet, gained = _bets(mean, low, high), numpy.zeros(len(BET_FRACTIONS))
     for at, score in enumerate(scores):
@@ -285,8 +281,8 @@ def _is_ever_outside(scores: Scores, mean: float, limit: float) -> bool:
 
 
 class ErrorRates(NamedTuple):
-    """The error rates of many tests: the fraction of tests that erred, the fraction whose interval ever excluded the
-    true mean, and the mean number of games.
+    """The results of many tests: the fraction that erred, the mean number of games, and the fraction whose confidence
+    sequence left out the true mean.
     """
 
     errors: float
@@ -295,7 +291,7 @@ class ErrorRates(NamedTuple):
 
 
 def run_tests(kind: Kind, holds: str, tests: int, seed: str) -> ErrorRates:
-    """Simulate tests on pairs of a kind for which h0 or h1 is true (`holds`)."""
+    """Simulate tests on pairs of a kind, whose mean is that of the hypothesis `holds` (h0 or h1)."""
     hypotheses = Hypotheses(h1=kind.h1)
     mean = hypotheses.scores[holds == "h1"]
     decide = _decide_results if kind.test is Pentanomial else _decide_adjusted
@@ -322,7 +318,7 @@ def _check_against_class(test: SequentialTest, scores: Scores, decided: int) -> 
 
 
 def read_pairs(file: Path, h1: float) -> Kind:
-    """Return the kind that draws from a file of pairs. Raise `SystemExit` with a message if the file is invalid."""
+    """Return a kind whose pairs are drawn from a file. Raise `SystemExit` with a message if the file is invalid."""
     scores = []
     try:
         lines = file.read_text().splitlines()

@@ -50,7 +50,7 @@ from machine import event_loop
 REPOSITORY = Path(__file__).parents[1]
 """The folder of the repository."""
 PROGRAM_NAMES = ("server.py", "referee.py")
-"""The file names that this program has had in different commits, newest first."""
+"""The file names of this program in different commits, the newest first."""
 GAME = "nim"
 """The game of the matches."""
 CONFIG = {"heaps": [500, 500], "take": [1, 2, 3]}
@@ -58,7 +58,7 @@ CONFIG = {"heaps": [500, 500], "take": [1, 2, 3]}
 POOL = "nim/classic"
 """The rating pool of the matches."""
 _MOVE_FRAME = msgpack.packb({"type": "move", "match": "m-100", "ply": 100, "move": {"heap": 0, "take": 1}})
-"""A typical frame with a move, in msgpack."""
+"""A typical frame with a `move` message, in msgpack, to which the echo answers."""
 _TURN_FRAME = msgpack.packb(
     {
         "type": "turn",
@@ -72,19 +72,19 @@ _TURN_FRAME = msgpack.packb(
         "digest": "0" * 64,
     }
 )
-"""`_MOVE_FRAME` and `_TURN_FRAME` are frames like those of a match. The echo answers a move frame with a turn frame."""
+"""A typical frame with a `turn` message, in msgpack, with which the echo answers `_MOVE_FRAME`."""
 
 
 class _Run(NamedTuple):
-    """The figures of a server in a run. They may also be medians over several runs, or ratios to another server."""
+    """The measurements of a server in a run. The fields may also be medians over several runs, or ratios to another
+    server.
+    """
 
     rate: float
     cost: float
     """The processor time of the server per ply, in µs."""
     p50: float
-    """The median time from a move to the opponent's turn, in µs. This and the next two fields are only known with
-    `--rate`.
-    """
+    """Median µs from a move to the opponent's turn. Only `--rate` measures `p50`, `p99` and `longest`."""
     p99: float
     longest: float
     memory: float
@@ -103,7 +103,7 @@ class _Contender:
     runs: list[_Run] = field(default_factory=list)
 
     def ratios_to(self, other: _Contender) -> _Run:
-        """Return the ratios of the figures of this server to those of `other` in the same rounds."""
+        """Return the medians of the ratios of this server's measurements to those of `other` in the same rounds."""
         return _medians([_Run(*map(_ratio, run, of)) for run, of in zip(self.runs, other.runs, strict=True)])
 
 
@@ -112,14 +112,12 @@ def _medians(runs: list[_Run]) -> _Run:
 
 
 def _ratio(one: float, other: float) -> float:
-    """Return the ratio of two figures, or NaN if the second is unknown."""
+    """Return the ratio of two measurements; NaN if the second one is 0, which means unknown."""
     return one / other if other else float("nan")
 
 
 class _Load:
-    """The state that all clients share. Clients count plies in it, and wait for permission to move if there is a
-    rate.
-    """
+    """The state that all clients share. They count plies in it and, with `--rate`, wait for permission to move."""
 
     def __init__(self, connections: int, rate: float) -> None:
         self.rate = rate
@@ -127,16 +125,16 @@ class _Load:
         self.latencies: list[float] = []
         self.is_counting = False
         self.connect_limit = asyncio.Semaphore(50)
-        """A limit of the number of clients that connect at the same time, because connecting has a timeout."""
+        """A limit of clients that connect at the same time, because each must connect within a timeout."""
         self.complete = asyncio.Event()
         """This event is set once all clients are connected."""
         self._missing = connections
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._moved_at: dict[object, float] = {}
-        """The times at which moves without an answer were sent, by match."""
+        """The times at which unanswered moves were sent, by match."""
 
     async def wait_until_complete(self) -> None:
-        """Wait until all clients are connected. Clients that played before would slow down the connecting ones."""
+        """Wait until all clients are connected. If some played already, they would slow down those that connect."""
         self._missing -= 1
         if not self._missing:
             self.complete.set()
@@ -153,12 +151,12 @@ class _Load:
         self._moved_at[match] = time.perf_counter()
 
     def quantile(self, share: float) -> float:
-        """Return the quantile `share` of the times from a move to the opponent's turn; NaN without plies."""
+        """Return the quantile `share` of the times in µs from a move to the opponent's turn; NaN if there are none."""
         times = sorted(self.latencies)
         return times[min(int(share * len(times)), len(times) - 1)] if times else float("nan")
 
     async def release_moves(self) -> None:
-        """Let waiting clients move, in order of arrival, at the given rate. Timers alone are too coarse for this."""
+        """Let waiting clients move at `rate`, in order of arrival. Timers of single clients are too coarse for this."""
         moments = random.Random(1)
         due = time.perf_counter()
         while True:
@@ -213,9 +211,7 @@ def _read_options() -> argparse.Namespace:
 
 
 def _make_contenders(options: argparse.Namespace, folder: Path, broker: str | None) -> list[_Contender]:
-    """Return the servers in the order of measurement: the echo, this version and other versions. `broker` is the URL of
-    a broker.
-    """
+    """Return the servers in the order of measurement: echo, this version, others. `broker` is the URL of a broker."""
     this = [sys.executable, __file__, "--serve"]
     profile = ["--profile", str(options.profile)] if options.profile else []
     commits = [_resolve_commit(name) for name in options.against]
@@ -231,7 +227,7 @@ def _make_contenders(options: argparse.Namespace, folder: Path, broker: str | No
 
 @contextlib.contextmanager
 def run_mosquitto(folder: Path) -> Iterator[str]:
-    """Run a broker without persistence on a port of its own. Yield the URL of a topic prefix on it."""
+    """Run the broker Mosquitto, without persistence, on a free port. Yield the URL of a topic prefix on it."""
     program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
     if program is None:
         _exit_with_error("mosquitto is not installed")
@@ -256,7 +252,7 @@ def _resolve_commit(name: str) -> str:
 
 
 def _extract_commit(commit: str, root: Path) -> _Contender:
-    """Extract a commit into a folder, and return its server. The commit's own version of this program runs it."""
+    """Extract a commit into a folder, and return its server, which the commit's own version of this program runs."""
     root.mkdir()
     tree = subprocess.run(["git", "-C", str(REPOSITORY), "archive", commit], stdout=subprocess.PIPE, check=True).stdout
     subprocess.run(["tar", "-x", "-C", str(root)], input=tree, check=True)
@@ -267,9 +263,7 @@ def _extract_commit(commit: str, root: Path) -> _Contender:
 
 
 def _find_python(root: Path) -> str:
-    """Return the Python for a version: this Python, or that of a new environment if the version needs packages that
-    this Python lacks.
-    """
+    """Return the Python that runs a version: this one, or a new environment if the version needs other packages."""
     needed = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
     install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     offline = [sys.executable, *install, "--dry-run", "--no-index", *needed]
@@ -362,9 +356,7 @@ def _processor_s(pid: int) -> float:
 
 
 def _memory_mib(pid: int, what: str) -> float:
-    """Return a figure of a process's memory in MiB. `what` is the name of the figure in Linux's status file. On other
-    systems, return 0.
-    """
+    """Return the field `what` of a process's status file in MiB. On systems other than Linux, return 0."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -373,7 +365,7 @@ def _memory_mib(pid: int, what: str) -> float:
 
 
 async def _echo_client(port: int, number: int, load: _Load) -> None:
-    """Act as a client of the echo, which has no referee: read a turn and send a move."""
+    """Act as a client of the echo server: read a turn and send a move, repeatedly."""
     async with load.connect_limit:
         wire = await _connect(port, number)
     async with wire:
@@ -389,7 +381,7 @@ async def _echo_client(port: int, number: int, load: _Load) -> None:
 
 
 async def _playing_client(port: int, number: int, load: _Load) -> None:
-    """Play like a minimal bot: send ready, then the first legal move."""
+    """Play like a minimal bot: send `ready`, then always the first legal move."""
     async with load.connect_limit:
         wire = await _connect(port, number)
         await wire.send(msgpack.packb({"type": "hello", "bot": f"bot{number}", "token": f"{number:016}"}))
@@ -409,9 +401,7 @@ async def _playing_client(port: int, number: int, load: _Load) -> None:
 
 
 def _connect(port: int, number: int) -> connect:
-    """Connect from a loopback address that a hundred clients share. An arena lets this many clients of an address wait
-    to say hello.
-    """
+    """Connect from a loopback address. A hundred clients share one, as an arena lets no more connect at once."""
     return connect(
         f"ws://127.0.0.1:{port}",
         compression=None,
@@ -455,7 +445,7 @@ async def _serve_arena(options: argparse.Namespace) -> None:
     count = 0
 
     class Paired(Arena):
-        """An arena that admits every bot, and lets each pair play one match after the other."""
+        """An arena that admits every bot, and lets each pair of bots play one match after the other."""
 
         async def authenticate(self, hello: Hello, address: str) -> Identity:
             return Identity(hello.bot)

@@ -34,7 +34,7 @@ class Busy(Bot):
 
 run(Busy("busy"))
 """
-"""The program of the custom bot, which is busy for 50 ms per move."""
+"""The program of the custom bot, which computes for 50 ms per move."""
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 PROGRAMS = ("answers", "watching", "paint")
-"""The programs to run, without the folder `pages` and the ending."""
+"""The names of the programs to run, without the folder `pages` and the ending."""
 
 
 def main() -> None:

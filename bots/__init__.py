@@ -35,7 +35,7 @@ _LAZY_MODULES = {
     "play": "bots.playing.matches",
     "play_all": "bots.playing.matches",
 }
-"""The module of each public name that is imported on first use."""
+"""The module from which a public name is imported on first use, by the name."""
 
 
 def __getattr__(name: str) -> Any:

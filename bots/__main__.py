@@ -1,4 +1,4 @@
-"""`python -m bots` is `arena-bot`."""
+"""`python -m bots` runs the command `arena-bot`."""
 
 from bots.cli import main
 

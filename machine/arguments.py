@@ -1,4 +1,4 @@
-"""Parsing of values on command lines. `@my.toml` stands for the content of that file; any other text is the value
+"""Parsing of values on command lines. `@my.toml` stands for the content of the file my.toml; any other text stands for
 itself.
 """
 
@@ -20,12 +20,12 @@ from protocol.messages import MAX_CLOCK_MS, Clock
 from protocol.secret_text import strip_invisible
 
 MAX_FILE_BYTES = 1024 * 1024
-"""Maximum bytes of a file named on a command line."""
+"""Maximum size of a file named on a command line, in bytes."""
 MAX_DAYS = 36500
 """Maximum number of days in an option such as `90d`."""
 MAX_DIGITS = 4300
-"""Maximum digits of an integer, which is Python's limit for conversion. Only TOML's non-decimal integers could exceed
-this limit.
+"""Maximum number of decimal digits of an integer, which is Python's limit for conversion from and to text. Only
+hexadecimal, octal and binary integers in TOML could exceed it.
 """
 MAX_CLOCK_CHARACTERS = 40
 """Maximum characters of a clock on a command line, so that no number in it becomes an infinite float."""
@@ -36,7 +36,7 @@ _LONG_NUMBER_MESSAGE = f"a number has more than {MAX_DIGITS} digits"
 
 
 def read_clock(text: str, key: str = "clock") -> Clock:
-    """Parse a clock from `seconds+increment` or `seconds`. Raises `UsageFault` that names the key."""
+    """Parse a clock such as `60+0.5` or `60`. Raise `UsageFault`, which names `key`, for another text."""
     found = len(text) <= MAX_CLOCK_CHARACTERS and re.fullmatch(r"(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?", text)
     bank, increment = (round(float(part or 0) * 1000) for part in found.groups()) if found else (0, 0)
     if not 1 <= bank <= MAX_CLOCK_MS or increment > MAX_CLOCK_MS:
@@ -47,7 +47,7 @@ def read_clock(text: str, key: str = "clock") -> Clock:
 
 
 def read_days(text: str, key: str) -> int:
-    """Parse days from `90d`, or weeks from `12w`. Raises `UsageFault` that names the key."""
+    """Return the days in `90d`, or in `12w` (weeks). Raise `UsageFault`, which names `key`, for another text."""
     found = re.fullmatch(r"(\d{1,5})([dw])", text)
     days = int(found[1]) * {"d": 1, "w": 7}[found[2]] if found else 0
     if not 1 <= days <= MAX_DAYS:
@@ -58,12 +58,14 @@ def read_days(text: str, key: str) -> int:
 
 
 def read_value(text: str) -> Any:
-    """Return the content of a file (`@my.toml`), or the value as `parse_value` parses it. Raises `UsageFault`."""
+    """Return the content of the file that `@my.toml` names, or the value that `parse_value` reads from another text.
+    Raise `UsageFault` if the file cannot be read.
+    """
     return read_file(text[1:]) if text.startswith("@") else parse_value(text)
 
 
 def add_preset(config: dict[str, Any], preset: str | None, option: str) -> None:
-    """Add the preset from the option `--preset` to a game's config, which came from the option `option`. Raises
+    """Add the preset from the option `--preset` to a game's config, which came from the option `option`. Raise
     `UsageFault` if both name a preset.
     """
     if preset is None:
@@ -76,7 +78,7 @@ def add_preset(config: dict[str, Any], preset: str | None, option: str) -> None:
 def read_text_or_file(text: str, key: str) -> str:
     """Return a text, such as a password, or the first line of the file that the text names (`@/run/secrets/db`).
 
-    Raises `UsageFault`, which names the key and the file, never the content.
+    Raise `UsageFault` if the file cannot be read. It names `key` and the file, never the content.
     """
     if not text.startswith("@"):
         return strip_invisible(text)
@@ -91,7 +93,7 @@ def read_text_or_file(text: str, key: str) -> str:
 
 def read_file(name: str) -> Any:
     """Read JSON from a file whose name ends in `.json`, or TOML from any other file. A table becomes a `FileTable`.
-    Raises `UsageFault`.
+    Raise `UsageFault` if the file cannot be read or parsed.
     """
     form = "JSON" if name.endswith(".json") else "TOML"
     try:
@@ -105,7 +107,7 @@ def read_file(name: str) -> Any:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Parse TOML. Raises `tomllib.TOMLDecodeError`, also if values are nested too deeply, and `ValueError` for an
+    """Parse TOML. Raise `tomllib.TOMLDecodeError` if it is invalid or nested too deeply, and `ValueError` for an
     integer of more than `MAX_DIGITS` digits. Both exceptions have a message for users.
     """
     try:
@@ -146,6 +148,6 @@ def _format_name(name: str) -> str:
 
 
 def _format_reason(exc: Exception) -> str:
-    """Return the parser's message. A long message is cut at its start, because its end names the line."""
+    """Return the message of a parser's error. A long message loses its middle, because its end names the line."""
     text = str(exc) if str(exc).isprintable() else repr(str(exc))
     return text if len(text) <= 100 else f"{text[:50]}...{text[-45:]}"

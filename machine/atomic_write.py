@@ -14,10 +14,10 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def replacing_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary file, which replaces `path` at the end of the block. It is beside `path`, or beside the target
-    if `path` is a link.
+    """Yield the path of a temporary file, which replaces `path` at the end of the block. It is beside `path`, or beside
+    the target if `path` is a link.
 
-    On an exception the temporary file is removed instead. Raises `OSError` if `path` is a pipe, a device or a socket,
+    On an exception the temporary file is removed instead. Raise `OSError` if `path` is a pipe, a device or a socket,
     because a file must not replace these.
     """
     check_replaceable(path)
@@ -45,7 +45,7 @@ def replacing_folder(path: Path) -> Iterator[Path]:
     """Yield an empty folder beside `path`. At the end of the block it is renamed to `path`; on an exception it is
     removed.
 
-    Raises `FileExistsError` if `path` is anything but an empty folder, at the start or at the end.
+    Raise `FileExistsError` if something other than an empty folder is at `path` when the block begins or ends.
     """
     place = Path(os.path.realpath(path))
     if os.path.lexists(place) and not (place.is_dir() and not any(place.iterdir())):
@@ -76,11 +76,11 @@ def flush_to_disk(path: Path) -> None:
 
 @contextlib.contextmanager
 def file_lock(path: Path) -> Iterator[None]:
-    """Hold an exclusive lock of a file between processes during the block, by a lock file beside the file. The lock
-    also ends with this process.
+    """Lock a file against other processes during the block, by means of a lock file beside it. The lock also ends with
+    this process.
 
-    Raises `BlockingIOError` if another process holds it, and `OSError` if no lock file can be made. On Windows, nothing
-    is locked.
+    Raise `BlockingIOError` if another process holds the lock, and `OSError` if no lock file can be made. On Windows,
+    nothing is locked.
     """
     if sys.platform == "win32":
         yield

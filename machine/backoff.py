@@ -19,13 +19,12 @@ class Backoff:
         self._next = first_s
 
     def next_delay(self) -> float:
-        """Return the next delay."""
         wait, self._next = self._next, min(2 * self._next, self._longest)
         return wait * (0.5 + 0.5 * self._jitter())
 
     def reset(self, up_s: float | None = None) -> None:
-        """Restart at the first delay. If a success that lasted `up_s` seconds is given, restart only if it lasted at
-        least as long as the next delay.
+        """Restart at the first delay. If `up_s`, the duration of a success in seconds, is given, restart only if it is
+        at least the next delay.
         """
         if up_s is None or up_s >= self._next:
             self._next = self._first

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 
 class HttpAnswer(NamedTuple):
-    """An HTTP answer with any status. Its body is cut at `max_bytes` bytes."""
+    """An HTTP answer with any status. `fetch` cuts its body at `max_bytes` bytes."""
 
     status: int
     body: bytes
@@ -25,10 +25,11 @@ class HttpAnswer(NamedTuple):
 def fetch(
     url: str, max_bytes: int, timeout_s: float, *, headers: Mapping[str, str] = {}, proxies: bool = True
 ) -> HttpAnswer:
-    """Fetch an http or https address. Raises `OSError` (including `TimeoutError`), `HTTPException` and `ValueError`.
+    """Fetch a URL. Raise `OSError` or `HTTPException` if that fails (`TimeoutError` after `timeout_s`), `ValueError` if
+    the URL is invalid.
 
-    A timer enforces the limit, because a peer that sends one byte before each read's timeout could delay the answer for
-    ever.
+    A timer enforces `timeout_s`, because a peer that sends single bytes could keep every read within its own timeout
+    for ever.
     """
     connections = _Connections()
     deadline = time.monotonic() + timeout_s

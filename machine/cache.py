@@ -1,4 +1,4 @@
-"""The cache folder, for files that can be made again: exact tables and compiled code."""
+"""The folder for cached files, which can be made again: tables of exact game values, and compiled code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return the cache folder, `$XDG_CACHE_HOME/bot-arena` or else `~/.cache/bot-arena`. It may be missing or
+    """Return the cache folder: `$XDG_CACHE_HOME/bot-arena`, or else `~/.cache/bot-arena`. It may be missing or
     read-only.
     """
     base = environ.get("XDG_CACHE_HOME", "")
@@ -18,8 +18,8 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def make_room(folder: Path, pattern: str, max_bytes: int) -> None:
-    """Remove files in the folder that match a pattern until the rest take at most `max_bytes` bytes. Files with the
-    oldest modification time go first.
+    """Remove files in the folder that match a pattern, the least recently modified first, until the rest of these files
+    take at most `max_bytes` bytes.
     """
     with contextlib.suppress(OSError):
         files = sorted((path.stat().st_mtime_ns, path.stat().st_size, path) for path in folder.glob(pattern))

@@ -23,17 +23,17 @@ _ParseError: type[Exception] = typer.BadParameter.__mro__[1]
 _INTERRUPT_RETRY_DELAY_S = 0.05
 """Seconds until an interrupt (Ctrl-C) that Python dropped is sent again."""
 _GC_GEN0_THRESHOLD = 20_000
-"""Number of allocations after which Python collects garbage. The default of 700 makes start-up 5 % slower and finds
-nothing.
+"""Number of allocations after which Python collects garbage. Python's default of 700 makes start-up 5 % slower and
+finds nothing.
 """
 _WRONG_TYPE_PATTERN = re.compile(r"Invalid value for (.+): Input should be a valid ([a-z]+)\b.*")
-"""The form of Typer's message for a value of the wrong type."""
+"""The pattern of Typer's message about a value of the wrong type."""
 
 
 def run(app: typer.Typer, name: str, words: Sequence[str] | None = None, renamed: Mapping[str, str] = {}) -> NoReturn:
-    """Run the program called `name` and exit: 0 done, 1 the work failed, 2 wrong usage, 130 interrupted.
+    """Run the program called `name` and exit with a status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
 
-    `renamed` maps old options with their commands, such as `serve --old`, to the new name.
+    `renamed`: by a command with an old option, such as `serve --old`, the new name of the option.
     """
     gc.set_threshold(_GC_GEN0_THRESHOLD)
     standard_streams.prepare()
@@ -63,8 +63,8 @@ def run(app: typer.Typer, name: str, words: Sequence[str] | None = None, renamed
 
 @contextmanager
 def _resending_interrupts() -> Iterator[None]:
-    """Send Ctrl-C again after a short delay if Python drops it during the `with` block. Python does so if Ctrl-C comes
-    while an object is freed.
+    """Send Ctrl-C again after a short delay if Python drops it during the `with` block. Python drops a Ctrl-C that
+    comes while an object is freed.
     """
     if sys.platform == "win32":
         yield
@@ -96,8 +96,8 @@ def run_command(
     program_name: str | None = None,
     renamed: Mapping[str, str] = {},
 ) -> None:
-    """Run the commands of `app`, named `program_name` in its help. Raises `UsageFault`, and `SystemExit` on an early
-    exit.
+    """Run the commands of `app`, which its help calls `program_name`. Raise `UsageFault` for wrong usage, and
+    `SystemExit` if a command exits with a status other than 0.
     """
     try:
         code = app(words, prog_name=program_name, standalone_mode=False)
@@ -108,8 +108,8 @@ def run_command(
 
 
 def _to_fault(exc: Exception, renamed: Mapping[str, str]) -> UsageFault | SystemExit:
-    """Return the exception to raise for a usage error. For a call without arguments, print the help and return
-    `SystemExit`.
+    """Return the exception to raise for a usage error of Typer. If a command that needs arguments has none, print its
+    help and return `SystemExit`.
     """
     text = exc.format_message()  # type: ignore[attr-defined]
     if "\n" in text:

@@ -8,7 +8,7 @@ import sys
 
 def split_command(text: str, *, windows: bool = sys.platform == "win32") -> list[str]:
     """Split a command line into words. Quotes keep blanks in a word. With `windows`, backslashes are ordinary
-    characters. Raises `ValueError`.
+    characters. Raise `ValueError` if a quote or an escape is incomplete.
     """
     lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
     lexer.whitespace_split = True

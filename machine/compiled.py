@@ -23,11 +23,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 _COMPILE_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 """The options with which numba compiles functions."""
 HAS_NUMBA = os.environ.get("ARENA_PLAIN", "") in ("", "0") and find_spec("numba") is not None
-"""True if `compiled` compiles functions."""
+"""True if numba is installed and not disabled: `compiled` and `entry` then compile functions."""
 
 
 def _import_numba() -> Any:
-    """Import numba. That takes a third of a second, so it happens only when a loop is compiled. Raises `UsageFault`."""
+    """Import numba. That takes a third of a second, so it is done only when a loop is compiled. Raise `UsageFault` if
+    it fails.
+    """
     try:
         import numba
     except ImportError as exc:  # for example if numpy is too new for it

@@ -74,9 +74,7 @@ class CompiledCache(FunctionCache):
         super().__init__(function)  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save compiled code under a lock. Without it, two processes could give the same file name to different
-        code.
-        """
+        """Save compiled code under a lock. Otherwise, two processes could give one file name to different code."""
         with (Path(self.cache_path) / "lock").open("ab") as file:
             lock(file.fileno())
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]

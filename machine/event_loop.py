@@ -68,9 +68,7 @@ class BackgroundTasks(set[asyncio.Task[None]]):
 
 @asynccontextmanager
 async def background_task(work: Coroutine[Any, Any, object]) -> AsyncIterator[None]:
-    """Run `work` in the background until the block ends, then cancel it. If `work` has failed before, raise its
-    error.
-    """
+    """Run `work` in the background until the block ends, then cancel it. If `work` has failed, raise its error."""
     task = asyncio.create_task(work)
     try:
         yield

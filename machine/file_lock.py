@@ -1,6 +1,4 @@
-"""A lock on an open file between processes, exclusive or shared. It ends when the file is closed or the process
-ends.
-"""
+"""A lock on an open file between processes, exclusive or shared. It ends when the file is closed."""
 
 from __future__ import annotations
 
@@ -8,8 +6,8 @@ import sys
 
 
 def lock(file: int, *, shared: bool = False, wait: bool = True) -> None:
-    """Lock an open file, on systems that support it. Raises `BlockingIOError` if another process holds it, unless
-    `wait`.
+    """Lock an open file, on systems that support it. If another process holds the lock, wait for it; without `wait`,
+    raise `BlockingIOError`.
     """
     if sys.platform == "win32":
         return

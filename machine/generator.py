@@ -9,9 +9,9 @@ from machine.compiled import compiled
 FIRST_SLOT, SECOND_SLOT = 0, 1
 """`FIRST_SLOT` and `SECOND_SLOT` are the indices of the slots with the state of the generator."""
 _FIRST_MODULUS, _SECOND_MODULUS = 2147483563, 2147483399
-"""`_FIRST_MODULUS` is the modulus of the first of the two combined generators, `_SECOND_MODULUS` of the second."""
+"""`_FIRST_MODULUS` and `_SECOND_MODULUS` are the moduli of the two generators that `draw` combines."""
 DRAW_RANGE = _FIRST_MODULUS - 1
-"""The range of `draw`, which returns numbers below this one."""
+"""The bound of `draw`, which returns numbers from 0 to `DRAW_RANGE` - 1."""
 SEED_COUNT = 2**31 - 1
 """The number of possible seeds. Seeds start at 0."""
 

@@ -14,8 +14,8 @@ class Histogram:
     def __init__(self, bounds: Sequence[float]) -> None:
         self.bounds = tuple(bounds)
         self.counts = [0] * (len(self.bounds) + 1)
-        """The number of observations above the previous bound and up to this one, for each bound. The last count is of
-        observations above all bounds.
+        """The number of observations for each bound: those up to it and above the previous bound. The last count is of
+        those above all bounds.
         """
         self.sum = 0.0
 

@@ -13,13 +13,11 @@ from urllib.parse import urlsplit
 _HOST_PATTERN = re.compile(
     r"(?:\[([0-9a-f:.]+(?:%[0-9a-z._~-]+)?)\]|([^\s\[\]:/?#@\\%]+))(?::[0-9]{0,5})?", re.IGNORECASE | re.ASCII
 )
-"""The form of a host: a name or an address, with or without a port (RFC 9110, 7.2)."""
+"""The pattern of a host: a name or an address, with or without a port (RFC 9110, 7.2)."""
 
 
 def read_host(text: str) -> str:
-    """Return the name or address in `example.org:8080` or `[::1]`, in lower case. Return an empty text if it is no
-    host.
-    """
+    """Return the name or address in `example.org:8080` or `[::1]`, in lower case; empty for anything else."""
     found = _HOST_PATTERN.fullmatch(text)
     if found is None:
         return ""

@@ -13,9 +13,9 @@ from pathlib import Path
 from machine.text_encoding import decode
 
 MAX_BYTES = 16 * 1024 * 1024
-"""Maximum size of a file that a person writes."""
+"""Default maximum size of a file that a person wrote, in bytes."""
 PIPE_TIMEOUT_S = 10.0
-"""Seconds in which a pipe must deliver all its data. Without this limit, reading from a pipe without a writer would
+"""Seconds within which a pipe must deliver all its data. Without this limit, reading from a pipe without a writer would
 never end.
 """
 _CHUNK_BYTES = 64 * 1024
@@ -23,15 +23,15 @@ _CHUNK_BYTES = 64 * 1024
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file. Raises `OSError`, and `UnicodeDecodeError` if the content is not Unicode text."""
+    """Return the text of a file. Raise `OSError` if it cannot be read, `UnicodeDecodeError` if it is not Unicode."""
     return decode(read_bytes(path))
 
 
 def read_bytes(path: Path, max_bytes: int | None = None, timeout_s: float = PIPE_TIMEOUT_S) -> bytes:
     """Return the content of a file or a pipe.
 
-    Raises `OSError`, also for more than `max_bytes` bytes (by default `MAX_BYTES`) and for a pipe that does not end
-    within `timeout_s` seconds.
+    Raise `OSError` if it cannot be read, has more than `max_bytes` bytes (default: `MAX_BYTES`), or is a pipe that does
+    not end within `timeout_s` seconds.
     """
     max_bytes = MAX_BYTES if max_bytes is None else max_bytes
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))

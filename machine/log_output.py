@@ -25,10 +25,10 @@ STRANGER_LINE_BURST, STRANGER_LINES_PER_SECOND = 300, 2.0
 SUMMARY_DELAY_S = 60.0
 """Seconds after the first suppressed line until the number of suppressed lines is logged."""
 LIBRARY_LOGGERS = ("asyncio", "uvicorn", "websockets")
-"""The names of the loggers of libraries."""
+"""The names of the loggers of the libraries that a server uses."""
 STRANGER_LOGGERS = (*LIBRARY_LOGGERS, "arena.network", "arena.web.errors")
-"""The names of the loggers whose lines strangers may cause, by connections and requests. Lines of other loggers that
-strangers cause set `of_stranger`.
+"""The names of the loggers whose lines strangers may cause, by connections and requests. If a stranger causes a line of
+another logger, the line has `of_stranger` in its `extra`.
 """
 
 log = logging.getLogger("arena.log")
@@ -54,9 +54,7 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """A formatter of log lines as JSON, with `time` (UTC, ISO 8601), `level`, `event`, `fields`, `message` and, on a
-    node, `node`.
-    """
+    """A formatter of log lines as JSON: `time` (UTC), `level`, `event`, `fields`, `message`, and `node` on a node."""
 
     def __init__(self, node: str | None = None) -> None:
         super().__init__()
@@ -83,7 +81,9 @@ class JsonLines(logging.Formatter):
 
 
 class SuppressedLineCounter:
-    """A counter of suppressed log lines by event. It logs the counts a minute after the first suppressed line."""
+    """A counter of suppressed log lines by event. It logs the counts `SUMMARY_DELAY_S` seconds after the first such
+    line.
+    """
 
     def __init__(self, logger: logging.Logger) -> None:
         self._to = logger
@@ -92,7 +92,6 @@ class SuppressedLineCounter:
         self._telling: threading.Timer | None = None
 
     def add(self, event: str) -> None:
-        """Count a suppressed line."""
         with self._lock:
             self._counts[event] += 1
             if self._telling is None:
@@ -114,7 +113,7 @@ class SuppressedLineCounter:
 
 
 class LineLimit(logging.Filter):
-    """A log filter that limits the rate of lines caused by strangers. `now` is in seconds."""
+    """A log filter that limits the rate of lines caused by strangers. `now` is a clock in seconds."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -134,8 +133,8 @@ class LineLimit(logging.Filter):
 
 
 def configure_logging(level: str, form: str, node: str | None = None) -> None:
-    """Log lines of at least this level to standard error, as text or JSON (`form`). `node` is the name of the node in a
-    cluster.
+    """Log lines of at least this level to standard error. `form` is text or JSON, `node` the name of the server's node
+    in a cluster.
     """
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines(node) if form == "json" else TextLines(node))
@@ -159,9 +158,7 @@ def _is_among(name: str, loggers: tuple[str, ...]) -> bool:
 
 
 def _has_traceback(record: logging.LogRecord) -> bool:
-    """Return whether the traceback of a log record is useful. The traceback of an `OSError` raised in a library is
-    not.
-    """
+    """Return whether a log record has a useful traceback. That of an `OSError` raised in a library is not useful."""
     if not record.exc_info:
         return False
     return not (isinstance(record.exc_info[1], OSError) and _is_among(record.name, LIBRARY_LOGGERS))

@@ -23,9 +23,9 @@ _BAD_PATH_ADVICE = "name a file in an existing folder"
 _MAX_LINKS = 40
 """Maximum number of symbolic links to follow, as in Linux."""
 _ORIGINAL_STDOUT: ContextVar[TextIO | None] = ContextVar("_STDOUT", default=None)
-"""The original standard output, while printed text is redirected to standard error."""
+"""The original standard output while `text_to_stderr` redirects printed text; else None."""
 _DESCRIPTOR_FOLDER_PATTERN = re.compile(r"/proc/(\d+|self|thread-self)(/task/\d+)?/fd|/dev/fd")
-"""A folder in which Linux shows the open file descriptors of a process."""
+"""The pattern of the folders in which Linux lists the open file descriptors of a process."""
 
 
 def is_stdout(path: Path) -> bool:
@@ -65,7 +65,7 @@ def why_not_writable(path: Path) -> str | None:
 
 
 def write_output(path: Path, data: bytes) -> None:
-    """Write to a path that a person named. Raises `OSError`."""
+    """Write to a path that a person named. A file is replaced atomically. Raise `OSError` if writing fails."""
     descriptor = 1 if path == STDOUT else _descriptor_of(path)
     if descriptor == 1:
         _write_to_stdout(data)

@@ -14,14 +14,14 @@ from typing import NamedTuple
 STATUS_INTERVAL_S = 10.0
 """Seconds between two status messages, unless a watchdog requires more frequent messages."""
 MAX_COUNT_DIGITS = 20
-"""Maximum digits of a number in an environment variable: a 64-bit number, as systemd reads it, has no more."""
+"""Maximum digits of a number in an environment variable from systemd: a 64-bit number has no more."""
 FIRST_DESCRIPTOR = 3
 """The number of the first file descriptor that systemd passes."""
 
 
 class ServiceManager:
-    """The service manager that variables in `environment` describe; these variables are removed. Without a service
-    manager, notifications do nothing.
+    """The service manager that variables in `environment` describe. Creating an object removes these variables. Without
+    a service manager, notifications do nothing.
     """
 
     def __init__(self, environment: MutableMapping[str, str]) -> None:
@@ -30,7 +30,7 @@ class ServiceManager:
         watched = environment.pop("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
         microseconds = environment.pop("WATCHDOG_USEC", "")
         self._watchdog_interval_s = (_read_count(microseconds) or 0) / 2e6 or None if watched else None
-        """Seconds between two watchdog messages, which is half the watchdog's timeout; None if there is no watchdog."""
+        """Seconds between two watchdog messages: half the watchdog's timeout. None if there is no watchdog."""
         self._ready = False
 
     def notify(self, *lines: str) -> None:
@@ -46,12 +46,12 @@ class ServiceManager:
         self.notify("READY=1")
 
     def notify_reloading(self) -> None:
-        """Report that a reload begins. Do nothing if the server has not been ready yet."""
+        """Report that a reload of the settings begins. Do nothing if the server has not been ready yet."""
         if self._ready:
             self.notify("RELOADING=1", f"MONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}")
 
     def reload(self, work: Callable[[], None]) -> None:
-        """Do the work of a reload, and report the beginning and the end of the reload."""
+        """Run `work`, which reloads settings, and report the beginning and the end of the reload."""
         self.notify_reloading()
         work()
         if self._ready:
@@ -75,7 +75,7 @@ class InheritedSocket(NamedTuple):
 def take_sockets(environment: MutableMapping[str, str]) -> list[InheritedSocket]:
     """Return the sockets that environment variables pass to this process, and remove these variables.
 
-    The result is empty if the sockets are meant for another process. Raises `ValueError` for anything but a listening
+    The result is empty if the sockets are meant for another process. Raise `ValueError` for anything but a listening
     TCP socket.
     """
     count, meant = environment.pop("LISTEN_FDS", ""), environment.pop("LISTEN_PID", "")
@@ -102,7 +102,7 @@ def take_sockets(environment: MutableMapping[str, str]) -> list[InheritedSocket]
 def replace_process(
     program: str, arguments: list[str], environment: Mapping[str, str], sockets: Sequence[InheritedSocket]
 ) -> None:
-    """Replace this process by a program (exec), to which the sockets are passed on. Raises `OSError`."""
+    """Replace this process by a program (exec), to which the sockets are passed on. Raise `OSError` if that fails."""
     behind = FIRST_DESCRIPTOR + len(sockets)  # first descriptor after the targets, so that no copy is overwritten
     moved = [fcntl.fcntl(one.socket, fcntl.F_DUPFD_CLOEXEC, behind) for one in sockets]
     for at, descriptor in enumerate(moved):

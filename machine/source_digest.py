@@ -14,31 +14,33 @@ from functools import cache
 from pathlib import Path
 
 _ROOT = Path(__file__).parents[1]
-"""The folder that contains the packages."""
+"""The folder that contains the packages of bot-arena."""
 PACKAGES = ("arena", "bots", "games", "machine", "measuring", "protocol", "referee")
-"""The packages of bot-arena."""
+"""The names of the packages of bot-arena."""
 _PAGE_FOLDERS = (("arena", "web", "static"), ("arena", "web", "templates"), ("arena", "documents"))
-"""Folders of web pages and documents, which do not change the results of matches."""
+"""Names of folders with web pages and documents, which do not change the results of matches."""
 _SITE_FOLDERS = ("site-packages", "dist-packages")
-"""Folders of installed packages."""
+"""Names of folders that hold installed packages."""
 _COMMENT_PATTERN = re.compile("#.*")
-"""Matches a comment of Python."""
+"""The pattern of a comment in Python."""
 _IMPORT_PATTERN = re.compile(
     r"(?:^|[;:])[ \t]*(?:from[ \t]*([\w.]+)[ \t]*)?\bimport\b[ \t]*(\([^)]*\)|(?:\\\n|[^\n;])*)", re.MULTILINE
 )
-"""Matches an import statement of Python, with the module and the imported names as groups."""
+"""The pattern of an import statement in Python, with groups for the module and the imported names."""
 _NAME_PATTERN = re.compile(r"[\w.]+")
-"""The form of a dotted name in an import statement."""
+"""The pattern of a dotted name in an import statement."""
 
 
 @cache
 def digest_of_all() -> str:
-    """Return a hexadecimal digest of all files of bot-arena that results depend on. Raises `OSError` like `digest`."""
+    """Return a hexadecimal digest of all files of bot-arena on which the results of matches depend. Raise `OSError` if
+    one cannot be read.
+    """
     return digest_of_packages(_ROOT)
 
 
 def digest_of_packages(home: Path) -> str:
-    """Return a hexadecimal digest of the files that `files_of_packages` yields. Raises `OSError` like `digest`."""
+    """Return a hexadecimal digest of the files of `files_of_packages`. Raise `OSError` if one cannot be read."""
     held = hashlib.sha256()
     for file in files_of_packages(home):
         held.update(f"{file.relative_to(home)} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
@@ -46,7 +48,8 @@ def digest_of_packages(home: Path) -> str:
 
 
 def files_of_packages(home: Path) -> Iterator[Path]:
-    """Yield the files of the packages in a folder that results may depend on, in order: sources, and data of any kind.
+    """Yield the files of packages in a folder on which the results of matches may depend, in order: sources, and data
+    of any kind.
 
     Files of web pages, compiled code and hidden files (which editors leave) are omitted.
     """
@@ -62,7 +65,7 @@ def files_of_packages(home: Path) -> Iterator[Path]:
 def digest(module: Path) -> str:
     """Return a hexadecimal digest of a module's name and of the names and contents of all its sources.
 
-    The digest does not depend on where the sources are. Raises `OSError` if a source cannot be read.
+    The digest does not depend on where the sources are. Raise `OSError` if a source cannot be read.
     """
     root = _root(module)
     held = sorted(f"{_name_of(file, root)} {_read(file)[0]}" for file in find_sources(module))
@@ -73,7 +76,7 @@ def find_sources(module: Path) -> set[Path]:
     """Return the source files of a module and of all modules that it imports.
 
     Imports are followed into packages beside the module's own package and into packages of this project, but not into
-    installed packages. Raises `OSError` if a file cannot be read.
+    installed packages. Raise `OSError` if a file cannot be read.
     """
     root = _root(module)
     own = module.relative_to(root).parts[0].removesuffix(".py")
@@ -133,9 +136,7 @@ def _resolve_name(name: str, file: Path) -> str | Path:
 
 @cache
 def _source_files(name: str | Path, root: Path, own: str) -> tuple[Path, ...]:
-    """Return the source files of an imported module. Return none if the module is outside the packages that are
-    followed.
-    """
+    """Return the source files of an imported module; none if it is outside the packages that are followed."""
     if isinstance(name, Path):
         paths = [name]
     else:

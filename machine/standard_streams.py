@@ -15,9 +15,9 @@ from typing import Any, TextIO
 from protocol.errors import ArenaFault
 
 ENCODING_ERRORS = "backslashreplace"
-"""The error handler for characters that the encoding of a stream lacks."""
+"""The name of the error handler for characters that the encoding of a stream lacks."""
 _ENCODING_SAMPLE = "ascii \\ é ─ 🎲\n"
-"""A text with which `_can_write` tests an encoding."""
+"""The text that `_can_write` tries to encode, to test an encoding."""
 _lenient = False
 
 
@@ -26,7 +26,7 @@ class OutputFault(ArenaFault):
 
 
 class ReaderGone(SystemExit):
-    """The exit of a program because the reader of standard output closed it. The exit code is that of success."""
+    """The exit of a program because the reader of its standard output has closed it. The exit code is 0."""
 
 
 def prepare() -> None:
@@ -85,9 +85,7 @@ class _GuardedDescriptor(io.FileIO):
 
 
 def _prepare_stream(stream: TextIO | None, descriptor: int) -> TextIO:
-    """Return a safe stream that writes to the descriptor. A stream that has been replaced, as in tests, is returned
-    unchanged.
-    """
+    """Return a safe stream for the descriptor. A stream that was replaced, as in tests, is returned unchanged."""
     if stream is None:
         return open(descriptor, "w", encoding="utf-8", errors=ENCODING_ERRORS, closefd=False)
     if type(stream) is not io.TextIOWrapper or isinstance(getattr(stream.buffer, "raw", None), _GuardedDescriptor):
@@ -109,9 +107,7 @@ def _prepare_stream(stream: TextIO | None, descriptor: int) -> TextIO:
 
 
 def _can_write(encoding: str) -> bool:
-    """Return whether an encoding can write escapes for characters that it lacks. The encoding of host names, `idna`,
-    cannot.
-    """
+    """Return whether an encoding can write escapes for characters that it lacks. `idna` (host names) cannot."""
     try:
         _ENCODING_SAMPLE.encode(encoding, ENCODING_ERRORS)
     except (UnicodeError, LookupError):

@@ -1,6 +1,4 @@
-"""Control of processes on Linux: privacy, death with the parent, orphans, freed memory, priority, and descriptions of
-exit codes.
-"""
+"""Control of processes on Linux: privacy, death with the parent, orphans, memory, priority, exit codes."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from protocol.display import short_repr
 from protocol.errors import UsageFault
 
 MAX_NICENESS_VARIABLE = "ARENA_MAX_NICENESS"
-"""The environment variable with the maximum nice value of background processes."""
+"""The name of the environment variable with the maximum nice value of background processes."""
 _LOWEST_PRIORITY = 19
 """The nice value of the lowest priority."""
 _SET_PDEATHSIG, _SET_DUMPABLE, _SET_CHILD_SUBREAPER = 1, 4, 36
@@ -26,11 +24,9 @@ _SIGKILL = 9
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 """These constants are parameters of glibc's function `mallopt`, with its names."""
 _AUTOGROUP = Path("/proc/self/autogroup")
-"""The file with the nice value of this process's session."""
+"""The file through which Linux shows and changes the nice value of this process's session."""
 _AUTOGROUP_TRIES, _AUTOGROUP_RETRY_DELAY_S = 20, 0.1
-"""`_AUTOGROUP_TRIES` is the number of attempts to write to `_AUTOGROUP`, `_AUTOGROUP_RETRY_DELAY_S` the delay between
-two of them.
-"""
+"""Writing to `_AUTOGROUP` is tried `_AUTOGROUP_TRIES` times, every `_AUTOGROUP_RETRY_DELAY_S` seconds."""
 
 
 def keep_private() -> None:
@@ -75,7 +71,7 @@ def leave_process_group() -> None:
 def limit_niceness(niceness: int, environ: Mapping[str, str] = os.environ) -> int:
     """Return the nice value for a background process: `niceness`, but at most the value of `ARENA_MAX_NICENESS`.
 
-    A process of the lowest priority hardly runs on a machine that is always busy. Raises `UsageFault` for a value that
+    A process of the lowest priority hardly runs on a machine that is always busy. Raise `UsageFault` if that variable
     is not a whole number in range.
     """
     text = environ.get(MAX_NICENESS_VARIABLE) or str(_LOWEST_PRIORITY)
@@ -87,14 +83,14 @@ def limit_niceness(niceness: int, environ: Mapping[str, str] = os.environ) -> in
 
 
 def renice(by: int) -> None:
-    """Lower the priority of this process like `os.nice`, within `ARENA_MAX_NICENESS`. Raises `UsageFault`."""
+    """Lower the priority of this process like `os.nice`, within `ARENA_MAX_NICENESS`. Raise `UsageFault` if that is
+    invalid.
+    """
     _renice(limit_niceness(by))
 
 
 def lower_priority(niceness: int) -> None:
-    """Lower the priority of this process and of its session by exactly `niceness`. The process must have started the
-    session.
-    """
+    """Lower the priority of this process and its session, which it must have started, by exactly `niceness`."""
     if not niceness:
         return
     _renice(niceness)

@@ -17,8 +17,6 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 def decode(data: bytes, errors: str = "strict") -> str:
-    """Decode UTF-8, UTF-16 or UTF-32, depending on the byte order mark. Without a mark, decode UTF-8. Raises
-    `UnicodeDecodeError`.
-    """
+    """Decode UTF-8, or UTF-16 or UTF-32 if a byte order mark says so. Raise `UnicodeDecodeError` for invalid data."""
     mark, encoding = next(((mark, name) for mark, name in _ENCODING_MARKS if data.startswith(mark)), (b"", "utf-8"))
     return data[len(mark) :].decode(encoding, errors).lstrip(_BYTE_ORDER_MARK)

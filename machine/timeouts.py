@@ -15,14 +15,14 @@ from typing import Any, TypeVar
 from protocol.errors import UsageFault
 
 FACTOR_VARIABLE = "ARENA_TIMEOUT_FACTOR"
-"""The environment variable with the factor."""
+"""The name of the environment variable with the factor for timeouts."""
 TIMEOUT_FIELD_SUFFIX = "_timeout_s"
-"""The suffix of fields that the factor multiplies. Intervals and delays have other suffixes and stay the same."""
+"""The suffix of the names of fields with timeouts. Intervals and delays have other suffixes and stay the same."""
 T = TypeVar("T")
 
 
 def timeout_factor(environ: Mapping[str, str] = os.environ) -> float:
-    """Return the factor from the environment, 1 by default. Raises `UsageFault` for an invalid factor."""
+    """Return the factor for timeouts from the environment, 1 by default. Raise `UsageFault` if it is invalid."""
     text = environ.get(FACTOR_VARIABLE) or "1"
     try:
         factor = float(text)
@@ -36,7 +36,7 @@ def timeout_factor(environ: Mapping[str, str] = os.environ) -> float:
 def scale_timeouts(timeouts: T, factor: float | None = None) -> T:
     """Return a copy of a dataclass of settings with all its timeouts multiplied, including those of nested dataclasses.
 
-    The default `factor` is that of the environment. Raises `UsageFault` like `timeout_factor`.
+    The default `factor` is that of the environment. Raise `UsageFault` if that is invalid.
     """
     by = timeout_factor() if factor is None else factor
     changed: dict[str, Any] = {}

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 MAX_KEYS = 10_000
-"""Maximum number of keys. If there are more, the least recently used keys are forgotten."""
+"""Maximum number of keys of a `TokenBucket`. Beyond that, the least recently used keys are forgotten."""
 
 
 class TokenBucket:
-    """A bucket of `burst` tokens for each key, refilled at `per_second`. `now` is in seconds."""
+    """Buckets of tokens, one for each key. A bucket holds up to `burst` tokens and gains `per_second` of them. `now` is
+    the time in seconds.
+    """
 
     def __init__(self, burst: float, per_second: float) -> None:
         self._burst = burst
@@ -30,6 +32,6 @@ class TokenBucket:
         return wait
 
     def give_back(self, key: Hashable) -> None:
-        """Return a token that was taken."""
+        """Give a token that was taken back to the bucket of its key."""
         if key in self._full_at:
             self._full_at[key] -= 1 / self._per_second

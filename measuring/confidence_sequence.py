@@ -18,7 +18,7 @@ from msgspec import Struct
 _BET_SIZES = 9
 """Number of sizes of bets. Each size is half of the previous size."""
 _MAX_BET_FRACTION = 0.999
-"""The fraction of its capital that the largest bet can lose."""
+"""The fraction of its own capital that the largest bet can lose at worst."""
 BET_FRACTIONS = tuple(way * _MAX_BET_FRACTION / 2**size for size in range(_BET_SIZES) for way in (1, -1))
 """The fraction of its own capital that each bet can lose at worst. It is positive for a bet on scores above the mean,
 negative for a bet on scores below it.
@@ -28,11 +28,11 @@ CAPITAL_SHARES = tuple(0.25 if size == 0 else 0.25 / (_BET_SIZES - 1) for size i
 it.
 """
 _END_TOLERANCE = 1e-5
-"""Maximum error of each end of an interval."""
+"""Maximum error of each end of a confidence interval."""
 
 
 class Interval(Struct, frozen=True):
-    """The interval in which a mean lies."""
+    """A confidence interval of a mean: its lower and its upper end."""
 
     low: float
     high: float
@@ -73,8 +73,8 @@ def _find_end(is_inside: Callable[[float], bool], inside: float, outside: float)
 
 
 def bets(mean: float, low: float, high: float) -> list[float]:
-    """Return the bets against a claimed mean of scores from `low` to `high`. With each score x, the capital of a bet is
-    multiplied by 1 + bet (x - mean).
+    """Return the size of each bet against a claimed mean of scores from `low` to `high`. With each score x, the capital
+    of a bet is multiplied by 1 + size (x - mean).
 
     numba can compile this function and `log_capital` unchanged.
     """

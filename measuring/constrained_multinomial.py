@@ -14,27 +14,27 @@ from typing import NamedTuple
 _MAX_STEPS = 100
 """Maximum steps for one solution of `_solve_end_divisor` or `solve_multiplier`."""
 _TOLERANCE = 1e-12
-"""Tolerance of exact solutions."""
+"""The tolerance where an equation is solved exactly."""
 _BOUND_TOLERANCE = 1e-3
-"""Tolerance of solutions that only give a lower bound and may be rough."""
+"""The tolerance where an equation is solved roughly, because only a lower bound is needed."""
 _MAX_NEWTON_STEPS = 30
 """Maximum steps of Newton's method in `_Problem.stationary`."""
 _MAX_MULTIPLIER_STEPS = 12
 """Maximum steps of Newton's method in `_newton_multiplier`."""
 _NEWTON_TOLERANCE = 1e-8
-"""The last step of Newton's method is at most this large, relatively. Each step doubles the number of correct digits,
-so all digits are correct after it.
+"""Newton's method ends after a step that changes no divisor 1 + x * term by more than this fraction. Each step doubles
+the number of correct digits, so all digits are correct after it.
 """
 _NEWTON_START_RATIO = 0.9
-"""Newton's method starts at most this fraction of the way from 0 to an end of the possible range."""
+"""Newton's method for x starts at most this fraction of the way from 0 to an end of the range of possible x."""
 _MAX_LOG_STEP = 0.7
 """Maximum change of the logarithm of the root mean square in a step of Newton's method."""
 _MIN_DIVISOR = 1e-5
 """Minimum divisor 1 + x * term. Smaller divisors would lose too many digits by rounding."""
 _GRID_CELLS = 64
-"""Number of cells of a grid, in which further peaks are searched for; a power of two."""
+"""Number of cells of a grid, in which peaks of the likelihood are searched for; a power of two."""
 _COARSE_CELLS = 8
-"""Number of groups of cells with which the search for peaks begins."""
+"""Number of groups of grid cells with which the search for peaks of the likelihood begins."""
 _MAX_ROOT_STEPS = 60
 """Maximum steps of `_Problem.root`."""
 
@@ -71,8 +71,8 @@ def fit_normalised_mean(
 
 
 class _Stationary(NamedTuple):
-    """A solution: the chances count / total / (1 + x * term), with the terms at the root mean square `rms`, which is
-    also the root mean square of these chances.
+    """A solution of `_Problem`: the chances are count / total / (1 + x * term), with the terms at the root mean square
+    `rms`. The chances have this root mean square, too.
     """
 
     x: float
@@ -107,14 +107,14 @@ class _Problem(NamedTuple):
     ratio: float
 
     def terms(self, rms: float) -> list[float]:
-        """Return how much each value adds to the excess of the mean over the required mean, to first order at this root
-        mean square.
+        """Return for each value how much it adds to the excess of the mean over the required mean. The excess is
+        linearised at this root mean square.
         """
         half = self.ratio / 2
         return [offset - half * (rms + offset * offset / rms) for offset in self.offsets]
 
     def moments(self, chances: Sequence[float]) -> tuple[float, float]:
-        """Return the mean and the root mean square of the offsets under these chances."""
+        """Return the mean and the root mean square of the values' offsets from the centre under these chances."""
         mean = square = 0.0
         for offset, chance in zip(self.offsets, chances, strict=True):
             mean += chance * offset
@@ -137,7 +137,7 @@ class _Problem(NamedTuple):
         return self.ratio * min([offset for offset in self.offsets if offset > 0])
 
     def stationary(self, observed: float) -> _Stationary | None:
-        """Find a local maximum by Newton's method, beginning at the observed root mean square.
+        """Find a local maximum of the likelihood by Newton's method, beginning at the observed root mean square.
 
         Return None if the method does not converge or digits would be lost. At the maximum, the sum of count * log(1 +
         x * term) has slope 0, both by x and by the logarithm of the root mean square.
@@ -307,8 +307,8 @@ class _Problem(NamedTuple):
         return self.lost(_balance(greatest, self.counts, _BOUND_TOLERANCE))
 
     def root(self, start: tuple[float, float], end: tuple[float, float]) -> _Candidate:
-        """Return the solution between `start` and `end`: logarithms of root mean squares, each with the `above` of its
-        candidate.
+        """Return the solution between two root mean squares. `start` and `end` are pairs: the logarithm of a root mean
+        square, and the `above` of its candidate.
 
         The first `above` is positive, the second is not. The method is false position in its Illinois form, preceded by
         bisection while an `above` is infinite.
@@ -344,7 +344,7 @@ class _Grid:
         self._candidates: dict[int, _Candidate] = {}
 
     def lost(self, at: int) -> float:
-        """Return the loss of the candidate at a node; infinity at the bounds."""
+        """Return the loss of the candidate at a node of the grid; infinity at the bounds."""
         if not 0 < at < _GRID_CELLS:
             return math.inf
         self._candidates[at] = self._problem.candidate(math.exp(self._logs[at]))
@@ -362,12 +362,12 @@ class _Grid:
         return self._above(at) > 0 >= self._above(at + 1)
 
     def peak(self, at: int, end: int) -> _Candidate:
-        """Return a peak between two nodes, where `above` falls through 0."""
+        """Return the peak of the likelihood between two nodes: the candidate where `above` falls through 0."""
         return self._problem.root((self._logs[at], self._above(at)), (self._logs[end], self._above(end)))
 
     def _above(self, at: int) -> float:
-        """Return the `above` of the candidate at a node; infinity at the lower bound and minus infinity at the upper
-        bound.
+        """Return the `above` of the candidate at a node of the grid; infinity at the lower bound and minus infinity at
+        the upper bound.
         """
         if at == 0:
             return math.inf
@@ -375,7 +375,7 @@ class _Grid:
 
 
 def _first_x(terms: Sequence[float], counts: Sequence[float]) -> float:
-    """Return the start of Newton's method for x: a first step from 0, limited to the possible range."""
+    """Return the start of Newton's method for x: its first step from 0, limited to the range of possible x."""
     cells = list(zip(terms, counts, strict=True))
     x = sum([count * term for term, count in cells]) / sum([count * term * term for term, count in cells])
     return max(-_NEWTON_START_RATIO / max(terms), min(-_NEWTON_START_RATIO / min(terms), x))

@@ -45,7 +45,7 @@ def elo_of(score: float) -> float | None:
 
 
 def score_of(elo: float) -> float:
-    """Return the expected score, from 0 to 1, at a difference of Elo."""
+    """Return the expected score, from 0 to 1, at an Elo difference."""
     return 1 / (1 + 10 ** (-elo / 400))
 
 

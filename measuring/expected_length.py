@@ -31,8 +31,8 @@ def variance_of_equal_bots(seats: int, own_seats: int = 1) -> float:
 
 
 def expected_length(hypotheses: Hypotheses, variance: float) -> ExpectedLength:
-    """Return the expected number of single games with this variance of scores. If each start is played from every seat,
-    the test takes fewer games.
+    """Return how many single games a test is expected to take if their scores have this variance. If each start is
+    played from every seat, the test takes fewer games.
 
     Source: A. Wald, Sequential Analysis (1947), 3.5 and A.3, for normal scores.
     """

@@ -57,7 +57,7 @@ def luck_of(record: Record, value: ValueFunction | str | None = None) -> Luck:
     """Return the luck in a record. `value` is the value function that measures the luck, or its name; without it the
     best available one is used.
 
-    Raises `UsageFault` like `load_value`, and `BadRecord` like `replay`.
+    Raise `UsageFault` as `load_value` does, and `BadRecord` as `replay` does.
     """
     lines = replay(record)
     _, course = next(lines)
@@ -94,7 +94,7 @@ def _plies_of_lines(
 
 
 def luck_along(game: Game[Any, Any], value: ValueFunction, plies: Iterable[tuple[Any, Any, Any]]) -> Luck:
-    """Return the luck in some plies, each given as (state before, move, state after)."""
+    """Return the luck in a sequence of plies, each given as (state before, move, state after)."""
     events = []
     for before, move, after in plies:
         luck = luck_at(game, value, before, move, after)

@@ -79,7 +79,7 @@ class ScoreUnit(NamedTuple):
 
 
 class Stratum(NamedTuple):
-    """A group of comparable units, by the opponents and the side's seats in each match. A stratum merged from single
+    """The opponents and the side's seats in each match, which comparable units share. A stratum merged from single
     units has neither.
     """
 

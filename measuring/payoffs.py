@@ -46,7 +46,7 @@ class PairPayoffs(NamedTuple):
 
 
 class WeightedPair(NamedTuple):
-    """A summand: the payoffs against one opponent, and the factor of their mean."""
+    """A summand of a sum of weighted means: the payoffs against one opponent, and the factor of their mean."""
 
     pair: PairPayoffs
     factor: float
@@ -76,13 +76,13 @@ def mean_of_rounds(units: Sequence[TotalPayoff]) -> list[float]:
 
 
 def pair_payoffs(payoffs: Sequence[float], rounds: int) -> PairPayoffs:
-    """Return the payoffs of one or more units with these values, which have `rounds` rounds in all."""
+    """Summarise one or more units with these payoffs, a value for each unit, and `rounds` rounds in all."""
     mean = fmean(payoffs)
     return PairPayoffs(len(payoffs), mean, math.fsum((payoff - mean) ** 2 for payoff in payoffs), rounds)
 
 
 def weighted_pairs(pairs: Iterable[PairPayoffs]) -> list[WeightedPair]:
-    """Return the summands of the mean over one or more opponents. Each factor is the opponent's share of all weight."""
+    """Return a summand for each of one or more opponents. The factor is the opponent's share of all weight."""
     met = list(pairs)
     total = sum(pair.weight for pair in met)
     return [WeightedPair(pair, pair.weight / total) for pair in met]
@@ -111,8 +111,8 @@ def mean_payoff(pairs: Iterable[PairPayoffs]) -> MeanPayoff | None:
 
 
 def p_value(strata: Sequence[WeightedPair]) -> float:
-    """Return the two-sided p-value of Student's test that the sum of the strata's weighted means is 0. The standard
-    error and the degrees of freedom are computed as in `mean_payoff`. Return 1 if there is no estimate of the error.
+    """Return the two-sided p-value of Student's test that a sum is 0; `strata` are the summands. The standard error and
+    the degrees of freedom are computed as in `mean_payoff`. Return 1 if there is no estimate of the error.
     """
     found = _standard_error(strata)
     total = math.fsum(factor * pair.mean for pair, factor in strata)
@@ -123,7 +123,7 @@ def p_value(strata: Sequence[WeightedPair]) -> float:
 
 
 _ROUNDING_ERROR = 1e-9
-"""Maximum sum that counts as a rounding error."""
+"""Maximum sum of weighted means that counts as a rounding error."""
 
 
 def _standard_error(pairs: Sequence[WeightedPair]) -> tuple[float, float] | None:

@@ -22,8 +22,8 @@ from measuring.sequential import Hypotheses, Pentanomial, SequentialTest, Verdic
 MAX_TESTS = 500
 """Maximum number of simulated tests for each hypothesis."""
 MAX_DRAWN_PAIRS = 150_000
-"""Number of drawn pairs after which no further test of a hypothesis starts. Both hypotheses together take some
-seconds.
+"""Number of drawn pairs after which no further test of a hypothesis starts. For both hypotheses together, this many
+take some seconds.
 """
 
 
@@ -53,7 +53,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
 def forecast(
     test_class: type[SequentialTest], hypotheses: Hypotheses, pilot: Sequence[float], max_pairs: int, seed: str
 ) -> Forecast:
-    """Forecast tests of up to `max_pairs` pairs from at least two pilot scores. Raises `UsageFault` as the tests do."""
+    """Forecast tests of up to `max_pairs` pairs from at least two pilot scores. Raise `UsageFault` as the tests do."""
     drawn = _pools_of_results(hypotheses, pilot) if test_class is Pentanomial else _pools_of_adjusted(hypotheses, pilot)
     h0, h1 = (
         _simulate(test_class, hypotheses, pool, holds, max_pairs, Random(f"{seed}/{holds}"))  # noqa: S311 -- drawn to be repeated
@@ -63,11 +63,11 @@ def forecast(
 
 
 _HYPOTHESES: tuple[Verdict, Verdict] = ("h0", "h1")
-"""The names of both hypotheses, as verdicts have them."""
+"""The names of the two hypotheses in verdicts."""
 
 
 class _Pool(NamedTuple):
-    """Scores to draw from, with their cumulative probabilities; None if all scores are equally likely."""
+    """Scores to draw from, with their cumulative probabilities, which are None if all scores are equally likely."""
 
     scores: Sequence[float]
     chances: Sequence[float] | None = None

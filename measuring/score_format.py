@@ -10,7 +10,7 @@ from measuring.payoffs import MeanPayoff
 from measuring.variance_reduction import VarianceReduction
 
 MAX_SHOWN_ELO = 1200
-"""Elo difference to print if even the near end of an interval is infinite."""
+"""The Elo difference that is shown in place of an infinite one, as in `+1200 or more`."""
 
 
 class _Interval(Protocol):
@@ -108,7 +108,7 @@ def format_games(count: float) -> str:
 
 
 def format_reduction(reduction: VarianceReduction) -> str:
-    """Format a variance reduction: `150 (117-200) times as many`."""
+    """Format how many times as many games are needed without luck adjustment: `150 (117-200) times as many`."""
     high = "inf" if reduction.high is None else _format_factor(reduction.high)
     return f"{_format_factor(reduction.factor)} ({_format_factor(reduction.low)}-{high}) times as many"
 

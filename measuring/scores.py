@@ -88,8 +88,8 @@ def _raw_estimate(strata: Strata) -> Estimate:
 
 
 def _estimate(count: int, mean: float, squared_error: float) -> Estimate:
-    """Estimate from a mean of `count` units and its squared standard error; the interval adds two units of each
-    extreme.
+    """Estimate from a mean of `count` units and its squared standard error. For the interval, two units with score 0
+    and two with score 1 are added.
 
     So the interval is valid for few units, too, and is not empty if the seat decides every match. Source: A. Agresti,
     B. A. Coull, Approximate is better than "exact" for interval estimation of binomial proportions (1998).

@@ -26,7 +26,7 @@ _LIMIT_BY_UNIT = {
     "elo": ("a difference in elo", 1000.0),
     "nelo": ("a difference in nelo", 1000.0),
 }
-"""The description of each unit in messages, and the maximum of a hypothesis in it."""
+"""The description of each unit of hypotheses in messages, and the maximum of a hypothesis in this unit."""
 _PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """The possible mean scores of a pair of games."""
 UNSEEN_COUNT = 1e-3
@@ -40,8 +40,8 @@ _SKEWNESS_FACTOR = 1.25
 exponentially distributed values.
 """
 LOG_LIKELIHOOD_GAIN = 0.5
-"""Average gain in log likelihood of the best-fitting mean over the true mean: half the mean of a chi-squared
-variable.
+"""Average gain in log likelihood of the best-fitting mean over the true mean: half the mean of a chi-squared variable
+with one degree of freedom.
 """
 
 Verdict = Literal["h0", "h1"]
@@ -52,7 +52,7 @@ class Hypotheses(Struct, frozen=True, kw_only=True):
     """The two hypotheses of a test: the side is better than its opponent by at most `h0`, or by at least `h1`.
 
     `unit` is the unit of h0 and h1: score above one half, Elo or normalised Elo. `alpha` is the chance to accept h1
-    although h0 is true, `beta` the chance to accept h0 although h1 is true. Raises `UsageFault`.
+    although h0 is true, `beta` the chance to accept h0 although h1 is true. Invalid values raise `UsageFault`.
     """
 
     h0: float = 0.0
@@ -108,7 +108,7 @@ class SequentialTest(ABC):
         self.verdict: Verdict | None = None
 
     def add(self, score: float) -> None:
-        """Add the mean score of a pair. Raises `UsageFault` for an impossible score."""
+        """Add the mean score of a pair. Raise `UsageFault` if the score is impossible."""
         if not self._is_possible(score):
             raise UsageFault(f"pair {self.pairs + 1} scores {score:g}: it must be {self._score_description}")
         if self.verdict is None:
@@ -130,7 +130,7 @@ class SequentialTest(ABC):
 
     @abstractmethod
     def _process(self, score: float) -> None:
-        """Process the score of a pair, which `pairs` already counts."""
+        """Process the score of a pair. `pairs` counts this pair already."""
 
     def _decide(self) -> Verdict | None:
         return self._accept(self.llr)
@@ -198,8 +198,8 @@ def mean_llr(
     """Return the log likelihood ratio of the mean `mean1` to the mean `mean0`, with the most likely distribution for
     each.
 
-    Both means lie between the smallest and the largest value. numba can compile the function unchanged;
-    `solve_multiplier` is `solve_multiplier`, compiled if this function is.
+    Both means lie between the smallest and the largest value. numba can compile the function unchanged. Pass the
+    function `solve_multiplier` as it is, or compiled if this function is compiled.
     """
     x0 = solve_multiplier([value - mean0 for value in values], counts)
     x1 = solve_multiplier([value - mean1 for value in values], counts)
@@ -237,7 +237,7 @@ def normal_llr(pairs: int, total: float, squares: float, cubes: float, mean0: fl
 
 
 def max_empirical_llr(pairs: int, total: float, mean0: float, mean1: float) -> float:
-    """Return an upper bound of the empirical likelihood ratio of `RealValued` after this many pairs, whatever its sign.
+    """Return an upper bound of the absolute empirical log likelihood ratio of `RealValued` after this many pairs.
 
     The bound is that of distributions that reach the mean of a hypothesis only by moving weight from the observed
     scores to scores of 0 or 1. numba can compile the function unchanged.
@@ -255,7 +255,7 @@ class RealValued(SequentialTest):
 
     The first ratio is `normal_llr`. The second allows for rare mistakes: it compares the most likely distribution with
     a mean of at least h1 to that with a mean of at most h0, on the values seen so far and on 0 and 1. The values 0 and
-    1 have a count of a thousandth each even if no pair has them. Raises `UsageFault` for hypotheses in normalised Elo.
+    1 have a count of a thousandth each even if no pair has them. Hypotheses in normalised Elo raise `UsageFault`.
     Source: A. B. Owen, Empirical Likelihood (2001), 2.9.
     """
 

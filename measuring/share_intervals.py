@@ -15,7 +15,7 @@ _TAIL_PROBABILITY = 0.025
 _BISECTIONS = 50
 """Number of bisections in the search for an end of an interval."""
 _PRECISION = 1e-12
-"""Relative change at which the continued fraction for the beta distribution ends."""
+"""Relative change of the continued fraction for the beta distribution below which no further terms are computed."""
 _MAX_TERMS = 10_000
 """Maximum number of terms of the continued fraction for the beta distribution."""
 

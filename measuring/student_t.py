@@ -10,7 +10,7 @@ from statistics import NormalDist
 _NORMAL = NormalDist()
 """The standard normal distribution."""
 _MIN_NORMAL_DF = 500
-"""Minimum degrees of freedom for which the corrected normal distribution is right to six digits."""
+"""Minimum degrees of freedom for which a corrected normal distribution is used. It is then right to six digits."""
 _MIN_STANDARD_ERROR = 1e-9
 """Standard error below which all values count as equal. A smaller error comes from rounding."""
 _DF_TOLERANCE = 1e-9
@@ -38,8 +38,8 @@ def student_cdf(t: float, df: float) -> float:
 
 
 def t_critical(df: float, confidence: float = 0.95) -> float:
-    """Return the distance from a mean to either end of its interval, in standard errors. The degrees of freedom `df`
-    are rounded down.
+    """Return the distance from a mean to either end of its confidence interval, in standard errors. The degrees of
+    freedom `df` are rounded down.
     """
     return _t_critical(math.floor(df), confidence)
 
@@ -57,7 +57,7 @@ def _t_critical(freedom: int, confidence: float) -> float:
 
 
 def standard_error(squared_error: float, count: int, df: float, max_error: float) -> float:
-    """Return the standard error of a mean of `count` values, given its square.
+    """Return the standard error of a mean of `count` values from `squared_error`, its square.
 
     If all values are equal, different values may have been missed: with 95 % confidence, less than 1 - 0.05^(1/n) of
     all values. Each missed value is assumed to differ by `max_error`, and the standard error is chosen so that the

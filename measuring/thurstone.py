@@ -12,7 +12,7 @@ _NORMAL = NormalDist()
 _MAX_ITERATIONS = 200
 """Maximum number of iterations over all strengths."""
 _TOLERANCE = 1e-9
-"""The iteration ends if no strength changes by this amount."""
+"""The iteration ends when every strength changes by less than this amount."""
 _MAX_STEP = 0.5
 """Maximum change of a strength in an iteration."""
 

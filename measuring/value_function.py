@@ -48,7 +48,7 @@ class LazyValue:
 
 
 ValueFactories = Mapping[str, Callable[[Any], ValueFunction]]
-"""Constructors of the value functions of a game under its config, by name, the best first."""
+"""The constructors of the value functions of a game under its config, by name, the best first."""
 
 
 class PositionValue(ValueFunction):

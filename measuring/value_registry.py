@@ -37,7 +37,7 @@ def load_value(game: Game[Any, Any], name: str | None = None) -> ValueFunction:
     """Return the value function called `name`, or the best one without `name`. An exact table may first be solved,
     which takes seconds.
 
-    Raises `UsageFault` with the available names.
+    Raise `UsageFault` with the available names if there is none called `name`.
     """
     makers = _factories_of(game)
     if name is None:

@@ -19,8 +19,8 @@ to draw from.
 
 
 class VarianceReduction(NamedTuple):
-    """The factor by which adjustment reduces the number of games, with its 95 % interval. If `high` is None, it is
-    infinite.
+    """The factor by which luck adjustment reduces the number of games that are needed, with its 95 % interval. If
+    `high` is None, it is infinite.
     """
 
     factor: float
@@ -102,8 +102,8 @@ def _group_units(strata: Strata, rng: Random) -> dict[Stratum, list[_Sums]]:
 
 
 def _ratio(strata: Mapping[Stratum, _Sums]) -> float:
-    """Return the variance of a single game within opponents, divided by the variance of the adjusted mean times its
-    number of games.
+    """Return the variance of a single game against the same opponents, divided by the variance of the adjusted mean
+    times its number of games.
 
     The ratio is 0 if games do not vary. It is infinite if adjusted units do not vary or there is only one unit.
     """

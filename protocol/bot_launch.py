@@ -16,9 +16,7 @@ from protocol.names import MAX_NAME_LENGTH
 REFERENCE_BOTS = "bot_arena.bots"
 """The group of entry points in which packages offer bots by name."""
 PLAYER_ENTRY_POINT_GROUP = "bot_arena.players"
-"""The group of entry points in which packages offer to play bots in process: `InProcessPlayers` in
-referee/in_process.py.
-"""
+"""The group of entry points in which packages offer `InProcessPlayers` (referee/in_process.py)."""
 
 WARMUP_SUFFIX = ": warming up"
 """The end of the line that a bot prints on standard error while it is not ready yet. The line starts with the bot's
@@ -26,7 +24,7 @@ name.
 """
 
 APPRAISER_ENTRY_POINT_GROUP = "bot_arena.appraisers"
-"""The group of entry points in which packages offer to estimate moves: `MoveEvaluator` in referee/in_process.py."""
+"""The group of entry points in which packages offer a `MoveEvaluator` (referee/in_process.py)."""
 
 # These are the names of environment variables of a bot's process, from URL to PIN_NODE. A tournament sets the variables
 # for the bots that it starts.
@@ -64,9 +62,9 @@ LEVELLED_BOT = "level"
 MAX_LEVEL = 8
 """The highest level of the bot `LEVELLED_BOT`. The lowest is 1."""
 _LEVEL_PATTERN = re.compile(rf"{LEVELLED_BOT}:([^=,]+)")
-"""The form of a bot with its level, such as `level:3`."""
+"""The form of a bot with its level on a command line, such as `level:3`."""
 _FILE_PATTERN = re.compile(r"((?s:.*)\.py)(?::([^:=/\\]+))?(?::(.*))?")
-"""The form of a bot in a Python file, with an optional class and settings."""
+"""The form of a bot in a Python file on a command line, with an optional class and settings."""
 _SETTING_SEPARATOR = re.compile(r",(?!-?\d*\.?\d+(?:,|\Z))")
 """A comma between two settings. In `depth=4,weights=1,2.5,3` only the first comma matches: a bare number continues a
 list.
@@ -82,9 +80,9 @@ class BotSpec(Struct, frozen=True, kw_only=True):
     """The name of a reference bot, or `FILE.py`, or `FILE.py:CLASS`."""
     settings: Mapping[str, str] = {}
     defaults: Mapping[str, str] = {}
-    """Further settings. The bot gets only those that it knows."""
+    """Settings besides `settings`. The bot gets only those of them that it knows."""
     seed: str
-    """The seed of the bot's `turn.random` and of its nonces. The variable `SEED` has the same meaning."""
+    """The seed of the bot's `turn.random` and of its nonces, as in the environment variable `SEED_VARIABLE`."""
 
 
 def split_bot_word(word: str) -> tuple[str | None, str]:
@@ -122,7 +120,7 @@ class BotFile(NamedTuple):
 
 
 def parse_bot_file(bot: str) -> BotFile | None:
-    """Parse `FILE.py`, `FILE.py:CLASS` or `FILE.py:[CLASS:]KEY=VALUE,…`. Return None if the word is in no such form."""
+    """Parse `FILE.py`, `FILE.py:CLASS` or `FILE.py:[CLASS:]KEY=VALUE,…`. Return None if `bot` has no such form."""
     found = _FILE_PATTERN.fullmatch(bot)
     return None if found is None else BotFile(*found.groups(default=""))
 
@@ -142,7 +140,7 @@ def _name_from_path(path: str) -> str:
 
 
 def parse_bot_settings(text: str, name: str, bot: str) -> dict[str, str]:
-    """Parse `KEY=VALUE,…`, the settings with which `bot` plays as `name`. Raises `UsageFault`."""
+    """Parse `KEY=VALUE,…`, the settings with which `bot` plays as `name`. Raise `UsageFault` if they are invalid."""
     settings: dict[str, str] = {}
     for setting in re.split(_SETTING_SEPARATOR, text) if text else ():
         key, equals, value = setting.partition("=")
@@ -156,7 +154,7 @@ def parse_bot_settings(text: str, name: str, bot: str) -> dict[str, str]:
 
 def parse_bot_spec(word: str, seed: str, defaults: Mapping[str, str] | None = None) -> BotSpec:
     """Parse a bot on a command line that is to play in process: `[NAME=]BOT[:KEY=VALUE,…]`, where BOT may be `FILE.py`
-    or `FILE.py:CLASS`. Raises `UsageFault`.
+    or `FILE.py:CLASS`. Raise `UsageFault` if it is invalid.
     """
     given, what = split_bot_word(word)
     file = parse_bot_file(what)

@@ -13,6 +13,6 @@ NO_HELLO = 4002
 SUPERSEDED = 4003
 """A newer connection of the bot replaced this one."""
 TOO_MANY_CONNECTIONS = 4004
-"""There are too many connections or other requests from the client's address. An `error` before says which."""
+"""Too many connections or other requests come from the client's address. An `error` before the close says which."""
 READS_TOO_SLOWLY = 4005
 """The client left too many bytes unread."""

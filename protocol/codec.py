@@ -56,8 +56,8 @@ long.
 """
 
 MAX_FAST_PATH_BYTES = 2 * MAX_MAP_ENTRIES
-"""Maximum bytes of a msgpack frame on the fast path. Of the limits, such a frame can exceed only the depth: each map
-entry takes two bytes or more.
+"""Maximum bytes of a msgpack frame that `_decode_fast` decodes. Of the limits, such a frame can exceed only the depth:
+each map entry takes two bytes or more.
 """
 
 
@@ -152,7 +152,7 @@ class Codec:
         self.encode = pack
 
     def decode_client(self, frame: Frame) -> ClientMessage:
-        """Decode and validate a client's message. Raises `MalformedMessage`, naming the field."""
+        """Decode and validate a client's message. Raise `MalformedMessage`, which names the field, if it is invalid."""
         if self is MSGPACK and len(frame) <= MAX_FAST_PATH_BYTES and isinstance(frame, bytes):
             plain = _decode_fast(frame)
             if plain is not None:
@@ -206,7 +206,7 @@ class Codec:
             return None
 
     def decode_server(self, frame: Frame) -> ServerMessage | None:
-        """Decode a server's message; None for a type that this version does not know. Raises `MalformedMessage`."""
+        """Decode a server's message; None for a type unknown to this version. Raise `MalformedMessage` if invalid."""
         size = len(frame) if isinstance(frame, bytes) else _utf8_length(frame)
         if size > MAX_SERVER_FRAME_BYTES:
             raise MalformedMessage(f"a frame of {size} bytes: at most {MAX_SERVER_FRAME_BYTES}")
@@ -231,7 +231,7 @@ MSGPACK = Codec("arena.v1.msgpack", msgspec.msgpack.Encoder().encode, _unpack_ms
 JSON = Codec("arena.v1.json", _pack_json, _unpack_json)
 """The codec of messages in JSON."""
 CODECS = {codec.subprotocol: codec for codec in (MSGPACK, JSON)}
-"""The codecs by the name of their WebSocket subprotocol."""
+"""The codecs of both encodings, by the name of their WebSocket subprotocol."""
 
 
 class UnusableInfo(NamedTuple):
@@ -241,7 +241,9 @@ class UnusableInfo(NamedTuple):
 
 
 def _with_checked_info(value: dict[str, Any]) -> dict[str, Any]:
-    """Check the limits of a move. If only its `info` exceeds them, replace the `info` by an `UnusableInfo`."""
+    """Check a `move` against the limits of frames. If only its `info` exceeds them, replace the `info` by an
+    `UnusableInfo`.
+    """
     check_limits({name: item for name, item in value.items() if name != "info"})
     try:
         check_limits(value["info"], 2)
@@ -251,7 +253,7 @@ def _with_checked_info(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_integer(text: str) -> float:
-    """Parse an integer in JSON. If it has more digits than Python reads, return an infinite number."""
+    """Parse an integer in JSON. If it has more digits than `MAX_DIGITS`, return an infinite number."""
     if len(text) <= MAX_DIGITS:
         return int(text)
     return -math.inf if text.startswith("-") else math.inf
@@ -338,7 +340,7 @@ def _check_size(depth: int, size: int, limit: int, what: str) -> None:
 
 
 def read_info(info: Any) -> Info | None:
-    """Validate the `info` of a move. Raises `MalformedMessage`, although the move itself stays valid."""
+    """Validate the `info` of a move. Raise `MalformedMessage` if it is invalid; the move itself stays valid."""
     if info is None:
         return None
     if type(info) is UnusableInfo:

@@ -14,8 +14,8 @@ MAX_SHOWN_CHARS = 80
 
 
 def parse_value(text: str) -> Any:
-    """Parse JSON (`true`, `null`, `5`, `[3,5]`), a list with commas (`3,5,7`), or a word. Raises `UsageFault` for
-    invalid JSON that begins as a list or a map.
+    """Parse JSON (`true`, `null`, `5`, `[3,5]`), a list with commas (`3,5,7`), or a word. Raise `UsageFault` if the
+    text begins as a JSON list or map but is invalid.
     """
     reasons = []
     for candidate in (text, f"[{text}]") if "," in text else (text,):

@@ -46,7 +46,7 @@ class Dice:
     def choice(self, purpose: str, count: int) -> int:
         """Return a uniform number from 0 to `count` − 1. For a `count` up to 256, it draws one byte, and draws again if
         the byte is at or above the largest multiple of `count` up to 256. For a larger `count`, it does so with two
-        bytes, big-endian. Raises `ValueError` for a `count` above 65,536.
+        bytes, big-endian. Raise `ValueError` if `count` is above 65,536.
         """
         if not 1 <= count <= 65536:
             raise ValueError(f"a choice among {count}: 1 to 65536 is possible")
@@ -80,7 +80,7 @@ class Dice:
 
     def shuffle(self, purpose: str, items: Iterable[int]) -> list[int]:
         """Return the items in random order (Fisher-Yates): for i from the last index down to 1, item i is swapped with
-        the item whose index is a choice among i + 1.
+        the item whose index is `choice(i + 1)`.
         """
         shuffled = list(items)
         for i in range(len(shuffled) - 1, 0, -1):
@@ -124,6 +124,6 @@ def _finish_choice(byte: int, stream: Iterator[int], among: int) -> int:
 
 @cache
 def _first_byte_table(among: int) -> tuple[int | None, ...]:
-    """Return a table from the first byte of a choice to its result; None if further bytes decide."""
+    """Return the result of a choice by its first byte; None for a byte after which further bytes decide."""
     limit = 0 if among > 256 else 256 - 256 % among
     return tuple(byte % among if byte < limit else None for byte in range(256))

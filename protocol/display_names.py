@@ -52,9 +52,7 @@ _PLAIN_LETTER_TABLE = {ord(letter): plain for letter, plain in PLAIN_LETTERS.ite
 
 
 def normalize_display(text: str) -> str:
-    """Return a display name in its stored form: composed, with single blanks. Raises `UsageFault` if it is not
-    valid.
-    """
+    """Return a display name in its stored form: composed, with single blanks. Raise `UsageFault` if it is not valid."""
     name = _composed(text)
     if not is_display_name(name):
         raise UsageFault(f"{text[: 2 * MAX_DISPLAY_LENGTH]!r} is not a display name: {DISPLAY_NAME_DESCRIPTION}")
@@ -84,8 +82,8 @@ def fold_display_name(text: str) -> str:
 
 
 def describe_taken_display_name(display: str, bot: str, taken: Collection[str]) -> str:
-    """Return the message that refuses a display name because `bot` has it, with a free one. `taken` are all folded
-    display names in use.
+    """Return the message that refuses a display name because `bot` has it, and proposes a free one. `taken` are all
+    folded display names in use.
     """
     display = _composed(display)
     numbered = (f"{display[: MAX_DISPLAY_LENGTH - len(end)]}{end}" for end in map(" ({})".format, count(2)))

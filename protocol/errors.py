@@ -33,7 +33,7 @@ class MalformedMessage(BotFault):
 
 
 class UnknownGame(BotFault):
-    """The registry has no such game."""
+    """No game has the name that a client or a user gave."""
 
     code = error_codes.UNKNOWN_GAME
 
@@ -62,6 +62,10 @@ class ArenaFault(Fault):
 
 class BadRecord(ArenaFault):
     """A match record is truncated, foreign, of a newer format, or fails verification."""
+
+
+class MissingRules(BadRecord):
+    """A record cannot be replayed, because this arena does not have the rules of its game."""
 
 
 @contextmanager

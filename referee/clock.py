@@ -17,8 +17,8 @@ MIN_COMPENSATED_WAIT_S = 0.01
 shorter waits are not reliable.
 """
 MIN_ROUND_TRIP_S, MAX_ROUND_TRIP_S = 0.001, 0.1
-"""`MIN_ROUND_TRIP_S` is the shortest round trip that is compensated without a wait, `MAX_ROUND_TRIP_S` the compensated
-maximum.
+"""`MIN_ROUND_TRIP_S` is the shortest round trip that is compensated without a wait. Of a longer one, at most
+`MAX_ROUND_TRIP_S` is compensated.
 """
 
 
@@ -64,8 +64,8 @@ class TimeBanks(Struct, frozen=True, gc=False):
 
     def press(self, seat: int, now: float, waited_s: float = 0.0, round_trip_s: float = 0.0) -> TimeBanks:
         """Return the clock after an accepted move of a seat: its bank stops, loses the time used and gains the
-        increment. If the bank does not run, nothing changes. Lag compensation covers the seconds that the move
-        `waited_s` to be read, and a round trip of up to 0.1 s.
+        increment. If the bank does not run, nothing changes. Lag compensation covers `waited_s`, the seconds that the
+        move waited to be read, and a round trip of up to 0.1 s.
         """
         running = self.running
         if seat not in running:

@@ -58,13 +58,13 @@ class Course(Struct, frozen=True, gc=False):
     """The seats that dropped out, in order, each with the reason."""
     is_void: bool = False
     sealed: Mapping[int, Any] = {}
-    """The choices, by seat, in a round that is not complete."""
+    """The sealed moves, by seat, in a simultaneous round that is not complete."""
     unreported_strikes: tuple[int, ...] | None = None
     """The strikes that the next event reports, as a sorted tuple with a seat for each strike; None if it reports no
     strikes.
     """
     reports_strikes: bool = True
-    """Events report strikes, except in records of format 1."""
+    """True if events report strikes, as they do except in records of format 1."""
 
     @classmethod
     def new(
@@ -113,7 +113,7 @@ class Course(Struct, frozen=True, gc=False):
         return self.game.legal_moves_for_turn(self.state)
 
     def play(self, seat: int, move: Any) -> tuple[Course, Event | None]:
-        """Play a seat's move. Raises `IllegalMove`. In a simultaneous round it is sealed, and there is no event yet."""
+        """Play a seat's move; in a simultaneous round, only seal it. Raise `IllegalMove` if the rules forbid it."""
         if type(self.to_move) is tuple:
             self._simultaneous_game.check_move(self.state, seat, move)
             return replace(self, sealed={**self.sealed, seat: move}), None
@@ -131,7 +131,7 @@ class Course(Struct, frozen=True, gc=False):
 
     @property
     def is_due(self) -> bool:
-        """The next event needs no further move: it is a deal, or a round in which all seats have chosen."""
+        """True if the next event needs no further move: it is a deal, or a round in which all seats have chosen."""
         return self.to_move == CHANCE or (bool(self.sealed) and not self.awaited_seats)
 
     def play_due(self) -> tuple[Course, Event]:
@@ -158,7 +158,7 @@ class Course(Struct, frozen=True, gc=False):
 
     @property
     def is_over(self) -> bool:
-        """The match is over: no seat is to move, at most one is left, or it was called off."""
+        """True if the match is over: no seat is to move, at most one is left, or it was called off."""
         return self.is_void or self.to_move is None or len(self.dropped_out) >= self.game.seats - 1
 
     @property

@@ -18,8 +18,8 @@ class SeatReady(Struct, frozen=True, gc=False):
 
 
 class MoveReceived(Struct, frozen=True, gc=False):
-    """A seat answers the turn of `ply`. In seconds, `round_trip_s` is the round trip of its connection and `waited_s`
-    the time that the move lay unread (None: unknown).
+    """A seat answers the turn of `ply`. `round_trip_s` is the round trip of its connection in seconds, `waited_s` the
+    seconds that the move lay unread, or None if unknown.
     """
 
     seat: int
@@ -85,7 +85,7 @@ class Abort(Struct, frozen=True, gc=False):
     """The arena cannot go on with the match."""
 
     undo_last_event: bool = False
-    """Undo the last event first: the arena failed before storing it."""
+    """True if the last event must first be undone, because the arena failed before storing it."""
 
 
 class WriteLine(Struct, frozen=True, gc=False):
@@ -123,7 +123,7 @@ class ReleaseSeat(Struct, frozen=True, gc=False):
 
 
 class SetDeadline(Struct, frozen=True, gc=False):
-    """Send `DeadlineReached` at this time; None: cancel the deadline."""
+    """Send `DeadlineReached` at this time. None cancels the deadline."""
 
     time: float | None
 

@@ -1,5 +1,5 @@
-"""The contracts of the entry points `PLAYERS` and `APPRAISER_ENTRY_POINT_GROUP` of protocol.bot_launch: packages that
-play bots, or estimate moves, inside the arena's process.
+"""The contracts of the entry points `PLAYER_ENTRY_POINT_GROUP` and `APPRAISER_ENTRY_POINT_GROUP` of
+protocol.bot_launch: packages that play bots, or estimate moves, inside the arena's process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SeatPlayer = Callable[[FromServer], Sequence[FromClient]]
 
 class InProcessPlayers(Protocol):
     """Bots that play without processes of their own. The entry point makes them from their specs, the game, a callback
-    `on_message(bot, line)` that gets lines for the bots' authors, and the flag `strict`.
+    and the flag `strict`. The callback `on_message(bot, line)` gets each line that is meant for a bot's author.
     """
 
     failed_bots: Mapping[str, str]
@@ -57,7 +57,7 @@ class InProcessPlayers(Protocol):
 
 
 class CannotEstimate(UsageFault):
-    """The error that an evaluator cannot estimate moves of a game."""
+    """Raised if an evaluator cannot estimate moves of a game."""
 
 
 class MoveEvaluation(NamedTuple):

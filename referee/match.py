@@ -53,9 +53,9 @@ class MatchTimeouts:
     """The referee's time limits for a seat before its clock runs, in seconds."""
 
     ready_timeout_s: float = 10.0
-    """Time within which every seat must report that it is ready."""
+    """Seconds within which every seat must report that it is ready."""
     return_timeout_s: float = 30.0
-    """Time within which every seat must come back after a restart of the arena. No clock runs until then."""
+    """Seconds within which every seat must come back after a restart of the arena. No clock runs until then."""
 
 
 class Match:
@@ -104,7 +104,7 @@ class Match:
 
     def load_journal(self, lines: Iterable[AnyLine]) -> JournalSummary:
         """Apply the journal of a match and return its summary, which `resume` needs. A long journal takes some time.
-        Raises `BadRecord` if the journal does not follow from the rules.
+        Raise `BadRecord` if the journal does not follow from the rules.
         """
         recalled = apply_journal(self.standing, lines, self._new_course, self.id)
         self.standing.trim_events()
@@ -212,7 +212,6 @@ class Match:
         return effects
 
     def _begin_play(self, now: float) -> list[Effect]:
-        """Begin play and start the clocks. No further seat is waited for."""
         standing = self.standing
         deal = standing.begin(self._new_course())
         standing.wait_until = None
@@ -443,7 +442,7 @@ class Match:
         return effects + self._run_clock(now)
 
     def _drop_seat(self, seat: int, reason: str, now: float) -> list[Effect]:
-        """Let a seat drop out. If the match goes on, the seat is sent its `end` at once and is free."""
+        """Let a seat drop out. If the match goes on, the seat is sent its `end` at once, and its bot is free."""
         mover = self.standing.current_course.to_move
         self.standing.course, event = self.standing.current_course.drop_out(seat, reason)
         left = self._append_event(event, now, mover if isinstance(mover, int) else None)
@@ -506,7 +505,6 @@ class Match:
         return effects
 
     def _play_due(self, now: float) -> list[Effect]:
-        """Play the event that is due: a deal, or a round in which all seats have chosen."""
         standing = self.standing
         standing.course, event = standing.current_course.play_due()
         return [self._append_event(event, now), *self._ask_next(now)]
@@ -585,7 +583,7 @@ _WAITING_HANDLERS: dict[type[MatchEvent], _Handler] = {
     Pause: Match._on_pause,
     Abort: Match._call_off,
 }
-"""The handlers of events before every seat is ready."""
+"""The handlers of events before every seat is ready, by type of event."""
 _PLAYING_HANDLERS: dict[type[MatchEvent], _Handler] = {
     SeatReady: Match._ignore,
     MoveReceived: Match._on_move,
@@ -599,15 +597,15 @@ _PLAYING_HANDLERS: dict[type[MatchEvent], _Handler] = {
     Pause: Match._on_pause,
     Abort: Match._call_off,
 }
-"""The handlers of events during play."""
+"""The handlers of events during play, by type of event."""
 _OVER_HANDLERS: dict[type[MatchEvent], _Handler] = {
     **dict.fromkeys(_PLAYING_HANDLERS, Match._ignore),
     MoveReceived: Match._reject_late_move,
     Disconnect: Match._on_disconnect,
     Reconnect: Match._on_reconnect,
 }
-"""The handlers of events after the end of the match."""
+"""The handlers of events after the end of the match, by type of event."""
 _HANDLERS_BY_PHASE = (_WAITING_HANDLERS, _PLAYING_HANDLERS, _OVER_HANDLERS)
-"""The handlers of events, for each phase. The handlers of a repeated `ready` and of most events after the end do
-nothing.
+"""The handlers of events in each phase of a match. The handlers of a repeated `ready` and of most events after the end
+do nothing.
 """

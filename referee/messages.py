@@ -35,7 +35,7 @@ MAX_EVENT_BYTES = 512 * 1024
 MiB.
 """
 _SAFE_EVENT_COUNT = 64
-"""Up to this many events always fit in a frame, so their bytes are not counted."""
+"""Number of events that always fit in a frame, so that their bytes need not be counted."""
 
 
 def make_start(
@@ -153,8 +153,8 @@ def make_end(
 
 
 def make_end_from_record(record: Record) -> End:
-    """Build the `end` message for a watcher from the record of a match. Raises `BadRecord`. The message has all events
-    since the last move that did not end the match. Its state is empty if the match has no event.
+    """Build the `end` message for a watcher from the record of a match. Raise `BadRecord` if the record is wrong. The
+    message has all events since the last move that did not end the match. Its state is empty if the match has no event.
     """
     header, footer = record.header, record.footer
     news: list[Event] = []

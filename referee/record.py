@@ -55,10 +55,10 @@ class Header(Line, frozen=True, kw_only=True):
     commitment: _Hex32
     rated: bool
     pool: str | None = None
-    """The pool in which the match is rated. Headers from before pools per preset have none."""
+    """The pool in which the match is rated. Headers from before each preset had a pool have none."""
     clock: Clock
     away_ms: Milliseconds = 0
-    """The time that a seat may be disconnected before it drops out; 0: until its clock runs out."""
+    """The milliseconds that a seat may be disconnected before it drops out; 0 if only its clock limits them."""
     started: str
     tournament: str | None = None
     place: int | None = None
@@ -144,7 +144,7 @@ _JOURNAL_ONLY_PREFIXES = tuple(b'{"type":"%s"' % tag for tag in (b"secret", b"be
 
 
 class Record(NamedTuple):
-    """A finished match."""
+    """The record of a finished match: the header, the lines between header and footer, and the footer."""
 
     header: Header
     lines: Collection[EventLine]

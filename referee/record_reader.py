@@ -35,7 +35,7 @@ MAX_LINE_BYTES = 256 * 1024
 CHUNK_BYTES = 64 * 1024
 """Maximum unpacked bytes in a chunk."""
 LINES_PER_STEP = 100
-"""Lines that `read_record_in_steps` parses in a step."""
+"""Number of lines that `read_record_in_steps` parses in a step."""
 LINE_FEED = b"\n"
 """The byte that ends each line of a record."""
 
@@ -80,13 +80,13 @@ class RecordLines(Collection[EventLine]):
 
 
 def unpack(data: bytes, name: str) -> bytes:
-    """Return the JSON lines of a record, gzipped or not. Raises `BadRecord`."""
+    """Return the JSON lines of a record, gzipped or not. Raise `BadRecord` if it cannot be unpacked."""
     return b"".join(iter_unpacked(data, name))
 
 
 def iter_unpacked(data: bytes, name: str) -> Iterator[bytes]:
-    """Yield the bytes of an unpacked record in chunks of at most `CHUNK_BYTES` bytes. Raises `BadRecord`, possibly
-    after some chunks.
+    """Yield the bytes of an unpacked record in chunks of at most `CHUNK_BYTES` bytes. Raise `BadRecord` if it cannot be
+    unpacked; some chunks may come before.
     """
     if len(data) > MAX_RECORD_BYTES:
         raise BadRecord(f"{name} has more than {MAX_RECORD_BYTES} bytes: a match record is smaller")
@@ -129,7 +129,7 @@ def _iter_lines(data: bytes, name: str) -> Iterator[bytes]:
 
 
 def read_record(data: bytes, name: str) -> Record:
-    """Parse a record from its bytes, gzipped or not; `name` appears in messages. Raises `BadRecord`."""
+    """Parse a record from its bytes, gzipped or not; `name` appears in messages. Raise `BadRecord` if it is invalid."""
     steps = read_record_in_steps(data, name)
     while True:
         try:
@@ -188,7 +188,7 @@ def _check_unique_keys(pairs: list[tuple[str, Any]]) -> None:
 
 
 def _check_header(header: Header, name: str) -> None:
-    """Refuse a header that no arena writes: an invalid or repeated bot name, or a pool in an unrated match."""
+    """Raise `BadRecord` if a bot name is invalid or repeated, or if an unrated match has a pool."""
     for seat in header.seats:
         if not is_bot_name(seat.bot):
             raise BadRecord(f"{name}: the header: {short_repr(seat.bot)} is not a name: {NAME_DESCRIPTION}")
@@ -200,7 +200,7 @@ def _check_header(header: Header, name: str) -> None:
 
 
 def _check_event(line: AnyLine | None, number: int, header: Header, name: str) -> None:
-    """Refuse a line between header and footer that is no event, or has the wrong number of clocks."""
+    """Raise `BadRecord` if a line between header and footer is no event, or has the wrong number of clocks."""
     if not isinstance(line, (Ply, Sealed, Strike)):
         kind = type(line).__name__.lower()
         raise BadRecord(f"{name}: line {number} is a {kind}: only events are allowed there")
@@ -211,7 +211,7 @@ def _check_event(line: AnyLine | None, number: int, header: Header, name: str) -
 
 
 def _check_footer(footer: Footer, header: Header, name: str) -> None:
-    """Refuse a footer whose lists do not have one entry per seat."""
+    """Raise `BadRecord` if a list in a footer does not have one entry per seat."""
     seats = len(header.seats)
     said: dict[str, Sequence[Any] | None] = {
         "ranks": footer.ranks,
@@ -234,7 +234,7 @@ def complete_lines(text: bytes) -> Iterator[bytes]:
 
 
 def read_lines(lines: Iterable[bytes], name: str) -> list[AnyLine]:
-    """Parse the lines of a record or journal. Raises `BadRecord` with the line's number."""
+    """Parse the lines of a record or journal. Raise `BadRecord` with the number of the first invalid line."""
     return [_parse_line(line, number, name) for number, line in enumerate(lines, 1)]
 
 
@@ -252,8 +252,8 @@ def _parse_line(line: bytes, number: int, name: str) -> AnyLine:
 
 
 def _check_format(line: bytes, name: str) -> None:
-    """Refuse a header of a format that this version does not read. In another format, only the first fields are sure to
-    be the same.
+    """Raise `BadRecord` if this version does not read the format of a header. In another format, only the first fields
+    are sure to be the same.
     """
     try:
         opening = _decode_opening(line)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from protocol.dice import commitment
-from protocol.errors import BadRecord, BotFault
-from protocol.games import load_game
+from protocol.errors import BadRecord, BotFault, MissingRules
+from protocol.games import is_known_game, load_game, missing_rules_message
 from protocol.games.base import Game
 from protocol.messages import CHANCE, MAX_STRIKES, Event
 from protocol.reasons import DROP_OUT_REASONS, ILLEGAL, VOID
@@ -28,7 +28,7 @@ from referee.state import MatchStanding
 
 
 def make_course(header: Header, game: Game[Any, Any], seed: bytes, nonces: Sequence[bytes]) -> Course:
-    """Return the course of a header's match before it begins. Raises `BadRecord` if header, seed and nonces differ."""
+    """Return the course of a match before it begins. Raise `BadRecord` if header, seed and nonces do not agree."""
     if commitment(header.match, seed).hex() != header.commitment:
         raise BadRecord(f"{header.match}: the seed does not match the commitment in the header")
     for what, count in (("seats", len(header.seats)), ("nonces", len(nonces))):
@@ -40,10 +40,13 @@ def make_course(header: Header, game: Game[Any, Any], seed: bytes, nonces: Seque
 
 
 def replay(record: Record) -> Iterator[tuple[EventLine | None, Course]]:
-    """Yield (None, the course before the first event), then each line with the course after the line. Raises
-    `BadRecord`, naming the ply, if an event or digest in the record does not follow from the rules and the dice.
+    """Yield (None, the course before the first event), then each line with the course after the line. Raise
+    `BadRecord`, which names the ply, if an event or digest in the record does not follow from the rules and the dice,
+    and `MissingRules` for an unknown game.
     """
     header, footer = record.header, record.footer
+    if not is_known_game(header.game):
+        raise MissingRules(f"{header.match}: {missing_rules_message(header.game)}")
     try:
         game = load_game(header.game, header.config)
     except BotFault as exc:
@@ -59,8 +62,8 @@ def replay(record: Record) -> Iterator[tuple[EventLine | None, Course]]:
 def replay_courses(
     course: Course, deal: Event | None, lines: Iterable[EventLine], match: str
 ) -> Iterator[tuple[EventLine, Course]]:
-    """Apply the lines to a course that has just begun. Yield each line with the course after the line. Raises
-    `BadRecord`, naming the ply, if a line does not follow from the rules and the dice.
+    """Apply the lines to a course that has just begun. Yield each line with the course after the line. Raise
+    `BadRecord`, which names the ply, if a line does not follow from the rules and the dice.
     """
     strikes = [0] * course.game.seats
     followed = False
@@ -111,7 +114,7 @@ class JournalSummary(NamedTuple):
     begun: bool
     is_void: bool
     released_seats: Sequence[int] = ()
-    """The seats that dropped out of a match that goes on."""
+    """The seats that dropped out although the match goes on."""
     deal: Event | None = None
     """The event of the deal, if the journal ends before the line of the deal."""
 
@@ -120,7 +123,7 @@ def apply_journal(
     standing: MatchStanding, lines: Iterable[AnyLine], make_course: Callable[[], Course], match: str
 ) -> JournalSummary:
     """Apply the lines of a journal to a new standing. `make_course` makes the course of the match before it begins; it
-    is called once the nonces are known. Raises `BadRecord` as `replay_courses` does.
+    is called once the nonces are known. Raise `BadRecord` as `replay_courses` does.
     """
     lines = list(lines)
     begun = next((line for line in lines if isinstance(line, Begun)), None)
@@ -139,7 +142,7 @@ def apply_journal(
 
 def apply_lines(standing: MatchStanding, deal: Event | None, lines: Iterable[EventLine], match: str) -> list[int]:
     """Apply all lines to the standing of a match that has just begun. Return the seats that dropped out while the match
-    went on. Raises `BadRecord` as `replay_courses` does.
+    went on. Raise `BadRecord` as `replay_courses` does.
     """
     return [
         line.event.seat
@@ -151,7 +154,7 @@ def apply_lines(standing: MatchStanding, deal: Event | None, lines: Iterable[Eve
 def iter_apply_lines(
     standing: MatchStanding, deal: Event | None, lines: Iterable[EventLine], match: str
 ) -> Iterator[EventLine]:
-    """Apply the lines to the standing of a match that has just begun; yield each line after applying it. Raises
+    """Apply the lines to the standing of a match that has just begun; yield each line after applying it. Raise
     `BadRecord` as `replay_courses` does.
     """
     for line, course in replay_courses(standing.current_course, deal, lines, match):
@@ -197,7 +200,7 @@ def _replay_sealed(course: Course, line: Sealed, strikes: Sequence[int], where: 
 
 
 def _check_mover(course: Course, seat: int, strikes: Sequence[int], where: str) -> None:
-    """Refuse a move of a seat that is not to move or has all its strikes."""
+    """Raise `BadRecord` if the seat of a move is not to move or has all its strikes."""
     if course.is_over:
         raise BadRecord(f"{where}: the match was over before this event")
     if not course.is_awaited(seat):

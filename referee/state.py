@@ -89,7 +89,7 @@ class MatchStanding(Struct, gc=False):
     info_bytes: Mapping[int, int] = {}
     """The bytes of `info` in the record, by seat."""
     round_start_ms: Sequence[int] = ()
-    """The clocks at the start of the current simultaneous round."""
+    """The milliseconds that each seat had left at the start of the current simultaneous round."""
     recorded_compensation_ms: tuple[int, ...] = ()
     """The lag compensation of each seat that lines of the record already report, in milliseconds."""
 
@@ -193,7 +193,7 @@ class MatchStanding(Struct, gc=False):
         return strikes
 
     def count_new_info(self, seat: int, info: Info | None) -> Info | None:
-        """Count the bytes of an `info`. Raises `MalformedMessage` if the record has no room for it."""
+        """Count the bytes of an `info`. Raise `MalformedMessage` if the record has no room for it."""
         if info is not None:
             said, size = sum(self.info_bytes.values()), info_bytes(info)
             if said + size > MAX_INFO_BYTES:
@@ -204,7 +204,7 @@ class MatchStanding(Struct, gc=False):
         return info
 
     def note_line(self, seat: int, given: int, info: Info | None) -> None:
-        """Note what the line of a seat's move reports besides the move: the lag compensation in milliseconds (`given`)
+        """Note what the line of a seat's move reports besides the move: `given`, the lag compensation in milliseconds,
         and the `info`.
         """
         if info is not None:

@@ -158,7 +158,7 @@ async def playing(served: At, bot: str, *options: str) -> AsyncIterator[None]:
 def _client(served: At, bot: str, *options: str) -> _Client:
     """A reference bot by its command line; its token follows from its name."""
     made = find_installed()[bot].load()(bot)
-    settings = merge_settings(read_command_line(made, ("--url", served.url, *options)))
+    settings = merge_settings(read_command_line(made, ("--url", served.url, *options)), games=len(made.games))
     made.name = settings.name or bot
     game = None if settings.game is None else load_game(settings.game, settings.config)
     if game is not None:

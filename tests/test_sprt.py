@@ -77,10 +77,10 @@ def test_a_test_ends_in_a_sentence_that_is_a_line_and_shows_its_numbers_on_80_co
     assert re.fullmatch(rf"score           0\.\d{{3}} \(0\.\d{{3}}-0\.\d{{3}}\)  {elo}", lines[1])
     assert re.fullmatch(rf"luck-adjusted   0\.\d{{3}} \(0\.5\d\d-0\.6\d\d\)  {elo}", lines[2])
     assert re.fullmatch(r"luck measured by exact; worth \d{3} games without adjustment", lines[3])
-    bounds = r"h0 \(0 points a game\) below -2\.94, h1 \(0\.02 points a game\) above 2\.94"
     assert re.fullmatch(r"at any time     0\.\d{3}-0\.\d{3}, valid whenever you stop,", lines[4])
     assert lines[5] == "                if bots stay as they are and pairs within 0 to 1"
-    assert re.fullmatch(rf"LLR \d\.\d\d: {bounds}", lines[6])
+    assert re.fullmatch(r"The LLR is \d\.\d\d: the test accepts h0 \(0 points a game\) below -2\.94,", lines[6])
+    assert lines[7] == "and h1 (0.02 points a game) above 2.94."
     assert len(duel.matches) == int(decided[1]) >= 2 * MIN_UNITS
 
 

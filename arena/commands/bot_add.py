@@ -32,9 +32,10 @@ def add_bots(
     display: str | None = None,
     ascii_names: bool = False,
 ) -> None:
-    """Register bots, and print their tokens or write them to the new file `tokens_to`. They are not shown again.
+    """Register bots, and print their tokens or write them to the new file `tokens_to`. The tokens are not shown again.
 
-    `display` is the display name of a single bot. With `ascii_names`, names that bots can't have become display names.
+    `display` is the display name if only one bot is registered. With `ascii_names`, a name that a bot can't have
+    becomes a display name, and the bot gets a similar name that is allowed.
     """
     if display is not None and source is not None:
         raise UsageFault("--display goes with a name: with --from, write a column named display")
@@ -71,10 +72,7 @@ def _read_registered_bots(where: str) -> list[RegisteredBot]:
 
 
 def _write_tokens(file: Path, document: str) -> None:
-    """Write the tokens to a file that only its owner can read.
-
-    Call it before any bot is registered, so that no token is lost.
-    """
+    """Write the tokens to a file that only its owner can read, before any bot is registered: no token may be lost."""
     with translate_write_errors(file), replacing_file(file) as part:
         part.unlink(missing_ok=True)
         part.touch(mode=FILE_MODE, exist_ok=False)

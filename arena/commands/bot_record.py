@@ -28,14 +28,18 @@ MAX_LATEST_MATCHES = 10
 
 
 class VersionResults(VersionRow, frozen=True, kw_only=True):
-    """The results of one version of a bot: `share` is its mean score, `gain` its lead over the version before."""
+    """The results of one version of a bot. `share` is its mean score, `gain` how much that is above the version before
+    it.
+    """
 
     share: ShareInterval | None
     gain: ShareInterval | None
 
 
 class PoolVersions(Struct, frozen=True, kw_only=True):
-    """The versions of a bot in a pool or `GAME/unrated`, last played first. `total` is the number of all versions."""
+    """The versions of a bot in a pool or `GAME/unrated`, most recently played first. `total` is the number of all
+    versions.
+    """
 
     pool: str
     versions: list[VersionResults]
@@ -51,7 +55,7 @@ class BotRecord(Struct, frozen=True, kw_only=True):
 
 
 def show_bot(where: str, name: str, *, to_json: bool) -> None:
-    """Print a bot's record. Raises `UsageFault` if there is no bot of this name."""
+    """Print a bot's record. Raise `UsageFault` if there is no bot of this name."""
     with closing(Reader.open(where)) as reader:
         profile = reader.read(find_profile, name)
         if profile is None:

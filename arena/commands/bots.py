@@ -88,7 +88,7 @@ def set_display(where: str, data: Path, name: str, display: str | None, *, off: 
 
 
 def rename_bot(where: str, data: Path, name: str, new: str) -> None:
-    """Rename a bot. Raises `UsageFault` while one of its matches is under way."""
+    """Rename a bot. Raise `UsageFault` if one of its matches is under way."""
 
     def rename(store: Store) -> None:
         _check_journal(data)
@@ -99,7 +99,7 @@ def rename_bot(where: str, data: Path, name: str, new: str) -> None:
 
 
 def delete_bot(where: str, data: Path, name: str, *, records: bool) -> None:
-    """Replace a bot's name by a placeholder, for good. Raises `UsageFault` if no server runs and the journal has
+    """Replace a bot's name by a placeholder, for good. Raise `UsageFault` if no server runs and the journal has
     matches.
     """
 
@@ -159,10 +159,7 @@ def list_bots(where: str, data: Path, *, to_json: bool) -> None:
 
 
 def _fetch_online_bots(data: Path, database: Database) -> dict[str, BotStatus]:
-    """Return the bots that are connected to the server of the data folder, by case-folded name.
-
-    Without a running server, there are none.
-    """
+    """Return the bots that are connected to the folder's server, by case-folded name; none if no server runs."""
     try:
         found = run_on_server(database, data, StatusRequest(most=MAX_ENTRIES), ServerStatus)
     except NoServer:

@@ -22,10 +22,10 @@ log = logging.getLogger("arena")
 def set_up_encryption(
     settings: ServerSettings, reloaders: Sequence[Callable[[], None]], manager: ServiceManager
 ) -> Encryption | None:
-    """Return the TLS of the settings, or None if they name no certificate, and install the handler of SIGHUP.
+    """Return the TLS encryption that the settings ask for (None without a certificate), and handle SIGHUP.
 
-    SIGHUP reloads the certificate, calls `reloaders`, and notifies `manager`. Log a certificate that clients reject or
-    that expires soon, now and once a day. Raises `CertificateFault`.
+    SIGHUP reloads the certificate, calls `reloaders`, and tells the service manager `manager`. Log now and once a day
+    if clients reject the certificate or it expires soon. Raise `CertificateFault` if it cannot be loaded.
     """
     loop = asyncio.get_running_loop()
     if settings.tls_cert is None or settings.tls_key is None:
@@ -61,5 +61,5 @@ def set_up_encryption(
 
 
 def log_no_reload() -> None:
-    """Log that SIGHUP has no effect because there is no certificate."""
+    """Log that there is no certificate that SIGHUP could reload."""
     log.info("SIGHUP: there is no certificate to reload, and settings are only read at the start")

@@ -37,11 +37,11 @@ OTHER_VARIABLES = (FILE_VARIABLE, "ARENA_OPERATOR_TOKEN", "ARENA_PLAIN", FACTOR_
 MAX_SHOWN_CHARACTERS = 200
 """Maximum characters of a setting's value that an error message shows."""
 _VARIABLE_PREFIX = "ARENA_"
-"""The prefix of the environment variables that are for this project."""
+"""The prefix of the environment variables that this project defines."""
 _SETTING_PATTERNS = {"node": NAME_PATTERN, **dict.fromkeys(("socket_url", "public_url"), r"^wss?://[^\s;,'\"?#{}]+\Z")}
-"""Regular expressions that the values of some settings must match, by setting."""
+"""The regular expressions that the values of some of a server's settings must match, by setting."""
 _SETTING_PARSERS = {"trusted_proxy": parse_networks, "allow_origin": parse_origins, "admin_host": parse_host_names}
-"""Functions that raise `ValueError` for a wrong value of a setting, by setting."""
+"""The functions that raise `ValueError` for a wrong value of some of a server's settings, by setting."""
 
 
 class SourcedValue(NamedTuple):
@@ -53,7 +53,9 @@ class SourcedValue(NamedTuple):
 
 
 class EffectiveSettings(NamedTuple):
-    """A server's effective settings. `sources` has the source, like `--port` or `ARENA_PORT`, of each that is set."""
+    """A server's effective settings. `sources` says where each setting that is set comes from, like `--port` or
+    `ARENA_PORT`.
+    """
 
     settings: ServerSettings
     sources: dict[str, str]
@@ -62,14 +64,14 @@ class EffectiveSettings(NamedTuple):
 def read_settings(
     flags: Mapping[str, Any], file: Path | None, environment: Mapping[str, str] = os.environ
 ) -> ServerSettings:
-    """Return a server's settings from flags, else `ARENA_…` variables, else a TOML file. Raises `UsageFault`."""
+    """Return settings from flags, else `ARENA_…` variables, else a TOML file. Raise `UsageFault` if one is wrong."""
     return read_effective_settings(flags, file, environment).settings
 
 
 def read_effective_settings(
     flags: Mapping[str, Any], file: Path | None, environment: Mapping[str, str] = os.environ
 ) -> EffectiveSettings:
-    """Return the effective settings with their sources. Raises `UsageFault`.
+    """Return the effective settings with their sources. Raise `UsageFault` if a setting is wrong.
 
     If `file` is None, `ARENA_CONFIG_FILE` may name the TOML file.
     """
@@ -92,7 +94,9 @@ def read_effective_settings(
 
 
 def _check_consistency(settings: ServerSettings, names: Mapping[str, str]) -> None:
-    """Raise `UsageFault` for a setting that is invalid or contradicts another. `names` has their names for users."""
+    """Raise `UsageFault` if a setting is invalid or contradicts another. `names` has the settings' names for the
+    message.
+    """
     for key in ("clock", "slow_clock"):
         read_clock(getattr(settings, key), names[key])
     if settings.mqtt is not None:

@@ -25,7 +25,7 @@ NODE_CHECK_INTERVAL_S = 0.2
 def hold_data_dir(data: Path, db: str | None) -> Iterator[str]:
     """Lock a data folder, make it private to its owner, and yield the URL of its database.
 
-    Print a message if other users could read the folder before. Raises `DataFolderInUse`, `ArenaFault`, `StoreError`.
+    Print a message if other users could read the folder before. Raise `DataFolderInUse` if it is locked already.
     """
     where = database_url(db, data)
     found, ours = open_database_url(where), False
@@ -50,9 +50,10 @@ def find_free_data_dir(data: Path) -> Path:
 
 @contextmanager
 def exclusive_database(where: str, data: Path, advice: str = "stop them") -> Iterator[Database]:
-    """Lock the data folder and yield the database, which no running node uses either.
+    """Lock the data folder and yield its database. Raise `DatabaseNotFound` if there is none.
 
-    Raises `DatabaseNotFound`, and `DataFolderInUse`. If nodes run, `advice` tells the user what to do about them.
+    Raise `DataFolderInUse` if another process has the lock or nodes use the database; `advice` then tells the user what
+    to do about the nodes.
     """
     found = open_database_url(where)
     if found.revision() is None:
@@ -64,9 +65,9 @@ def exclusive_database(where: str, data: Path, advice: str = "stop them") -> Ite
 
 
 def refuse_beside_nodes(database: Database, advice: str, timeout_s: float = 0.0) -> None:
-    """Return when no node is alive; raise `DataFolderInUse` if one still is after `timeout_s` seconds.
+    """Wait until no node is alive. Raise `DataFolderInUse` if one still is after `timeout_s` seconds.
 
-    `advice` in the message tells the user what to do.
+    The message of the error ends with `advice`, which tells the user what to do.
     """
     until = time.monotonic() + timeout_s
     with closing(Reader(database, database.create_reading_engine())) as reader:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,7 @@ from arena.store.integrity_check import check_database
 from arena.store.luck_value import MatchLuck
 from arena.store.match_log import log_key, make_key, restore_missing
 from arena.store.nodes import list_nodes
+from arena.store.result_queries import matches_without_rules
 from arena.store.retention_clock import days_before_now
 from arena.store.store import Reader, Store
 from arena.store.thinning import (
@@ -52,22 +53,24 @@ from machine.terminal import say
 from measuring.luck import luck_of
 from measuring.value_registry import value_names
 from protocol.display import format_count, list_first
-from protocol.errors import ArenaFault, BadRecord, UsageFault
-from protocol.games import shared_game
+from protocol.errors import ArenaFault, BadRecord, MissingRules, UsageFault
+from protocol.games import is_known_game, missing_rules_message, shared_game
 from referee import record_reader
 from referee.record import Record
 from referee.result import Result, SeatRating
 
 NICENESS = 10
-"""The niceness of moving records while a server runs, so that the server, its pages and its bots go first."""
+"""The niceness of the command that moves records while a server runs, so that the server, its pages and its bots go
+first.
+"""
 MOVE_ACTION = "move_records"
 """The name in the audit log of the action that moves old records to files."""
 _FILE_SIZE_NOTE = "the database file keeps its size; new records use the free space"
-"""The note for users after records were removed without `--vacuum`."""
+"""The note, after records were removed without `--vacuum`, that the database file did not shrink."""
 LUCK_TOLERANCE = 1e-6
-"""Maximum difference in points between stored luck and luck computed here.
+"""Maximum difference in points up to which stored luck counts as equal to luck computed here.
 
-Values in tables are exact to 1e-9, and a match adds up hundreds of them.
+Values of positions in tables are exact to 1e-9, and a match adds up hundreds of them.
 """
 
 
@@ -92,13 +95,16 @@ def rebuild_ratings(where: str, data: Path) -> None:
     with exclusive_database(where, data), closing(Store.open(where, create=False)) as store:
         count = store.write(rating_rebuild.rebuild_ratings)
         entries = store.write(restore_missing)
+        without_rules = store.read(matches_without_rules)
     say(f"ratings recomputed from the results: {count} rows were different")
     if entries:
         say(f"{format_count(entries, 'entry', 'entries')} that the log lacked restored from the results")
+    for game in without_rules:
+        say(f"{missing_rules_message(game)}: the ratings in its pools are as they were")
 
 
 def show_log_key(where: str, data: Path, *, new: bool) -> None:
-    """Print the public key that signs the log of results, or start to use a new key. Raises `DamagedLog`."""
+    """Print the public key that signs the log of results. With `new`, start to use a new key, and print that."""
     if new:
         with exclusive_database(where, data), closing(Store.open(where, create=False)) as store:
             say(store.write(make_key))
@@ -132,19 +138,20 @@ def backup(where: str, to: Path) -> None:
 
 
 def _print_archive_folders(files: Sequence[Archive]) -> None:
-    """Print the folders that must be backed up along with a database that other programs back up."""
+    """Print which archive folders must be backed up along with a database that other programs back up."""
     if files:
         say(f"{_format_archived(files)} in {list_first(sorted({one.path.parent for one in files}))}: copy that as well")
 
 
 def copy(source: str, to: str) -> None:
-    """Copy an arena to an empty database, and check all rows of the copy. Raises `InconsistentDatabase`."""
+    """Copy an arena to an empty database, and check all of its rows. Raise `InconsistentDatabase` if one is wrong."""
     arrived = open_database_url(to)
     with _progress() as progress:
         rows = copy_database(open_database_url(source), arrived)
         with closing(Store.open(arrived, create=False)) as store:
             complaints = list(store.iterate(check_database, check_match, progress))
             files = store.read(needed_archives)
+            without_rules = store.read(matches_without_rules)
     for line in complaints:
         say(line)
     if complaints:
@@ -153,6 +160,7 @@ def copy(source: str, to: str) -> None:
         )
     matches, bots = format_count(rows["matches"], "match", "matches"), format_count(rows["bots"], "bot", "bots")
     say(f"{arrived} has {matches} of {bots}, complete and checked")
+    _print_unchecked(without_rules)
     if files:
         say(
             f"{_format_archived(files)} in {list_first(sorted({one.path.parent for one in files}))}, where "
@@ -184,7 +192,7 @@ def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vac
     unrated matches, matches in which a built-in bot played, and with `rated` all rated ones. `vacuum` shrinks the
     database file afterwards.
 
-    Raises `UsageFault` if other nodes might not find the files.
+    Raise `UsageFault` if other nodes might not find the files.
     """
     database = open_database_url(where)
     with closing(Reader.open(database)) as reader:
@@ -223,7 +231,9 @@ def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vac
 
 
 def _check_alone(database: Database) -> None:
-    """Raise `UsageFault` if several nodes, without stopped ones, use the database: each has its own data folder."""
+    """Raise `UsageFault` if more than one node that is not stopped uses the database, as each node has its own data
+    folder.
+    """
     with closing(Reader.open(database)) as reader:
         names = [node.name for node in reader.read(list_nodes) if node.state != "stopped"]
     if len(names) > 1:
@@ -260,19 +270,29 @@ def check(where: str, *, quick: bool = False) -> None:
         complaints = list(store.iterate(check_database, looking, progress))
         removed = 0 if complaints else store.read(count_removed)
         files = store.read(needed_archives)
+        without_rules = {} if complaints else store.read(matches_without_rules)
     for line in complaints:
         say(line)
+    _print_unchecked(without_rules)
     if complaints:
         raise InconsistentDatabase(f"{store.database} has {format_count(len(complaints), 'error', 'errors')}")
-    records = "agrees with its record" if quick else "agrees with its record, every record verifies"
+    other = "other " if without_rules else ""
+    records = "agrees with its record" if quick else f"agrees with its record, every {other}record verifies"
     told = [f"{format_count(removed, 'record was', 'records were')} removed"] if removed else []
     told += [_format_archived(files)] if files else []
     more = "".join(f"; {one}" for one in told)
     looked_at = "its rows are" if store.database.file is None else "the file and its rows are"
     say(
         f"{store.database} is sound: {looked_at} intact, every result {records}, "
-        f"and the ratings follow from the results{more}"
+        f"and the {other}ratings follow from the results{more}"
     )
+
+
+def _print_unchecked(without_rules: Mapping[str, int]) -> None:
+    """Print a line for each game that was not checked by its rules, with the number of its matches."""
+    for game, count in without_rules.items():
+        not_checked = format_count(count, "match was not refereed", "matches were not refereed")
+        say(f"{missing_rules_message(game)}: {not_checked}, and the ratings in its pools were not computed again")
 
 
 def _format_archived(files: Sequence[Archive]) -> str:
@@ -291,17 +311,20 @@ def check_match(
 ) -> Iterator[str]:
     """Yield what is wrong with a match's record, and where the stored result, ratings and luck differ from the record.
 
-    `is_pending` says whether the match still waits to be rated.
+    `is_pending` says whether the match still waits to be rated. A match of a game whose rules this arena does not have
+    is only compared.
     """
     try:
         record = record_reader.read_record(body, "the record")
         if not quick:
             verify_record(record, awaits_rating=is_pending)
+    except MissingRules:
+        pass  # its result can still be compared
     except BadRecord as fault:
         yield str(fault).removeprefix(f"{result.match}: ")
         return
     yield from iter_differences(record, result, ratings)
-    if luck is not None and not quick:
+    if luck is not None and not quick and is_known_game(record.header.game):
         yield from _check_luck(record, luck)
 
 

@@ -23,7 +23,7 @@ MIN_FREE_BYTES = 1024 * 1024
 CHECK_INTERVAL_S = 1.0
 """Seconds between two checks whether the disks have room."""
 REQUEST_TIMEOUT_S = 5.0
-"""Seconds in which a client must have sent its request and taken the answer."""
+"""Seconds that a client has to send its request and receive the response, while the arena waits for room."""
 _WAITING_MESSAGE = b"the arena waits for room on its disk\n"
 """The body of the HTTP responses that say that the arena waits for room on its disk."""
 _RESPONSE_HEADERS = b"Content-Type: text/plain\r\nConnection: close\r\n"
@@ -72,9 +72,7 @@ async def wait_for_room(
 
 
 def _find_full_folder(folders: Collection[Path]) -> str | None:
-    """Return a message about the first folder whose disk has no room for `MIN_FREE_BYTES` bytes; None if there is none.
-    Ignore other problems of folders.
-    """
+    """Return a message about the first folder whose disk lacks `MIN_FREE_BYTES` free bytes; None if there is none."""
     for folder in folders:
         try:
             with tempfile.TemporaryFile(dir=folder) as probe:

@@ -21,7 +21,7 @@ from protocol.errors import UsageFault
 from protocol.games import game_class, game_names
 
 _PROTOCOL_DOCUMENT = "docs/protocol.md"
-"""The document with the sections that the report of a case refers to."""
+"""The document on the protocol. Each case in a report names a section of it to read."""
 _REPORT_INDENT = 8
 """Width in characters of the left margin of a report, in which the verdict stands."""
 
@@ -37,7 +37,7 @@ def examine(
 ) -> None:
     """Examine the bot that `command` starts, and print the result of each case.
 
-    Raises `SystemExit` (1) if a case failed, and `Fault` if the bot cannot be examined.
+    Raise `SystemExit` (1) if a case failed, and `Fault` if the bot cannot be examined.
     """
     played = game or game_names()[0]
     game_class(played)
@@ -88,10 +88,6 @@ async def _examine(
 
 
 def _format_case(examined: ExaminedCase) -> str:
-    """Return the report of a case as text.
-
-    It has the verdict, the fault, what the bot did and should do, and which section of the protocol to read.
-    """
     case, finding = examined.case, examined.finding
     lines = [f"{finding.verdict:<{_REPORT_INDENT}}{case.done} ({case.name}, {examined.seconds:.1f} s)"]
     lines += _wrapped("did", finding.did)

@@ -14,7 +14,7 @@ from protocol.errors import UsageFault
 def drain(data: Path, timeout_s: float | None, *, undo: bool) -> None:
     """Make the server of a data folder start no more matches, and stop when the current ones are over.
 
-    With `undo`, cancel that. Raises `Fault`.
+    With `undo`, let it start matches again. Raise `Fault` if no server runs.
     """
     if timeout_s is not None and timeout_s < 0:
         raise UsageFault(f"--within is {timeout_s:g}: it is 0 seconds or more")

@@ -36,15 +36,15 @@ from referee import record_reader
 EXPORT_FORMATS = ("csv", "parquet")
 """The file formats of an export."""
 ROW_NOUNS = {"matches": "match", "seats": "seat", "plies": "ply"}
-"""The tables of an export, each with the word for one of its rows."""
+"""The word for a row, such as `match`, by table of an export."""
 ROW_GROUP_ROWS = 20_000
-"""Rows of a Parquet row group. The rows of one group are buffered in memory."""
+"""Number of rows in a row group of a Parquet file. The rows of one group are buffered in memory."""
 
 
 def export(where: str, to: Path, form: str, selection: Selection, *, plies: bool) -> None:
     """Write the selected matches to a new folder, all or nothing, from one snapshot of the database.
 
-    Raises `BadRecord` if plies are wanted and a record can't be read.
+    Raise `BadRecord` if plies are wanted and a record can't be read.
     """
     if form not in EXPORT_FORMATS:
         raise UsageFault(f"--format is {form!r}: it is {list_choices(EXPORT_FORMATS)}")
@@ -132,7 +132,7 @@ class _Parquet:
 def _open_table(folder: Path, table: str, columns: Columns, form: str, stack: ExitStack) -> CsvWriter | _Parquet:
     """Open a new file for a table, in one of `EXPORT_FORMATS`. The file is complete when `stack` is closed.
 
-    Raises `UsageFault` if the package for this format is not installed.
+    Raise `UsageFault` if the package for this format is not installed.
     """
     file = folder / f"{table}.{form}"
     if form == "csv":

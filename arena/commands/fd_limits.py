@@ -39,7 +39,7 @@ def files_needed(connections: int) -> int:
 def divide_files(limit: int, connections: int) -> FileBudget:
     """Divide `limit` open files among connections and journals, so that neither can use up the files of the other.
 
-    Journals get at least as many as connections.
+    Journals get at least as many files as connections.
     """
     rest = limit - RESERVED_FILES
     waiting = min(MAX_WAITING_CONNECTIONS, rest // 8)
@@ -50,7 +50,7 @@ def divide_files(limit: int, connections: int) -> FileBudget:
 def raise_fd_limit(connections: int) -> FileBudget:
     """Raise this process's limit of open files as far as `connections` need and the system allows, and divide it.
 
-    Log a warning if the limit is too low for all `connections`. Raises `ArenaFault` if it is too low to run at all.
+    Log a warning if the limit is too low for all `connections`. Raise `ArenaFault` if it is too low to run at all.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = files_needed(connections)

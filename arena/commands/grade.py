@@ -15,14 +15,13 @@ from arena.replay import grading
 from arena.replay.grading import Costs, Graded, Grades, position_costs
 from arena.replay.luck_report import format_signed, luck_by_move, record_luck, summarise_luck
 from arena.store.registry import is_known_bot
-from arena.store.result_queries import iter_results
+from arena.store.result_queries import check_game, iter_results
 from arena.store.store import Store
 from machine.console import Console
 from machine.terminal import say
 from measuring.luck import Luck
 from protocol.display import escape_unprintable, format_count
 from protocol.errors import UsageFault
-from protocol.games import game_class
 from protocol.names import fold_name
 from protocol.reasons import VOID
 from referee import record_reader
@@ -47,9 +46,9 @@ def grade(
     sims: int | None = None,
     worst: int | None = None,
 ) -> None:
-    """Print what each move of a match gave away, then each seat's mean and the luck. Raises `Fault`.
+    """Print what each move of a match gave away, then each seat's mean and the luck.
 
-    With `worst`, print only that many moves, those that gave away most.
+    With `worst`, print only that many moves, those that gave away most. Raise `Fault` if the match cannot be graded.
     """
     _check_worst(worst, to_json=to_json)
     name, body = load(target, database)
@@ -94,16 +93,16 @@ def grade_bot(
     sims: int | None = None,
     worst: int | None = None,
 ) -> None:
-    """Print what a bot's moves gave away in its newest matches, by kind of position. Raises `Fault`.
+    """Print what a bot's moves gave away in its newest matches, by kind of position.
 
-    With `worst`, print instead that many moves, those that gave away most.
+    With `worst`, print instead that many moves, those that gave away most. Raise `Fault` if the bot is unknown.
     """
     _check_worst(worst, to_json=to_json)
     if limit is not None and limit < 1:
         raise UsageFault(f"--limit is {limit}: it is 1 or more")
-    if game is not None:
-        game_class(game)
     with closing(Store.open(database, create=False)) as store:
+        if game is not None:
+            store.read(check_game, game)
         if not store.read(is_known_bot, bot):
             raise UsageFault(f"there is no bot called {bot}: `arena bot list` names them")
         results = [
@@ -170,7 +169,7 @@ def _print_costs(bot: str, report: list[Costs]) -> None:
 
 
 def describe_estimate(estimate: str | None, noise: float | None) -> str:
-    """Return a text with the method of an estimate, and the loss below which a single loss is noise."""
+    """Return in words the method of an estimate, and the size below which the loss of a single move may be noise."""
     return f"{estimate}" + ("" if noise is None else f"; a single loss under {noise:.3f} is noise")
 
 
@@ -268,7 +267,7 @@ def _check_worst(worst: int | None, *, to_json: bool) -> None:
 
 @contextmanager
 def _resumable_hint() -> Iterator[None]:
-    """Print on Ctrl-C within the context that the estimates so far are kept."""
+    """If Ctrl-C ends the context, print that the estimates so far are kept."""
     try:
         yield
     except KeyboardInterrupt:

@@ -14,7 +14,7 @@ from protocol.digest import encode_canonical
 from referee.record import Record
 
 MAX_CACHE_BYTES = 64 * 1024 * 1024
-"""Maximum size of the cache. The matches that were graded longest ago are dropped first."""
+"""Maximum size in bytes of the cache of estimates. The matches that were graded longest ago are dropped first."""
 
 
 class EstimateFile:

@@ -7,14 +7,14 @@ from contextlib import closing
 from arena.commands.output import format_table, print_csv, print_document, terminal_columns
 from arena.ratings.rating_system import game_of
 from arena.store.export_rows import LADDER_COLUMNS
-from arena.store.result_queries import LeaderboardRow, leaderboard_of, leaderboard_places, rated_pools
+from arena.store.result_queries import LeaderboardRow, check_game, leaderboard_of, leaderboard_places, rated_pools
 from arena.store.seasons import season_leaderboards
 from arena.store.store import Store
 from machine.terminal import say
 from measuring import score_format
 from measuring.payoffs import MeanPayoff
 from protocol.errors import UsageFault
-from protocol.games import game_class, payoff_unit
+from protocol.games import payoff_unit
 from protocol.pools import is_people_pool
 
 
@@ -25,9 +25,9 @@ def leaderboard(where: str, game: str | None, season: str | None, *, people: boo
     """
     if to_json and to_csv:
         raise UsageFault("--json and --csv: choose one of them")
-    if game is not None:
-        game_class(game)
     with closing(Store.open(where, create=False)) as store:
+        if game is not None:
+            store.read(check_game, game)
         if season is None:
             boards = [(pool, store.read(leaderboard_of, pool)) for pool in store.read(rated_pools, game)]
         else:

@@ -27,7 +27,7 @@ class Ports(NamedTuple):
 
 @contextlib.contextmanager
 def bind_ports(settings: ServerSettings, inherited: InheritedSockets | None = None) -> Iterator[Ports]:
-    """Yield a server's listening sockets, and close them on exit. Raises `PortFault`.
+    """Yield a server's listening sockets, and close them on exit. Raise `PortFault` if one cannot be opened.
 
     Sockets that a restarted server inherits are reused. Enter this context before the data folder is created.
     """
@@ -49,7 +49,7 @@ def bind_ports(settings: ServerSettings, inherited: InheritedSockets | None = No
 def access(settings: ServerSettings, file_budget: FileBudget, page: list[socket.socket], operator: str) -> Access:
     """Return the rules by which a server admits connections.
 
-    `file_budget` limits their number; `operator` is the operator's token.
+    `file_budget` limits the number of connections; `operator` is the operator's token.
     """
     return Access(
         bounds=ConnectionBounds(
@@ -66,7 +66,9 @@ def access(settings: ServerSettings, file_budget: FileBudget, page: list[socket.
 
 
 def _own_page(settings: ServerSettings, page: list[socket.socket]) -> OwnPage | None:
-    """Return the scheme and port of the pages of this server, or of the node that shares its port; None without."""
+    """Return the scheme and port of the pages of this server, or of the node that shares its port; None if there are
+    none.
+    """
     if page:
         return OwnPage(web_scheme(settings), port_of(page))
     return OwnPage(web_scheme(settings), settings.web_port) if settings.shared_port else None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from arena.commands.output import print_document
 from arena.sprt.counts import PENTANOMIAL_SIZE, CountFindings, check_counts, findings_of_counts
 from arena.sprt.hypotheses import hypotheses_of
-from arena.sprt.summary import format_amount
+from arena.sprt.summary import format_llr
 from machine.terminal import say
 from measuring import score_format
 from measuring.elo import EloDifference
@@ -23,7 +23,7 @@ def run(
     *,
     to_json: bool,
 ) -> None:
-    """Print the score, Elo and LLR of the result counts. Raises `UsageFault`."""
+    """Print the score, Elo and LLR of the result counts. Raise `UsageFault` if the counts or hypotheses are invalid."""
     check_counts(counts)
     hypotheses = hypotheses_of(h0, h1, unit, alpha, beta)
     found = findings_of_counts(counts, hypotheses)
@@ -40,9 +40,8 @@ def run(
     say(f"Elo             {_format_elo(score.elo, score.score)}")
     if found.normalised is not None:
         say(f"normalised Elo  {_format_elo(found.normalised, score.score)}")
-    low, high = (format_amount(edge, hypotheses.unit) for edge in (hypotheses.h0, hypotheses.h1))
-    say(f"LLR {found.llr:z.4f}: h0 ({low}) below {found.lower:.2f}, h1 ({high}) above {found.upper:.2f}")
-    say("undecided" if found.verdict is None else f"{found.verdict} is accepted")
+    say(format_llr(f"{found.llr:z.4f}", hypotheses, found.lower, found.upper))
+    say("Neither is accepted." if found.verdict is None else f"{found.verdict} is accepted.")
 
 
 def _fields(findings: CountFindings) -> dict[str, object]:
@@ -54,10 +53,7 @@ def _format_count(number: int, word: str) -> str:
 
 
 def _format_elo(difference: EloDifference, score: float) -> str:
-    """Format an Elo difference and its interval with two decimals, as other engine testers do.
-
-    Infinite values are `-inf` and `+inf`.
-    """
+    """Format an Elo difference and its interval with two decimals; infinite values are `-inf` and `+inf`."""
     all_or_nothing = "+inf" if score > 0.5 else "-inf"
     elo, low, high = (
         end if value is None else f"{value:+z.2f}"

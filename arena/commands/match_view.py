@@ -13,7 +13,7 @@ from referee.record import Header
 
 Failures = Mapping[int, str]
 NO_FAILURES: Failures = {}
-"""The failures of a match in which no bot's program failed."""
+"""An empty mapping, for a match in which no bot's program failed."""
 
 
 def format_frame(
@@ -52,7 +52,7 @@ def format_outcome(
     lines = [f"{'a program failed' if reason == FAILED else reason} after {format_count(plies, 'ply', 'plies')}"]
     for number, (rank, bot, why, payoff) in sorted(enumerate(seats), key=lambda seat: seat[1][0]):
         told = "" if why in NATURAL_ENDINGS else f" ({format_seat_reason(why, failures.get(number))})"
-        paid = "" if payoff is None else f"  {score_format.format_payoff(payoff)} a {payoff_unit(game)}"
+        paid = "" if payoff is None else f"  {score_format.format_payoff(payoff)} a {payoff_unit(game) or 'round'}"
         lines.append(f"  {rank}. {bot}{told}{paid}")
     return lines
 

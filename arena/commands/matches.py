@@ -14,13 +14,12 @@ from arena.store.export_rows import MATCH_COLUMNS, export_matches
 from arena.store.match_search import Search, parse_time_bound, search_matches
 from arena.store.paging import MAX_PAGE_ROWS
 from arena.store.registry import is_known_bot
-from arena.store.result_queries import DRAWN, LOST, WON
+from arena.store.result_queries import DRAWN, LOST, WON, check_game
 from arena.store.store import Reader
 from arena.store.tournaments import tournament_exists, tournaments_page
 from machine.terminal import say
 from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
-from protocol.games import game_class
 from protocol.reasons import DROP_OUT_REASONS, NATURAL_ENDINGS, VOID
 from referee.result import Result
 
@@ -33,7 +32,9 @@ DEFAULT_ROWS = 50
 
 
 class Selection(Struct, frozen=True, kw_only=True):
-    """The options that select matches, named as in `Search` except for the outcome."""
+    """The options that select matches, named like the fields of `Search`; `won`, `lost` and `drawn` give its
+    outcome.
+    """
 
     bot: str | None = None
     opponent: str | None = None
@@ -88,9 +89,9 @@ def _match(result: Result) -> tuple[object, ...]:
 
 
 def search_of(reader: Reader, selection: Selection) -> Search:
-    """Convert options to a search of the store. Raises `UsageFault` for invalid combinations and unknown names."""
+    """Convert options to a search of the store. Raise `UsageFault` if they are invalid or name an unknown bot."""
     if selection.game is not None:
-        game_class(selection.game)
+        reader.read(check_game, selection.game)
     search = replace(convert(selection, Search, from_attributes=True), outcome=_outcome(selection))
     if search.opponent is not None and search.bot is None:
         raise UsageFault(f"--opponent {short_repr(search.opponent)} needs --bot, the bot whose opponent it is")
@@ -128,7 +129,7 @@ def iter_matches(reader: Reader, search: Search, limit: int | None = None) -> It
 
 
 def resolve_match_id(where: str, target: str) -> str:
-    """Return the id of a match, resolving `LATEST_WORD`. Raises `UsageFault` if there is no match yet."""
+    """Return a match's id: that of the newest match for `LATEST_WORD`. Raise `UsageFault` if there is no match yet."""
     if target != LATEST_WORD:
         return target
     with closing(Reader.open(where)) as reader:

@@ -23,7 +23,7 @@ log = logging.getLogger("arena")
 def bind_metrics(settings: ServerSettings) -> list[socket.socket]:
     """Bind the sockets for metrics; return an empty list if metrics are off.
 
-    Raises `PortFault`, and `UsageFault` if the package `prometheus_client` is not installed.
+    Raise `PortFault` if that fails, and `UsageFault` if the package `prometheus_client` is not installed.
     """
     if settings.metrics_port is None:
         return []

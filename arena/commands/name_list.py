@@ -26,12 +26,13 @@ _NO_DISPLAY_MESSAGE = (
     "there is a display name, and a tournament's standings have names alone: leave display out. For the pages, "
     "`arena bot display NAME DISPLAY` gives one to a registered bot"
 )
+"""The error message about a display name in a file of entrants."""
 
 
 def read_name_list(file: Path, refused: Mapping[str, str] | None = None) -> NameList:
-    """Read a list of names from a CSV file, as `parse_name_list` does. Raises `UsageFault` with each wrong line.
+    """Read a list of names from a CSV file, as `parse_name_list` does. Raise a `UsageFault` that names each wrong line.
 
-    `refused` maps columns that the file may not have to reasons.
+    `refused` gives the reason for each column that the file may not have.
     """
     try:
         text = read_text(file)
@@ -45,7 +46,7 @@ def read_name_list(file: Path, refused: Mapping[str, str] | None = None) -> Name
 def read_entrants(file: Path) -> list[str]:
     """Return the entrants that a CSV or TOML file lists, as `NAME`, `NAME=COMMAND` or `NAME=BOT:KEY=VALUE,…`.
 
-    Raises `UsageFault` with all mistakes in the file.
+    Raise a `UsageFault` that lists all mistakes in the file.
     """
     entries = list(_read_toml_entries(file) if file.suffix.lower() == ".toml" else _read_csv_entries(file))
     wrong = list(_find_errors(entries))
@@ -82,7 +83,7 @@ def _read_toml_entries(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 
 def _text(file: Path, number: int, key: str, value: Any) -> str:
-    """Return the value of a key of a TOML entrant as the command line writes it. Raises `UsageFault`."""
+    """Return the value of a TOML entrant's key as on a command line. Raise `UsageFault` if key or value is wrong."""
     if key == DISPLAY_COLUMN:
         raise UsageFault(f"{file}, entrant {number}: {_NO_DISPLAY_MESSAGE}")
     if key not in _ENTRANT_KEYS:

@@ -29,15 +29,16 @@ RETRY_DELAY_S = 0.2
 MAX_SILENCE_S = 3.0
 """Seconds without a query after which a node counts as hung. A node that works makes a query every second."""
 NODE_LOST_EXIT_CODE = os.EX_TEMPFAIL
-"""Exit code of a node that must be restarted: 75."""
+"""Exit code of a node that cannot go on and must be started again: 75."""
 
 log = logging.getLogger("arena.node")
 
 
 async def open_as_node(database: PostgresDatabase, name: str) -> NodeStore:
-    """Claim the name of a node, and return the node's store. Raises `NodeTaken`, and as `Store.open` does.
+    """Claim the name of a node, and return the node's store. Raise the errors of `Store.open`, too.
 
-    If another process holds the name, wait until the database would have found that it is gone, or that it hangs.
+    If another process holds the name, retry until the database would have released the name of a process that ended or
+    hangs. Then raise `NodeTaken`.
     """
     until = asyncio.get_running_loop().time() + NODE_LEASE_S + 2.0
     timeouts = database.limit.timeouts
@@ -67,7 +68,7 @@ def cluster_view_of(store: Store, async_store: AsyncStore, url: str) -> ClusterV
 
 @contextlib.asynccontextmanager
 async def run_as_node(nodes: ClusterView, arena: Arena) -> AsyncIterator[None]:
-    """Run as a node within the context. Raises `StoreError`, and `ArenaFault` if this machine's clock is far off."""
+    """Run as a node within the context. Raise `ArenaFault` if this machine's clock is far off."""
     guard = StallGuard(lambda seconds: _exit_node(f"this process was suspended for {seconds:.1f} s"))
     announced: asyncio.Queue[Announcement | None] = asyncio.Queue()
     nodes.on_announcement = announced.put_nowait
@@ -96,7 +97,7 @@ async def run_as_node(nodes: ClusterView, arena: Arena) -> AsyncIterator[None]:
 
 
 async def _run_essential(work: Coroutine[Any, Any, None]) -> None:
-    """Run a task of a node; if it fails, end the process."""
+    """Run a task that a node cannot do without. If the task fails, end the process."""
     try:
         await work
     except Exception:

@@ -32,7 +32,7 @@ MESSAGE_INTERVAL_S = 60.0
 
 
 def show_nodes(where: str, *, json: bool) -> None:
-    """List the nodes. Raises `Fault`."""
+    """List the nodes. Raise `UsageFault` if the database is a file."""
     with closing(Reader.open(_shared_database(where))) as reader:
         nodes = reader.read(list_nodes)
     if json:
@@ -45,7 +45,7 @@ def show_nodes(where: str, *, json: bool) -> None:
 
 
 def drain(where: str, name: str, *, undo: bool, wait: bool) -> None:
-    """Make a node take no new matches; with `undo`, let it take new matches again. Raises `Fault`.
+    """Make a node take no new matches; with `undo`, let it take new matches again. Raise `Fault` if it does not run.
 
     With `wait`, return when no match is under way on the node.
     """
@@ -65,7 +65,7 @@ def drain(where: str, name: str, *, undo: bool, wait: bool) -> None:
 
 
 def _wait(store: Store, name: str) -> None:
-    """Wait until no match is under way on a draining node. Raises `Fault`."""
+    """Wait until no match is under way on a draining node. Raise `Fault` if the node ends or is told to go on."""
     tell_at = monotonic()
     while matches := [one.match for one in store.read(matches_of, name)]:
         if not _find_running(store, name).draining:
@@ -94,7 +94,7 @@ def _find_running(store: Store, name: str) -> NodeStatus:
 
 
 def declare_lost(where: str, name: str) -> None:
-    """Void the matches of a node whose journals are lost, and remove the node. Raises `Fault`, also for a live node."""
+    """Void the matches of a node whose journals are lost, and remove the node. Raise `Fault` if the node is alive."""
     database = _shared_database(where)
     with closing(Reader.open(database)) as reader:
         _find_node(reader.read(list_nodes), name)
@@ -121,7 +121,7 @@ def declare_lost(where: str, name: str) -> None:
 
 
 def _shared_database(where: str) -> Database:
-    """Return the database at a URL. Raises `UsageFault` if it is a file, which nodes cannot share."""
+    """Return the database at a URL. Raise `UsageFault` if it is a file, which nodes cannot share."""
     database = open_database_url(where)
     if not isinstance(database, PostgresDatabase):
         raise UsageFault(f"{database} is a file, and has no nodes: they share a database at postgresql://…, see --db")

@@ -73,7 +73,7 @@ def format_table(
 
 
 def redraw(lines: Sequence[str]) -> None:
-    """Replace the terminal's content by these lines. If they don't fit, show the last ones, and how many there are."""
+    """Replace the terminal's content by these lines. If they don't fit, show the last ones and the number of all."""
     from machine.console import Console
 
     width, height = screen_size()
@@ -128,7 +128,7 @@ def encode_document(value: Any) -> bytes:
 def translate_write_errors(to: Path) -> Iterator[None]:
     """Translate OS errors of writing the file `to` within the context.
 
-    Raises `UsageFault` if `to` exists already, and `ArenaFault` for any other OS error.
+    Raise `UsageFault` if `to` exists already, and `ArenaFault` for any other OS error.
     """
     try:
         yield
@@ -139,7 +139,7 @@ def translate_write_errors(to: Path) -> Iterator[None]:
 
 
 def write_document(file: Path, value: Any) -> None:
-    """Write a value as indented JSON to a file, all or nothing. Raises `ArenaFault`."""
+    """Write a value as indented JSON to a file, all or nothing. Raise `ArenaFault` if that fails."""
     with translate_write_errors(file):
         write_output(file, encode_document(value))
 
@@ -172,9 +172,9 @@ def print_line(value: Any) -> None:
 
 
 def format_endings(counts: Mapping[str, int]) -> str:
-    """Return how many matches ended for each reason: `decided 150, drawn 12, timeout 2`.
+    """Return how many matches ended for each reason, like `decided 150, drawn 12, timeout 2`.
 
-    A list without names of bots says `decided` for `win`, which would read as wins of the bot before it.
+    The reason `win` is called `decided`: after a bot's name, `win` would read as wins of that bot.
     """
     words = {WIN: "decided", DRAW: "drawn"}
     return ", ".join(f"{words.get(reason, reason.replace('_', ' '))} {count}" for reason, count in counts.items())

@@ -14,8 +14,8 @@ from protocol.errors import ArenaFault, os_errors_as
 RESOURCE_DIVISOR = 4
 """The default limits are the machine's memory and its free disk space, each divided by this number."""
 MIN_MEMORY_MIB, MIN_DISK_MIB = 64, 512
-"""`MIN_MEMORY_MIB` and `MIN_DISK_MIB` are the minimum memory and disk in MiB that clients should be allowed to use,
-because a class needs as much. With less, the server logs a warning.
+"""`MIN_MEMORY_MIB` and `MIN_DISK_MIB` are the memory and disk in MiB that the bots of a class of students need. With
+less for clients, the server logs a warning.
 """
 
 log = logging.getLogger("arena")
@@ -24,7 +24,7 @@ log = logging.getLogger("arena")
 def quota_limits(settings: ServerSettings, journals: int, data: Path) -> QuotaLimits:
     """Return the quotas of a server that may have `journals` journals open. Log a warning if memory or disk is low.
 
-    Raises `ArenaFault` if the free disk space can't be determined.
+    Raise `ArenaFault` if the free disk space can't be determined.
     """
     memory = settings.match_memory or memory_bytes() // RESOURCE_DIVISOR // MIB_BYTES
     stored = settings.stored_per_day or _free_disk_bytes(data) // RESOURCE_DIVISOR // MIB_BYTES

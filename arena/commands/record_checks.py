@@ -42,7 +42,7 @@ from referee.record import Record
 LOG_TIMEOUT_S = 10
 """Seconds in which a published log must answer."""
 MAX_PROOF_BYTES = 64 * 1024
-"""Maximum size of a proof from a published log."""
+"""Maximum size in bytes of a proof from a published log."""
 NOT_COMPARED_MESSAGE = (
     "consistent, but compared with nothing: this does not prove that this match was played (use --digest or --log)"
 )
@@ -55,11 +55,11 @@ _PROOF_DESCRIPTION = (
 )
 """The form of a proof in words, for error messages; `{}` stands for the id of the match."""
 _DIGEST_PATTERN = re.compile(r"[0-9a-f]{64}")
-"""Matches a SHA-256 digest in lower-case hex."""
+"""The pattern of a SHA-256 digest in lower-case hex."""
 
 
 class ExpectedDigest(Struct, frozen=True, kw_only=True):
-    """The sources that a record's digest is compared with, from the user's options. Raises `UsageFault`.
+    """The sources that a record's digest is compared with, from the user's options.
 
     `log` is the URL of an arena with a published log, or a file with a proof; `key` signs the log. The file `head` has
     the log's last known head, and is updated.
@@ -85,7 +85,7 @@ class ExpectedDigest(Struct, frozen=True, kw_only=True):
 def compare_record(record: Record, name: str, database: str, expected: ExpectedDigest) -> Iterator[str]:
     """Compare a record with the database and with `expected`; yield a sentence for each source that agrees.
 
-    Raises `BadRecord` if a source differs, and `Fault` if a published log gives no answer.
+    Raise `BadRecord` if a source differs, and `Fault` if a published log gives no answer.
     """
     match, digest = record.header.match, record.footer.digest
     if expected.digest is not None:
@@ -171,7 +171,7 @@ def _compare_with_log(record: Record, name: str, log: str, key: str | None, file
 
 
 def _read_known_head(file: Path | None) -> SignedTreeHead | None:
-    """Return the head of a log that is stored in a file; None if there is no file. Raises `BadRecord`."""
+    """Return the head of a log that is stored in a file; None if there is no file. Raise `BadRecord` if it has none."""
     if file is None or not file.exists():
         return None
     head = _fetch_and_decode(str(file), SignedTreeHead, "the head of a log, as --head saves it")
@@ -202,7 +202,7 @@ def _is_url(log: str) -> bool:
 
 
 def _fetch_and_decode(where: str, form: type[T], wanted: str) -> T:
-    """Read a file or URL, and decode its JSON as the type `form`. Raises `BadRecord` and `ArenaFault`."""
+    """Read a file or URL, and decode its JSON as the type `form`. Raise `BadRecord` if it is of another type."""
     said = _read(where)
     try:
         return msgspec.json.decode(said, type=form)

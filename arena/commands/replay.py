@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -26,7 +27,8 @@ from machine.console import Console
 from machine.terminal import say
 from measuring.luck import Luck
 from protocol.display import format_count, format_rating
-from protocol.errors import ArenaFault, BadRecord, UsageFault
+from protocol.errors import ArenaFault, BadRecord, MissingRules, UsageFault
+from protocol.games import is_known_game, missing_rules_message
 from referee import record_reader
 from referee.record import MAX_RECORD_BYTES, Header, Record, Strike
 from referee.replay import replay
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from arena.commands.record_checks import ExpectedDigest
 
 EXPORT_SUFFIXES = (".json", ".html")
-"""The suffixes of files that `arena replay export` makes from a record, and that cannot be read as records."""
+"""The suffixes of files that `arena replay export` makes from a record but that cannot be read as records."""
 PERMANENT_COLUMNS = (0, 1, 2, 4)
 """The numbers of the columns that a table of plies has even if they are empty: ply, bot, move and the time left."""
 RECORD_FILE_SUFFIXES = (".jsonl", ".jsonl.gz", *EXPORT_SUFFIXES)
@@ -43,7 +45,7 @@ RECORD_FILE_SUFFIXES = (".jsonl", ".jsonl.gz", *EXPORT_SUFFIXES)
 
 
 def load(target: str, database: str) -> tuple[str, bytes]:
-    """Return the name and the bytes of a record. Raises `Fault`.
+    """Return the name and the bytes of a record. Raise `Fault` if it is not found or can't be read.
 
     `target` is a file, or the id of a match in the store, or `latest`.
     """
@@ -66,7 +68,7 @@ def _is_file(target: str) -> bool:
 
 
 def read(name: str, body: bytes) -> Record:
-    """Parse a record that `load` returned. Raises `BadRecord`."""
+    """Parse a record that `load` returned. Raise `BadRecord` if it is malformed."""
     try:
         return record_reader.read_record(body, name)
     except BadRecord as fault:
@@ -80,7 +82,7 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
     """Referee the records again, and compare their digests with the database and with `expected`.
 
     Without targets, verify every record of the store. With `strict`, a record that could not be compared with anything
-    counts as wrong. Raises `BadRecord` if a record is wrong.
+    counts as wrong. Raise `BadRecord` if a record is wrong, or if this arena does not have the rules of its game.
     """
     from arena.commands.record_checks import NOT_COMPARED_MESSAGE, compare_record  # imports an HTTP client
 
@@ -91,6 +93,7 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
     wrong = 0
     count = 0
     removed = 0
+    without_rules: Counter[str] = Counter()
     for name, body, stored in _read_bodies(targets, database):
         if body is None:
             removed += 1
@@ -108,6 +111,9 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
         except BadRecord as fault:
             if len(targets) == 1:
                 raise
+            if isinstance(fault, MissingRules) and not targets:
+                without_rules[record.header.game] += 1
+                continue
             wrong += 1
             say(f"arena: {fault}", err=True)
             continue
@@ -118,15 +124,19 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
             say(f"{name}: verified, {many}, digest {record.footer.digest}{word}")
             for told in compared or [NOT_COMPARED_MESSAGE]:
                 say(f"  {told}")
-    if wrong:
-        raise BadRecord(f"{wrong} of {count} records did not verify")
+    for game, records in without_rules.items():
+        say(
+            f"arena: {missing_rules_message(game)}: {format_count(records, 'record', 'records')} not verified", err=True
+        )
+    if wrong or without_rules:
+        raise BadRecord(f"{wrong + without_rules.total()} of {count} records did not verify")
     if not targets:
         gone = f"; {format_count(removed, 'match no longer has', 'matches no longer have')} one" if removed else ""
         say(f"{format_count(count, 'record', 'records')} verified{gone}")
 
 
 def _read_bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes | None, str | None]]:
-    """Yield the name and the record of each target or, without targets, of each match in the store, with its digest.
+    """Yield the name, the record and the digest of each target or, without targets, of each match in the store.
 
     The record is None if it was removed, the digest is None for a target.
     """
@@ -140,7 +150,7 @@ def _read_bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, b
 
 
 def read_stored_record(store: Store, match: str) -> bytes | None:
-    """Return the record of a match in the store; None if it was removed. Raises `ArenaFault` if it is lost."""
+    """Return the record of a match in the store; None if it was removed. Raise `ArenaFault` if it is lost."""
     try:
         body = store.read(record_of, match)
     except RecordRemoved:
@@ -175,6 +185,8 @@ def export(target: str, to: Path, database: str) -> None:
 
 def _full_document(record: Record, value: str | None = None) -> Document:
     made = documents.make_document(record)
+    if not is_known_game(record.header.game):
+        return made  # without states, as the API has it
     if made.fault is not None:
         raise BadRecord(made.fault)
     return replace(made, luck=record_luck(record, value))
@@ -192,9 +204,9 @@ def show(
 ) -> None:
     """Print a match: the bots, every ply, the outcome and the luck. With `boards`, print the board after every ply.
 
-    `value` names the value function that measures luck; the default is the best one. With `step`, a key press shows
-    the next board in place of the last; with `play`, it appears after `play` seconds. Both raise `UsageFault` without a
-    terminal.
+    `value` names the value function that measures luck; the default is the best one. With `step`, a key press shows the
+    next board in place of the last; with `play`, it appears after `play` seconds. Raise `UsageFault` if either is used
+    without a terminal.
     """
     if step or play is not None:
         step_viewer.check_terminal(step=step, play=play, others=boards or to_json)
@@ -224,6 +236,10 @@ def _print(record: Record, boards: bool, luck: Luck | None, annulled: str | None
         console.print(text)
     if annulled is not None:
         console.print(f"annulled: it was rated in {annulled}, but no longer counts")
+    if not is_known_game(record.header.game):
+        for text in [missing_rules_message(record.header.game), *_format_ending(record, None, failures)]:
+            console.print(text)
+        return
     told: list[TranscriptLine] = []
     gave = luck_text_by_move(luck)
     for line, course in replay(record):
@@ -248,7 +264,6 @@ def _format_header(header: Header, *, rated: bool) -> list[str]:
 
 
 def _table(told: Sequence[TranscriptLine], *, estimate: bool) -> Table:
-    """Return the plies as a table without empty columns."""
     table = Table(box=None, pad_edge=False)
     columns = ("ply", "bot", "move", "est. luck" if estimate else "luck", "s left", "s back", "value", "note")
     used = [at for at in range(len(columns)) if at in PERMANENT_COLUMNS or any(line[at] for line in told)]

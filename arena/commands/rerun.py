@@ -42,7 +42,7 @@ MIN_CONTINUATIONS, MAX_CONTINUATIONS = 2, 100_000
 moves.
 """
 CONTINUATIONS_PER_TASK = 10
-"""Continuations that a worker plays per task. An interrupt loses the continuations of unfinished tasks."""
+"""Number of continuations of a match that a worker plays per task. An interrupt loses those of unfinished tasks."""
 
 
 class RerunOptions(Struct, frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ class MatchRerun(NamedTuple):
 
 
 def run(options: RerunOptions) -> None:
-    """Replay matches and print what the new bot was worth in them. Raises `Fault`."""
+    """Replay matches and print what the new bot was worth in them. Raise `Fault` if one cannot be replayed."""
     _check(options)
     seed = options.seed or secrets.token_hex(4)
     origin = lru_cache(partial(_read_origin, options.database))
@@ -129,7 +129,6 @@ def _check(options: RerunOptions) -> None:
 
 
 def _read_origin(database: str, tournament: str) -> TournamentOrigin | None:
-    """Return the arguments and the randomness of a tournament; None if the database does not have it."""
     try:
         with closing(Reader.open(database)) as reader:
             return reader.read(tournament_origin, tournament)
@@ -235,9 +234,10 @@ def _iter_reruns(
 
 
 def _find_seat(record: Record, given: str | None, bot: str) -> int:
-    """Return the seat that the new bot takes: `given`, a number or the name of a recorded bot. Raises `UsageFault`.
+    """Return the seat that the new bot takes. `given` is its number or the name of a recorded bot.
 
     If `given` is None, return the seat of the recorded bot that has the new bot's name, else that of the only loser.
+    Raise `UsageFault` if there is no such seat.
     """
     match, names = record.header.match, [fold_name(each.bot) for each in record.header.seats]
     there = ", ".join(f"{seat} ({each.bot})" for seat, each in enumerate(record.header.seats))

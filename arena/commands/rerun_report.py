@@ -18,9 +18,9 @@ from referee.record import Record
 MAX_LISTED = 3
 """Maximum number of matches with the largest gains that are listed. As many with the largest losses are listed."""
 BOTH_BOTS_CONTINUED_NOTE = "each played on after its own move: that is what the new bot in its place was worth"
-"""The note if the new bot and the old bot each played the continuations of its own move."""
+"""The note of a report if the new bot and the replaced bot each played on after its own move."""
 MOVE_ALONE_NOTE = "that is what the move alone was worth"
-"""The note if the new bot played the continuations of both moves."""
+"""The note of a report if the new bot played on both after its own move and after that of the replaced bot."""
 
 
 def print_one(worth: Worth, bot: str, lineup: Lineup, record: Record) -> None:
@@ -44,7 +44,7 @@ def print_one(worth: Worth, bot: str, lineup: Lineup, record: Record) -> None:
 
 
 def _describe_method(worths: Sequence[Worth]) -> str:
-    """Return in words how the difference was measured in these matches of one game, in which the moves differ."""
+    """Return in words how the difference between the two bots was measured in these matches of one game."""
     values = sorted({each.value for each in worths if each.value is not None})
     luck = f", less luck by {' or '.join(values)}" if values else ""
     summed = ", summed over the rounds of a match" if worths[0].unit == PAYOFF_UNIT else ""
@@ -61,9 +61,6 @@ def _describe_players(seat: int, lineup: Lineup) -> Iterator[str]:
 
 
 def _describe_move_alone(name: str) -> str:
-    """Return the note that the new bot played on after both moves, because the program of the old bot `name` is not
-    known.
-    """
     return f"the new bot played both on, as the program of {name} is not known (--old BOT names it): {MOVE_ALONE_NOTE}"
 
 
@@ -127,7 +124,7 @@ def print_total(total: TotalWorth, worths: Sequence[Worth], bot: str, *, by_outc
 
 
 def print_programs(lineups: Sequence[tuple[Lineup, int]], worths: Sequence[Worth]) -> None:
-    """Print which programs played the continuations, what the differences therefore measure, and reasons for doubt."""
+    """Print which programs played the continuations, what the measured differences mean, and reasons to doubt them."""
     console = Console(width=terminal_columns())
     others = [f"{lineup.new[at].name}: {program}" for lineup, _ in lineups for at, program in lineup.others.items()]
     olds = [

@@ -17,7 +17,9 @@ from protocol.errors import ArenaFault
 CHECK_TIMEOUT_S = 30.0
 """Time limit in seconds for `arena config`, which checks the settings and the code before a restart."""
 _SERVE_COMMAND, _CHECK_COMMAND = "serve", "config"
-"""`_SERVE_COMMAND` runs a server, `_CHECK_COMMAND` checks its settings and code."""
+"""`_SERVE_COMMAND` is the command of `arena` that runs a server, `_CHECK_COMMAND` the one that checks its settings and
+code.
+"""
 
 log = logging.getLogger("arena")
 

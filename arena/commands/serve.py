@@ -89,7 +89,7 @@ log = logging.getLogger("arena")
 
 
 def run(settings: ServerSettings) -> None:
-    """Serve until SIGINT or SIGTERM. Raises `Fault` if the server can't start."""
+    """Serve until SIGINT or SIGTERM. Raise `Fault` if the server can't start."""
     standard_streams.tolerate_lost_output()
     configure_logging(settings.log_level, settings.log, node_of(settings))
     for line in unknown_variables(os.environ):
@@ -108,7 +108,7 @@ def run(settings: ServerSettings) -> None:
 
 
 def upgrade_if_older(database: Database, backup_to: str | None) -> None:
-    """Upgrade a database of an older schema. Raises `Fault`; then nothing has changed.
+    """Upgrade a database of an older schema. Raise `Fault` if that fails; the database is then unchanged.
 
     A database in a file is first copied to the folder `backup_to`, or to its own folder if that is None.
     """
@@ -133,7 +133,9 @@ def upgrade_if_older(database: Database, backup_to: str | None) -> None:
 
 
 def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
-    """Return the built-in bots that the settings ask for. Raises `UsageFault`, also if a bot rejects its options."""
+    """Return the built-in bots that the settings ask for. Raise `UsageFault` if one is unknown or rejects its
+    options.
+    """
     asked = parse_builtin_bots(settings.builtin_bots)
     check_settings({f"the built-in bot {bot.name}": bot.command for bot in asked})
     bots = [bot.with_options("--open") for bot in asked]
@@ -147,7 +149,7 @@ def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
 
 
 def check_references(settings: ServerSettings) -> None:
-    """Check what the settings refer to: built-in bots, the database's URL and the token file. Raises `Fault`."""
+    """Raise `Fault` if a setting refers to something invalid: a built-in bot, the database's URL or the token file."""
     builtin_bots_of(settings)
     open_database_url(database_url(settings.db, Path(settings.data)))
     if settings.operator_token_file is not None:
@@ -365,7 +367,7 @@ async def _open_private_socket(account: str, arena: Arena, *, operators: bool = 
 
 
 async def _wait_for_stop(stop: asyncio.Event, arena: Arena, restoring: asyncio.Task[int]) -> None:
-    """Finish resuming the matches of the journal, and wait for `stop`. Raises the error if matches cannot resume."""
+    """Finish resuming the matches of the journal, and wait for `stop`. Raise the error if matches cannot be resumed."""
     going_on = asyncio.create_task(_finish_restoring(arena, restoring))
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait((going_on, stopping), return_when=asyncio.FIRST_COMPLETED)

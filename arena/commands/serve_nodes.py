@@ -46,7 +46,7 @@ log = logging.getLogger("arena.nodes")
 
 
 def run_nodes(settings: ServerSettings) -> None:
-    """Run the nodes until SIGINT or SIGTERM. Raises `Fault` if they can't start."""
+    """Run the nodes until SIGINT or SIGTERM. Raise `Fault` if they can't start."""
     standard_streams.tolerate_lost_output()
     configure_logging(settings.log_level, settings.log)
     excess = excess_warning("--nodes", settings.nodes)
@@ -120,14 +120,17 @@ class NodeSupervisor:
 
 
 class NodeProcess:
-    """A node's process, started with this command's options and `words`. Its state goes to a socket in `notices`."""
+    """The process of a node, started with the options of `arena serve --nodes` and with `words`.
+
+    It reports its state to a socket in the folder `notices`.
+    """
 
     def __init__(self, name: str, words: Sequence[str], notices: Path) -> None:
         self.is_ready = asyncio.Event()
-        """Set while the node serves."""
+        """An event that is set while the node serves clients."""
         self.name = name
         self._leaving = asyncio.Event()
-        """Set when the node says that it restarts."""
+        """An event that is set when the node announces its restart."""
         self._command = (sys.executable, "-P", "-m", "arena", *sys.argv[1:], *words)
         self._notices = notices / name
         self._process: asyncio.subprocess.Process | None = None
@@ -207,13 +210,13 @@ class NodeProcess:
 
 
 def _begin_as_node() -> None:
-    """Block signals until the node handles them, and let its process die with the supervisor."""
+    """Block signals until the node handles them, and let the process of the node end with the supervisor."""
     held_signals.block_signals()
     die_with_parent()
 
 
 def node_arguments(settings: ServerSettings, port: int, page: int, token: str) -> dict[str, list[str]]:
-    """Return the further command-line options of each node, by the node's name.
+    """Return the command-line options that the supervisor adds for each node, by the node's name.
 
     The first node has the name and the data folder of a single server, and serves the pages on the port `page`.
     """
@@ -233,7 +236,6 @@ def node_arguments(settings: ServerSettings, port: int, page: int, token: str) -
 
 
 def _token_file(data: Path) -> Path:
-    """Return the file with the operator's token in the data folder, creating it if needed. Raises `Fault`."""
     file = data / "operator-token"
     token = credentials.read_or_make_token(data)
     if not file.exists():

@@ -16,15 +16,15 @@ from arena.store.database_url import open_database_url
 from arena.store.store import Store
 
 _NODES_ADVICE = "stop them, or give the data folder of one with --data"
-"""The advice to a user whose command needs the database alone while nodes run."""
+"""The advice to a user whose command must be alone on the database while nodes use it."""
 T = TypeVar("T")
 L = TypeVar("L")
 
 
 def run_on_server(database: Database, data: Path, request: Request, answer: type[T]) -> T:
-    """Send a request to the server that uses this database, and return its answer.
+    """Send a request to the server that uses this database, and return its answer. Raise the errors of `ask_server`.
 
-    The server is found by its data folder, or by the folder of the database file. Raises the errors of `ask_server`.
+    The server is found by its data folder, or by the folder of the database file.
     """
     try:
         return ask_server(data, request, answer, database)
@@ -47,8 +47,8 @@ def ask_server_or_run(
 ) -> T | L:
     """Send a request to the server and return its answer; if no server runs, return the result of `local` on the store.
 
-    With `exclusive`, lock the data folder for a local change; with `create`, create a missing database. Raises `Fault`,
-    and `DataFolderInUse` if another process holds the data folder.
+    With `exclusive`, lock the data folder for `local`; with `create`, create a missing database. Raise
+    `DataFolderInUse` if another process holds the data folder.
     """
     try:
         return run_on_server(open_database_url(where), data, request, answer)

@@ -28,9 +28,9 @@ _LOG_LEVELS = ("debug", "info", "warning", "error")
 _LOG_FORMATS = ("text", "json")
 """The values of the setting `log`."""
 _MIB_FORM = "a number of MiB from 1"
-"""The form in words of a setting in MiB."""
+"""The words that describe the form of a setting in MiB."""
 _CLOCK_FORM = "seconds and increment, like 60+0.5"
-"""The form in words of a setting that is a clock."""
+"""The words that describe the form of a setting that is a clock."""
 
 
 class Setting(NamedTuple):
@@ -396,7 +396,7 @@ def data_folder(flag: Path | None) -> Path:
 def database_url(flag: str | None, data: Path) -> str:
     """Return the database's URL: `flag` unless None, else `ARENA_DB`, else that of the SQLite file in the data folder.
 
-    If the URL is given as `@FILE`, it is read from that file. Raises `UsageFault` if this fails.
+    If the URL is given as `@FILE`, it is read from that file. Raise `UsageFault` if this fails.
     """
     given = flag or os.environ.get("ARENA_DB") or f"sqlite:///{data / 'arena.db'}"
     told = read_text_or_file(given, "db")

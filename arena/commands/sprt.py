@@ -52,7 +52,7 @@ from protocol.reasons import VOID
 DEFAULT_MAX_PAIRS = 10_000
 """Default maximum number of pairs of matches in a test."""
 NO_VALUE_NAME = "none"
-"""The name to give instead of a value function if luck is left in the results."""
+"""The word that users write in place of a value function's name if luck is left in the results."""
 
 
 class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
@@ -72,15 +72,16 @@ class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
     plan: bool = False
     pilot: Path | None = None
     seats: int | None = None
-    """Number of seats of the first bot in a game for more than two; None: one."""
+    """Number of seats of the first bot in a game for more than two. None means one."""
     against: Sequence[str] = ()
-    """All opponents of the first bot, if this is one of several tests that share the error probabilities."""
+    """All opponents of the first bot, if this is one of several tests that share the error probabilities; else empty.
+    """
     any_folder: bool = False
     """True if the test may use another data folder while a process holds `data`."""
 
 
 def run(options: SprtOptions) -> None:
-    """Play a test, or the rest of it, and print the result. Raises `Fault`."""
+    """Play a test, or the rest of it, and print the result. Raise `Fault` if an option is wrong or a bot fails."""
     if options.pilot is not None:
         raise UsageFault(f"--pilot {options.pilot} is for --plan: add --plan")
     against = _set_seed([read_options(each) for each in split_by_opponent(in_free_folder(options))])
@@ -104,9 +105,8 @@ def run(options: SprtOptions) -> None:
 
 
 def _set_seed(against: Sequence[tuple[TournamentSetup, Question]]) -> list[tuple[TournamentSetup, Question]]:
-    """Return all parts of a test with the same seed. Raises `ArenaFault`.
-
-    It is the seed from the options, else that of the newest unfinished test with these parts, else a new one.
+    """Give all parts of a test one seed: that of the options, else that of their newest unfinished test, else a new
+    one.
     """
     options = against[0][0].options
     if options.seed is not None:
@@ -176,10 +176,10 @@ def _luck_as_json(luck: tuple[float, ...] | None) -> float | tuple[float, ...] |
 
 
 def split_by_opponent(options: SprtOptions) -> list[SprtOptions]:
-    """Split a test of one bot against several opponents into a test against each. Raises `UsageFault`.
+    """Split a test of one bot against several opponents into a test against each.
 
     The tests share the error probabilities equally. The probability of an error in any of them is at most the sum of
-    their shares (Bonferroni's inequality).
+    their shares (Bonferroni's inequality). Raise `UsageFault` if a fixed number of pairs is asked for.
     """
     one, *others = options.bots
     if len(others) < 2:
@@ -191,10 +191,7 @@ def split_by_opponent(options: SprtOptions) -> list[SprtOptions]:
 
 
 def _share_error(error: float, tests: int) -> float:
-    """Return each test's share of an error probability, rounded down to three significant digits.
-
-    Raises `UsageFault`.
-    """
+    """Return each test's share of an error probability, rounded down to three significant digits."""
     if not 0 < error < 0.5:
         raise UsageFault(f"--alpha and --beta must be above 0 and below 0.5, not {error:g}")
     whole = 10.0 ** (2 - floor(log10(error / tests)))
@@ -209,7 +206,7 @@ def _sides(setup: TournamentSetup) -> tuple[list[str], list[str]]:
 
 
 def read_samples(store: Store, plan: Plan, value: str | None = None) -> Iterable[TestedMatch]:
-    """Return the results and the luck of the matches played so far, which are the first of the schedule."""
+    """Return the results and the luck of the matches played so far, in the order of the schedule."""
     results = plan.with_plan_names(store.read(tournament_results, plan.id))
     if plan.rules.seats == 2 or value is None:
         lucks = store.read(luck_of_tournament, plan.id)
@@ -250,7 +247,8 @@ def _take_reports(evidence: Evidence, reports: Iterable[MatchReport]) -> list[Ma
 def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
     """Check the options; return the tournament that they define and the question that it answers.
 
-    Loading the value function for luck may take seconds. Raises `UsageFault`, and `BotFault` for an invalid game.
+    Raise `UsageFault` if an option is wrong, and `BotFault` if the game is invalid. Loading the value function for luck
+    may take seconds.
     """
     if len(options.bots) != 2:
         raise UsageFault(f"a test needs two bots or more: {len(options.bots)} given")
@@ -278,7 +276,7 @@ def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
 def _with_copies(options: SprtOptions) -> SprtOptions:
     """Return the options with all seats filled: in a game for more than two, with numbered copies of the two bots.
 
-    Raises `UsageFault`.
+    Raise `UsageFault` if the seats do not fit the game, or if an option needs a game of two seats.
     """
     seats = load_game(options.game, read_sets(options.game, options.sets, options.preset)[0]).seats
     own = options.seats or 1
@@ -303,7 +301,9 @@ def _copies(word: str, count: int) -> list[str]:
 
 
 def _choose_value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
-    """Return the name of the value function that measures luck; None if luck stays in. Raises `UsageFault`."""
+    """Return the name of the value function for luck, None if luck stays in. Raise `UsageFault` if the options exclude
+    it.
+    """
     if options.no_luck_adjustment and options.value is not None:
         raise UsageFault(
             f"--no-luck-adjustment leaves luck in the results, --value {options.value} takes it out: give one of them"

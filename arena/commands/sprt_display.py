@@ -11,7 +11,7 @@ from rich.text import Text
 from arena.commands.output import format_endings
 from arena.commands.tournament import TournamentRun
 from arena.sprt.evidence import Evidence, Findings
-from arena.sprt.summary import format_amount, format_units
+from arena.sprt.summary import format_llr, format_units
 from arena.tournament.plan import Plan
 from machine.terminal import say
 from measuring import score_format
@@ -26,11 +26,11 @@ MAX_UPDATE_FRACTION = 0.05
 Each update is computed from all matches so far.
 """
 FIRST_MESSAGE_PAIRS = 16
-"""Pairs of matches before the first line about progress, where there is no terminal."""
+"""Number of pairs of matches before the first line about progress, where there is no terminal."""
 
 
 class Display:
-    """A test's progress on standard error: a live table on a terminal, else a line whenever the pairs have doubled."""
+    """A test's progress on standard error: a live table on a terminal, else a line when the number of pairs doubles."""
 
     def __init__(self, run: TournamentRun, evidence: Evidence) -> None:
         self._plan = run.plan
@@ -111,8 +111,7 @@ def format_findings(plan: Plan, evidence: Evidence, findings: Findings) -> Rende
         if asked.unit == "nelo" and findings.normalised is not None:
             found = findings.normalised
             rows.append(Text(f"normalised Elo {found.elo:+z.1f} ({found.low:+z.1f} to {found.high:+z.1f})"))
-        h0, h1 = (format_amount(edge, asked.unit) for edge in (asked.h0, asked.h1))
-        rows.append(Text(f"LLR {ratio.llr:z.2f}: h0 ({h0}) below {ratio.lower:.2f}, h1 ({h1}) above {ratio.upper:.2f}"))
+        rows.append(Text(format_llr(f"{ratio.llr:z.2f}", asked, ratio.lower, ratio.upper)))
     return Group(*rows)
 
 

@@ -55,7 +55,7 @@ from referee.result import Result
 PILOT_PAIRS = 50
 """Default number of pairs of matches in a pilot."""
 MAX_DOCUMENT_BYTES = 1024**3
-"""Maximum size of a file of `arena test --json` that pairs are read from."""
+"""Maximum size in bytes of a file of `arena test --json` that pairs are read from."""
 VARYING_ARGUMENTS = ("rounds", "test")
 """The arguments of a test that may differ from those of the test whose pairs it uses as a pilot."""
 
@@ -85,7 +85,7 @@ class Pilot(NamedTuple):
 
 
 def run_plan(options: SprtOptions) -> None:
-    """Read or play a pilot, and print the forecast. Raises `Fault`."""
+    """Read or play a pilot, and print the forecast. Raise `Fault` if an option is wrong or there are too few pairs."""
     if options.pairs is not None and not MIN_UNITS <= options.pairs <= MAX_ROUNDS:
         raise UsageFault(f"--pairs is {options.pairs}: with --plan it must be {MIN_UNITS} to {MAX_ROUNDS}")
     if len(options.bots) > 2:
@@ -142,7 +142,7 @@ def _without_varying_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _find_or_play_pilot(options: SprtOptions, setup: TournamentSetup, question: Question) -> Pilot:
-    """Return the pairs of an earlier test in the data folder, else play a pilot. Raises `Fault`."""
+    """Return the pairs of an earlier test in the data folder, else play a pilot."""
     with (
         hold_data_dir(setup.options.data, setup.options.db) as where,
         closing(Store.open(open_database_url(where, server_timeouts()))) as store,
@@ -202,7 +202,6 @@ def _record(store: Store, match: str) -> Record | None:
 
 
 def _value_names(setup: TournamentSetup, question: Question) -> Iterable[str]:
-    """Return the names of the value functions to compare: that of the options, or all quick ones."""
     options = setup.options
     assert isinstance(options, SprtOptions)
     if question.value is None:
@@ -230,10 +229,7 @@ def _scored(bot: str, best: TestForecast) -> str:
 
 
 def _shown(found: Sequence[TestForecast], most: int) -> str:
-    """Return a table with two rows for each value function: simulated tests where h0 is true, and where h1 is.
-
-    The first row also has the spread of the pairs.
-    """
+    """Return a table with two rows for each value function: simulated tests where h0 is true, and where h1 is."""
     headers = ("value", "spread", "true", "50 %", "90 %", "wrong", "undecided", "simulated")
     rows = []
     for one in found:
@@ -247,7 +243,6 @@ def _shown(found: Sequence[TestForecast], most: int) -> str:
 
 
 def _advice(found: Sequence[TestForecast], hypotheses: Hypotheses, seed: str) -> str:
-    """Return in words which options are best for the test, with reasons."""
     best = found[0]
     if len(found) == 1:
         said = f"use --seed {seed}, for new games; the only value function to use is {best.value}"
@@ -260,7 +255,7 @@ def _advice(found: Sequence[TestForecast], hypotheses: Hypotheses, seed: str) ->
 
 
 def _suggest_larger_h1(best: TestForecast, hypotheses: Hypotheses) -> float | None:
-    """Return a larger h1 for bots far apart: the lower end of the pilot's interval, rounded down to one digit."""
+    """Return a larger h1 if the bots are far apart: the low end of the pilot's interval, rounded down to one digit."""
     least = best.score.low - 0.5
     if hypotheses.unit != "score" or least < 2 * hypotheses.h1:
         return None

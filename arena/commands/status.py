@@ -29,7 +29,7 @@ UPDATE_INTERVAL_S = 1.0
 
 
 def status(data: Path, *, watch: bool, to_json: bool) -> None:
-    """Print the state of the server that runs on a data folder. Raises `Fault`."""
+    """Print the state of the server that runs on a data folder. Raise `Fault` if none runs."""
     if watch and (to_json or not sys.stdout.isatty()):
         raise UsageFault("--watch needs a terminal, without --json: repeat the command instead")
     if to_json:
@@ -57,7 +57,9 @@ async def _watch(data: Path) -> None:
 
 
 def fitting_lines(status: ServerStatus, width: int, height: int) -> list[str]:
-    """Return the lines of the status with as many table rows as fit on the terminal. One line of it stays free."""
+    """Return the lines of the status with as many table rows as fit on the terminal while one of its lines stays
+    free.
+    """
     for most in range(max(1, min(MAX_ROWS, height)), 0, -1):  # each row is a line
         lines = status_lines(status, most, width)
         if len(lines) < height:

@@ -28,9 +28,9 @@ QUIT_KEYS = "q\x04"
 ALL_KEY = "a"
 """The key that shows the hidden information of all seats."""
 KEYS_HELP = "Enter next, b back, q quit"
-"""The help for the keys that every game has."""
+"""The help text for the viewer's keys that work in every game."""
 VIEWS_HELP = "0 to {last} what that seat saw, a all"
-"""The help for the keys that choose whose hidden information is shown."""
+"""The help text for the viewer's keys that choose whose hidden information is shown."""
 MAX_PAUSE_S = 3600.0
 """Maximum seconds that `--play` shows each board."""
 

@@ -45,7 +45,7 @@ from referee.result import Result
 
 
 def run(options: TournamentOptions) -> None:
-    """Play a tournament, or the rest of it, and print its table. Raises `Fault`."""
+    """Play a tournament, or the rest of it, and print its table. Raise `Fault` if an option is wrong or a bot fails."""
     setup = read_options(options)
     value = default_value_names(setup.rules)[0] if setup.rules.seats == 2 else None
     for bot, why in setup.failing.items():
@@ -133,9 +133,10 @@ class TournamentRun(NamedTuple):
     def play(
         self, matches: Sequence[Pairing], on_early: Callable[[Sequence[MatchReport]], object]
     ) -> Iterator[Sequence[MatchReport]]:
-        """Play matches and yield their reports in the order of `matches`. Raises `ArenaFault`.
+        """Play matches and yield their reports in the order of `matches`. Raise `ArenaFault` if a bot cannot go on.
 
-        The caller may stop at any time. `on_early` receives the reports of matches that end before an earlier match.
+        The caller may stop at any time. `on_early` receives the report of a match that ends before an earlier one of
+        `matches`.
         """
         with announce_warmups(self.job.logs) as enough:
             for reports in play_matches(self.job, matches, self.workers, self.pending(), on_early):
@@ -147,12 +148,12 @@ class TournamentRun(NamedTuple):
         return load_pending_reports(self.store, self.plan.id)
 
     def save_pending(self, reports: Sequence[MatchReport]) -> None:
-        """Store matches that an earlier match keeps from being rated, and print their notes."""
+        """Store matches that cannot be rated before an earlier match ends, and print the notes of their reports."""
         save_pending_reports(self.store, reports)
         self._tell(reports)
 
     def finish(self, reports: Sequence[MatchReport]) -> None:
-        """Store and rate matches in this order, and print their notes."""
+        """Store and rate matches in this order, and print the notes of their reports."""
         store_reports(self.store, reports)
         self._tell(reports)
 
@@ -165,7 +166,8 @@ class TournamentRun(NamedTuple):
 def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[TournamentRun]:
     """Start or resume a tournament within the context, in which SIGTERM acts like Ctrl-C.
 
-    `value` names the value function that luck is measured by. Raises `UsageFault` and `ArenaFault`.
+    `value` names the value function that luck is measured by. Raise `Fault` if the data folder or the workers can't be
+    used.
     """
     keep_private()
     configure_logging("warning", "text")
@@ -196,10 +198,7 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
 
 @contextmanager
 def _sandbox_users(setup: TournamentSetup) -> Iterator[BotEnvironment]:
-    """Yield the environment of the bots. If this process is root, each sandboxed bot gets a user of its own.
-
-    Raises `ArenaFault`.
-    """
+    """Yield the environment of the bots. If this process is root, each sandboxed bot gets a user of its own."""
     around = setup.environment
     if around.sandbox is None or os.geteuid() != 0:
         yield around

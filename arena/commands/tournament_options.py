@@ -42,7 +42,7 @@ from protocol.names import is_bot_name
 from protocol.secret_text import strip_invisible
 
 MIN_MEMORY_MIB = 64
-"""Minimum of the memory limit of a sandboxed bot (`--memory`)."""
+"""Minimum value, in MiB, of the memory limit of a sandboxed bot (`--memory`)."""
 MAX_JOBS = 1024
 """Maximum number of worker processes on this machine (`--jobs`)."""
 MAX_THREADS_PER_MACHINE = 64
@@ -89,9 +89,9 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
 class TournamentSetup(Struct, frozen=True, kw_only=True):
     """A tournament as its options define it.
 
-    `arguments` and the seed identify a tournament. If `strict`, a bot that fails ends the run; else `failing` maps bots
-    that forfeit their matches to the reason. Without a cluster, `jobs` processes of this machine play. The bots are
-    started here in `environment`, or are connected to `server`.
+    `arguments` and the seed identify a tournament. If `strict`, a bot that fails ends the run; else `failing` has the
+    reason for each bot that forfeits its matches. Without a cluster, `jobs` processes of this machine play. The bots
+    are started here in `environment`, or are connected to `server`.
     """
 
     options: TournamentOptions
@@ -138,7 +138,7 @@ class TournamentSetup(Struct, frozen=True, kw_only=True):
 def read_options(options: TournamentOptions) -> TournamentSetup:
     """Check the options and return the tournament that they define.
 
-    Raises `UsageFault`, `BotFault` for an invalid game, and `ArenaFault` if no sandbox can be created.
+    Raise `UsageFault` if an option is wrong, `BotFault` if the game is, and `ArenaFault` if no sandbox can be created.
     """
     if options.form not in TOURNAMENT_FORMATS:
         raise UsageFault(f"there is no format {options.form!r}: one of {', '.join(TOURNAMENT_FORMATS)}")
@@ -212,7 +212,7 @@ def _choose_jobs(options: TournamentOptions) -> int:
 
 
 def _server_of(options: TournamentOptions) -> Server | None:
-    """Return the server that `--server` names; None without that option. Raises `UsageFault` and `NoServer`."""
+    """Return the server that `--server` names; None without that option. Raise `Fault` if it cannot be used."""
     if options.server is None:
         return None
     if "://" in options.server:
@@ -228,10 +228,7 @@ def _server_of(options: TournamentOptions) -> Server | None:
 
 
 def _make_environment(options: TournamentOptions) -> BotEnvironment:
-    """Return the variables and the sandbox that the options give bots.
-
-    Raises `UsageFault`, and `ArenaFault` if no sandbox can be created.
-    """
+    """Return the variables and the sandbox that the options give bots. Raise `Fault` if an option cannot be met."""
     variables = allowed_environment(os.environ, options.pass_env)
     if options.dask is not None:  # a cluster's workers pass on their own variables
         variables = {name: variables[name] for name in options.pass_env}
@@ -260,7 +257,7 @@ def _make_environment(options: TournamentOptions) -> BotEnvironment:
 
 
 def _connected_contestants(options: TournamentOptions, settings: Mapping[str, str]) -> tuple[Contestant, ...]:
-    """Return the bots of a running server as contestants; the options name them. Raises `UsageFault`."""
+    """Return the bots of a running server that the options name. Raise `UsageFault` if another option does not fit."""
     for word in options.bots:
         if not is_bot_name(word):
             raise UsageFault(f"{short_repr(word)} is no name of a bot: with --server, give the names of connected bots")
@@ -288,7 +285,7 @@ def _canonical(value: object) -> str:
 def read_sets(game: str, sets: Sequence[str], preset: str | None = None) -> tuple[dict[str, Any], dict[str, str]]:
     """Split the words of `--set` into the game's config and the settings of built-in bots, and return both.
 
-    The config gets the `preset` too. Raises `UsageFault`, and `BadConfig` for an invalid value.
+    The config gets the `preset` too. Raise `UsageFault` if a key is unknown, and `BadConfig` if a value is invalid.
     """
     game_config: dict[str, Any] = {}
     bot_settings: dict[str, str] = {}

@@ -77,7 +77,7 @@ class Report:
         self._duels = head_to_heads(plan.names, met) if plan.rules.seats == 2 else {}
 
     def write(self, file: Path, arguments: Mapping[str, Any]) -> None:
-        """Write the results and the tables to a file as JSON, all or nothing. Raises `ArenaFault`."""
+        """Write the results and the tables to a file as JSON, all or nothing. Raise `ArenaFault` if that fails."""
         content = {
             "tournament": self._plan.id,
             "seed": self._plan.seed,
@@ -161,12 +161,11 @@ def _format_payoff_interval(payoff: MeanPayoff) -> str:
 
 
 def _format_place(row: TableRow) -> str:
-    """Return a bot's place, or a dash if none of its matches counts."""
     return "-" if row.rank is None else str(row.rank)
 
 
 def _range(row: TableRow) -> str:
-    """Return the ranks that a bot may have if chance is considered, like `2-5`, or `1` if there is only one."""
+    """Return the range of ranks that chance leaves open for a bot, like `2-5`, or `1` if there is only one."""
     if row.best_rank == row.worst_rank:
         return "-" if row.best_rank is None else str(row.best_rank)
     return f"{row.best_rank}-{row.worst_rank}"
@@ -214,7 +213,7 @@ def _standing_table(rows: Sequence[TableRow]) -> Table:
 def _less_luck_table(rows: Sequence[TableRow], *, worth: bool) -> Table:
     """Return the table of bots with their scores and luck-adjusted scores.
 
-    With `worth`, it also has how many matches with luck left in would show as much.
+    With `worth`, a column has the number of matches without luck adjustment that would give the same certainty.
     """
     table = _table("#", "bot", "score", "95 %", "adjusted", "95 %", *(["worth"] if worth else []))
     for row in rows:

@@ -41,7 +41,7 @@ from referee.record import Header, Ply, RecordedSeat, Sealed, Strike, make_heade
 DEFAULT_MOVES_PER_SECOND = 4.0
 """The default number of moves that are shown per second on a terminal."""
 MAX_MOVES_PER_SECOND = 1000.0
-"""Maximum of the number of moves shown per second (`--moves-per-second`)."""
+"""Maximum number of moves that `--moves-per-second` may ask for."""
 HUMAN_BOT = "human"
 """The built-in bot that asks the person at the terminal."""
 MAX_LINES_BELOW_BOARD, MAX_LINES_AT_END = 5, 100
@@ -76,7 +76,7 @@ class TryOptions(Struct, frozen=True, kw_only=True):
 
 
 def run(options: TryOptions) -> None:
-    """Play a match and show it. Exits with code 1 if a bot has a mistake to fix. Raises `Fault`."""
+    """Play a match and show it. If there is a message for a bot's author, exit with code 1."""
     config, settings = read_sets(options.game, options.sets, options.preset)
     rules = load_game(options.game, config)
     if len(options.bots) != rules.seats:
@@ -123,14 +123,13 @@ def run(options: TryOptions) -> None:
 
 
 def _files(bots: Sequence[Contestant]) -> list[Path]:
-    """Return the files of the bots that were named by file."""
     own = [bot.spec.bot for bot in bots if bot.spec is not None and not bot.reference]
     return [Path(word if word.endswith(".py") else word.rpartition(":")[0]) for word in own]
 
 
 @contextmanager
 def _locate_faults(files: Sequence[Path]) -> Iterator[None]:
-    """Add a bot's file and line to a `UsageFault` that code in one of `files` raised, unless it names the file."""
+    """Add the file and line of a bot to a `UsageFault` that its code raises in the context, if they are missing."""
     try:
         yield
     except UsageFault as fault:
@@ -168,7 +167,7 @@ class TrialDisplay:
 
     @contextmanager
     def capture_prints(self) -> Iterator[None]:
-        """Capture what bots print while boards are drawn on a terminal; on exit, print the last lines of it."""
+        """Capture what bots print while boards are drawn on a terminal; on exit, print the last of these lines."""
         if self._quiet or not self._terminal:
             yield
             return
@@ -186,7 +185,7 @@ class TrialDisplay:
         self.notes.append(line)
 
     def __call__(self, line: Ply | Strike | None, state: Any) -> None:
-        """Show the board after a line of the record, and pause; `line` is None before the first."""
+        """Show the board after a line of the record, or before the first line if `line` is None, and pause."""
         if self._quiet:
             return
         if isinstance(line, Ply):

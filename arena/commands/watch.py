@@ -56,7 +56,7 @@ RECONNECT_TIMEOUT_S = 30.0
 
 
 class MatchNotRunning(UsageFault):
-    """Raised if a match is not under way on a node. If it is under way on another node, `url` is that node's."""
+    """Raised if a match is not under way on a node. `url` is the URL of the node on which it is under way, if any."""
 
     def __init__(self, text: str, url: str | None = None) -> None:
         super().__init__(text)
@@ -68,7 +68,7 @@ class ConnectionLost(ArenaFault):
 
 
 def watch(data: Path, url: str | None, match: str | None, *, follow: bool) -> None:
-    """Show the match with an id, or the newest match, until it is over. Raises `Fault`.
+    """Show the match with an id, or the newest match, until it is over. Raise `Fault` if it cannot be shown.
 
     With `follow`, then show the next match.
     """
@@ -137,7 +137,7 @@ async def _wait_for_match(pool: SpectatorPool, url: str, previous: str) -> tuple
 
 
 async def _show(spectator: Spectator, match: str) -> None:
-    """Show one match to its end. Raises `MatchNotRunning`, and as `receive` does."""
+    """Show one match to its end. Raise `MatchNotRunning` if it is not under way on this node."""
     await spectator.send(Watch(match=match))
     display: MatchDisplay | None = None
     while True:
@@ -221,14 +221,14 @@ class Spectator:
         return self._wire.close_code is not None
 
     async def send(self, message: FromClient) -> None:
-        """Send a message. Raises `ConnectionLost`."""
+        """Send a message. Raise `ConnectionLost` if the connection has ended."""
         try:
             await self._wire.send(MSGPACK.encode(message))
         except ConnectionClosed as exc:
             raise self._lost() from exc
 
     async def receive(self) -> FromServer:
-        """Return the next message. Raises `ConnectionLost`, and `ArenaFault` if it can't be decoded."""
+        """Return the next message. Raise `ConnectionLost` after the last one, `ArenaFault` if it can't be decoded."""
         while True:
             try:
                 message = MSGPACK.decode_server(await self._wire.recv())
@@ -238,7 +238,7 @@ class Spectator:
                 return message
 
     async def list(self) -> Listing:
-        """Return the node's listing of its bots and matches. Raises as `receive` does."""
+        """Return the node's listing of its bots and matches. Raise the errors of `receive`."""
         await self.send(List())
         while not isinstance(listing := await self.receive(), Listing):
             pass
@@ -251,22 +251,20 @@ class Spectator:
 
 
 class SpectatorPool:
-    """Spectators of an arena's nodes, one for each. A spectator connects when it is needed and closes with `stack`."""
+    """Spectators of an arena's nodes, one for each node. A spectator connects when needed. `stack` closes it."""
 
     def __init__(self, stack: AsyncExitStack) -> None:
         self._stack = stack
         self._spectators: dict[str, Spectator] = {}
 
     async def get(self, url: str) -> Spectator:
-        """Return the spectator of the node at a URL; connect it if needed. Raises as `connect_spectator` does."""
+        """Return the spectator of the node at a URL; connect it if needed. Raise the errors of `connect_spectator`."""
         if url not in self._spectators or self._spectators[url].is_lost:
             self._spectators[url] = await self._stack.enter_async_context(connect_spectator(url))
         return self._spectators[url]
 
     async def reconnect(self, url: str) -> None:
-        """Try to reconnect to the node at a URL, for at most `RECONNECT_TIMEOUT_S` seconds. Raises as
-        `connect_spectator` does.
-        """
+        """Try for up to `RECONNECT_TIMEOUT_S` seconds to reconnect to a node. Then raise the last error of `get`."""
         backoff, until = (
             Backoff(MIN_RETRY_DELAY_S, POLL_INTERVAL_S),
             asyncio.get_running_loop().time() + RECONNECT_TIMEOUT_S,
@@ -294,9 +292,9 @@ class SpectatorPool:
 
 @asynccontextmanager
 async def connect_spectator(url: str) -> AsyncIterator[Spectator]:
-    """Connect to the node at a URL as a spectator. Raises `UsageFault` if the URL is invalid.
+    """Connect to the node at a URL as a spectator. Raise `UsageFault` if the URL is invalid.
 
-    Raises `ArenaFault` if no arena answers, or if it rejects the spectator.
+    Raise `ArenaFault` if no arena answers, or if it rejects the spectator.
     """
     try:
         wire = await connect(

@@ -46,7 +46,7 @@ log = logging.getLogger("arena.web")
 
 
 def web(where: str, host: str, port: int) -> None:
-    """Serve the pages of a database until SIGINT or SIGTERM. Raises `Fault` if it can't start."""
+    """Serve the pages of a database until SIGINT or SIGTERM. Raise `Fault` if it can't start."""
     from arena.web.http_connections import (
         PageServer,
     )  # a server serves its pages in another process
@@ -90,7 +90,7 @@ class PageProcess:
     async def run(self) -> str:
         """Run the process until it ends, and return in words how it ended.
 
-        It is ended if it hangs, or if this coroutine is cancelled.
+        The process is ended if it hangs, or if this coroutine is cancelled.
         """
         try:
             process = await asyncio.create_subprocess_exec(
@@ -117,7 +117,6 @@ class PageProcess:
                 answered = loop.time()
 
     async def _is_answering(self) -> bool:
-        """Return whether the process answers a health check, with any status."""
         encryption = None
         if self._config.certificate is not None:  # the name in the certificate does not matter here
             encryption = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -160,7 +159,7 @@ def page_url(settings: ServerSettings, sockets: list[socket.socket]) -> str:
 
 
 def bind_web(settings: ServerSettings) -> list[socket.socket]:
-    """Bind the sockets for the pages; return an empty list if the pages are off. Raises `PortFault`."""
+    """Bind the sockets for the pages; return an empty list if the pages are off. Raise `PortFault` if binding fails."""
     return bind_sockets(settings.web_host or settings.host, settings.web_port, _WEB_PORT_ADVICE) if settings.web else []
 
 
@@ -182,7 +181,7 @@ async def serve_pages(
 ) -> AsyncIterator[PageProcess]:
     """Serve the pages of the database at `where` within the context, and yield their process.
 
-    There are admin pages if `admin` is given. `port` is the arena's.
+    There are admin pages if `admin` is given. Bots connect to `port`.
     """
     order = WebServerConfig(
         where=where,

@@ -42,7 +42,7 @@ class Case(NamedTuple):
     """A case of the doctor: a fault, and the reaction that is expected of the bot.
 
     `done` describes the fault, `should` the reaction; `see` is a section of docs/protocol.md. Names in braces in
-    `should` are fields of `DoctorTimeouts`.
+    `should` stand for the values of these fields of `DoctorTimeouts`.
     """
 
     name: str
@@ -190,7 +190,7 @@ async def _check_cut_before_ready(harness: Harness) -> Finding:
 async def _start_waiting(harness: Harness) -> tuple[str, int]:
     """Start a match in which the opponent does not answer its turn, and wait until the bot has made its move.
 
-    Return the match's id and the mark of that moment.
+    Return the match's id and the harness's `mark` after that move.
     """
     harness.hold_turns()
     begun = harness.mark
@@ -361,7 +361,7 @@ RECONNECT_SECTION, ERRORS_SECTION = "losing-and-regaining-the-connection", "erro
 `ERRORS_SECTION` on errors.
 """
 RECONNECT_TEXT = "reconnect with the same hello and token, and "
-"""The beginning of the expected reaction to the loss of a connection."""
+"""The beginning of the text that describes the expected reaction to the loss of a connection."""
 CASES = (
     Case("match", "a match", "send ready, and answer each turn with a legal move", "a-match", _check_match),
     Case(
@@ -458,7 +458,7 @@ class ExaminedCase(NamedTuple):
 async def examine(
     command: Sequence[str], game: str, log: Path, cases: Sequence[Case], timeouts: DoctorTimeouts
 ) -> AsyncIterator[ExaminedCase]:
-    """Run the cases on a bot. Raises `ArenaFault` if it cannot be started or never connects, or if the disk is full."""
+    """Run the cases on a bot. Raise `ArenaFault` if it cannot be started or never connects, or if the disk is full."""
     async with run_harness(command, game, log, timeouts) as harness:
         for case in cases:
             begun = time.monotonic()

@@ -45,7 +45,7 @@ BOT_NAME = "patient"
 SETTLE_DELAY_S = 0.1
 """Seconds to wait until the end of a connection or of a match has taken effect."""
 CLOCK_OPTION = "60+0.5"
-"""The clock of the matches: 60 seconds, and 0.5 seconds more for each move."""
+"""The clock of the doctor's matches: 60 seconds, and 0.5 seconds more for each move."""
 
 
 class DoctorServer:
@@ -59,7 +59,7 @@ class DoctorServer:
         self.port = 0
 
     async def start(self) -> None:
-        """Start the server and wait until it listens. Raises `ArenaFault` if it does not."""
+        """Start the server and wait until it listens. Raise `ArenaFault` if it does not."""
         command = ["-m", "arena", "serve", "--no-web", "--clock", CLOCK_OPTION]
         command += ["--port", str(self.port), "--data", str(self._data)]
         self._process = await asyncio.create_subprocess_exec(
@@ -150,7 +150,7 @@ class Opponent:
             await self._send(type="resign", match=match)
 
     async def close(self) -> None:
-        """Disconnect."""
+        """Disconnect this opponent."""
         self._playing.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._playing
@@ -191,7 +191,7 @@ class Opponent:
 
 
 class BotUnderTest:
-    """The process of the bot under test, started with `command` and, at each start, a new name and token.
+    """The process of the bot under test. Each start runs `command` with a new name and a new token.
 
     `on_ended` is called when the process ends by itself.
     """
@@ -213,7 +213,7 @@ class BotUnderTest:
         return None if self.crash is None else self.crash.how
 
     async def start(self) -> None:
-        """Run the program. Raises `BotCrashed` if it is missing, `ArenaFault` if its log cannot be written."""
+        """Run the program. Raise `BotCrashed` if it is missing, `ArenaFault` if its log cannot be written."""
         self.crash = None
         self._runs += 1
         name = BOT_NAME if self._runs == 1 else f"{BOT_NAME}-{self._runs}"
@@ -263,18 +263,18 @@ class Harness:
         self.bot = bot
         self.opponents: list[Opponent] = []
         self.seeks = True
-        """True if the bot seeks matches itself."""
+        """True if the bot seeks matches itself; False if it waits for assigned matches."""
         self.slowest_move = 0.0
         self._game = game
         self.was_welcomed = False
         """True if the bot was welcomed in any of its runs."""
         self._holds = False
         self._run_mark = 0
-        """The mark at which the bot's current process started."""
+        """The number of messages that were recorded before the bot's current process started."""
 
     @property
     def mark(self) -> int:
-        """The number of messages recorded so far. A search `since` a mark covers the messages recorded after it."""
+        """The number of messages recorded so far. As `since`, it limits a search to later messages."""
         return len(self.websocket_proxy.messages)
 
     async def ensure_welcomed(self) -> None:
@@ -334,7 +334,10 @@ class Harness:
             since = self.websocket_proxy.messages.index(move) + 1
 
     async def expect_move(self, match: str, since: int) -> RecordedMessage | None:
-        """Return the bot's move in its first turn since a mark; None if the match ends first. Raises `CaseFailed`."""
+        """Return the bot's move in its first turn from message `since` on; None if the match ends first.
+
+        Raise `CaseFailed` if the bot gets no turn or makes no move.
+        """
         turn = await self._until(lambda: self._find_turn(match, since), self.timeouts.move_timeout_s)
         if turn is None:
             raise CaseFailed("got no turn: the match did not go on")
@@ -355,7 +358,7 @@ class Harness:
             opponent.holds_turns = True
 
     async def wait_for_opponent_turn(self, match: str) -> None:
-        """Wait until an opponent has a turn that it leaves unanswered. Raises `CaseFailed`."""
+        """Wait until an opponent has a turn that it leaves unanswered. Raise `CaseFailed` if that takes too long."""
         if not await self._until(
             lambda: any(match in opponent.held_turns for opponent in self.opponents) or None,
             self.timeouts.move_timeout_s,
@@ -384,36 +387,36 @@ class Harness:
     async def expect(
         self, kind: str, *, by: str = FROM_BOT, since: int, timeout_s: float, failure: str, **fields: Any
     ) -> RecordedMessage:
-        """Return the first message since a mark with this type, sender and fields; else raise `CaseFailed`."""
+        """Return the first message from number `since` on with this type, sender and fields, or raise `CaseFailed`."""
         found = await self._until(lambda: self.find_message(kind, by=by, since=since, **fields), timeout_s)
         if found is None:
             raise CaseFailed(failure)
         return found
 
     def find_message(self, kind: str, *, by: str = FROM_BOT, since: int, **fields: Any) -> RecordedMessage | None:
-        """Return the first recorded message since a mark with this type, sender and fields, or None."""
+        """Return the first message from number `since` on with this type, sender and fields, or None."""
         return next(self.find_messages(kind, by=by, since=since, **fields), None)
 
     def find_messages(self, kind: str, *, by: str = FROM_BOT, since: int, **fields: Any) -> Iterator[RecordedMessage]:
-        """Yield all recorded messages since a mark with this type, sender and fields."""
+        """Yield all messages from number `since` on with this type, sender and fields."""
         for seen in self.websocket_proxy.messages[since:]:
             told = seen.sender == by and seen.type == kind
             if told and all(seen.message.get(key) == value for key, value in fields.items()):
                 yield seen
 
     def cut_connections(self, message: Message) -> Sequence[Message]:
-        """Cut the bot's connections, and return no message to pass on in place of `message`."""
+        """Cut the bot's connections. Return no message, so that `message` is not passed on."""
         self.tcp_proxy.cut()
         return []
 
     def fall_silent(self) -> None:
-        """Pass on no more data of the bot's connection, and leave it open."""
+        """Pass on no more data of the bot's connections, but leave them open."""
         if self.websocket_proxy.connection is not None:
             self.websocket_proxy.connection.is_silent = True
         self.tcp_proxy.fall_silent()
 
     async def undo_faults(self) -> None:
-        """Undo all faults, and end the bot's match. Raises `CaseFailed` if the bot's process then fails."""
+        """Undo all faults, and end the bot's match. Raise `CaseFailed` if the bot's process then fails."""
         self.websocket_proxy.reset()
         self.tcp_proxy.closes_new_connections = False
         self._holds = False
@@ -438,7 +441,7 @@ class Harness:
             await opponent.close()
 
     async def _until(self, found: Callable[[], T | None], timeout_s: float) -> T | None:
-        """Wait as `WebSocketProxy.until` does. Raises `CaseFailed` if the bot's process ends in the meantime."""
+        """Wait as `WebSocketProxy.until` does. Raise `CaseFailed` if the bot's process ends in the meantime."""
 
         def look() -> tuple[T | None] | None:
             it = found()
@@ -478,7 +481,7 @@ class Harness:
         return next(iter(seeks.values()), None)
 
     def _find_turn(self, match: str, since: int) -> RecordedMessage | None:
-        """Return the bot's first turn since a mark, or the end of the match, or None."""
+        """Return the bot's first turn from message `since` on, or the end of the match, or None."""
         start = self.find_message("start", by=FROM_ARENA, since=0, match=match)
         seat = None if start is None else start.message.get("seat")
         for seen in self.websocket_proxy.messages[since:]:
@@ -488,7 +491,7 @@ class Harness:
         return None
 
     def _first_hello(self) -> Message:
-        """Return the first hello of the bot's process, with the token that it has or that the arena gave it."""
+        """Return the first `hello` of the bot's current process, with its own token or the one that the arena sent."""
         hello = self.find_message("hello", since=self._run_mark)
         if hello is None:
             return {}
@@ -499,7 +502,7 @@ class Harness:
 
 @contextlib.asynccontextmanager
 async def run_harness(command: Sequence[str], game: str, log: Path, timeouts: DoctorTimeouts) -> AsyncIterator[Harness]:
-    """Yield the harness of a bot that runs on an arena of its own. Remove the arena on exit. Raises `ArenaFault`."""
+    """Yield the harness of a bot on an arena of its own, which is removed on exit. Raise `ArenaFault` on failure."""
     async with contextlib.AsyncExitStack() as stack:
         data = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-doctor-"))
         server = DoctorServer(Path(data), timeouts)

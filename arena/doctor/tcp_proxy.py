@@ -26,7 +26,7 @@ class ProxiedTcpConnection:
         self.far.transport.abort()
 
     async def wait_to_pass(self) -> bool:
-        """Return True if data may be passed on, False if the connection is cut. If it is silent, wait for that."""
+        """Return True if data may pass, False if the connection is cut. If it is silent, wait until it is cut."""
         if self.is_silent:
             await self._over.wait()
         return not self._over.is_set()

@@ -10,15 +10,15 @@ class DoctorTimeouts:
     """The doctor's time limits. On a slow machine, `machine.timeouts.scale_timeouts` multiplies them."""
 
     first_welcome_timeout_s: float = 90.0
-    """Seconds in which a bot must be welcomed for the first time; it may have to compile code before."""
+    """Seconds in which a bot must be welcomed for the first time. Before that, it may have to compile code."""
     welcome_timeout_s: float = 20.0
     seek_timeout_s: float = 3.0
-    """Seconds without a seek after which a bot counts as one that waits for matches."""
+    """Seconds without a seek after which a bot counts as one that only waits for matches assigned to it."""
     start_timeout_s: float = 10.0
     ready_timeout_s: float = 10.0
     move_timeout_s: float = 30.0
     return_timeout_s: float = 15.0
-    """Seconds in which a bot must return after it lost its connection."""
+    """Seconds in which a bot must reconnect after it lost its connection."""
     message_timeout_s: float = 3.0
     """Seconds in which the bot must react to a message of the arena."""
     next_seek_timeout_s: float = 3.0
@@ -26,10 +26,9 @@ class DoctorTimeouts:
     settle_timeout_s: float = 3.0
     """Seconds to wait, between two cases, for the end of a match that the opponents resigned."""
     silence_timeout_s: float = 30.0
-    """Seconds in which a bot should notice that its connection is silent."""
+    """Seconds in which a bot should notice that its connection is open, but passes no data."""
     stay_away_timeout_s: float = 6.0
-    """Seconds without a new connection after which a bot counts as staying away. A bot that reconnects waits 5 seconds
-    at most."""
+    """Seconds without a new connection after which a bot counts as gone. A bot that reconnects waits 5 at most."""
     prompt_pong_timeout_s: float = 5.0
     """Seconds in which a bot should answer a ping; if it takes longer, it gets a warning."""
     pong_timeout_s: float = 20.0

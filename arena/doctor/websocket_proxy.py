@@ -23,7 +23,9 @@ from protocol.messages import MAX_SERVER_FRAME_BYTES
 Message = dict[str, Any]
 T = TypeVar("T")
 NO_CLOSE_CODE, BROKEN_CODE = 1005, 1006
-"""Close codes that no peer sends. `NO_CLOSE_CODE`: the peer sent none; `BROKEN_CODE`: the connection broke off."""
+"""Close codes that stand for a close frame without a code, and for a connection that broke off without a close
+frame.
+"""
 PING_INTERVAL_S = 0.25
 """Seconds between two pings to the bot."""
 SUBPROTOCOLS = [Subprotocol(JSON.subprotocol), Subprotocol(MSGPACK.subprotocol)]
@@ -31,7 +33,7 @@ SUBPROTOCOLS = [Subprotocol(JSON.subprotocol), Subprotocol(MSGPACK.subprotocol)]
 FROM_BOT, FROM_ARENA, FROM_PROXY = "bot", "arena", "relay"
 """These are the values of `RecordedMessage.sender`: the bot, the arena or the proxy."""
 PROXY_SEEK_ID = "doctor"
-"""The id of a seek that the proxy sends in place of a bot that seeks nothing. The bot sees an assigned match."""
+"""The id of a seek that the proxy sends in place of a bot that seeks nothing. It is removed from the bot's `start`."""
 
 
 class RecordedMessage(NamedTuple):
@@ -92,7 +94,7 @@ class WebSocketProxy:
         self._timeouts = timeouts
         self.messages: list[RecordedMessage] = []
         self.connection: ProxiedConnection | None = None
-        """The bot's newest connection while it is open."""
+        """The bot's newest connection; None if that is closed."""
         self.slowest_pong = 0.0
         """The longest time that the bot took to answer a ping, in seconds."""
         self._server: Server | None = None
@@ -107,7 +109,7 @@ class WebSocketProxy:
         self.delays: dict[str, float] = {}
         """Delays in seconds of messages to the bot, by type."""
         self.closes_with: int | None = None
-        """The code with which new connections are closed at once; None: they are not."""
+        """The code with which new connections are closed at once; None if they are accepted."""
 
     async def open(self) -> int:
         """Listen and return the port."""
@@ -131,7 +133,7 @@ class WebSocketProxy:
             await self._server.wait_closed()
 
     async def until(self, found: Callable[[], T | None], timeout_s: float) -> T | None:
-        """Call `found` now and after each event, until its result is not None, and return that result.
+        """Call `found` now and after each change, such as a new message, until its result is not None; return that.
 
         Return None after `timeout_s` seconds.
         """
@@ -144,7 +146,7 @@ class WebSocketProxy:
         return None
 
     def wake(self) -> None:
-        """Let `until` call its function again, because of an event outside the proxy."""
+        """Let `until` call its function again, because something outside the proxy has changed."""
         self._changed.set()
 
     def send_to_bot(self, message: Message) -> None:
@@ -195,7 +197,7 @@ class WebSocketProxy:
             self._record(line, FROM_PROXY, {"type": "closed"})
 
     async def _connect_to_arena(self, subprotocol: Subprotocol | None) -> ClientConnection:
-        """Connect to the arena, with retries while it restarts. Raises `TimeoutError`."""
+        """Connect to the arena, with retries while it restarts. Raise `TimeoutError` if that takes too long."""
         async with asyncio.timeout(self._timeouts.arena_timeout_s):
             while True:
                 with contextlib.suppress(OSError, InvalidHandshake, ConnectionClosed):

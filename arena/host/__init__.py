@@ -4,8 +4,8 @@
   interface to the owner of the host, a ladder or a tournament.
 - session.py has the connection of one client. client_registry.py knows all clients and their seats. actions.py handles
   their messages.
-- runner.py runs a match, and suspends it while it can't be recorded. meters.py measures moves. broadcast.py sends
-  messages to spectators.
+- runner.py runs a match, and suspends it while it can't be recorded. meters.py measures how long moves take.
+  broadcast.py sends messages to spectators.
 - journal.py has the file of a match, recorder.py writes it, commit_log.py syncs it.
 - quotas.py limits the matches, memory and disk per address. journal_weights.py measures the journals. work_queue.py
   divides bursts of work into pieces.

@@ -19,8 +19,8 @@ EVERY_MATCH = "*"
 LOOKUP_COST_S = 0.0005
 """Seconds charged to a client for one database lookup."""
 RESIGN_COST_S = 0.0013
-"""Seconds charged to a client that resigns. They cover the arena's work for a match from seek to storage, without
-plies.
+"""Seconds charged to a client that resigns. They cover the arena's work for a whole match except its plies, from the
+seek to the storage of the result.
 """
 
 
@@ -113,7 +113,7 @@ def _handle_list(clients: ClientRegistry, session: ClientSession, message: List)
 
 
 def require_bot(session: ClientSession) -> str:
-    """Return the folded name of a session's bot. Raise `NotAllowed` for a spectator."""
+    """Return the folded name of a session's bot. Raise `NotAllowed` if the session is a spectator's."""
     if session.bot is None:
         raise NotAllowed("a spectator can only watch: connect with a bot's name to play")
     return session.key

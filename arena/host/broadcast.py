@@ -15,8 +15,8 @@ from protocol.codec import Codec, Frame
 from protocol.messages import End, FromServer, Start, Turn
 
 BATCH_SIZE = 32
-"""Number of spectators served in one turn of the event loop. That takes half a millisecond here and another half in the
-kernel.
+"""Number of spectators served in one turn of the event loop. That takes half a millisecond in this process and another
+half in the kernel.
 """
 MIN_BATCH_INTERVAL_S = 0.003
 """Minimum seconds between two batches of messages to spectators."""
@@ -25,8 +25,8 @@ IDLE_RATIO = 40
 batch, and bots should keep nine tenths of the time to play.
 """
 MAX_QUEUED_MESSAGES, MAX_MERGED_EVENTS = 64, 256
-"""`MAX_QUEUED_MESSAGES` is the maximum number of messages that queue for spectators one by one. `MAX_MERGED_EVENTS` is
-the maximum number of events that the last `turn` among them collects from later ones.
+"""When `MAX_QUEUED_MESSAGES` messages are queued for spectators, each new `turn` is merged into the last one. The
+merged `turn` has the latest `MAX_MERGED_EVENTS` events at most.
 """
 
 Reporter = Callable[[FromServer], None]
@@ -36,7 +36,7 @@ log = logging.getLogger("arena.host.broadcast")
 
 
 class EncodedMessages:
-    """Messages that many recipients get in this order. They are encoded once per codec, not once per recipient."""
+    """A sequence of messages for many recipients. They are encoded once per codec, not once per recipient."""
 
     def __init__(self, messages: Sequence[FromServer]) -> None:
         self.messages = messages
@@ -57,7 +57,7 @@ class Peer(Protocol):
         """Send a message without waiting."""
 
     def send_shared(self, messages: EncodedMessages) -> None:
-        """Send messages that other peers get as well."""
+        """Send messages that are also sent to other peers."""
 
 
 class Broadcaster:
@@ -72,8 +72,8 @@ class Broadcaster:
         self._loop = asyncio.get_running_loop()
 
     def enqueue(self, batches: Iterator[None]) -> None:
-        """Queue batches of a match. The first batch is sent now, unless a pause is running. Each later one gets its own
-        turn.
+        """Queue an iterator that sends one batch at each step. The first batch is sent now, unless a pause is running.
+        After each batch, the other matches come first.
         """
         self._queue.append(batches)
         if not self._is_busy:
@@ -92,9 +92,9 @@ class Broadcaster:
 class Audience:
     """The spectators and reporters of a match. Subscribers of all matches get only its start and its end.
 
-    A round sends every spectator all messages from before it, one batch in each turn of the event loop. Messages that
-    come meanwhile go into the next round, all at once. So spectators may lag, but never delay the players. Reporters
-    get each message immediately.
+    In a round, each spectator gets all messages that were published before the round. Spectators are served in batches.
+    Messages published meanwhile go into the next round, all at once. So spectators may lag, but never delay the
+    players. Reporters get each message immediately.
     """
 
     def __init__(self, broadcaster: Broadcaster, match_id: str) -> None:
@@ -104,11 +104,11 @@ class Audience:
         """The spectators, each with the number of the first message not yet sent to it."""
         self._reporters: list[Reporter] = []
         self._queued: list[FromServer] = []
-        """The messages that are in no round yet. `_sent_count` is the number of messages before them."""
+        """The messages that are in no round yet. `_sent_count` messages were published before them."""
         self._sent_count = 0
         self._has_newcomers = False
-        """True if a spectator joined after the last queued message. Then this message must not be replaced, because the
-        spectator does not get it.
+        """True if a spectator joined after the last queued message. Later events must then not be merged into this
+        message, because the new spectator does not get it.
         """
         self._is_sending = False
 
@@ -161,7 +161,7 @@ class Audience:
         shown.append(message)
 
     def _send_rounds(self) -> Iterator[None]:
-        """Send rounds until there are no new messages. Yield between two batches."""
+        """Send rounds until there are no new messages. Yield after each batch of `BATCH_SIZE` spectators."""
         told = 0
         while self._queued:
             one = _Round(self._sent_count, self._queued)
@@ -199,7 +199,7 @@ class Audience:
 
 
 class _Round:
-    """The messages of one round. `starts_and_ends` has only its starts and ends, or is None if there are none."""
+    """The messages of one round. `starts_and_ends` has only the starts and ends among them, or is None without any."""
 
     def __init__(self, first_number: int, messages: list[FromServer]) -> None:
         self._first = first_number

@@ -41,7 +41,7 @@ class JournalEntry(NamedTuple):
 
 
 _Group = tuple[int, list[JournalEntry]]
-"""A group: its number, and its entries, which were synced together."""
+"""The number of a group of entries, and the entries, which were synced together."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[JournalEntry]).decode
@@ -63,8 +63,8 @@ class CommitLog:
         self._other_matches: set[str] = set()
         """The matches with entries in the other log file, until that file is empty."""
         self._check_at_bytes = SEGMENT_BYTES
-        """The size of the current log file at which the other file should be empty. If it is not, emptying it is tried
-        again.
+        """The size of the current log file at which the other file should be empty. If it is not, another attempt is
+        made to empty it.
         """
         self._emptying_thread: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -156,7 +156,7 @@ class CommitLog:
 
 
 def restore_journals(folder: Path) -> None:
-    """Restore the journals in a folder from its log files, and remove these. Raise `OSError`.
+    """Restore the journals in a folder from its log files, and remove the log files. Raise `OSError` if that fails.
 
     Data in a journal beyond its last entry in the log was never synced, and never sent to a client. It is cut off. A
     missing journal belonged to a finished match.
@@ -176,7 +176,7 @@ def _remove_logs(folder: Path, paths: Iterable[Path]) -> None:
 
 
 def _entries_by_match(groups: Iterable[_Group]) -> dict[str, list[JournalEntry]]:
-    """Return the logged entries by match. Entries from before the last beginning of a match's journal are left out."""
+    """Return the logged entries by match. Leave out those from before the last start of the match's journal."""
     found: dict[str, list[JournalEntry]] = {}
     for _, entries in sorted(groups):
         for entry in entries:
@@ -199,8 +199,8 @@ def _read_groups(path: Path) -> Iterator[_Group]:
 
 
 def _write_entries(folder: Path, entries: dict[str, list[JournalEntry]], *, truncate: bool = False) -> None:
-    """Write logged entries to their journals, and sync these. With `truncate`, cut each journal off after its last
-    entry. Raise `OSError`.
+    """Write logged entries to their journals, and sync the journals. With `truncate`, cut each journal off after its
+    last entry. Raise `OSError`.
     """
     for match, of_it in entries.items():
         path = journal_path(folder, match)
@@ -222,7 +222,7 @@ def _write_entries(folder: Path, entries: dict[str, list[JournalEntry]], *, trun
 
 
 def _write_at(file: int, data: bytes, offset: int) -> None:
-    """Write all of the data at an offset of a file. Raise `OSError`."""
+    """Write all of the data at an offset of a file. Raise `OSError` if that fails."""
     if os.pwrite(file, data, offset) != len(data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

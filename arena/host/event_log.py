@@ -31,33 +31,31 @@ from referee.record import Header
 from referee.result import Result
 
 ADDRESS_LINES_BURST, ADDRESS_LINES_PER_SECOND = 100, 0.5
-"""`ADDRESS_LINES_BURST` is the burst, `ADDRESS_LINES_PER_SECOND` the rate of log lines about clients of one address
-that connect, leave or are refused.
+"""Limits of the log lines about clients of one address that connect, leave or are refused: the lines at once, and the
+lines per second after them.
 """
 END_LINES_BURST, END_LINES_PER_SECOND = 60, 1.0
-"""`END_LINES_BURST` is the burst, `END_LINES_PER_SECOND` the rate of log lines about finished matches. Lines beyond
-them are logged at level debug.
+"""Limits of the log lines about finished matches: the lines at once, and the lines per second after them. Further lines
+are logged at level debug.
 """
 BOT_INCIDENTS_BURST, BOT_INCIDENTS_PER_SECOND = 10, 1 / 60
-"""`BOT_INCIDENTS_BURST` is the burst, `BOT_INCIDENTS_PER_SECOND` the rate of noted incidents of one bot. Incidents
-beyond them are dropped.
+"""Limits of the noted incidents of one bot: the incidents at once, and the incidents per second after them. Further
+incidents are dropped.
 """
 INCIDENTS_BURST, INCIDENTS_PER_SECOND = 50, 1.0
-"""`INCIDENTS_BURST` is the burst, `INCIDENTS_PER_SECOND` the rate of noted incidents of all bots together. Incidents
-beyond them are dropped.
+"""Limits of the noted incidents of all bots together: the incidents at once, and the incidents per second after them.
+Further incidents are dropped.
 """
 NORMAL_CLOSE_CODES = (1000, close_codes.GOING_AWAY, close_codes.RESTARTING)
 """The codes with which the arena closes the connection of a client that has done nothing wrong."""
 NO_CLOSE_CODE = 1006
-"""The code in an incident for a connection that ended without a close frame."""
+"""The code that an incident has if the connection ended without a close frame."""
 MAX_FAILURES = 50
 """Maximum number of recent failures that are kept."""
 MAX_CONFIG_CHARS = 80
 """Maximum characters of a config in a log line, if it is not a preset's."""
 BUCKET_S, HOUR_S = 10, 3600
-"""`BUCKET_S` is the length in seconds of one bucket in the counter of finished matches, `HOUR_S` the time that the
-counter covers.
-"""
+"""Finished matches are counted for the last `HOUR_S` seconds, in buckets of `BUCKET_S` seconds."""
 
 log = logging.getLogger("arena.events")
 
@@ -79,7 +77,7 @@ class EventLog:
         self._end_lines = TokenBucket(END_LINES_BURST, END_LINES_PER_SECOND)
         self._suppressed = SuppressedLineCounter(log)
         self._ended_counts: deque[tuple[int, int]] = deque(maxlen=HOUR_S // BUCKET_S + 1)
-        """The buckets of the counter of finished matches: the number of a bucket, and how many matches ended in it."""
+        """The numbers of buckets of `BUCKET_S` seconds, each with the number of matches that ended in it."""
         self.begun_matches: Counter[str] = Counter()
         """The number of matches that began, by game."""
         self.ended_matches: Counter[tuple[str, str]] = Counter()
@@ -126,7 +124,7 @@ class EventLog:
         self._log_client("refused", address, f"{who} was rejected: {reason}", bot=bot, address=address, why=reason)
 
     def note_impostor(self, bot: str, code: str, *, with_token: bool) -> None:
-        """Note for a bot that a client used its name without the right token."""
+        """Note as an incident of a bot that a client used the bot's name without the right token."""
         what = "with another token" if with_token else "without its token"
         self.note_incident(bot, code, f"a client used this name {what} and was rejected")
 
@@ -140,7 +138,7 @@ class EventLog:
         self.note_incident(bot, NO_SHOW, f"it missed {match} and is suspended for {pause_s:g} s: {how}")
 
     def note_incident(self, bot: str, code: object, text: str) -> None:
-        """Record an incident that a bot caused, unless it has too many incidents, or all bots together have."""
+        """Record an incident that a bot caused, unless the bot, or all bots together, have had too many."""
         now = self._now()
         if self._incidents_of_bot.take(fold_name(bot), now) or self._incidents.take(None, now):
             return

@@ -26,19 +26,19 @@ log = logging.getLogger("arena.host")
 
 
 class NotAllowed(BotFault):
-    """A client asked for something that is not allowed."""
+    """Raised if a client asks for something that is not allowed."""
 
     code = error_codes.NOT_ALLOWED
 
 
 class Unavailable(BotFault):
-    """A client asked for something that is not available now."""
+    """Raised if a client asks for something that is not available now."""
 
     code = error_codes.UNAVAILABLE
 
 
 class OnAnotherNode(BotFault):
-    """Another node, at `url`, does what the client asked for."""
+    """Raised if another node, at `url`, does what the client asks for."""
 
     code = error_codes.ELSEWHERE
 
@@ -48,18 +48,18 @@ class OnAnotherNode(BotFault):
 
 
 class NotRunning(Unavailable):
-    """A client asked to watch a match that is not running."""
+    """Raised if a client asks to watch a match that is not running."""
 
     def __init__(self, match: str) -> None:
         super().__init__(f"watch: no match {match!r} is under way")
 
 
 class TooOften(Unavailable):
-    """A client has to wait before its next attempt to log in or register."""
+    """Raised if a client has to wait before its next attempt to log in or register."""
 
 
 class AuthFailed(BotFault):
-    """A client has sent a token that does not belong to the bot's name."""
+    """Raised if a client has sent a token that does not belong to the bot's name."""
 
     code = error_codes.AUTH_FAILED
 
@@ -82,11 +82,11 @@ class FinishedMatch:
         self._journal = journal
 
     def close_record(self) -> ClosedMatch:
-        """Return the match together with the lines of its record. Raise `JournalFault`."""
+        """Return the match with the lines of its record. Raise `JournalFault` if its journal can't be read."""
         return self._runner.close_record(self.result)
 
     def encode_record(self, ratings: Ratings | None) -> bytes:
-        """Return the record, with ratings or without. Raise `JournalFault`."""
+        """Return the record as bytes, with ratings or without. Raise `JournalFault` if the journal can't be read."""
         record = self.close_record().pack_record(ratings)
         self.record_bytes = len(record)
         return record
@@ -135,22 +135,22 @@ class HostHandler(ABC):
 
     @abstractmethod
     def handle_message(self, session: ClientSession, message: ClientMessage) -> None:
-        """Handle a message that the host does not handle itself, like a seek. Raise `BotFault`."""
+        """Handle a message that the host does not handle itself, like a seek. Raise `BotFault` if it is wrong."""
 
     @abstractmethod
     async def finalize(self, match: FinishedMatch) -> None:
         """Store a finished match, and send its `end`. If this raises an error, the match stays in the journal."""
 
     async def record_incident(self, bot: str, incident: Incident) -> None:
-        """Record an incident that a bot caused. Raise `ArenaFault`."""
+        """Record an incident that a bot caused. Raise `ArenaFault` if that fails."""
 
     async def should_resume(self, header: Header, seed: bytes) -> bool:
         """Return whether a match in the journal should resume; if not, its journal is removed. Raise `ArenaFault`."""
         return False
 
     def seeks_of(self, bot: str) -> tuple[list[ListedSeek], int]:
-        """Return a bot's seeks for a listing, and the seconds for which the rate limit delays its matches. The name is
-        folded.
+        """Return a bot's seeks for a listing, and for how many seconds the rate limit delays the bot's matches. The
+        bot's name is folded.
         """
         return [], 0
 

@@ -48,7 +48,7 @@ log = logging.getLogger("arena.host")
 
 
 class Health:
-    """The current problems of a host, by place. It logs when the first problem appears and when the last is gone."""
+    """The current problems of a host by place (see `places`). Logs the first one, and when the last is gone."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -81,7 +81,7 @@ class MatchHost:
 
     `restore` resumes the matches in the journal, and `listener` accepts connections. `disconnect` leaves running
     matches in the journal. `drain` waits until finished matches are stored. `serve_operator` serves the connections of
-    operators, whom `access` admits. With `meters`, moves are measured.
+    operators, whom `access` admits. With `meters`, the time that moves take is measured.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class MatchHost:
         self._weighing = BackgroundTasks()
 
     def call_before_flush(self, hook: Callable[[], None]) -> None:
-        """Call `hook` before records and frames are written, in each turn of the event loop that writes any."""
+        """Call `hook` in each turn of the event loop that writes records or frames, before they are written."""
 
         def commit() -> None:
             hook()
@@ -187,7 +187,7 @@ class MatchHost:
         self._handler.begun(header.match)
 
     def _take_back(self, runner: MatchRunner, fault: Fault) -> None:
-        """Remove a match that can't begin, of which no seat was notified yet. The seats get an error, so that they can
+        """Remove a match that can't begin, before any seat was notified of it. The seats get an error, so that they can
         seek again.
         """
         log.warning("match %s can't begin: %s", runner.id, fault, extra=log_fields(match=runner.id))
@@ -377,7 +377,7 @@ class MatchHost:
 
 
 def _decode_hello(codec: Codec, frame: Frame) -> Hello:
-    """Decode a first frame, which must be a `hello`. Raise `MalformedMessage`."""
+    """Decode a client's first frame. Raise `MalformedMessage` if it is not a `hello`."""
     hello = codec.decode_client(frame)
     if not isinstance(hello, Hello):
         raise MalformedMessage(f"{type(hello).__name__.lower()}: the first message of a connection is hello")

@@ -34,7 +34,7 @@ log = logging.getLogger("arena.host.journal")
 
 
 class _EventLine(Struct, tag_field="type", tag="ply"):
-    """A line of a journal that has an event. Its other fields are ignored."""
+    """A line of a journal that has an event. Decoding ignores the other fields of the line."""
 
     event: Event
 
@@ -50,10 +50,10 @@ class JournalFault(ArenaFault):
 
 
 class Journal:
-    """The folder of journals, which is created if needed. With `synced`, lines count only after a commit log has synced
-    them.
+    """The folder of journals. With `synced`, lines count as written only after a commit log has synced them.
 
-    At most `max_open` journals may be open when another match starts. Raises `JournalFault`.
+    At most `max_open` journals may be open when another match starts. `JournalFault` is raised if the folder is
+    unusable.
     """
 
     def __init__(self, folder: Path, *, synced: bool = False, max_open: int | None = None) -> None:
@@ -105,7 +105,7 @@ class Journal:
         return lines
 
     def remove(self, match: str) -> None:
-        """Remove the journal of a match that is stored or is not to resume. Raise `JournalFault`."""
+        """Remove the journal of a match that is stored or is not to resume. Raise `JournalFault` if that fails."""
         path = self._path(match)
         with os_errors_as(JournalFault, f"the journal {path} can't be removed"):
             path.unlink(missing_ok=True)
@@ -161,7 +161,7 @@ class MatchJournal:
                     raise
 
     def write(self, data: bytes) -> None:
-        """Append lines, all or none, and sync them if there is a commit log. Raise `JournalFault`."""
+        """Append lines, all or none, and sync them if there is a commit log. Raise `JournalFault` on failure."""
         at = self.append(data)
         if self._log is not None:
             try:
@@ -170,7 +170,7 @@ class MatchJournal:
                 raise self.roll_back(at, exc) from exc
 
     def append(self, data: bytes) -> int:
-        """Append lines, all or none, and return their offset. Raise `JournalFault`."""
+        """Append lines, all or none, and return their offset. Raise `JournalFault` on failure."""
         try:
             written = os.write(self._file, data)
         except OSError as exc:
@@ -183,7 +183,7 @@ class MatchJournal:
         return at
 
     def roll_back(self, offset: int, exc: BaseException) -> JournalFault:
-        """Cut off the data from `offset` on, which could not be synced. Return the fault that says so."""
+        """Cut off the data from `offset` on, which could not be synced. Return a fault with a message that says so."""
         self.size_bytes = offset
         self._truncate()
         return JournalFault(f"the journal {self._path} can't be synced: {getattr(exc, 'strerror', None) or exc}")
@@ -193,7 +193,7 @@ class MatchJournal:
             os.ftruncate(self._file, self.size_bytes)
 
     def read_record_lines(self) -> list[bytes]:
-        """Return the lines that belong in the record, without those that only a journal has. Raise `JournalFault`.
+        """Return the lines of the journal that belong in the record. Raise `JournalFault` if they can't be read.
 
         The lines are read from the open file, which may have been removed from its folder.
         """

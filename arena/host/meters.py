@@ -10,8 +10,8 @@ from machine.histogram import Histogram
 from referee.effects import MatchEvent, MoveReceived
 
 SAMPLE_ONE_IN = 13
-"""About one in this many moves is measured, because measuring a move costs a tenth of the time for it. The number is a
-prime, so that the seats are measured in turn.
+"""About one in this many moves is measured, because measuring adds a tenth to the time that a move takes. The number is
+a prime, so that the seats are measured in turn.
 """
 FAST_BOUNDS_S = (10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1.0)
 """Histogram bounds in seconds for work that takes microseconds."""
@@ -20,7 +20,7 @@ SLOW_BOUNDS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2
 
 
 class Meters:
-    """Times of moves and of the event loop, in seconds."""
+    """Histograms of the time that moves take, and of the delay of the event loop, in seconds."""
 
     def __init__(self) -> None:
         self.referee: dict[str, Histogram] = {}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Set
 from msgspec import Struct
 
 MIB_BYTES = 1024 * 1024
-"""The bytes of a mebibyte."""
+"""Number of bytes in a mebibyte."""
 DAY_S = 24 * 3600.0
 MATCH_BYTES = 224 * 1024
 """Bytes of memory that a running match takes, with its latest events but without a custom config."""
@@ -18,7 +18,7 @@ ROW_BYTES = 700
 SEEK_BYTES = 1024
 """Bytes of memory that a seek takes, without a custom config."""
 CONFIG_MEMORY_FACTOR = 64
-"""The rules of a match, with their tables, take up to this many times the bytes of a custom config."""
+"""Maximum ratio of the memory that the rules of a match take, with their tables, to the size of its custom config."""
 
 
 class Quota:
@@ -134,7 +134,7 @@ class QuotaLimits(Struct, frozen=True, kw_only=True):
 
 
 class _Charge(Struct):
-    """The memory that is charged for a match, and the address of each seat to which it is charged."""
+    """The memory that is charged for a match, and `payers`: the address that pays for each seat."""
 
     memory_bytes: int
     payers: dict[int, str]
@@ -160,7 +160,7 @@ class Quotas:
         self._charges[match] = _Charge(MATCH_BYTES + CONFIG_MEMORY_FACTOR * config_bytes, {})
 
     def charge_seat(self, match: str, seat: int, address: str) -> None:
-        """Charge an address for a seat. The first address to hold a seat pays for it, even if its bot moves."""
+        """Charge an address for a seat. The first address of a seat keeps the charge, even if the bot moves."""
         charge = self._charges.get(match)
         if charge is None or address in self._exempt or seat in charge.payers:
             return
@@ -182,7 +182,7 @@ class Quotas:
         return refused
 
     def split_bytes(self, match: str, size: int, info_bytes: Mapping[int, int]) -> dict[str, float]:
-        """Split the `size` bytes of a match among the addresses of its seats.
+        """Return, by address, the part of the `size` bytes of a match that the address pays for.
 
         Each seat pays for its own search info, whose bytes `info_bytes` has by seat. All seats share the rest equally.
         """
@@ -196,7 +196,7 @@ class Quotas:
         return parts
 
     def charge_record(self, parts: Mapping[str, float], size: int) -> None:
-        """Charge addresses for a stored record of `size` bytes, in proportion to `parts`."""
+        """Charge addresses for a stored record of `size` bytes. Each pays in proportion to its number in `parts`."""
         whole = sum(parts.values())
         for address, part in parts.items():
             self.stored.take(address, (size + ROW_BYTES) * part / whole if whole else 0)

@@ -122,7 +122,6 @@ class Recorder:
             self._start_sync()
 
     def _report_outcome(self, written: list[_Written], exc: BaseException | None) -> None:
-        """Report the outcome of a commit to the matches whose lines it has."""
         now = self._loop.time()
         for match, entry, since in written:
             try:

@@ -61,7 +61,7 @@ ALREADY_WATCHING_MESSAGE = (
 
 MAX_QUEUED_PER_SEAT = 8
 """Maximum number of messages of one seat that are kept while its match waits to be recorded. An honest bot sends one or
-two.
+two in that time.
 """
 
 log = logging.getLogger("arena.host.runner")
@@ -139,7 +139,7 @@ class MatchRunner:
         self.audience = Audience(broadcaster or Broadcaster(), self.id)
         """The spectators and reporters of the match. Add them with `watch` and `report_to`, so that they get turns."""
         self._spectator_messages: EncodedMessages | None = None
-        """The full view for new spectators. It is made for the first of them, at `_view_made_at`."""
+        """The full view that new spectators get. It is made for the first of them, at `_view_made_at`."""
         self._view_made_at = 0.0
         self._view_sent_at: dict[Peer, float] = {}
         self._told_already_watching: set[Peer] = set()
@@ -182,8 +182,8 @@ class MatchRunner:
         """Start the match: write the journal, wait for the future of `before_start`, then call `on_begun` and send each
         seat `start`.
 
-        If that future fails with a `Fault`, the match does not begin, and `on_refused` is called instead. Raises
-        `JournalFault` before anything is sent.
+        If that future fails with a `Fault`, the match does not begin, and `on_refused` is called instead. Raise
+        `JournalFault` if the journal can't be written; then nothing is sent.
         """
         effects = self._match.start_match(self._loop.time())
         self._journal.write(_encode_lines(effects))
@@ -304,8 +304,8 @@ class MatchRunner:
             self._spectator_messages = None
 
     def _explain_already_watching(self, peer: Peer) -> None:
-        """Explain once to a spectator why its second `watch` has no other answer. Many clients mistake the `start` that
-        answers `watch` for a request.
+        """Explain to a spectator, once, that it gets no answer to its second `watch` of the match. Many clients send it
+        because they mistake the `start` that answers the first for a request.
         """
         if peer not in self._told_already_watching:
             self._told_already_watching.add(peer)
@@ -392,7 +392,7 @@ class MatchRunner:
         return self._match.result(finished_at)
 
     def close_record(self, result: Result) -> ClosedMatch:
-        """Return the finished match with its record. Raise `JournalFault`."""
+        """Return the finished match with its record. Raise `JournalFault` if the journal can't be read."""
         lines = tuple(self._journal.read_record_lines())
         return ClosedMatch(result, lines, self._match.footer(result, None), self.failures)
 
@@ -547,12 +547,11 @@ class MatchRunner:
             self._log_send_error(message)
 
     def _log_send_error(self, message: FromServer) -> None:
-        """Log that a message could not be sent to a peer. Other peers are not affected."""
         what = type(message).__name__.lower()
         log.exception("match %s: a %s could not be sent", self.id, what, extra=log_fields(match=self.id))
 
     def _set_deadline(self, deadline: float | None) -> None:
-        """Set the deadline. A timer that fires before the deadline is kept: it checks the deadline when it fires."""
+        """Set the deadline of the match. An earlier timer is kept: it checks the deadline when it fires."""
         self._deadline = deadline
         if self._timer is not None:
             if deadline is not None and deadline >= self._timer_due:
@@ -577,8 +576,8 @@ class MatchRunner:
             self._loop.call_soon(self._expire_after_turns, 2)
 
     def _expire_after_turns(self, turns: int) -> None:
-        """Wait for this many turns of the event loop, in which it reads all frames that have arrived. Then let the time
-        expire.
+        """Wait for this many turns of the event loop, in which it reads all frames that have arrived. Then report to
+        the referee that the deadline has passed.
         """
         if turns:
             self._loop.call_soon(self._expire_after_turns, turns - 1)

@@ -38,7 +38,7 @@ Action = Callable[["ClientSession", ClientMessage], None]
 
 
 class ClientSession:
-    """A client's connection after its `hello`. `bot` is its bot, None for a spectator. `key` is the folded name."""
+    """A client's connection after its `hello`. `bot` is its bot (None: a spectator), `key` the bot's folded name."""
 
     def __init__(
         self,

@@ -15,8 +15,8 @@ class HostTimeouts:
     network: NetworkTimeouts = field(default_factory=NetworkTimeouts)
     match: MatchTimeouts = field(default_factory=MatchTimeouts)
     slow_answer_delay_s: float = 5.0
-    """The host reports itself as not ready when a client has waited this long for the answer to its `hello`."""
+    """Seconds that a client waits for the answer to its `hello` before the host reports itself as not ready."""
     record_retry_delay_s: float = 1.0
-    """A failed write of a record, or a failed start of a match, is tried again after this time."""
+    """Seconds after which a failed write of a record, or a failed start of a match, is tried again."""
     unstored_notice_delay_s: float = 2.0
-    """The seats of a finished match are notified when it is not stored after this time."""
+    """Seconds after which the seats of a finished match are notified that it is not stored yet."""

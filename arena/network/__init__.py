@@ -1,7 +1,7 @@
 """Connections: admission, limits, fair scheduling, TLS and WebSockets. Nothing here knows bots or matches.
 
 - binding.py opens ports, or takes inherited sockets. acceptor.py accepts connections. listener.py serves WebSockets,
-  http_server.py web pages.
+  http_server.py serves web pages.
 - admission.py decides who may connect. For that, it uses connection_limits.py, rate_limits.py and addresses.py. tls.py
   encrypts.
 - connection.py has a WebSocket connection. frames.py is a fast path for small frames. flusher.py writes all frames of a

@@ -1,4 +1,4 @@
-"""Accepts connections, and counts them even before the TLS handshake.
+"""Accepts connections to listening sockets, and counts them even before the TLS handshake.
 
 The event loop's own server would accept any number of connections, and report a TLS connection only after its
 handshake.
@@ -22,19 +22,19 @@ from machine.event_loop import BackgroundTasks
 ACCEPT_BATCH_SIZE = 8
 """Maximum number of connections that a socket accepts in one turn of the event loop."""
 PEEK_BYTES = 8192
-"""Maximum number of a connection's first bytes that `inspect_start` gets before the handshake."""
+"""Maximum number of a connection's first bytes that are passed to `inspect_start` before the handshake."""
 EXHAUSTION_ERRNOS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-"""The error numbers that mean that the system has no more file descriptors or memory."""
+"""The error numbers of the operating system that mean that it has no more file descriptors or memory."""
 
 log = logging.getLogger("arena.network.acceptor")
 
 
 class Acceptor:
-    """Accepts connections on some sockets until `close`. It replaces the event loop's own server.
+    """Accepts connections to listening sockets until `close`. It replaces the event loop's own server.
 
-    `take_slot(peer)` returns a slot for a connection, or None to refuse the connection. `make_protocol(slot)` returns
-    the connection's asyncio protocol, which has a `transport` after the handshake. If `inspect_start(start, slot)` is
-    given, it gets the first bytes before the handshake.
+    `take_slot(peer)` returns a slot for a connection from the address `peer`, or None to refuse it.
+    `make_protocol(slot)` returns the connection's asyncio protocol, which has a `transport` after the handshake.
+    `inspect_start(start, slot)`, if given, is called with the connection's first bytes before the handshake.
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class Acceptor:
         return self._loop
 
     def is_serving(self) -> bool:
-        """Return whether `close` has not been called yet."""
+        """Return True until `close` is called."""
         return not self._closed
 
     def stop(self) -> None:
-        """Accept no more connections; handshakes in progress continue."""
+        """Accept no more connections, but let handshakes in progress continue."""
         for task in self._accept_tasks:
             task.cancel()
         self._accept_tasks = []
@@ -87,8 +87,8 @@ class Acceptor:
         await self._handshakes.wait()
 
     async def _accept(self, listening: socket.socket) -> None:
-        """Accept connections of a socket, a few in each turn of the event loop. So a flood of connections delays no
-        other work.
+        """Accept connections to a socket, a few in each turn of the event loop, so that a flood of connections delays
+        no other work.
         """
         while True:
             try:
@@ -131,7 +131,7 @@ class Acceptor:
             accepted.close()
 
     async def _wait_readable(self, accepted: socket.socket) -> None:
-        """Wait for the first bytes of a connection. Raise `TimeoutError`."""
+        """Wait for the first bytes of a connection. Raise `TimeoutError` after `first_bytes_timeout_s`."""
         came = asyncio.Event()
         self._loop.add_reader(accepted, came.set)
         try:

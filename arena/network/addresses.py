@@ -14,16 +14,16 @@ from protocol.display import short_repr
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 _IPAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 IPV6_PREFIX_BITS = 64
-"""The length of an IPv6 network prefix. All addresses of such a network count as one, because a client may use any of
-them.
+"""The length of the network part of an IPv6 address. All addresses of a network count as one, because a client may use
+any of them.
 """
 ANY_ORIGIN = "*"
 """The entry in a list of allowed origins that allows any origin."""
 
 
 def address_of(host: str) -> str:
-    """Return the address under which limits count a host: its IPv4 address or /64 network. If `host` is no address,
-    return it unchanged.
+    """Return the address under which limits count a host: its IPv4 address, or its /64 network for IPv6. If `host` is a
+    name, return it unchanged.
     """
     ip = _parse_ip(host)
     return host if ip is None else _counted_address(ip)
@@ -56,10 +56,11 @@ class Proxies:
         return ip is not None and self._is_trusted(ip)
 
     def client_address(self, peer: str, forwarded: Sequence[str]) -> str:
-        """Return the address under which limits count a client, from its peer address and `X-Forwarded-For` headers.
+        """Return the address under which limits count a client, from its connection's peer address and
+        `X-Forwarded-For` headers.
 
         Each proxy appends the address from which it received the request. So only the last entry that is not a trusted
-        proxy is known to be true. A client may have forged the entries before it.
+        proxy is reliable. The client may have forged the entries before it.
         """
         ip = _parse_ip(peer)
         if ip is None:
@@ -93,14 +94,14 @@ def _counted_address(ip: _IPAddress) -> str:
 
 
 def _strip_port(entry: str) -> str:
-    """Return the address in an `X-Forwarded-For` entry. Some proxies add a port: `192.0.2.1:5000` or
-    `[2001:db8::1]:5000`.
-    """
+    """Return the address in an `X-Forwarded-For` entry. Proxies may add a port: `192.0.2.1:50`, `[2001:db8::1]:50`."""
     return read_host(entry) or entry
 
 
 def parse_origins(text: str) -> tuple[str, ...]:
-    """Parse origins like `https://example.org,http://localhost:8000`; `*` is any origin. Raise `ValueError`."""
+    """Parse origins like `https://example.org,http://localhost:8000`; `*` is any origin. Raise `ValueError` for other
+    text.
+    """
     found = [part.lower().removesuffix("/") for part in filter(None, map(str.strip, text.split(",")))]
     for origin in found:
         if origin not in (ANY_ORIGIN, "null") and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/?#@\s]+", origin):
@@ -115,8 +116,8 @@ class OwnPage(NamedTuple):
     port: int
 
     def origin_on(self, host: str) -> str:
-        """Return the origin of the arena's pages, as browsers write it, if a client reached the arena as `host`. The
-        port in `host` is ignored.
+        """Return the origin of the arena's own pages, as browsers write it, for a client that reached the arena as
+        `host`. The port in `host` is ignored.
         """
         name = read_host(host)
         usual = {"http": 80, "https": 443}.get(self.scheme) == self.port
@@ -126,8 +127,8 @@ class OwnPage(NamedTuple):
 def can_page_connect(origin: str, host: str, origins: Collection[str] = (), page: OwnPage | None = None) -> bool:
     """Return whether a web page with this origin may connect to an arena that it reached as `host`.
 
-    It may if its origin is one of `origins` or that of the arena's own `page`, or if it has the same host and port as
-    `host`. Browsers send the origin of a page in the header `Origin`; programs don't send this header.
+    It may if its origin is one of `origins` or that of the arena's own `page`, or if its host and port are those of
+    `host`. Browsers send the origin of a page in the header `Origin`; programs do not send this header.
     """
     if ANY_ORIGIN in origins or origin.lower() in origins:
         return True
@@ -140,9 +141,10 @@ def can_page_connect(origin: str, host: str, origins: Collection[str] = (), page
 
 
 def misdirection_reason(host: str, local: str) -> str | None:
-    """Return why a request for `host` that arrived at the address `local` is refused, or None if it is allowed.
+    """Return why a request for `host` that arrived at the address `local` is refused; None if it is allowed.
 
-    A loopback address without a proxy only answers requests for the machine's own names.
+    A loopback address answers only requests for this machine's own names, except for those that a trusted proxy
+    forwards.
     """
     if not host or not is_loopback(local) or is_own_name(host):
         return None
@@ -152,7 +154,7 @@ def misdirection_reason(host: str, local: str) -> str | None:
 def is_own_name(host: str) -> bool:
     """Return whether a `Host` header names this machine: by a loopback address, `localhost` or the machine's name.
 
-    Any other name that resolves to a loopback address may belong to a web page (DNS rebinding).
+    Any other name that resolves to a loopback address may be that of a hostile web page (DNS rebinding).
     """
     name = read_host(host)
     if not name:
@@ -176,7 +178,7 @@ def parse_host_names(text: str) -> tuple[str, ...]:
 
 
 def is_allowed_host(host: str, names: Collection[str]) -> bool:
-    """Return whether a `Host` header is an address, a name of this machine, or one of `names` (in lower case).
+    """Return whether a `Host` header has an address, a name of this machine, or one of `names` (in lower case).
 
     No foreign web page can have such a host, so DNS rebinding fails.
     """

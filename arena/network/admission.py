@@ -1,4 +1,4 @@
-"""Decides who may connect: once when a connection is accepted, and again when its request has been read."""
+"""Decides who may connect: first when a connection is accepted, and again when its HTTP request has been read."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ from protocol.codec import CODECS
 from protocol.display import short_repr
 
 OPERATOR_SUBPROTOCOL = "arena.operator"
-"""The WebSocket subprotocol of the operator's connections."""
+"""The WebSocket subprotocol of connections of the operator."""
 FORWARDED_FOR_HEADER = "X-Forwarded-For"
-"""The name of the header in which a proxy says from which address a request comes."""
+"""The name of the HTTP header in which a proxy says from which address it received a request."""
 RETRY_AFTER_S = 5
-"""The seconds in the `Retry-After` header when a connection is refused because of connection limits."""
+"""The seconds in the `Retry-After` header of a connection that connection limits refuse."""
 ARRIVALS_BURST, ARRIVALS_PER_SECOND = 20, 10.0
-"""`ARRIVALS_BURST` is the burst, `ARRIVALS_PER_SECOND` the rate of new connections from one address. Twice the number
-of connections that an address may have is added to the burst.
+"""The rate limit on new connections from one address: `ARRIVALS_PER_SECOND`, with a burst of `ARRIVALS_BURST` plus
+twice the number of connections that an address may have.
 """
 
 _SAFE_HOST_PATTERN = re.compile(r"[A-Za-z0-9.\[\]:-]+")
-"""Matches a `Host` header that is safe to display."""
+"""The pattern of a `Host` header that is safe to display."""
 _BEARER_PATTERN = re.compile(rb"\r\nauthorization: *bearer ([^\r\n]*)\r\n", re.IGNORECASE)
-"""Matches the header of a request that has the operator's token."""
+"""The pattern of the HTTP header with the operator's token."""
 _REQUEST_END = b"\r\n\r\n"
-"""The last bytes of a complete request."""
+"""The last bytes of a complete HTTP request."""
 
 log = logging.getLogger("arena.network.admission")
 
 
 class Access(Struct, frozen=True, kw_only=True):
-    """The rules for who may connect.
+    """The rules about who may connect to an arena.
 
     `proxies` are trusted to report their clients' addresses. Web pages of `origins` and the arena's own `page` may
     connect. `operator_token` is None if no operator may connect.
@@ -64,8 +64,8 @@ class Access(Struct, frozen=True, kw_only=True):
 
 
 class ConnectionRequest(Struct, frozen=True, kw_only=True):
-    """The HTTP request of a connection, between the addresses `peer` and `local`. `get_headers(name)` returns all
-    values of a header.
+    """The HTTP request with which a connection begins. `peer` and `local` are the two addresses of the connection.
+    `get_headers(name)` returns all values of a header.
     """
 
     method: str
@@ -73,12 +73,12 @@ class ConnectionRequest(Struct, frozen=True, kw_only=True):
     peer: str
     local: str
     address: str | None = None
-    """The address under which limits count the connection, if it does not depend on the request's headers."""
+    """The address under which limits count the connection; None if it depends on the request's headers."""
     is_operators_only: bool = False
     """True if the connection came through a socket for operators only."""
 
     def header_value(self, name: str) -> str:
-        """Return all values of a header, joined with commas; "" if the header is missing."""
+        """Return all values of a header, joined with commas; "" if the request lacks the header."""
         return ", ".join(self.get_headers(name))
 
     @property
@@ -95,12 +95,12 @@ class HttpRefusal(Struct, frozen=True):
 
 
 class Admission:
-    """Admits connections. Calls `on_refused(address, why)` for each request that it refuses."""
+    """Admits connections, or refuses them. It calls `on_refused(address, why)` for each request that it refuses."""
 
     def __init__(self, access: Access, on_refused: Callable[[str, str], None] = lambda address, why: None) -> None:
         self._on_refused = on_refused
         self.refusals: Counter[str] = Counter()
-        """The number of refused requests, by HTTP status. `unanswered` counts connections dropped without an answer."""
+        """The number of refusals by HTTP status. `unanswered` counts connections dropped without an answer."""
         self.connection_limits = ConnectionLimits(access.bounds)
         self._arrivals = TokenBucket(ARRIVALS_BURST + 2 * access.bounds.per_address, ARRIVALS_PER_SECOND)
         self._proxies = Proxies(access.proxies)
@@ -113,9 +113,9 @@ class Admission:
     ) -> ConnectionSlot | None:
         """Return a slot for a new connection, or None to drop the connection without an answer, which costs least.
 
-        `address` is given if it does not depend on the request. Connections of a socket for `operators_only` have no
+        `address` is given if it does not depend on the request. Connections to a socket for `operators_only` have no
         rate limit, because otherwise any user of the machine could keep the operator out. Until `recognize_operator`
-        sees the token, such a connection counts as a stranger's.
+        sees the operator's token, such a connection counts as a stranger's.
         """
         address = address or address_of(peer)
         if operators_only:
@@ -127,9 +127,9 @@ class Admission:
         return self.connection_limits.take(address, shared=shared)
 
     def recognize_operator(self, request: bytes, slot: ConnectionSlot, address: str) -> None:
-        """Count a connection for the operator's `address` if its request is complete and has the operator's token.
+        """Count a connection for the operator's `address` if its HTTP request is complete and has the operator's token.
 
-        This is done before all other checks, so that strangers never use up the operator's limits.
+        This comes before all other checks, so that strangers never use up the operator's limits.
         """
         found = _BEARER_PATTERN.search(request) if request.endswith(_REQUEST_END) else None
         if found is not None and self._is_operator_token(found[1]):
@@ -141,7 +141,7 @@ class Admission:
         return bool(known) and hmac.compare_digest(token, known)
 
     def check_request(self, request: ConnectionRequest, slot: ConnectionSlot) -> HttpRefusal | None:
-        """Return the refusal of a request, or None if the request may become a connection. In that case, the slot now
+        """Return the refusal of a request; None if the request may become a connection. In that case, the slot now
         counts for the client's address.
         """
         if request.method != "GET":
@@ -163,7 +163,7 @@ class Admission:
         return refusal
 
     def _refuse_browser(self, request: ConnectionRequest) -> HttpRefusal:
-        """Return a refusal that explains what this port is. It names the web pages, in words for people and as a link
+        """Return a refusal that explains what this port is. It names the web pages, in words for people and in a header
         for programs.
         """
         text = "this is the WebSocket port of a Bot Arena, for programs: there is no page here"
@@ -176,9 +176,7 @@ class Admission:
         return HttpRefusal(HTTPStatus.UPGRADE_REQUIRED, text, headers)
 
     def _check_origin(self, request: ConnectionRequest, shared: bool) -> HttpRefusal | None:
-        """Return a refusal of a foreign web page, an unknown host name or an unknown subprotocol. Return None if there
-        is no such problem.
-        """
+        """Return a refusal for a foreign web page, an unknown host name or an unknown subprotocol; otherwise None."""
         host, origin = request.header_value("Host"), request.header_value("Origin")
         wrong = None if shared else misdirection_reason(host, request.local)
         if wrong is not None:
@@ -197,8 +195,8 @@ class Admission:
         return None
 
     def _check_operator(self, request: ConnectionRequest, address: str) -> HttpRefusal | None:
-        """Return a refusal of an operator without the right token. Return None if the token is right, or the client is
-        not an operator.
+        """Return a refusal for a wrong operator's token, or for another client on the operator's socket; otherwise
+        None.
         """
         if OPERATOR_SUBPROTOCOL not in request.offered_subprotocols:
             text = f"this port is for operators only: offer the subprotocol {OPERATOR_SUBPROTOCOL}"
@@ -218,7 +216,7 @@ class Admission:
     def _check_limits(
         self, request: ConnectionRequest, address: str, slot: ConnectionSlot, shared: bool
     ) -> HttpRefusal | None:
-        """Count a connection, and return None. If that would exceed a limit, return a refusal."""
+        """Count a connection and return None, or return a refusal if the connection would exceed a limit."""
         forwarded = request.get_headers(FORWARDED_FOR_HEADER)
         if forwarded and not shared and is_loopback(request.peer) and not self._has_warned_of_proxy:
             self._has_warned_of_proxy = True

@@ -1,4 +1,4 @@
-"""Listening sockets: one per address of a host, all on the same port, or inherited from a service manager."""
+"""Listening sockets: one for each address of a host, all on the same port, or inherited from a service manager."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from machine.service_manager import InheritedSocket, take_sockets
 from protocol.errors import ArenaFault
 
 ARENA_SOCKET, PAGE_SOCKET = "arena", "page"
-"""A service manager gives the name `ARENA_SOCKET` to the socket of the arena, and `PAGE_SOCKET` to that of its web
-pages.
+"""The names that a service manager gives to inherited sockets: `ARENA_SOCKET` to that of the arena, and `PAGE_SOCKET`
+to that of its web pages.
 """
 SOCKET_NAMES = (ARENA_SOCKET, PAGE_SOCKET)
 """All names of inherited sockets that the arena knows."""
 BACKLOG = 1024
-"""Maximum number of connections that the kernel queues until they are accepted."""
+"""Maximum number of connections to a socket that the kernel queues until they are accepted."""
 
 
 log = logging.getLogger("arena.network.binding")
@@ -29,17 +29,17 @@ class PortFault(ArenaFault):
 
 
 class InheritedSockets:
-    """The listening sockets that this process inherited from a service manager and that no part of it has taken yet."""
+    """The listening sockets that this process inherited from a service manager, except those already taken."""
 
     def __init__(self, environment: MutableMapping[str, str]) -> None:
-        """Raise `PortFault` if an inherited socket can't be used."""
+        """Raise `PortFault` if an inherited socket cannot be used."""
         try:
             self._untaken: list[InheritedSocket] = take_sockets(environment)
         except ValueError as exc:
             raise PortFault(f"the inherited sockets (LISTEN_FDS) can't be used: {exc}") from exc
 
     def take(self, name: str, port: int) -> list[socket.socket]:
-        """Return and remove the sockets with a name. If there are none, take the sockets on a port that have none of
+        """Return and remove the sockets with a name. If there are none, take the sockets on `port` that have none of
         the `SOCKET_NAMES`.
         """
         taken = [one for one in self._untaken if one.name == name] or [
@@ -73,7 +73,7 @@ def bind_sockets(
     """Return a listening socket for each address of the host. Port 0 means any free port.
 
     With `shared`, other processes of this user may listen on the same port, and the kernel distributes the connections.
-    Raise `PortFault`. If the port is in use, its message gives the `advice`.
+    Raise `PortFault` if listening fails; if the port is in use, the message gives the `advice`.
     """
     try:
         return _bind_sockets(host, port, shared)
@@ -84,7 +84,7 @@ def bind_sockets(
 
 
 def reserve_port(host: str, port: int) -> list[socket.socket]:
-    """Return sockets that do not listen, but reserve a port for processes that will share it. Raise `PortFault`."""
+    """Return sockets that do not listen, but reserve a port for processes to share. Raise `PortFault` on failure."""
     with contextlib.ExitStack() as stack:
         kept: list[socket.socket] = []
         for one in bind_sockets(host, port):  # unlike a shared one, this fails if another process listens there
@@ -108,9 +108,7 @@ def port_of(sockets: list[socket.socket]) -> int:
 
 
 def url_of(scheme: str, host: str, port: int) -> str:
-    """Return the URL of a listening host and port. If the host means all addresses, the URL has an address of this
-    machine.
-    """
+    """Return the URL of a listening host and port. If the host means all addresses, use an address of this machine."""
     if host in ("", "0.0.0.0", "::"):  # noqa: S104 - compared, not bound
         host = _outbound_address()
     return url_at(scheme, host, port)
@@ -122,7 +120,7 @@ def url_at(scheme: str, host: str, port: int) -> str:
 
 
 def _outbound_address() -> str:
-    """Return the address that this machine has in connections to other networks. Nothing is sent to find it."""
+    """Return this machine's address in connections to other networks. Nothing is sent to find it."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))

@@ -33,62 +33,60 @@ from protocol.codec import Frame
 BINARY_OPCODE, TEXT_OPCODE, CONTINUATION_OPCODE, PONG_OPCODE = Opcode.BINARY, Opcode.TEXT, Opcode.CONT, Opcode.PONG
 """These are the opcodes of WebSocket frames."""
 CONNECTING_STATE, OPEN_STATE = State.CONNECTING, State.OPEN
-"""These are states of a WebSocket connection: `CONNECTING_STATE` before the handshake is complete, `OPEN_STATE` after
-it.
+"""These are states of a WebSocket connection: `CONNECTING_STATE` before its handshake is complete, `OPEN_STATE` after
+that.
 """
 MAX_WRITE_BUFFER_BYTES, MAX_TOTAL_WRITE_BUFFER_BYTES = 4 * 1024 * 1024, 256 * 1024 * 1024
-"""`MAX_WRITE_BUFFER_BYTES` is the maximum number of bytes that one client may leave unread,
+"""`MAX_WRITE_BUFFER_BYTES` is the maximum number of sent bytes that one client may leave unread,
 `MAX_TOTAL_WRITE_BUFFER_BYTES` the maximum for all clients together. Beyond the latter, clients above
 `SOFT_WRITE_BUFFER_BYTES` are cut off.
 """
 SOFT_WRITE_BUFFER_BYTES = 256 * 1024
-"""The bytes that a client may leave unread even if all clients together leave too much unread."""
+"""The sent bytes that a client may leave unread even when all clients together leave too many unread."""
 STALL_THRESHOLD_S = 0.01
-"""The event loop counts as delayed after a pause of this many seconds. Shorter pauses are not checked for late frames.
-"""
+"""Seconds of a pause after which the event loop counts as delayed, so that written frames are checked for lateness."""
 READ_CHUNK_BYTES = 512
-"""The bytes of input that are processed before the clock is checked: some 80 of the smallest frames, which take half a
-millisecond.
+"""The bytes of input that are processed before the clock is checked. Some 80 of the smallest frames have this size, and
+take half a millisecond.
 """
 TIME_SLICE_S = 0.0005
-"""Seconds after which a connection's turn ends, even if more input waits."""
+"""Seconds after which a connection's turn to process input ends, even if more input waits."""
 RECV_BUFFER_BYTES = 64 * 1024
-"""The size of the kernel's receive buffer of a connection, in bytes. A frame has up to 16 KiB."""
+"""The size in bytes of the kernel's receive buffer of a connection. A frame has up to 16 KiB."""
 MAX_EARLY_MESSAGES = 4
-"""Maximum number of messages that are kept until their receiver is known. Input behind them is not read meanwhile, so
-pings in it are not answered.
+"""Maximum number of messages that are kept until `deliver_messages` sets their receiver. Input behind them is not read
+until then, so pings in it are not answered.
 """
 SEND_BUFFER_BYTES = 128 * 1024
-"""The size of the kernel's send buffer of a connection, in bytes. Further output waits in this process, where it is
-counted.
+"""The size in bytes of the kernel's send buffer of a connection. Further output waits in this process, and is counted.
 """
 OPEN_COST_S, HELLO_COST_S, TURN_COST_S = 0.0005, 0.001, 0.00005
-"""These are seconds of work that are charged in addition to the measured work: `OPEN_COST_S` for a connection,
-`HELLO_COST_S` for a `hello`, and `TURN_COST_S` for a turn.
+"""These are seconds of work that are charged to a client in addition to the measured work: `OPEN_COST_S` for a
+connection, `HELLO_COST_S` for a `hello`, and `TURN_COST_S` for a turn to process input.
 """
 SEND_COST_S_PER_BYTE = 1e-7
-"""Seconds charged per byte that is sent in reply to input that the arena did not await, since replies take bandwidth
-from other clients.
+"""Seconds charged to a client for each byte sent in reply to input that the arena did not await. Such replies take
+bandwidth from other clients.
 """
 
 # New versions of Linux only add fields at the end of `struct tcp_info` (linux/tcp.h).
 _LAST_DATA_RECEIVED_FIELD = struct.Struct("=52xI")
-"""Reads from the kernel's `tcp_info` the field with the milliseconds since data last arrived."""
+"""The format that reads from the kernel's `tcp_info` the milliseconds since data last arrived."""
 _MIN_ROUND_TRIP_FIELD = struct.Struct("=148xI")
-"""Reads from the kernel's `tcp_info` the field with the minimum round trip time in microseconds."""
+"""The format that reads from the kernel's `tcp_info` the minimum round trip time in microseconds."""
 
 log = logging.getLogger("arena.network.connection")
 
 
 def seconds_unread(transport: asyncio.BaseTransport) -> float | None:
-    """Return the seconds since data last arrived at a connection's socket; None if the kernel doesn't say."""
+    """Return the seconds since data last arrived at a connection's socket; None if the kernel does not say."""
     milliseconds = _tcp_info(transport, _LAST_DATA_RECEIVED_FIELD)
     return None if milliseconds is None else milliseconds / 1e3
 
 
 def min_round_trip_s(transport: asyncio.BaseTransport) -> float:
-    """Return the shortest round trip of a connection in seconds that the kernel has measured; 0 if unknown. The TCP
-    handshake counts too.
+    """Return the shortest round trip of a connection that the kernel has measured, in seconds; 0 if unknown. The TCP
+    handshake counts as a round trip.
     """
     return (_tcp_info(transport, _MIN_ROUND_TRIP_FIELD) or 0) / 1e6
 
@@ -105,9 +103,7 @@ def _tcp_info(transport: asyncio.BaseTransport, field: struct.Struct) -> int | N
 
 
 class CloseInfo(NamedTuple):
-    """The end of a connection: the close code (None if there was no close frame), the reason, and whether the arena
-    closed the connection.
-    """
+    """The end of a connection: close code (None without a close frame), reason, and whether the arena closed it."""
 
     code: int | None
     reason: str
@@ -155,8 +151,8 @@ class Connection(ServerConnection):
         self._is_flush_queued = False
         self._flushed_at = 0.0
         self.on_late_write: Callable[[float, float], None] | None = None
-        """Called with the times of the previous write and of this write, if the event loop delayed this write for too
-        long.
+        """A function called with the times of the previous write and of this write, if the event loop delayed this
+        write for too long.
         """
         self._tls_mismatch = tls_mismatch
         self._scheduler = scheduler
@@ -164,13 +160,13 @@ class Connection(ServerConnection):
         self._address = ""
         self._unread = bytearray()
         self._is_queued = self._is_queued_ahead = False
-        """`_is_queued` says whether unread input waits for its fair turn, `_is_queued_ahead` whether it waits for a
-        turn ahead of other clients' input.
+        """`_is_queued` is true while unread input waits for its fair turn, `_is_queued_ahead` while it waits for a turn
+        ahead of other clients' input.
         """
         self._is_reading = True
         self._cpu_budget: CpuBudget
         self._ahead_budget = scheduler.make_priority_budget()
-        """The budget for input that is processed ahead of other clients' input, but turns out not to be awaited."""
+        """The budget for input that is processed ahead of other clients' input, but is then found not to be awaited."""
         self._partial_message = bytearray()
         """The parts of a fragmented message that have arrived so far."""
         self._is_partial_text = False
@@ -182,14 +178,14 @@ class Connection(ServerConnection):
         self._receive: Callable[[Frame], bool] | None = None
         self._awaited: Collection[object] = ()
         self._awaited_count = self._unawaited_count = self._pushed_bytes = 0
-        """These are counts for the piece of input being processed: `_awaited_count` of awaited messages,
-        `_unawaited_count` of messages that are not awaited, and `_pushed_bytes` of bytes sent.
+        """Counts in the piece of input being processed: `_awaited_count` of messages that the arena awaits,
+        `_unawaited_count` of other messages, and `_pushed_bytes` of bytes sent in reply.
         """
 
     @property
     def address(self) -> str:
-        """The address under which limits count this connection. Behind a trusted proxy it is "" until the request is
-        read.
+        """The address under which limits count this connection. Behind a trusted proxy, it is "" until the HTTP request
+        is read.
         """
         return self._address
 
@@ -200,7 +196,7 @@ class Connection(ServerConnection):
             self._address = address
 
     async def receive_first(self) -> Frame:
-        """Return the first message of the connection. Raise `ConnectionClosed` if none arrives."""
+        """Return the first message of the connection. Raise `ConnectionClosed` if it ends before that."""
         await asyncio.wait([self._first_arrived, self.connection_lost_waiter], return_when=asyncio.FIRST_COMPLETED)
         if not self._early_messages:
             raise self.close_exc
@@ -212,8 +208,8 @@ class Connection(ServerConnection):
     async def deliver_messages(self, receive: Callable[[Frame], bool], awaited: Collection[object]) -> None:
         """Pass each further message to `receive` until the connection is closed.
 
-        `receive` returns whether the arena awaited the message. The arena keeps `awaited` up to date: it is empty if
-        no message is awaited.
+        `receive` returns whether the arena awaited the message. The arena keeps the collection `awaited` up to date: it
+        is empty if no message is awaited.
         """
         self._receive, self._awaited = receive, awaited
         now = self._clock()
@@ -224,7 +220,7 @@ class Connection(ServerConnection):
         await self.wait_closed()
 
     def charge(self, seconds: float) -> None:
-        """Charge the client for seconds of work that it causes elsewhere or later."""
+        """Charge the client for `seconds` of work that it causes elsewhere or later."""
         self._cpu_budget.charge(seconds, self._clock())
 
     def run_in_turns(self, pieces: Iterator[None]) -> None:
@@ -310,7 +306,7 @@ class Connection(ServerConnection):
         super().eof_received()
 
     def _is_awaited(self, now: float) -> bool:
-        """Return whether the arena awaits a message of this client, and the client has not used up its budgets."""
+        """Return whether the arena awaits a message of this client, and the client's CPU budgets are not used up."""
         return (
             bool(self._awaited)
             and self._cpu_budget.throttled_until <= now
@@ -319,7 +315,7 @@ class Connection(ServerConnection):
 
     @property
     def _must_hold_input(self) -> bool:
-        """True if input must wait because `MAX_EARLY_MESSAGES` messages wait for their receiver already."""
+        """True if input must wait, because `MAX_EARLY_MESSAGES` messages already wait for their receiver."""
         return (
             len(self._early_messages) >= MAX_EARLY_MESSAGES
             and self._receive is None
@@ -327,8 +323,8 @@ class Connection(ServerConnection):
         )
 
     def _schedule_reading(self) -> None:
-        """Schedule the processing of unread input. If the arena awaits a message of this client, it comes before the
-        input of other clients. Reading from the socket pauses while there is unread input.
+        """Schedule a turn for unread input. It comes before the input of other clients if the arena awaits a message of
+        this client. Reading from the socket pauses while there is unread input.
         """
         if self._unread and not self._must_hold_input:
             if not self._is_queued_ahead and self._is_awaited(self._clock()):
@@ -362,8 +358,8 @@ class Connection(ServerConnection):
         self._schedule_reading()
 
     def _process_piece(self, piece: bytes, began: float, *, ahead: bool) -> float:
-        """Process a piece of input, and return the time afterwards. The work is charged unless the piece has only
-        messages that the arena awaited.
+        """Process a piece of input, and return the time afterwards. The work is free only if the arena awaited all
+        messages in it.
         """
         self._awaited_count = self._unawaited_count = self._pushed_bytes = 0
         try:
@@ -376,8 +372,8 @@ class Connection(ServerConnection):
         return now
 
     def _add_fragment(self, part: WebSocketFrame) -> None:
-        """Add a part to a fragmented message, and handle the message if it is complete. Any text message is handled
-        here, even in a single frame.
+        """Add a part to a fragmented message, and handle the message if it is complete. A text message in a single
+        frame is handled here too.
         """
         if part.opcode is not CONTINUATION_OPCODE:
             self._is_partial_text = part.opcode is TEXT_OPCODE
@@ -419,11 +415,11 @@ class Connection(ServerConnection):
         return CloseInfo(received.code, received.reason, by_arena=False)
 
     def send_frame(self, frame: Frame) -> None:
-        """Send a message as one frame. On a closed connection, this does nothing: the end is reported elsewhere."""
+        """Send a message as one frame. Do nothing on a closed connection, whose end is reported elsewhere."""
         self.send_framed(make_frame(frame))
 
     def send_framed(self, data: bytes) -> None:
-        """Send frames made by `make_frame`. On a closed connection, this does nothing."""
+        """Send frames made by `make_frame`. Do nothing on a closed connection."""
         protocol = self.protocol
         if protocol._state is OPEN_STATE:
             size = len(data)
@@ -435,9 +431,7 @@ class Connection(ServerConnection):
                 self._flusher.register(self)
 
     def flush(self, queued: float, now: float) -> None:
-        """Write all frames that were sent in this turn of the event loop together, so that a sleeping peer wakes up
-        once.
-        """
+        """Write all frames that were sent in this turn of the event loop together, so that the peer wakes up once."""
         self._is_flush_queued = False
         if self.transport.is_closing():  # it closed in the meantime: uvloop raises if a closed transport is written to
             return
@@ -462,7 +456,7 @@ class Connection(ServerConnection):
                 raise
 
     def _limit_write_buffer(self, size: int) -> None:
-        """Count the bytes that the peer has left unread, and close the connection if they are too many."""
+        """Count the sent bytes that the peer has left unread, and close the connection if they are too many."""
         self._scheduler.unread_bytes += size - self._unread_by_peer
         self._unread_by_peer = size
         if size > MAX_WRITE_BUFFER_BYTES or (
@@ -472,12 +466,12 @@ class Connection(ServerConnection):
 
     @property
     def round_trip_s(self) -> float:
-        """The minimum round trip of the connection in seconds; 0 if unknown."""
+        """The minimum round trip time of the connection in seconds; 0 if unknown."""
         return min_round_trip_s(self.transport)
 
     @property
     def unread_s(self) -> float | None:
-        """The seconds that the last input had waited unread; None if unknown.
+        """The seconds for which the last input had waited unread; None if unknown.
 
         It is 0, without asking the kernel, if the input was an immediate answer or the event loop was not delayed.
         """
@@ -489,7 +483,7 @@ class Connection(ServerConnection):
         return seconds_unread(self.transport)
 
     def start_close(self, code: int, reason: str) -> None:
-        """Start the closing handshake. A peer that does not finish it in time is cut off."""
+        """Start the closing handshake. Cut off a peer that does not finish it in time."""
         if self.protocol.state is not OPEN_STATE:
             return
         self.protocol.send_close(code, reason)
@@ -501,7 +495,6 @@ class Connection(ServerConnection):
         self._write_timeout = self.loop.call_later(self._timeouts.write_timeout_s, self._give_up)
 
     def _give_up(self) -> None:
-        """Cut off a peer that does not read."""
         self._has_given_up = True
         self.transport.abort()
 

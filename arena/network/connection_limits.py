@@ -1,4 +1,4 @@
-"""Limits on connections, in total and per address. Connections that have not sent `hello` have separate limits."""
+"""Limits on connections, in total and per address. Connections that have not sent `hello` have their own limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ class ConnectionBounds(Struct, frozen=True, kw_only=True):
 
 
 class ConnectionLimits:
-    """Counts connections. If too many wait, it cuts off the oldest waiting connection of the address that has the most.
+    """Counts connections. If too many wait to send `hello`, it cuts off the oldest waiting connection of the address
+    that has most of them.
 
     So a client that opens connections and sends nothing harms only itself. Connections that have sent `hello` stay.
     """
@@ -26,15 +27,15 @@ class ConnectionLimits:
     def __init__(self, bounds: ConnectionBounds) -> None:
         self.bounds = bounds
         self.admitted_by_address: Counter[str] = Counter()
-        """The number of admitted connections, by address."""
+        """The number of admitted connections of each address."""
         self.waiting: dict[ConnectionSlot, None] = {}
-        """The connections that have not sent `hello`, oldest first."""
+        """The slots of connections that have not sent `hello` yet, oldest first."""
         self.waiting_by_address: Counter[str] = Counter()
 
     def take(self, address: str, *, shared: bool = False) -> ConnectionSlot:
         """Return a slot for a connection that was just accepted.
 
-        If `shared` is true, the address is a trusted proxy's, from which any number of connections may wait.
+        If `shared` is true, the address is that of a trusted proxy, from which any number of connections may wait.
         """
         place = ConnectionSlot(self, address, is_proxy=shared)
         self.waiting[place] = None
@@ -46,7 +47,7 @@ class ConnectionLimits:
         return place
 
     def cut_off_unadmitted(self) -> None:
-        """Cut off all connections whose request was not admitted yet."""
+        """Cut off all connections whose HTTP request was not admitted yet."""
         for place in [place for place in self.waiting if not place.is_admitted]:
             self._cut(place)
 
@@ -59,21 +60,21 @@ class ConnectionLimits:
 
 
 class ConnectionSlot:
-    """The slot of one connection in the limits. The connection waits until `end_waiting` is called. `try_admit` admits
-    it: then it counts for its address.
+    """The slot of one connection in the connection limits. The connection counts as waiting until `end_waiting` is
+    called. `try_admit` admits it: from then on, it counts as a connection of its address.
     """
 
     def __init__(self, limits: ConnectionLimits, address: str, *, is_proxy: bool) -> None:
         self.address = address
         self.is_proxy = is_proxy
-        """True if the connection comes from a trusted proxy, so that the client's own address is not known at first."""
+        """True if the connection is from a trusted proxy, so that the client's own address is not known at first."""
         self.is_admitted = False
         self.cut_off: Callable[[], object] = lambda: None
-        """Ends the connection when another connection needs the slot."""
+        """A function that ends the connection. It is called when another connection needs the slot."""
         self._limits = limits
 
     def try_admit(self, address: str) -> str | None:
-        """Count the connection for an address, and so admit it. Return None, or the reason if a limit forbids that."""
+        """Count the connection for an address and return None, or return why a limit forbids that."""
         limits = self._limits
         if limits.admitted_by_address[address] >= limits.bounds.per_address:
             return f"{address} has {limits.bounds.per_address} connections, which is the maximum"
@@ -92,13 +93,13 @@ class ConnectionSlot:
         self.address = address
 
     def end_waiting(self) -> None:
-        """Mark the connection as no longer waiting, because it has sent `hello`."""
+        """Count the connection as no longer waiting, because it has sent `hello`."""
         if self in self._limits.waiting:
             del self._limits.waiting[self]
             _decrement(self._limits.waiting_by_address, self.address)
 
     def release(self) -> None:
-        """Free the slot. A second call does nothing."""
+        """Free the slot, because the connection has ended. A second call does nothing."""
         self.end_waiting()
         if self.is_admitted:
             self.is_admitted = False

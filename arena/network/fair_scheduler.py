@@ -1,4 +1,4 @@
-"""Shares the event loop's time fairly among clients: the time for work that they cause and the arena did not await."""
+"""Shares the event loop's time fairly among clients. Only work that they cause and the arena did not await counts."""
 
 from __future__ import annotations
 
@@ -8,29 +8,25 @@ from collections import deque
 from collections.abc import Callable
 
 IDLE_PER_BUSY_CLIENT = 9.0
-"""Idle seconds that an address or a connection owes per second of its work. So each gets at most a tenth of the time.
-"""
+"""Idle seconds that an address or a connection owes per second of its work. So each has at most a tenth of the time."""
 IDLE_PER_BUSY_TOTAL = 1.0
-"""Idle seconds that all clients together owe per second of their work. So at least half of the time is left to matches.
-"""
+"""Idle seconds that all clients together owe per second of their work. So half of the time or more is for matches."""
 DEBT_TOLERANCE_S, TOTAL_DEBT_TOLERANCE_S = 0.01, 0.001
-"""These are the seconds of debt that cause no delay: `DEBT_TOLERANCE_S` for a connection or an address,
+"""The seconds of owed idle time that cause no delay: `DEBT_TOLERANCE_S` for a connection or an address,
 `TOTAL_DEBT_TOLERANCE_S` for all clients together. So a `hello` and a seek right after it are not delayed.
 """
 PRIORITY_IDLE_RATIO, PRIORITY_DEBT_TOLERANCE_S = 1000.0, 0.3
 """`PRIORITY_IDLE_RATIO` is the number of idle seconds that a connection owes per second of work ahead of its turn,
-`PRIORITY_DEBT_TOLERANCE_S` the debt that it may have. The tolerance is large because a large awaited answer arrives in
-pieces.
+`PRIORITY_DEBT_TOLERANCE_S` the seconds that it may owe, many because a large awaited answer arrives in pieces.
 """
 MAX_DEBT_S = 1.0
-"""Maximum debt in seconds. It is limited because other clients may share the address."""
+"""Maximum idle seconds that a client can owe. They are limited because other clients may share its address."""
 _TIMER_RESOLUTION_S = 0.001
-"""The resolution of the event loop's timers in seconds. A timer for a shorter time would fire at once, again and again.
-"""
+"""The resolution of the event loop's timers in seconds. A timer for less would fire at once, again and again."""
 
 
 class ThrottleStats:
-    """The number of delayed turns, and the total delay in seconds."""
+    """The number of times that turns were delayed, and the total delay in seconds."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -38,8 +34,8 @@ class ThrottleStats:
 
 
 class CpuBudget:
-    """The CPU budget of a connection, of an address or of all clients. For each second of work, it owes `idle_ratio`
-    idle seconds.
+    """The CPU budget of a connection, of an address or of all clients. For each second of work, the client owes
+    `idle_ratio` idle seconds, which are its debt.
 
     Budgets form a hierarchy, and work is charged to a budget and to all budgets above it. A turn is granted when none
     of these has a debt beyond its tolerance. Waiting turns run one at a time, in order.
@@ -61,15 +57,15 @@ class CpuBudget:
         self._clock = clock
         self._throttle_stats = throttle_stats or ThrottleStats()
         self._debt_free_at = 0.0
-        """The clock time at which the whole debt will be paid off."""
+        """The clock time at which the whole debt will have been paid by idling."""
         self.throttled_until = 0.0
-        """The clock time at which the debt will be within the tolerance again."""
+        """The clock time until which the debt is beyond the tolerance."""
         self._waiting_turns: deque[Callable[[], None]] = deque()
         self._is_scheduled = False
 
     def charge(self, work_s: float, now: float, fine_s: float = 0.0) -> None:
-        """Charge `work_s` seconds of work that ended at `now`. Charge idle time for `fine_s` more seconds, except to
-        the budget of all clients.
+        """Charge `work_s` seconds of work that ended at `now`, and fine the client as if it had worked `fine_s` seconds
+        more. The budget of all clients is not fined.
         """
         budget: CpuBudget | None = self
         while budget is not None:
@@ -83,7 +79,7 @@ class CpuBudget:
         return max(self._debt_free_at - now, 0.0)
 
     def request_turn(self, turn: Callable[[], None]) -> None:
-        """Call `turn` when the budget grants it, possibly now. It must be short, and call `charge` for its work."""
+        """Call `turn` when the budget grants it, possibly at once. It must be short, and call `charge` for its work."""
         self._waiting_turns.append(turn)
         if not self._is_scheduled:
             self._is_scheduled = True
@@ -102,7 +98,7 @@ class CpuBudget:
             self.parent.request_turn(self._run_next_turn)
 
     def _run_next_turn(self) -> None:
-        """Run the first waiting turn, and schedule the next one. Other work of the event loop runs in between."""
+        """Run the first waiting turn, and schedule the next one. The event loop does other work in between."""
         try:
             self._waiting_turns.popleft()()
         finally:
@@ -120,27 +116,27 @@ class _AddressBudget(CpuBudget):
 
 
 class FairScheduler:
-    """The CPU budgets of all addresses. The budget of an address is deleted when the address has neither connections
-    nor debt.
+    """The CPU budgets of all addresses, under a budget of all clients. The budget of an address is deleted when the
+    address has neither connections nor debt.
     """
 
     def __init__(self, loop: AbstractEventLoop, clock: Callable[[], float] = time.perf_counter) -> None:
         self.clock = clock
         self._loop = loop
         self.throttle_stats = {whose: ThrottleStats() for whose in ("connection", "address", "all")}
-        """The delays of turns, by the kind of budget that was used up."""
+        """The delays of turns, by the kind of budget that caused them."""
         self._total_budget = CpuBudget(
             loop, IDLE_PER_BUSY_TOTAL, TOTAL_DEBT_TOLERANCE_S, None, clock, self.throttle_stats["all"]
         )
         self._address_budgets: dict[str, _AddressBudget] = {}
         self.unread_bytes = 0
-        """The bytes that all clients together have left unread."""
+        """The number of sent bytes that all clients together have left unread."""
         self.received_bytes = self.sent_bytes = 0
-        """`received_bytes` is the number of bytes received from clients, `sent_bytes` that of messages sent to them."""
+        """`received_bytes` counts bytes received from all clients, `sent_bytes` bytes of messages sent to them."""
 
     def open_budget(self, address: str) -> CpuBudget:
-        """Return the budget of a new connection. `address` is "" while it is unknown. Call `remove_connection` when the
-        connection ends.
+        """Return the budget of a new connection. `address` is "" while the client's address is unknown. Call
+        `remove_connection` when the connection ends.
         """
         above = self._add_connection(address) if address else self._total_budget
         return CpuBudget(
@@ -148,7 +144,7 @@ class FairScheduler:
         )
 
     def make_priority_budget(self) -> CpuBudget:
-        """Return the budget for work that a new connection causes ahead of its turn."""
+        """Return the budget for work that a new connection causes ahead of its turns."""
         return CpuBudget(self._loop, PRIORITY_IDLE_RATIO, PRIORITY_DEBT_TOLERANCE_S, None, self.clock)
 
     def change_address(self, budget: CpuBudget, old: str, new: str) -> None:
@@ -181,7 +177,7 @@ class FairScheduler:
         return account
 
     def _expire_address(self, address: str) -> None:
-        """Delete the budget of an address as soon as it has no debt, unless the address has new connections by then."""
+        """Delete the budget of an address once it has no debt, unless the address has connections again by then."""
         account = self._address_budgets[address]
         rest = account.debt_s(self.clock())
         account.is_expiring = not account.connections and rest > 0

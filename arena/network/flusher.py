@@ -1,4 +1,4 @@
-"""Writes to all connections at the end of a turn of the event loop."""
+"""Writes the output of all connections at the end of a turn of the event loop."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 MAX_FLUSH_BATCH = 64
-"""Number of `schedule_flush` calls in one turn after which everything is flushed at once. So in a long turn, the first
-output does not wait for the last.
+"""Number of `schedule_flush` calls in one turn of the event loop after which all output is written at once. So in a
+long turn, the first output does not wait for the last.
 """
 
 log = logging.getLogger("arena.network.flusher")
@@ -19,8 +19,8 @@ class Flushable(Protocol):
     """A connection with buffered output."""
 
     def flush(self, queued_at: float, now: float) -> None:
-        """Write the buffered output. The first output of this turn, of any connection, was buffered at `queued_at`, in
-        seconds of the event loop.
+        """Write the buffered output. `queued_at` is when any connection first buffered output in this turn, in the
+        event loop's time.
         """
 
 
@@ -28,7 +28,7 @@ class Flusher:
     """Flushes registered connections at the end of a turn of the event loop, or after `MAX_FLUSH_BATCH` calls of
     `schedule_flush`.
 
-    `before_flush` is called first. Messages that it sends are flushed too.
+    It first calls `before_flush`. Messages that this function sends are flushed too.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -36,27 +36,27 @@ class Flusher:
         self._loop = loop
         self._waiting: list[Flushable] = []
         self._queued_at: float | None = None
-        """The time of the event loop at which the next flush was first scheduled; None if none is scheduled."""
+        """The event loop's time at which the next flush was first scheduled; None if none is scheduled."""
         self._put_off_count = 0
         self._is_ending = self._is_scheduled = False
         self._turn_end_times = (loop.time(),) * 3
 
     @property
     def polled_at(self) -> float:
-        """A time since which the event loop has certainly polled all sockets. Some event loops end a turn only after
-        the next poll.
+        """A time since which the event loop has certainly polled all sockets. It is some turns old, because some event
+        loops end a turn only after the next poll.
         """
         return self._turn_end_times[0]
 
     def register(self, flushable: Flushable) -> None:
-        """Register a connection for the next flush. Call this only once before the connection is flushed."""
+        """Register a connection for the next flush. Call this only once for each flush of the connection."""
         self._waiting.append(flushable)
         if self._queued_at is None:
             self.schedule_flush()
 
     def schedule_flush(self) -> None:
-        """Call `before_flush` and flush all registered connections at the end of the turn, or at once if many calls
-        were made.
+        """Schedule a call of `before_flush` and a flush of all registered connections, for the end of the turn. After
+        many calls, do both at once.
         """
         self._put_off_count += 1
         if self._queued_at is None:

@@ -26,14 +26,14 @@ _FINAL_TEXT_BYTE, _FINAL_BINARY_BYTE = 0x81, 0x82
 whole binary message.
 """
 _MASK_BIT = 0x80
-"""The bit in a frame's second byte that says that the payload is masked. Frames from clients always are."""
+"""The bit in a frame's second byte that says that the payload is masked, as in all frames from clients."""
 _MIN_MEDIUM_BYTES, _MIN_LARGE_BYTES = 126, 65536
-"""A frame has two additional bytes for the length from a payload of `_MIN_MEDIUM_BYTES` on, and eight from
-`_MIN_LARGE_BYTES` on (RFC 6455, 5.2).
+"""These are payload sizes in bytes. From `_MIN_MEDIUM_BYTES` on, a frame has two additional bytes for the length; from
+`_MIN_LARGE_BYTES` on, it has eight (RFC 6455, 5.2).
 """
 _medium_header, _large_header = struct.Struct("!BBH").pack, struct.Struct("!BBQ").pack
 _SMALL_HEADERS = [bytes((_FINAL_BINARY_BYTE, size)) for size in range(_MIN_MEDIUM_BYTES)]
-"""The headers of small frames with a whole binary message, by payload size."""
+"""The header of a small frame that has a whole binary message, by payload size."""
 
 
 def make_frame(message: Frame) -> bytes:
@@ -51,12 +51,12 @@ class FastProtocol(ServerProtocol):
     """The protocol class of the websockets library, with a fast path: call `try_decode` before `receive_data`."""
 
     _is_between_messages = False
-    """True between two messages, when no byte of the next message has arrived."""
+    """True if the last message is complete and no byte of the next message has arrived."""
 
     def try_decode(self, data: bytes) -> bytes | None:
         """Return the message if `data` is exactly one final small binary frame and no other message is incomplete.
 
-        Return None if `data` must go to `receive_data`. It must not be longer than the maximum size of a message.
+        Return None if `data` must go to `receive_data`. `data` must not be longer than the maximum size of a message.
         """
         size = len(data)
         if not self._is_between_messages or size < 6 or data[0] != _FINAL_BINARY_BYTE or self._state is not _OPEN_STATE:

@@ -1,4 +1,4 @@
-"""An HTTP server for web visitors: uvicorn, with a timeout for slow clients and limits on connections."""
+"""An HTTP server for visitors of the web pages: uvicorn, with a timeout for slow clients and limits on connections."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ KEEP_ALIVE_TIMEOUT_S = 5
 SHUTDOWN_TIMEOUT_S = 1
 """Seconds for which a stopping server waits for the responses in progress."""
 MAX_HEADER_BYTES = 16 * 1024
-"""Maximum size of a request's first line and headers."""
+"""Maximum size in bytes of a request's first line and headers together."""
 
 
 class BoundedHttpProtocol(H11Protocol):
-    """An HTTP connection. It ends when a request takes too long, or when another connection needs its slot."""
+    """An HTTP connection. It is ended if a request takes too long, or if another connection needs its slot."""
 
     def __init__(self, slot: ConnectionSlot, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -86,12 +86,12 @@ class HttpServer(uvicorn.Server):
         self._connection_limits = ConnectionLimits(bounds)
 
     def stop(self) -> None:
-        """Accept no more connections, and stop when the responses in progress are sent or time out."""
+        """Accept no more connections, and stop the server when the responses in progress are sent or time out."""
         self.should_exit = True
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Install no signal handlers: the caller handles signals."""
+        """Replace uvicorn's method, and install no signal handlers: the caller handles signals."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -33,8 +33,8 @@ from protocol.codec import CODECS, MSGPACK, Codec
 from protocol.messages import MAX_CLIENT_FRAME_BYTES
 
 ALIVE_PATH, READY_PATH = "/healthz", "/readyz"
-"""`ALIVE_PATH` is the path of the health check whether the process is alive, `READY_PATH` of the check whether it is
-ready for clients.
+"""The paths of health checks: `ALIVE_PATH` asks whether the process is alive, `READY_PATH` whether it is ready for
+clients.
 """
 
 log = logging.getLogger("arena.network.listener")
@@ -81,7 +81,7 @@ class Listener:
         return self._scheduler
 
     async def listen(self, host: str, port: int) -> int:
-        """Accept connections on a host and port, and return the port. Port 0 means a free port. Raise `PortFault`."""
+        """Listen on a host and port, and return the port. Port 0 means a free port. Raise `PortFault` if that fails."""
         sockets = bind_sockets(host, port)
         await self.listen_on(sockets)
         return port_of(sockets)
@@ -125,7 +125,7 @@ class Listener:
         return await server
 
     async def close(self, code: int, reason: str) -> None:
-        """Stop accepting connections, let handshakes in progress finish, and close all connections with `code` and
+        """Accept no more connections, let handshakes in progress finish, and close all connections with `code` and
         `reason`.
         """
         for acceptor in self._acceptors:
@@ -165,9 +165,7 @@ class Listener:
     async def _serve_connection(
         self, check_request: Callable[[Any, Request], Response | None], connection: Any
     ) -> None:
-        """Serve one connection from its HTTP request to its end. This replaces what `serve` of the websockets library
-        does.
-        """
+        """Serve one connection from its HTTP request to its end, in place of `serve` of the websockets library."""
         self._handshaking.add(connection)
         try:
             async with asyncio.timeout(self._timeouts.request_timeout_s):
@@ -203,7 +201,7 @@ class Listener:
     def _check_request(
         self, address: str | None, operators: bool, connection: Any, request: Request
     ) -> Response | None:
-        """Return the response to a request that does not become a connection; None if it may become one."""
+        """Return the HTTP response to a request that does not become a connection; None if it may become one."""
         response: Response
         if request.path in (ALIVE_PATH, READY_PATH):
             reason = self._unready_reason() if request.path == READY_PATH else None

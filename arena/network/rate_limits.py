@@ -1,6 +1,4 @@
-"""Waits after failures, like wrong tokens. They are counted by key, such as an address, and each failure makes the wait
-longer.
-"""
+"""Waits after failures, such as wrong tokens. They are counted by key, such as an address. Each lengthens the wait."""
 
 from __future__ import annotations
 
@@ -9,18 +7,18 @@ from collections.abc import Hashable
 from machine.token_bucket import MAX_KEYS
 
 FREE_FAILURES = 20
-"""Number of wrong tokens for a name that an address may send before it has to wait, because people make mistakes."""
+"""Number of wrong tokens for a name that an address may send without having to wait, because people make mistakes."""
 MAX_WAIT_S = 300.0
-"""Maximum seconds of the wait after a wrong token."""
+"""Maximum seconds for which an address must wait after a wrong token."""
 FAILURE_TTL_S = 3600.0
-"""Seconds without a failure, from the end of a key's wait, after which its earlier failures no longer count."""
+"""Seconds without a failure, counted from the end of a key's wait, after which its earlier failures no longer count."""
 
 
 class FailureBackoff:
-    """Counts failures by key. The first `free_failures` cause no wait. The next one causes a wait of `first_wait_s`,
-    and each further one doubles the wait, up to `max_wait_s`.
+    """Counts failures by key. The first `free_failures` of a key cause no wait. The next one causes a wait of
+    `first_wait_s`, and each further one doubles the wait, up to `max_wait_s`.
 
-    Without a failure for `FAILURE_TTL_S` after the wait, the count of a key starts again at 0.
+    If there is no failure for `FAILURE_TTL_S` after the wait, the count of the key starts again at 0.
     """
 
     def __init__(self, max_wait_s: float, first_wait_s: float = 1.0, free_failures: int = 0) -> None:
@@ -28,10 +26,10 @@ class FailureBackoff:
         self._first = first_wait_s
         self._free = free_failures
         self._failures: dict[Hashable, tuple[int, float]] = {}
-        """The number of failures and the time at which the wait ends, by key."""
+        """The number of failures of each key, and the time at which its wait ends."""
 
     def add_failure(self, key: Hashable, now: float) -> float:
-        """Count a failure of a key, and return the seconds that it has to wait from now."""
+        """Count a failure of a key, and return the seconds that the key must wait from `now` on."""
         count, until = self._failures.pop(key, (0, now))
         if now >= until + FAILURE_TTL_S:
             count = 0
@@ -42,7 +40,7 @@ class FailureBackoff:
         return seconds
 
     def remove_failure(self, key: Hashable) -> None:
-        """Count one failure of a key less. A wait in progress does not become shorter."""
+        """Count one failure of a key less. This does not shorten a wait in progress."""
         count, until = self._failures.pop(key, (0, 0.0))
         if count > 1:
             self._failures[key] = count - 1, until
@@ -51,6 +49,6 @@ class FailureBackoff:
         return self._failures.get(key, (0, 0.0))[0]
 
     def wait_s(self, key: Hashable, now: float) -> float:
-        """Return the seconds until a key's next attempt is allowed; 0 if it is allowed now."""
+        """Return the seconds until a key may try again; 0 if it may now."""
         _, until = self._failures.get(key, (0, now))
         return max(until - now, 0.0)

@@ -1,4 +1,4 @@
-"""The time limits that the arena has for a client's connection."""
+"""The time limits of an arena for a client's connection."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ class NetworkTimeouts:
     """The arena's time limits for one connection, in seconds."""
 
     request_timeout_s: float = 10.0
-    """A connection must send its whole HTTP request within this time."""
+    """The time in which a connection must send its whole HTTP request."""
     first_bytes_timeout_s: float = 10.0
-    """On a socket for operators, a connection must send its first bytes within this time."""
+    """The time in which a connection to a socket for operators must send its first bytes."""
     tls_handshake_timeout_s: float = 5.0
     tls_shutdown_timeout_s: float = 1.0
     hello_timeout_s: float = 5.0
-    """A client must send `hello` within this time after its HTTP request."""
+    """The time in which a client must send `hello` after its HTTP request."""
     ping_interval_s: float = 10.0
     pong_timeout_s: float = 20.0
     write_timeout_s: float = 20.0
-    """A peer is cut off when it has not read enough for this long while output waits."""
+    """The time after which a peer is cut off that does not read enough while output waits."""
     close_timeout_s: float = 1.0
-    """A peer must answer a close frame within this time."""
+    """The time in which a peer must answer a close frame."""
     opening_timeout_s: float = 0.5
-    """A stopping arena waits at most this long for handshakes in progress."""
+    """The maximum time for which a stopping arena waits for handshakes in progress."""
     accept_retry_delay_s: float = 0.5
-    """The arena accepts no connections for this long after the system had no more file descriptors or memory."""
+    """The time for which the arena accepts no connections after the system ran out of file descriptors or memory."""

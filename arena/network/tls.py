@@ -23,14 +23,14 @@ from protocol.errors import ArenaFault, os_errors_as
 TLS_PREFIX = b"\x16\x03"
 """The first bytes of any TLS connection, which mark a handshake record."""
 WARNING_INTERVAL_S = 60.0
-"""Minimum seconds between two warnings of the same kind."""
+"""Minimum seconds between two log warnings of the same kind about clients."""
 
 log = logging.getLogger("arena.network.tls")
 
 
 class TlsMismatchLog:
-    """Logs clients that use TLS on a port without TLS, and clients that use plain HTTP on a port with TLS. It logs each
-    of the two at most once in `WARNING_INTERVAL_S`.
+    """Logs warnings about clients that use TLS on a port without TLS, or plain HTTP on a port with TLS. It logs each of
+    the two at most once in `WARNING_INTERVAL_S`.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class TlsMismatchLog:
         self._warn("%s uses TLS, but this port does not: the URL begins with ws://, not wss://", address)
 
     def log_failed_handshake(self, address: str, exc: BaseException) -> None:
-        """Log a failed handshake if the client spoke plain HTTP on a port with TLS."""
+        """Log a warning about a failed handshake if the client spoke plain HTTP on a port with TLS."""
         if isinstance(exc, ssl.SSLError) and exc.reason == "HTTP_REQUEST":
             self._warn("%s does not use TLS, but this port does: the URL begins with wss:// or https://", address)
 
@@ -50,12 +50,13 @@ class TlsMismatchLog:
 
 
 _HANDSHAKE_ROUNDS = 4
-"""The number of rounds of messages after which any TLS handshake has ended."""
+"""The number of message exchanges after which any TLS handshake has ended."""
 _NO_CHECK_TIME_FLAG = 0x200000
-"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME: certificates are accepted at any time."""
+"""The flag X509_V_FLAG_NO_CHECK_TIME of OpenSSL, which makes it ignore the validity period of certificates."""
 DAY_S = 24 * 3600.0
+"""Seconds of a day."""
 EXPIRY_WARNING_S = 14 * DAY_S
-"""The operator is warned of a certificate that expires in less than this many seconds."""
+"""Seconds before the expiry of the certificate at which the operator is warned."""
 
 
 class CertificateFault(ArenaFault):
@@ -63,8 +64,8 @@ class CertificateFault(ArenaFault):
 
 
 class Encryption:
-    """The certificate (with its chain) and the key with which connections are encrypted, from PEM files. Raises
-    `CertificateFault`.
+    """The certificate (with its chain) and the key that encrypt connections, from PEM files. The constructor raises
+    `CertificateFault` if they cannot be used.
     """
 
     def __init__(self, certificate: Path, key: Path) -> None:
@@ -73,17 +74,13 @@ class Encryption:
         self.reload()
 
     def reload(self) -> None:
-        """Read the files again, for new connections. If that raises `CertificateFault`, the old certificate stays in
-        use.
-        """
+        """Read the files again, for new connections. If that raises `CertificateFault`, the old certificate stays."""
         self._context = self._load_context()
         shown = _read_certificate(self._context, self._chain, at_any_time=True)
         self._expires_at = ssl.cert_time_to_seconds(str(shown["notAfter"]))
 
     def validity_problem(self) -> str | None:
-        """Return why clients will reject the certificate, because it has expired or is not valid yet; None if it is
-        valid.
-        """
+        """Return why clients will reject the certificate (it has expired or is not valid yet); None if it is valid."""
         try:
             _read_certificate(self._context, self._chain)
         except ssl.SSLCertVerificationError as exc:
@@ -128,7 +125,7 @@ class Encryption:
 
 
 def _read_pem(file: Path, what: str) -> str:
-    """Read a PEM file, whatever its text encoding. Raises `CertificateFault` if it contains no `what`."""
+    """Read a PEM file in any text encoding. Raise `CertificateFault` if it contains no `what` or cannot be read."""
     with os_errors_as(CertificateFault, f"{file} can't be read"):
         text = decode(read_bytes(file), errors="replace")
     if f"{what}-----" not in text:
@@ -138,8 +135,8 @@ def _read_pem(file: Path, what: str) -> str:
 
 @contextlib.contextmanager
 def _pem_file_path(pem: str) -> Iterator[str]:
-    """Provide the path of a temporary file with this text, because OpenSSL only reads files. The file is in memory if
-    possible, because the text may be a key.
+    """Provide the path of a temporary file with this PEM text, because OpenSSL only reads files. The file is in memory
+    if possible, because the text may be a secret key.
     """
     if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
         with open(os.memfd_create("pem"), "w", encoding="utf-8") as file:
@@ -154,10 +151,10 @@ def _pem_file_path(pem: str) -> Iterator[str]:
 
 
 def _read_certificate(context: ssl.SSLContext, chain: str, *, at_any_time: bool = False) -> dict[str, Any]:
-    """Return the certificate that a client gets which trusts any issuer. With `at_any_time`, an expired certificate is
-    accepted too.
+    """Return the certificate that a client of `context` gets if it trusts the issuer of `chain`. With `at_any_time`,
+    accept an expired certificate too.
 
-    Raise `ssl.SSLCertVerificationError`.
+    Raise `ssl.SSLCertVerificationError` if the client would reject the certificate.
     """
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False

@@ -41,11 +41,13 @@ if TYPE_CHECKING:
 MAX_WAIT_S = 3600.0
 """Maximum seconds that an assigned match may wait for its bots."""
 MAX_ANNUL_TRIES = 3
-"""Maximum attempts to annul matches without blocking other nodes. Then one transaction does it, and blocks them."""
+"""Maximum attempts to annul matches without blocking other nodes. If all fail, one transaction annuls them and blocks
+the other nodes meanwhile.
+"""
 MAX_MATCHES_IN_SAVE = 50
-"""Maximum number of new matches that the transaction that saves recomputed ratings still has to rate.
+"""Maximum number of new matches that are rated in the transaction that saves recomputed ratings.
 
-It rates them in about 10 ms. If there are more, they are rated before this transaction.
+Rating them takes about 10 ms. If there are more, they are rated before this transaction.
 """
 
 
@@ -107,7 +109,7 @@ def _ladder_handlers(arena: Arena) -> Iterator[OperationHandler]:
     store = arena.store
 
     decision_lock = asyncio.Lock()
-    """A lock for decisions about ratings on this node; `RatingDecisionsChanged` reports those on other nodes."""
+    """The lock held for a decision about ratings. A decision by another node raises `RatingDecisionsChanged`."""
 
     async def annul(request: Annul, tell: SendEvent) -> AnnulmentOutcome:
         async with decision_lock:

@@ -64,7 +64,7 @@ def seconds_until_due(schedule: BackupSchedule) -> float:
 
 
 async def back_up_once(file: Path, schedule: BackupSchedule) -> str | None:
-    """Make a backup, then remove the oldest backups until only `max_backups` are left. Raises `ArenaFault`.
+    """Make a backup, then remove the oldest ones until only `max_backups` are left. Raise `ArenaFault` if that fails.
 
     Return a warning if archive files were missing, else None.
     """

@@ -12,7 +12,8 @@ from arena.server.warnings import Warnings
 CHECK_INTERVAL_S = 60.0
 """Seconds between two checks of the disks."""
 MIN_FREE_FRACTION = 0.05
-"""The free fraction of a disk below which there is a warning, within the bounds in bytes."""
+"""The free fraction of a disk below which there is a warning, subject to `MIN_WARNING_BYTES` and `MAX_WARNING_BYTES`.
+"""
 MIN_WARNING_BYTES, MAX_WARNING_BYTES = 2**30, 20 * 2**30
 """With less than `MIN_WARNING_BYTES` free there is always a warning, with `MAX_WARNING_BYTES` free there is none."""
 

@@ -62,7 +62,7 @@ def _labelled(values: Callable[[MetricSources], Mapping[str, float]]) -> Callabl
 
 
 def _labelled_by_game(values: Callable[[MetricSources], Mapping[str, float]]) -> Callable[[MetricSources], Values]:
-    """Return a function that reads the values of a metric labelled by game. A game that `values` lacks has 0."""
+    """Return a function that reads the values of a metric labelled by game. A game without a value has 0."""
 
     def read_values(sources: MetricSources) -> Values:
         found = values(sources)

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 METRICS_PATH = "/metrics"
-"""The only path that is served."""
+"""The path of the metrics, the only one that the endpoint serves."""
 LAG_INTERVAL_S = 0.1
 """Seconds between two measurements of the event loop's lag."""
 CONNECTION_LIMITS = ConnectionBounds(waiting=64, waiting_per_address=16)
 """Limits on the number of concurrent connections to the metrics' port."""
 _PROMETHEUS_CLASS_OF_KIND = {COUNTER: CounterMetricFamily, GAUGE: GaugeMetricFamily, HISTOGRAM: HistogramMetricFamily}
-"""The class of Prometheus's library for each kind of metric."""
+"""The class in Prometheus's library, by kind of metric."""
 
 
 class ArenaCollector(Collector):
@@ -91,7 +91,7 @@ async def measure_lag(lag_histogram: Histogram) -> None:
 
 
 def _restrict_to_path(app: ASGIApp) -> ASGIApp:
-    """Return an app that only answers requests for `METRICS_PATH` by `app`.
+    """Return an app that passes requests for `METRICS_PATH` to `app` and rejects all others.
 
     On loopback, the request must name a host name of this machine.
     """

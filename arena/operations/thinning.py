@@ -38,7 +38,7 @@ class Thin(Request, frozen=True, tag="thin"):
 
 
 async def remove_old_records(store: AsyncStore, retention: Retention, *, clock_steady: bool = True) -> RemovalTotals:
-    """Remove, in batches, the records that `retention` does not keep. Raises `StoreError`.
+    """Remove, in batches, the records that `retention` does not keep.
 
     Unless `clock_steady`, no record is removed because of its age.
     """
@@ -47,7 +47,7 @@ async def remove_old_records(store: AsyncStore, retention: Retention, *, clock_s
 
 
 async def remove_in_batches(store: AsyncStore, remove: Callable[..., RemovalTotals], *words: object) -> RemovalTotals:
-    """Let `remove` remove batch after batch of records, with pauses, until none is left. Raises `StoreError`."""
+    """Call `remove` for batch after batch of records, with pauses, until none is left."""
     loop = asyncio.get_running_loop()
     removed = RemovalTotals()
     while True:

@@ -75,7 +75,7 @@ class TournamentRunner:
         """A lock held while a tournament starts, so that none is started twice."""
 
     async def start(self, request: StartTournament, tell: SendEvent) -> TournamentStarted:
-        """Start or resume a tournament. Raises `UsageFault`."""
+        """Start or resume a tournament. Raise `UsageFault` if the request is invalid, or it runs or is over."""
         async with self._starting:
             return await self._start(request)
 
@@ -117,7 +117,7 @@ class TournamentRunner:
         return TournamentStarted(tournament=tournament, played=len(played))
 
     async def stop(self, request: StopTournament, tell: SendEvent) -> None:
-        """Stop a tournament. Raises `UsageFault` if it is not running."""
+        """Stop a tournament. Raise `UsageFault` if it is not running."""
         run = self._runs.get(request.tournament)
         if run is None or run.task is None or not run.is_running:
             raise UsageFault(f"no tournament {short_repr(request.tournament)} goes on here")
@@ -194,7 +194,7 @@ def operations(arena: Arena) -> Iterator[OperationHandler]:
 
 
 def _load_rules(request: StartTournament) -> Game[Any, Any]:
-    """Check a request and return its game. Raises `UsageFault`, and `BotFault` if the game cannot be loaded."""
+    """Return the game of a request for a tournament. Raise `UsageFault` or `BotFault` if the request is invalid."""
     if request.format not in TOURNAMENT_FORMATS:
         raise UsageFault(f"format is {short_repr(request.format)}: {list_choices(TOURNAMENT_FORMATS)}")
     if not 1 <= request.rounds <= MAX_ROUNDS:
@@ -211,10 +211,7 @@ def _load_rules(request: StartTournament) -> Game[Any, Any]:
 
 
 def _identifying_arguments(request: StartTournament, rules: Game[Any, Any]) -> dict[str, Any]:
-    """Return the arguments that, with the seed, identify a tournament.
-
-    They are those of `arena tournament`, and `rated`.
-    """
+    """Return the arguments that, with the seed, identify a tournament: those of `arena tournament`, and `rated`."""
     return {
         "bots": request.bots,
         "settings": {},

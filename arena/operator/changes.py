@@ -99,7 +99,7 @@ class Annul(Request, frozen=True, tag="annul"):
 
     `since` is the time, in the format of results, from which the bot's matches are annulled.
 
-    Raises `UsageFault` and changes nothing if a match or bot does not exist, or a match was never rated.
+    If a match or bot does not exist, or a match was never rated, raise `UsageFault` and change nothing.
     """
 
     ids: list[str]

@@ -34,10 +34,10 @@ class AuditLog(Protocol):
     """A log of an operator's actions."""
 
     async def begin(self, origin: str, request: Request) -> int:
-        """Record a requested change and return its number in the log. Raise `Fault`."""
+        """Record a requested change and return its number in the log. Raise `Fault` if that fails."""
 
     async def fail(self, number: int, fault: str) -> None:
-        """Record why the change with this number failed. Raise `Fault`."""
+        """Record why the change with this number failed. Raise `Fault` if that cannot be recorded."""
 
 
 class Channel:
@@ -71,7 +71,7 @@ class Channel:
     def _receive(self, connection: Connection, tasks: dict[asyncio.Task[None], OperationHandler], frame: Frame) -> bool:
         """Start the operation that a frame requests, as one of the `tasks` of its connection.
 
-        Return False, because the arena awaited no frame: its cost is charged to the connection.
+        Return False: the arena did not await the frame, so the frame's cost is charged to the connection.
         """
         number = None
         try:

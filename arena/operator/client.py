@@ -56,7 +56,7 @@ class NoServerAnswer(ArenaFault):
 class OperatorConnection:
     """An operator's connection to a server. Requests may run concurrently.
 
-    If the connection is lost, each request raises `NoServerAnswer`. The audit log names `origin` as the origin of
+    If the connection is lost, each request raises `NoServerAnswer`. The audit log shows `origin` as the source of the
     requests.
     """
 
@@ -173,7 +173,7 @@ def ask_server(data: Path, request: Request, answer: type[T], database: Database
 def no_server(data: Path, otherwise: str) -> NoServer:
     """Return the fault that no server runs on a data folder. Its message ends with the advice `otherwise`.
 
-    If another process holds the folder, so that no server could start, it says instead how to see what that does.
+    If another process holds the folder, the message says instead how to see what that process does.
     """
     if is_held(data):
         busy = f"no server runs on {data}, but a tournament or another command (or a server that is about to answer)"

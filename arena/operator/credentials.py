@@ -63,7 +63,7 @@ def read_credentials(folder: Path) -> Credentials | None:
 def running_credentials(folder: Path) -> Credentials | None:
     """Return the credentials of the server that runs on a data folder; None if no server runs. Raise `ArenaFault`.
 
-    If no process holds the folder, another user's process may listen on the port. It must not see the token.
+    If no process holds the folder, another user's process may listen on the port: it must not get the token.
     """
     found = read_credentials(folder)
     return found if is_held(folder) else None
@@ -72,7 +72,7 @@ def running_credentials(folder: Path) -> Credentials | None:
 def read_or_make_token(folder: Path, file: Path | None = None) -> str:
     """Return the operator's token from `file` or, if that is None, from the credentials in the data folder.
 
-    Without credentials, return a new token. Raise `Fault`.
+    Without credentials, return a new token. Raise `Fault` if a file is unusable.
     """
     if file is None:
         found = read_credentials(folder)
@@ -87,7 +87,7 @@ def read_or_make_token(folder: Path, file: Path | None = None) -> str:
 
 
 def write_credentials(folder: Path, token: str, url: str, database: Database, public: str = "") -> None:
-    """Write the credentials, readable only by their owner. Raise `ArenaFault`."""
+    """Write the credentials, readable only by their owner. Raise `ArenaFault` if that fails."""
     credentials = Credentials(
         token=token,
         url=url,

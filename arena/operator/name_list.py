@@ -33,7 +33,7 @@ _SEPARATOR_LINE_PATTERN = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 
 class NameList(NamedTuple):
-    """A list of names: its columns, its rows by column, and the line number of each row in the file."""
+    """A list of names: its columns, its rows by column, and the line number that each row has in the file."""
 
     columns: list[str]
     rows: list[dict[str, str]]
@@ -57,8 +57,8 @@ def parse_name_list(
     """Parse a CSV of names. `forbidden_columns` maps forbidden columns to reasons.
 
     The dialects of spreadsheets are accepted: commas, semicolons or tabs, a first line `sep=;`, and empty columns at
-    the end. A header may write `known_columns` in any case; rows have them in the usual case. Raise `UsageFault` with
-    each wrong line.
+    the end. A header may write `known_columns` in any case; the returned list has them as in `known_columns`. Raise
+    `UsageFault`, which names each wrong line, if there are any.
     """
     text = text.lstrip("\ufeff")
     delimiter, text, skipped = _detect_delimiter(text)
@@ -116,7 +116,7 @@ def _strip_empty_end(fields: list[str], min_fields: int) -> list[str]:
 
 
 def _normalize_columns(columns: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the columns of a header. A known column gets its usual case, unless another column has that spelling."""
+    """Return the columns of a header. Known columns get the case of `known`, unless that name is taken."""
     usual = {name.casefold(): name for name in known if name not in columns}
     return [usual.get(column.casefold(), column) for column in columns]
 

@@ -41,8 +41,8 @@ class NewBots(NamedTuple):
     def make(cls, name_list: NameList, source: str, registered_bots: Iterable[RegisteredBot]) -> Self:
         """Make a token for each name in a list.
 
-        Raise `UsageFault` with a line for each name that can't be registered. Unless `source` is empty, the line begins
-        with the source and the line number.
+        Raise `UsageFault` if a name can't be registered; its message has a line for each such name. The line begins
+        with `source` and the line number of the name there, unless `source` is empty.
         """
         _check_names(name_list, source, list(registered_bots))
         tokens = {row[NAME_COLUMN]: generate_token() for row in name_list.rows}
@@ -73,7 +73,7 @@ class NewBots(NamedTuple):
 
 
 def make_name_list(names: Sequence[str], display: str | None = None) -> NameList:
-    """Return a list of these names, which are from no file. A single name may have a display name."""
+    """Return a list of names that come from no file. A single name may have a display name."""
     if display is None:
         return NameList([NAME_COLUMN], [{NAME_COLUMN: name} for name in names], [0] * len(names))
     if len(names) != 1:
@@ -84,8 +84,8 @@ def make_name_list(names: Sequence[str], display: str | None = None) -> NameList
 def with_bot_names(listed: NameList, known: Iterable[RegisteredBot]) -> NameList:
     """Return the list with a valid bot name in place of each name that a bot can't have: the nearest free one.
 
-    The replaced name becomes the display name, unless the row has a display name. A row does not change if none of the
-    name's letters can stay, or if a registered bot has its display name.
+    The replaced name becomes the display name, unless the row has a display name. A row stays as it is if none of the
+    name's letters can stay, or if a registered bot has the row's display name.
     """
     known = list(known)
     shown = _shown(known)

@@ -44,10 +44,9 @@ class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class OperationHandler(NamedTuple):
-    """The handler of a type of request. `perform(request, tell)` returns the answer, a struct or JSON value.
-
-    It may raise `Fault`. With `cancel_on_disconnect`, it is cancelled when the operator disconnects; otherwise it runs
-    to its end.
+    """The handler of a type of request. `perform(request, tell)` may send events by `tell`. It returns the answer, a
+    struct or JSON value, or raises `Fault`. With `cancel_on_disconnect`, it is cancelled when the operator disconnects;
+    otherwise it runs to its end.
     """
 
     request: type[Request]
@@ -89,7 +88,7 @@ def encode_reply(number: int | None, **parts: object) -> str:
 
 
 def parse_fields(text: str) -> dict[str, Any]:
-    """Parse the JSON object of a request. Raise `UsageFault`."""
+    """Parse the JSON object of a request. Raise `UsageFault` if it is invalid."""
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as exc:
@@ -97,7 +96,7 @@ def parse_fields(text: str) -> dict[str, Any]:
 
 
 def read_number(words: dict[str, Any]) -> int:
-    """Return the number of a request. Raise `UsageFault`."""
+    """Return the number of a request. Raise `UsageFault` if it is missing or invalid."""
     number = words.get("id")
     if type(number) is not int:
         raise UsageFault(f"id is {short_repr(number)}: it is a whole number, which comes back with the answer")
@@ -105,7 +104,7 @@ def read_number(words: dict[str, Any]) -> int:
 
 
 def read_origin(words: dict[str, Any]) -> str:
-    """Return the origin of a request. Raise `UsageFault`."""
+    """Return the origin of a request. Raise `UsageFault` if it is invalid."""
     by = words.get("by", CHANNEL_ORIGIN)
     if not isinstance(by, str) or not 1 <= len(by) <= MAX_ORIGIN_CHARS:
         raise UsageFault(
@@ -116,7 +115,7 @@ def read_origin(words: dict[str, Any]) -> str:
 
 
 def parse_request(fields: dict[str, Any], handlers: OperationHandlers) -> tuple[OperationHandler, Request]:
-    """Return the handler of a request, and the request as a `Request`. Raise `UsageFault`."""
+    """Return the handler of a request, and the request as a `Request`. Raise `UsageFault` if it is invalid."""
     name = fields.get("do")
     operation = handlers.get(name) if isinstance(name, str) else None
     if operation is None:

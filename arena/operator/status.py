@@ -11,7 +11,7 @@ from arena.operator.requests import Request
 from arena.store.nodes import NodeStatus
 
 MAX_ENTRIES = 1_000_000
-"""Maximum number of entries that a `StatusRequest` may ask for; above any real number, so it means all."""
+"""Maximum number of entries that a `StatusRequest` may ask for. No server has as many, so it stands for all."""
 
 
 class StatusRequest(Request, frozen=True, tag="status"):

@@ -10,9 +10,9 @@ from msgspec import Meta, Struct, field
 from arena.operator.requests import Request
 
 DEFAULT_WAIT_S = 60.0
-"""Default of the seconds that a match waits for an absent bot."""
+"""Default number of seconds that a match waits for an absent bot."""
 MAX_WAIT_S = 3600.0
-"""Maximum of the seconds that a match waits for an absent bot."""
+"""Maximum number of seconds that a match waits for an absent bot."""
 
 
 class StartTournament(Request, frozen=True, tag="start_tournament"):

@@ -22,7 +22,7 @@ BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "level", "nodes"
 def make_startable(command: Sequence[str]) -> tuple[str, ...]:
     """Return the command, with this Python in front if it is a Python file that is not executable.
 
-    Raises `UsageFault` if the command can't be started.
+    Raise `UsageFault` if the command can't be started.
     """
     if not command or shutil.which(command[0]) is not None:
         return tuple(command)
@@ -44,7 +44,7 @@ def known_bots() -> tuple[str, ...]:
 def parse_reference_spec(word: str, defaults: Mapping[str, str] | None = None) -> BotSpec:
     """Return the reference bot that a command-line word names, with its settings.
 
-    Raises `UsageFault` for a wrong setting; the message lists the settings of the bot.
+    Raise `UsageFault` if a setting is wrong; the message lists the settings of the bot.
     """
     try:
         return parse_bot_spec(word, "", defaults)
@@ -64,9 +64,9 @@ def reference_command(spec: BotSpec) -> tuple[str, ...]:
 
 
 def check_settings(commands: Mapping[str, Sequence[str]]) -> None:
-    """Run the commands of bots with `--check`, in parallel: do they accept their settings, and can they play here?
+    """Run the commands of bots with `--check`, in parallel, to check that they accept their settings and can play here.
 
-    Commands without settings are skipped if numba is installed: they always pass. Raises `UsageFault` if a check fails.
+    Commands without settings are skipped if numba is installed: they always pass. Raise `UsageFault` if a check fails.
     """
     asked = [
         (name, subprocess.Popen((*command, "--check"), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))  # noqa: S603 - ours
@@ -83,7 +83,7 @@ def check_settings(commands: Mapping[str, Sequence[str]]) -> None:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raise `UsageFault` for an invalid bot name, and for one that two bots share."""
+    """Raise `UsageFault` if a bot name is invalid, or if two bots share a name."""
     keys = list(map(fold_name, names))
     for name, key in zip(names, keys, strict=True):
         if not is_bot_name(name):

@@ -46,7 +46,7 @@ class BoundedLog:
     def _write(self, data: bytes) -> bytes:
         """Write as much data as fits in the file, and return the rest. If the file is full, rotate it instead.
 
-        Raises `OSError`.
+        Raise `OSError` if the file cannot be written.
         """
         with self._path.open("ab", buffering=0) as file:
             room = self._most - file.tell()

@@ -22,16 +22,16 @@ SCRATCH_MIB = 64
 
 
 MAX_PROCESSES = 256
-"""Default maximum of the number of a bot's processes and threads."""
+"""Default maximum number of processes and threads of a bot."""
 
 
 class ResourceLimits(Struct, frozen=True, kw_only=True):
-    """Limits of a program that the kernel enforces. `user` is the user id that it runs as; None: the arena's own."""
+    """Limits of a program that the kernel enforces. `user` is the user id that it runs as, None for the arena's own."""
 
     memory: int
     """Maximum bytes of private, writable memory of one process."""
     processes: int = MAX_PROCESSES
-    """Maximum number of processes and threads of the user in total."""
+    """Maximum number of processes and threads of the user that runs the program, in total."""
     files: int = 1024
     """Maximum number of open files in one process."""
     file_size: int = SCRATCH_MIB * MIB
@@ -78,7 +78,7 @@ ENV_ALLOWLIST_PREFIXES = ("LC_", "NUMBA_", "OMP_", "PYTHON")
 def allowed_environment(environ: Mapping[str, str], extra_names: Sequence[str] = ()) -> dict[str, str]:
     """Return the environment variables that every bot gets, and the variables `extra_names`.
 
-    Raises `UsageFault` if a variable in `extra_names` is not set.
+    Raise `UsageFault` if a variable in `extra_names` is not set.
     """
     for name in extra_names:
         if name not in environ:

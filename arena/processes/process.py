@@ -34,7 +34,7 @@ KILL_TIMEOUT_S = 2.0
 MAX_RESTART_DELAY_S = 60.0
 """Maximum seconds before a program is restarted.
 
-Delays double up to this number. They start again when the program has run for as many seconds.
+Delays double up to this number. After a run of at least as many seconds, they begin again with the shortest.
 """
 _SHADOWED_LIBRARY_PATTERN = re.compile(r"cannot import name .*\bbots\b.*?[('\"]([^('\"]*[/\\]bots\.py)")
 """Matches the error of a bot that imported a file `bots.py` in place of the library `bots`, and captures that file."""
@@ -51,7 +51,7 @@ class ProgramNotFound(BotCrashed):
 
 
 class Crash(NamedTuple):
-    """The end of a bot's process that was not stopped: how it ended, its exit code, and the end of its log."""
+    """The unexpected end of a bot's process: how it ended, its exit code, and the end of its log."""
 
     bot: str
     how: str
@@ -61,7 +61,7 @@ class Crash(NamedTuple):
 
     @property
     def why(self) -> str:
-        """The reason of the end, and the last line of output, as one line."""
+        """A line with the reason of the end of the process and the last line of its output."""
         return escape_unprintable(f"{self.how}: {self.last_line}")[:MAX_REASON_CHARS] if self.last_line else self.how
 
     def __str__(self) -> str:
@@ -105,7 +105,7 @@ class BotProcess:
     async def start(self) -> None:
         """Run the program, unless `stop` was called.
 
-        Raises `BotCrashed`, `ProgramNotFound`, and `ArenaFault` if the log cannot be written.
+        Raise `BotCrashed` or `ProgramNotFound` if it does not run, `ArenaFault` if the log cannot be written.
         """
         if self._stopping:
             return
@@ -217,7 +217,7 @@ class BotProcess:
 
 
 async def _read_answer(line: socket.socket, wanted: bytes) -> tuple[bytes, list[socket.socket]]:
-    """Read a keeper's answer until it contains `wanted` or `FAILED_MESSAGE`, or ends.
+    """Read a keeper's answer until it contains `wanted` or `FAILED_MESSAGE`, or until the keeper closes the socket.
 
     Return the data, and the sockets that came with it.
     """

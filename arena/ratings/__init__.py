@@ -5,6 +5,6 @@ only measuring, protocol and referee.
 - ladder_pairing.py and tournament_pairing.py decide which bots play each other.
 - tournament_standings.py makes the complete table of a tournament. standings.py ranks bots by score,
   payoff_standings.py by payoff.
-- rank_ranges.py computes the ranks that chance leaves open to each bot. version_gains.py compares the score of each
-  version of a bot with that of the version before.
+- rank_ranges.py computes which ranks each bot may have, because results depend on chance. version_gains.py compares the
+  score of each version of a bot with that of the version before.
 """

@@ -1,5 +1,5 @@
-"""Pairing on the ladder: choose the matches that teach most about the ratings, and how long a seeker waits for a better
-opponent. Pure: the time is an argument, and randomness comes from a `random.Random` argument.
+"""Pairing on the ladder: choose the matches that tell most about the ratings, and how long a seeker waits for a better
+opponent. All is pure: the time is an argument, and randomness comes from a `random.Random` argument.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from typing import Any, NamedTuple
 from arena.ratings.rating_system import BETA
 
 MEAN_MAX_WAIT_S = 2.0
-"""The maximum wait for a more informative opponent, for a seeker with an average number of matches."""
+"""The maximum time for which a seeker with an average number of matches waits for a more informative opponent."""
 MAX_WAIT_S = 16.0
-"""The maximum wait of a seeker with many more matches than average. It waits longer, so that others catch up."""
+"""The maximum time for which a seeker with many more matches than average waits, so that other bots catch up."""
 _MATCH_COUNT_SMOOTHING = 5
-"""Added to a seeker's number of matches and to the mean before they are divided: new bots get similar waits."""
+"""The number added to a seeker's matches and to the mean before they are divided, so that new bots wait alike."""
 _NEAREST_COUNT, _FIELD_SAMPLE_COUNT = 12, 6
-"""A seeker is compared with `_NEAREST_COUNT` bots that are nearest to it by mu, and a sample of `_FIELD_SAMPLE_COUNT`
-of all others.
+"""The bots with which a seeker is compared: the `_NEAREST_COUNT` bots nearest to it by mu, and a sample of
+`_FIELD_SAMPLE_COUNT` of all others.
 """
 _MIN_INFORMATION = 0.1
-"""The minimum information counted for a match, relative to one between equals, so that in time every pair meets."""
+"""The minimum Fisher information counted for a result (equal bots: 2/pi), so that in time every pair meets."""
 _NEGLIGIBLE_UPSET = 1e-9
-"""If the weaker bot wins with a lower probability than this, its win counts as impossible."""
+"""The probability of a win of the weaker bot below which that win counts as impossible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seeker:
-    """A bot that seeks a match on the ladder. `seeking_since` is when its seek began, in seconds. `meetings` counts its
-    matches against each bot. `key` is any value of the caller. The bot meets those in `avoided` only if there is no
-    other.
+    """A bot that seeks a match on the ladder. `seeking_since` is when its seek began, in seconds. `meetings` has its
+    number of matches against each other bot. `key` is any value of the caller. The bot meets those in `avoided` only if
+    there is no other.
     """
 
     bot: str
@@ -50,11 +50,11 @@ class Seeker:
 
 
 def information_gain(seeker: Seeker, other: Seeker) -> float:
-    """Return the information that a match of two bots would give about their ratings, in arbitrary units.
+    """Return how much information a match of two bots would give about their ratings, in arbitrary units.
 
-    It is the Fisher information of the result about the difference of skills, times the variance left to learn. It is
-    divided by the number of their matches so far plus 1, as in a divisor method: the more a match teaches, the more
-    often the two meet.
+    It is the Fisher information of the result about the difference of their skills, times the variance left to learn.
+    It is divided by 1 plus the number of their matches so far, as in a divisor method: the more a match teaches, the
+    more often the two meet.
     """
     unsure = seeker.sigma**2 + other.sigma**2
     spread = 2 * BETA**2 + unsure
@@ -73,12 +73,12 @@ def group_seekers(
     playing: Sequence[Seeker] = (),
     only: Collection[str] | None = None,
 ) -> list[tuple[Seeker, ...]]:
-    """Return groups of distinct bots, one bot per seat, from seekers of the same game. With `only`, begin groups for
-    these bots alone.
+    """Return groups of distinct bots, one bot per seat, from seekers of the same game. With `only`, every group begins
+    with one of those bots.
 
-    The longest-waiting seeker comes first, with the bots that give most information. It keeps waiting while bots that
-    are `playing` would give more. The information that it requires falls to zero with time, so that no bot starves. A
-    bot with more matches than average waits longer.
+    Seekers take turns, the longest-waiting first. Each is grouped with the seekers that give most information, but
+    keeps waiting while bots that are `playing` would give more. The information that it requires falls to zero with
+    time, so that no bot starves. A bot with more matches than average waits longer.
     """
     queues: dict[str, deque[Seeker]] = defaultdict(deque)
     in_turn = sorted(seekers, key=lambda seeker: (seeker.seeking_since, -seeker.sigma, seeker.bot))
@@ -103,7 +103,7 @@ def group_seekers(
 
 
 def draw_opponents(seeker: Seeker, others: Sequence[Seeker], count: int, rng: Random) -> list[Seeker]:
-    """Draw up to `count` of `others` for an open seek, weighted by information. Those in `seeker.avoided` come last."""
+    """Draw up to `count` of `others` for an open seek, weighted by information; those in `seeker.avoided` come last."""
     found: list[Seeker] = []
     for spent in (False, True):
         left = [other for other in others if (other.bot in seeker.avoided) == spent]
@@ -116,7 +116,7 @@ def draw_opponents(seeker: Seeker, others: Sequence[Seeker], count: int, rng: Ra
 
 
 def _result_information(difference: float) -> float:
-    """Return the Fisher information of a result at a normalised difference of skills; at most 2/pi."""
+    """Return the Fisher information of a result, at most 2/pi, given the normalised difference of skills."""
     surprise = math.erfc(abs(difference) / math.sqrt(2)) / 2
     if surprise < _NEGLIGIBLE_UPSET:
         return 0.0
@@ -125,16 +125,16 @@ def _result_information(difference: float) -> float:
 
 
 class _SeekerPool(NamedTuple):
-    """All bots on the ladder (`all_order`), and those that seek now (`seeking_order`, with their seeks in `queues`)."""
+    """All bots on the ladder (`all_order`), and those that seek now (`seeking_order`, with the seeks in `queues`)."""
 
     all_order: _RatingOrder
     seeking_order: _RatingOrder
     queues: Mapping[str, Sequence[Seeker]]
     mean_played: float
-    """The mean number of matches that a bot has played."""
+    """The mean number of matches that the bots on the ladder have played."""
 
     def find_group(self, seeker: Seeker, seats: int, waited: float) -> tuple[Seeker, ...]:
-        """Return the seeker and the bots that give it most information; an empty tuple if it should wait."""
+        """Return the seeker and the seekers that give it most information; an empty tuple if it should wait."""
         anyone = waited >= 1
         group = [seeker]
         near = self.seeking_order.iter_near(
@@ -152,21 +152,21 @@ class _SeekerPool(NamedTuple):
         return tuple(group) if worth >= (1 - waited) * sum(best) else ()
 
     def wait_fraction(self, seeker: Seeker, now: float) -> float:
-        """Return the fraction of its maximum wait that a seeker has waited."""
+        """Return which fraction of its maximum wait a seeker has waited."""
         ahead = (seeker.played + _MATCH_COUNT_SMOOTHING) / (self.mean_played + _MATCH_COUNT_SMOOTHING)
         return min(1.0, (now - seeker.seeking_since) / min(MAX_WAIT_S, MEAN_MAX_WAIT_S * max(1.0, ahead) ** 3))
 
 
 class _RatingOrder:
-    """Bots sorted by rating."""
+    """Bots sorted by mu."""
 
     def __init__(self, bots: Sequence[Seeker]) -> None:
         self._bots = sorted(bots, key=lambda one: (one.mu, one.bot))
         self._mus = [one.mu for one in self._bots]
 
     def iter_near(self, seeker: Seeker, is_wanted: Callable[[str], bool]) -> Iterator[Seeker]:
-        """Yield the wanted bots that are nearest to the seeker by mu, then a sample of the others. The sample changes
-        with each match of the seeker.
+        """Yield the wanted bots that are nearest to the seeker by mu, then a sample of all other wanted bots. The
+        sample changes with each match of the seeker.
         """
         at, size = bisect_left(self._mus, seeker.mu), len(self._bots)
         near = list(
@@ -184,7 +184,7 @@ class _RatingOrder:
                     yield other
 
     def _iter_outwards(self, at: int) -> Iterator[Seeker]:
-        """Yield all bots by their distance in the order from an index, alternating between both sides."""
+        """Yield all bots by their distance from an index in the order, alternating between its two sides."""
         left, right = at - 1, at
         while left >= 0 or right < len(self._bots):
             if right < len(self._bots):

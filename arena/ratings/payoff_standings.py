@@ -1,4 +1,4 @@
-"""Tournament tables for games whose result is a payoff: bots ranked by the mean of their payoffs over opponents."""
+"""Tournament tables for games whose result is a payoff. Bots are ranked by their mean payoff over opponents."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ PairMeans = dict[str, dict[str, MeanPayoff | None]]
 
 
 class _Meetings(NamedTuple):
-    """The payoffs per round of two bots in each unit of matches, and each bot's total rounds. A bot without a payoff is
-    missing in its unit.
+    """The payoffs per round of two bots, by unit of matches and bot, and the total rounds of each bot. A unit lacks a
+    bot that has no payoff in it.
     """
 
     units: list[dict[str, float]]
@@ -38,8 +38,8 @@ class _Meetings(NamedTuple):
 
 
 class MatchPayoffs(NamedTuple):
-    """The payoffs of a match by bot, and the match's start. A payoff is None if it does not count. `start` is equal for
-    matches that began from one position; None stands for a position of its own.
+    """The payoffs of a match by bot, None if one does not count. `start` identifies its start position: it is equal for
+    matches that began from one position, and None for a match with a position of its own.
     """
 
     payoffs: tuple[tuple[str, TotalPayoff | None], ...]
@@ -47,7 +47,6 @@ class MatchPayoffs(NamedTuple):
 
 
 def match_payoffs(match: Result | PlayedMatch, start: Hashable = None) -> MatchPayoffs:
-    """Return the payoffs of a match."""
     return MatchPayoffs(tuple((seat.bot, _paid(seat.payoff, seat.rounds)) for seat in match.seats), start)
 
 
@@ -56,7 +55,6 @@ def _paid(payoff: float | None, rounds: int | None) -> TotalPayoff | None:
 
 
 def match_payoffs_of_samples(met: Iterable[MatchSample]) -> list[MatchPayoffs]:
-    """Return the payoffs of each match."""
     return [match_payoffs(one.result, one.start) for one in met]
 
 
@@ -82,10 +80,10 @@ class PayoffSummary:
         return found
 
     def rank_rows(self, rows: Sequence[TableRow]) -> list[TableRow]:
-        """Sort rows by mean payoff, best first; rows without a payoff come last. If no row has one, return them
-        unchanged.
+        """Sort the rows of a table by mean payoff, best first; rows without a payoff come last. If no row has a payoff,
+        return the rows unchanged.
 
-        The rank ranges say which bots were certainly paid more. If no two bots met twice, every range is the whole
+        The ranges of ranks say which bots were certainly paid more. If no two bots met twice, each range is the whole
         table.
         """
         if not any(self.means.values()):
@@ -96,15 +94,15 @@ class PayoffSummary:
         return with_ranks(listed, values, self._rank_ranges([row.bot for row in listed if row.played]))
 
     def _rank_ranges(self, order: Sequence[str]) -> dict[str, RankRange]:
-        """Return the rank range of each bot, from bots in the order of their payoffs."""
+        """Return the range of ranks of each bot. `order` has the bots by payoff, best first."""
         if not any(mean is not None and mean.low is not None for mean in self.means.values()):
             return ranges_of_differences(order, [])
         pairs = itertools.combinations(order, 2)
         return ranges_of_differences(order, [RankDifference(self._p_value(*pair), *pair) for pair in pairs])
 
     def _p_value(self, one: str, other: str) -> float:
-        """Return the p-value of the difference between two bots' mean payoffs. Their matches against each other are
-        compared in pairs.
+        """Return the p-value of the difference between the mean payoffs of two bots. In matches against each other,
+        their payoffs are compared in pairs.
         """
         mine, theirs = self._pairs_of(one), self._pairs_of(other)
         if not mine or not theirs:
@@ -127,7 +125,7 @@ def _parts(known: Mapping[str, PairPayoffs]) -> dict[str, WeightedPair]:
 
 
 def _group_units(matches: Iterable[MatchPayoffs]) -> Mapping[str, Mapping[str, _Meetings]]:
-    """Return the payoffs by bot, opponent and unit. The matches of one start form a unit."""
+    """Return the payoffs by bot, opponent and unit. The matches from one start position form a unit."""
     starts: defaultdict[tuple[str, str], defaultdict[Hashable, defaultdict[str, list[TotalPayoff]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
     )

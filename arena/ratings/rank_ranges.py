@@ -1,4 +1,4 @@
-"""The ranks that chance leaves open to each bot of a tournament."""
+"""The range of ranks that each bot of a tournament may have, because results depend on chance."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import NamedTuple
 from measuring.student_t import satterthwaite, standard_error, student_cdf
 
 _ERROR_LEVEL = 0.05
-"""The maximum probability that any bot is called certainly better than one that is as good or better."""
+"""The maximum probability that some bot is called certainly better than one that is in truth as good or better."""
 
 Seats = tuple[str, ...]
 
 
 class ScoredMatch(NamedTuple):
-    """A match that counts: the bots by seat, and their points, 0 to 1. `start` is equal for matches that began from one
+    """A match that counts: its bots by seat, and their points, 0 to 1. `start` is equal for matches from the same start
     position; None stands for a position of its own. `luck` is the points that luck gave seat 0 of two; None if unknown.
     """
 
@@ -28,7 +28,7 @@ class ScoredMatch(NamedTuple):
 
     @property
     def without_luck(self) -> ScoredMatch:
-        """The match with its luck, which must be known, subtracted. The points may then be below 0 or above 1."""
+        """The match after its luck, which must be known, is subtracted. Points may then be below 0 or above 1."""
         assert self.luck is not None
         one, other = self.points
         return self._replace(points=(one - self.luck, other + self.luck))
@@ -43,7 +43,7 @@ class RankDifference(NamedTuple):
 
 
 class RankRange(NamedTuple):
-    """The ranks that a bot may have. The `best` is 1 plus the number of bots that are certainly better. The `worst` is
+    """The range of ranks that a bot may have. `best` is 1 plus the number of bots that are certainly better. `worst` is
     the number of all bots less those that are certainly worse.
     """
 
@@ -52,8 +52,8 @@ class RankRange(NamedTuple):
 
 
 class _Stratum:
-    """The scores from starts that were played by the same bots in the same seats: the sums of scores above one half,
-    and the sums of their products.
+    """The scores from start positions that were played by the same bots in the same seats. It has the sums of scores
+    above one half, and the sums of their products for each two bots.
     """
 
     def __init__(self, games: int) -> None:
@@ -71,11 +71,11 @@ class _Stratum:
 
 
 def rank_ranges(bots: Sequence[str], matches: Iterable[ScoredMatch], *, adjusted: bool = False) -> dict[str, RankRange]:
-    """Return the ranks that each of these bots may have, as far as chance leaves them open.
+    """Return the range of ranks that each of these bots may have after these matches.
 
-    With `adjusted`, scores are luck-adjusted, and the luck of every match must be known. The probability that the range
-    of any bot misses its true rank is at most 5 %. Sources: S. Holm, A simple sequentially rejective multiple test
-    procedure (1979); M. Mogstad, J. Romano, A. Shaikh and D. Wilhelm, Inference for ranks (2024).
+    With `adjusted`, scores are luck-adjusted, and the luck of every match must be known. The probability that any bot's
+    range misses its true rank is at most 5 %. Sources: S. Holm, A simple sequentially rejective multiple test procedure
+    (1979); M. Mogstad, J. Romano, A. Shaikh and D. Wilhelm, Inference for ranks (2024).
     """
     strata = _strata(match.without_luck if adjusted else match for match in matches)
     of: defaultdict[str, set[_Stratum]] = defaultdict(set)
@@ -91,7 +91,7 @@ def rank_ranges(bots: Sequence[str], matches: Iterable[ScoredMatch], *, adjusted
 
 
 def ranges_of_differences(bots: Sequence[str], differences: Iterable[RankDifference]) -> dict[str, RankRange]:
-    """Return the ranks that each bot may have, from the differences between bots. Leave out differences of zero."""
+    """Return each bot's range of ranks, from the differences between bots' scores, without those of zero."""
     left = len(bots) * (len(bots) - 1) // 2
     above, below = Counter[str](), Counter[str]()
     for difference in sorted(differences):
@@ -120,10 +120,10 @@ def _strata(matches: Iterable[ScoredMatch]) -> list[_Stratum]:
 
 
 def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjusted: bool) -> tuple[float, float]:
-    """Return the p-value of the difference between two bots' scores, and the difference.
+    """Return the p-value of the difference between two bots' scores, and the difference itself.
 
-    For raw scores, two starts of each extreme are added, as in the interval of a score. For luck-adjusted scores,
-    Student's distribution is used. Starts that are alone in their stratum are compared with each other.
+    For raw scores, two starts with each extreme score are added, as in the interval of a score. For luck-adjusted
+    scores, Student's distribution is used. Starts that are alone in their stratum are compared with each other.
     """
     if not of[one] or not of[other]:
         return 1.0, 0.0
@@ -160,8 +160,8 @@ def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjust
 
 
 def _by_student(total: float, square: float, most: float, units: int, freedom: float) -> float:
-    """Return the p-value of a sum over starts, by Student's distribution. `square` is the sum's squared standard error,
-    `most` the largest possible sum. If all starts are equal, the error is that of an adjusted score's interval.
+    """Return the p-value of the sum `total` over starts, by Student's distribution. `square` is its squared standard
+    error, `most` its largest possible value. If all starts are equal, the error is as in an adjusted score's interval.
     """
     if freedom < 1:
         return 1.0

@@ -1,7 +1,7 @@
 """The rating system: TrueSkill ratings from results. docs/ladder.md explains the choices.
 
-Only this module imports trueskill. Every preset of a game is a rating pool. The constants of a pool never change, so
-the ratings in a record can be recomputed.
+Only this module imports the package trueskill. Every preset of a game is a rating pool. The constants of a pool never
+change, so the ratings in a record can be recomputed.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from protocol.games import game_class
 from referee.result import Ratings, SeatRating
 
 MU = 25.0
-"""The mean of a new bot's skill."""
+"""The mean of the estimate of a new bot's skill."""
 SIGMA = MU / 3
-"""The standard deviation of a new bot's skill."""
+"""The standard deviation of the estimate of a new bot's skill."""
 BETA = SIGMA / 2
-"""The standard deviation of a bot's performance in one match, around its skill."""
+"""The standard deviation of a bot's performance in one match, around the bot's skill."""
 TAU = 0.0
-"""The standard deviation that each match adds to a bot's skill. It is 0, because a bot that does not change does not
-drift. A new version adds `NEW_VERSION_SIGMA` instead.
+"""The standard deviation that each match adds to the estimate of a skill. It is 0, because a bot that does not change
+does not drift. A new version adds `NEW_VERSION_SIGMA` instead.
 """
 NEW_VERSION_SIGMA = SIGMA / 10
-"""The standard deviation that a new version of a bot adds to its skill."""
+"""The standard deviation that a new version of a bot adds to the estimate of its skill."""
 PROVISIONAL_MATCHES = 10
-"""A bot with fewer rated matches than this has a provisional place on the leaderboard."""
+"""The number of rated matches below which a bot's place on the leaderboard is provisional."""
 RATING_TOLERANCE = 1e-9
-"""The difference allowed between ratings computed on two machines: relative, and absolute around 0."""
+"""The difference allowed between ratings that two machines compute: relative, and absolute for values near 0."""
 _PRECISION_DIGITS = 60
-"""The decimal digits of mpmath, for results whose probability is too small for doubles."""
+"""The decimal digits of mpmath, which computes results whose probability is too small for doubles."""
 
 
 class Rating(NamedTuple):
@@ -46,7 +46,7 @@ class Rating(NamedTuple):
 
 
 class RatingStanding(NamedTuple):
-    """A bot's state in a pool: its rating, its number of rated matches, and its last version."""
+    """A bot's standing in a pool: its rating, its number of rated matches, and its last version."""
 
     mu: float = MU
     sigma: float = SIGMA
@@ -59,12 +59,12 @@ INITIAL_RATING = Rating(MU, SIGMA)
 
 
 def conservative_score(mu: float, sigma: float) -> float:
-    """Return a skill that the bot almost certainly exceeds. The leaderboard is sorted by it."""
+    """Return a skill that the bot almost certainly exceeds. Leaderboards are sorted by it."""
     return mu - 3 * sigma
 
 
 def standing_for_version(standing: RatingStanding, version: str) -> RatingStanding:
-    """Return the standing of a bot that plays as `version`. If the version is new, the rating is less certain."""
+    """Return the standing of a bot that now plays as `version`. If the version is new, the rating is less certain."""
     if not version or version == standing.version:
         return standing
     if standing.matches == 0:
@@ -79,7 +79,7 @@ def game_of(pool: str) -> str:
 
 def rate(pool: str, standings: Sequence[RatingStanding], versions: Sequence[str], ranks: Sequence[int]) -> Ratings:
     """Return the ratings of the seats before and after a match, in seat order, with the constants used. `sigma_before`
-    includes what a new version added. Raises `UnknownGame`.
+    includes what a new version added. Raise `UnknownGame` if the pool's game is unknown.
     """
     came = [standing_for_version(standing, version) for standing, version in zip(standings, versions, strict=True)]
     before = [Rating(standing.mu, standing.sigma) for standing in came]
@@ -88,20 +88,20 @@ def rate(pool: str, standings: Sequence[RatingStanding], versions: Sequence[str]
 
 
 def make_ratings(pool: str, seats: tuple[SeatRating, ...]) -> Ratings:
-    """Combine the seats' ratings with the constants of the pool's game. Raises `UnknownGame`."""
+    """Combine the seats' ratings with the constants of the pool's game. Raise `UnknownGame` if that is unknown."""
     draw_probability = game_class(game_of(pool)).draw_probability
     return Ratings(pool=pool, mu=MU, sigma=SIGMA, beta=BETA, tau=TAU, draw_probability=draw_probability, seats=seats)
 
 
 def recompute(ratings: Ratings, ranks: Sequence[int]) -> tuple[SeatRating, ...]:
-    """Return the seats' ratings after a match, from their ratings before it and the constants stored with them."""
+    """Return the seats' ratings after a match, from the ratings before it and the constants stored with them."""
     before = [Rating(seat.mu_before, seat.sigma_before) for seat in ratings.seats]
     return _seat_ratings(before, _update(before, ranks, ratings.beta, ratings.tau, ratings.draw_probability))
 
 
 def check_ratings(pool: str, ratings: Ratings, ranks: Sequence[int]) -> None:
-    """Check the ratings in a record against the pool's constants and against new computation. Raises `BadRecord`, which
-    names the wrong number.
+    """Check the ratings in a record: compare their constants with the pool's, and compute them again. Raise
+    `BadRecord`, which names the wrong number, if they differ.
     """
     constants = make_ratings(pool, ())
     for name in ("pool", "mu", "sigma", "beta", "tau", "draw_probability"):
@@ -124,12 +124,12 @@ def check_ratings(pool: str, ratings: Ratings, ranks: Sequence[int]) -> None:
 
 
 def nearly_equal(a: float, b: float) -> bool:
-    """Return whether two numbers of a rating differ at most by what two machines may differ."""
+    """Return whether two numbers of a rating differ by no more than rounding on two machines can explain."""
     return math.isclose(a, b, rel_tol=RATING_TOLERANCE, abs_tol=RATING_TOLERANCE)
 
 
 def skill_overlap(rating: Rating, other_rating: Rating) -> float:
-    """Return how close two skills may be, in (0, 1]: TrueSkill's match quality without its factor for certainty."""
+    """Return how close two skills are, in (0, 1]: TrueSkill's match quality without its factor for certainty."""
     return math.exp(
         -((rating.mu - other_rating.mu) ** 2) / (2 * (2 * BETA**2 + rating.sigma**2 + other_rating.sigma**2))
     )
@@ -145,7 +145,7 @@ def _seat_ratings(before: Sequence[Rating], after: Sequence[Rating]) -> tuple[Se
 def _update(
     before: Sequence[Rating], ranks: Sequence[int], beta: float, tau: float, draw_probability: float
 ) -> list[Rating]:
-    """Return the ratings after a match: the mean over all orders of the tied seats.
+    """Return the ratings after a match: the mean of the updates for all orders of tied seats.
 
     TrueSkill compares only neighbours in the order of ranks, so a single order would favour some tied seats. Tied seats
     with equal ratings are interchangeable: they share one mean.
@@ -170,7 +170,7 @@ def _update(
 
 
 def _tie_orders(before: Sequence[Rating], ranks: Sequence[int]) -> Iterator[list[tuple[int, Rating]]]:
-    """Yield the seats' ranks and ratings from best to worst, once for every order of the tied seats."""
+    """Yield the seats' (rank, rating) pairs from best to worst, once for every order of the tied seats."""
     by_rank = sorted(zip(ranks, before, strict=True), key=lambda place: place[0])
     tied = [list(group) for _, group in itertools.groupby(by_rank, key=lambda place: place[0])]
     for choice in itertools.product(*(dict.fromkeys(itertools.permutations(group)) for group in tied)):
@@ -190,8 +190,8 @@ def _double_weights(beta: float, draw_probability: float) -> ResultWeights:
 
 @functools.lru_cache
 def _precise_weights(beta: float, draw_probability: float) -> ResultWeights:
-    """Return weights in high precision, for probabilities too small for doubles. The mpmath context is private, because
-    all threads share the default one.
+    """Return weights in high precision, for probabilities that are too small for doubles. The mpmath context is
+    private, because all threads share the default context.
     """
     import mpmath
     import trueskill

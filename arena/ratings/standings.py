@@ -1,4 +1,4 @@
-"""Tournament tables with ranks, intervals over starts and head-to-head scores, with and without luck adjustment."""
+"""Tournament tables with ranks, intervals of scores and head-to-head scores, with and without luck adjustment."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class TableRow(Struct, frozen=True, kw_only=True):
     """
 
     rank: int | None
-    """The bot's rank: 1 plus the number of bots with a higher value of the measure that sorts the table. None if the
-    bot has played no match that counts.
+    """The bot's rank: 1 plus the number of bots with a higher value of the measure that sorts the table. None if no
+    match of the bot counts.
     """
     best_rank: int | None = None
-    """1 plus the number of bots that are certainly better, at 95 % for all bots together."""
+    """1 plus the number of bots that are certainly better. The certainty is 95 % for all bots together."""
     worst_rank: int | None = None
-    """The number of bots that have played, less those that are certainly worse. Bots of equal rank share it."""
+    """The number of bots that have played, less those that are certainly worse. It is equal for bots of equal rank."""
     bot: str
     played: int
     won: int
@@ -57,22 +57,21 @@ class TableRow(Struct, frozen=True, kw_only=True):
     low: float
     high: float
     forfeits: int
-    """The matches that the bot lost by time, strikes, disconnection or not showing up."""
+    """The number of matches that the bot lost by time, strikes, disconnection or not showing up."""
     payoff: MeanPayoff | None = None
-    """The bot's mean payoff, if the result of the game is a payoff and a match counts. The table is then sorted by it.
-    """
+    """The bot's mean payoff, if the game's result is a payoff and a match counts. It then sorts the table."""
     adjusted: Share | None = None
-    """The bot's luck-adjusted score, if known. If it is known for all bots, the table is sorted by it."""
+    """The bot's luck-adjusted score, if known. If it is known for all bots, it sorts the table."""
     worth: float | None = None
-    """The number of matches whose raw score would be as precise as `adjusted`."""
+    """The number of matches for which a raw score would be as precise as `adjusted` is."""
     place: Place | None = None
-    """The bot's mean place in matches of more than two seats."""
+    """The bot's mean place, if its matches have more than two seats."""
     first: Share | None = None
-    """The share of matches of more than two seats that the bot won. A shared first place counts as a fraction."""
+    """The share of matches of more than two seats that the bot won. It counts shared first places as fractions."""
 
 
 class PlayedSeat(NamedTuple):
-    """The result of a seat. `rank` 1 is best."""
+    """The result of a seat in a match. `rank` 1 is best."""
 
     bot: str
     rank: int
@@ -82,7 +81,7 @@ class PlayedSeat(NamedTuple):
 
 
 class PlayedMatch(NamedTuple):
-    """The facts of a match that a table needs, where the match is not a `Result`."""
+    """The facts about a match that a table needs, for matches without a `Result`."""
 
     reason: str
     seats: tuple[PlayedSeat, ...]
@@ -90,7 +89,7 @@ class PlayedMatch(NamedTuple):
 
 class MatchSample(NamedTuple):
     """A match of a tournament. `luck` is the points that luck gave seat 0 of two (None: unknown). `start` is the number
-    of the start that the match shares with others, if any.
+    of its start position, None if it shares that with no other match.
     """
 
     result: Result | PlayedMatch
@@ -112,8 +111,8 @@ HeadToHeadShares = dict[str, dict[str, float | None]]
 
 
 def score_rows(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> list[TableRow]:
-    """Return the rows of bots by their share of points, best first. Equal shares have equal ranks and are sorted by
-    name. Void matches do not count. Bots without a match that counts are last.
+    """Return the rows of a table of bots by their share of points, best first. Bots with equal shares have equal ranks
+    and are sorted by name. Void matches do not count. Bots without a match that counts are last.
     """
     score: Counter[str] = Counter()
     counts: dict[str, Counter[str]] = {name: Counter() for name in names}
@@ -152,11 +151,11 @@ def score_rows(names: Sequence[str], results: Iterable[Result | PlayedMatch]) ->
 def with_ranks(
     rows: Sequence[TableRow], values: Mapping[str, float], ranges: Mapping[str, RankRange]
 ) -> list[TableRow]:
-    """Return rows, best first, with their ranks by these values and with their ranges of ranks.
+    """Return rows of a table, which are sorted best first, with ranks by these values and with these ranges of ranks.
 
-    Ranges are widened to agree with the order of the table. Bots of equal values share one range. A range begins no
+    Ranges are widened to agree with the order of the table. Bots with equal values share one range. A range begins no
     later than that of any lower bot with as many matches, and ends no earlier than that of any higher one. A bot that
-    has not played has neither rank nor range.
+    has not played has neither a rank nor a range.
     """
     ranks: dict[float, int] = {}
     fewest: dict[float, int] = {}
@@ -184,12 +183,12 @@ def with_ranks(
 
 
 def rounded(score: float) -> float:
-    """Return a score rounded for comparison: thirds of points add up to different floats in different orders."""
+    """Return a score rounded for comparison, because sums of thirds of points depend on the order of addition."""
     return round(score, 9)
 
 
 def uncontested_losses(names: Sequence[str], results: Iterable[Result]) -> dict[str, Counter[str]]:
-    """Count the losses of each bot by forfeit or by resigning, by reason."""
+    """Count the losses of each bot by forfeit or resignation. The result is by bot and reason."""
     lost: dict[str, Counter[str]] = {name: Counter() for name in names}
     for result in results:
         for seat in result.seats:
@@ -237,14 +236,14 @@ def score_table(names: Sequence[str], samples: Sequence[MatchSample], *, raw: bo
 
 
 def is_luck_adjusted(rows: Iterable[TableRow]) -> bool:
-    """Return whether a table can be sorted by luck-adjusted score: the score is known for all bots that have played."""
+    """Return whether a table can be sorted by luck-adjusted score, because all bots that have played have one."""
     played = [row for row in rows if row.played]
     return bool(played) and all(row.adjusted is not None for row in played)
 
 
 def _rank_rows(listed: Sequence[TableRow], matches: Sequence[ScoredMatch], *, raw: bool = False) -> list[TableRow]:
-    """Sort rows by luck-adjusted score if it is known for all bots and `raw` is false, else by score. Add ranks and
-    the ranges of ranks.
+    """Sort rows by luck-adjusted score if it is known for all bots and `raw` is false, else by share of points. Add
+    ranks and ranges of ranks.
     """
     adjusted = not raw and is_luck_adjusted(listed)
     values = {row.bot: rounded((row.adjusted or row).score if adjusted else row.score) for row in listed}
@@ -283,7 +282,7 @@ def _share(estimate: Estimate) -> Share:
 
 
 def _scored_matches(met: Iterable[MatchSample]) -> Iterator[ScoredMatch]:
-    """Yield the matches that are not void, with their points."""
+    """Yield the matches that are not void, with the points of their bots."""
     for result, luck, start in met:
         if result.reason != VOID:
             points = points_from_ranks([seat.rank for seat in result.seats])
@@ -301,8 +300,8 @@ def _scores_by_bot(matches: Iterable[ScoredMatch]) -> dict[str, list[SideScore]]
 
 
 def _firsts_by_bot(matches: Iterable[ScoredMatch]) -> dict[str, list[SideScore]]:
-    """Return the scores by bot in matches of more than two seats, where only the first place counts: 1, or a fraction
-    if it is shared.
+    """Return each bot's scores in matches of more than two seats if only first places counted: 1, or a fraction for a
+    shared first place.
     """
     firsts = []
     for match in matches:

@@ -1,4 +1,4 @@
-"""Schedules of tournaments: round robin, gauntlet and swiss, as pure functions. Randomness comes from a `random.Random`
+"""Schedules of tournaments (round robin, gauntlet and swiss) as pure functions. Randomness comes from a `random.Random`
 argument, so equal arguments give equal schedules.
 """
 
@@ -14,21 +14,21 @@ from random import Random
 from protocol.errors import UsageFault
 
 TEST_FORMAT = "test"
-"""The name of the format `test`: unrated pairs of matches until one of two bots is shown to be better. With more than
-two seats, copies of the two bots fill the other seats.
+"""The name of the tournament format `test`: unrated pairs of matches, until one of two bots is shown to be better. With
+more than two seats, copies of the two bots fill the other seats.
 """
 _SWISS_WINDOW_SIZE = 12
-"""A bot may meet this number of bots directly below it in the ranking. It doubles until no rematch is needed."""
+"""The number of bots directly below a bot in the ranking that it may meet. It is doubled until no rematch is needed."""
 _REMATCH_COST = 1_000_000
-"""The cost of each earlier match of a pair. It exceeds every squared difference of half points."""
+"""The cost of pairing two bots again, per earlier match of the two. It exceeds every cost of a difference in scores."""
 _MAX_EDGE_WEIGHT = 1 << 40
-"""The number from which costs are subtracted, because networkx maximises weights."""
+"""The number from which the costs of pairings are subtracted, because networkx maximises weights."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """A scheduled match: its place in the schedule, its round, and the bots in seat order. Pairings with equal `start`
-    begin from one position.
+    """A scheduled match: its place in the schedule, its round, and its bots in seat order. Pairings with equal `start`
+    have the same start position.
     """
 
     place: int
@@ -38,19 +38,19 @@ class Pairing:
 
 
 def start_at(place: int, seats: int) -> int:
-    """Return the number of a match's start in a paired schedule, which plays each start in every rotation of seats."""
+    """Return the start number of the match at a place in a paired schedule, which plays each start in all rotations."""
     return place // seats
 
 
 def start_name(tournament: str, place: int, seats: int) -> str:
-    """Return the name of a match's start in exports and documents, unique among tournaments. The view `match_results`
-    uses these names too.
+    """Return the name of a match's start position in exports and documents, unique among tournaments. The view
+    `match_results` has these names too.
     """
     return f"{tournament}/{start_at(place, seats)}"
 
 
 def count_matches(tournament_format: str, bots: int, rounds: int, *, seats: int = 2, paired: bool = False) -> int:
-    """Return the number of matches of a tournament; of a `test`, the maximum."""
+    """Return the number of matches of a tournament, or the maximum for the format `test`."""
     groups = {
         "round-robin": comb(bots, seats),
         "gauntlet": comb(bots - 1, seats - 1),
@@ -63,11 +63,11 @@ def count_matches(tournament_format: str, bots: int, rounds: int, *, seats: int 
 def round_robin(
     bots: Sequence[str], rounds: int, rng: Random, *, seats: int = 2, paired: bool = False
 ) -> list[Pairing]:
-    """Schedule every group of `seats` bots once per round; the seats rotate from round to round. Raises `UsageFault`
-    for too few bots.
+    """Schedule every group of `seats` bots once per round. The seats rotate from round to round. Raise `UsageFault` for
+    too few bots.
 
-    With `paired`, every group plays `seats` times per round, each rotation from the same start. With more than two
-    seats, the seat order is drawn again after all rotations.
+    With `paired`, every group plays `seats` times per round: all rotations of its seats, from the same start position.
+    With more than two seats, the seat order is drawn again after all rotations.
     """
     _check_enough(bots, seats, "a round robin")
     groups = [(sum(group), tuple(bots[i] for i in group)) for group in itertools.combinations(range(len(bots)), seats)]
@@ -75,7 +75,7 @@ def round_robin(
 
 
 def gauntlet(bots: Sequence[str], rounds: int, rng: Random, *, seats: int = 2, paired: bool = False) -> list[Pairing]:
-    """Schedule the first bot against each other bot, or each group of others, once per round. See `round_robin`."""
+    """Schedule the first bot against each other bot, or each group of others, once per round, like `round_robin`."""
     _check_enough(bots, seats, "a gauntlet")
     others = itertools.combinations(bots[1:], seats - 1)
     return _schedule([(turn, (bots[0], *group)) for turn, group in enumerate(others)], rounds, rng, paired)
@@ -89,10 +89,10 @@ def swiss(
     *,
     paired: bool = False,
 ) -> list[Pairing]:
-    """Schedule the next round of two-seat matches: equal scores meet, rematches are avoided, seats are balanced.
+    """Schedule the next round of two-seat matches. Equal scores meet, rematches are avoided, and seats are balanced.
 
-    `scores` are the points so far; the caller decides how many points a bye counts (see `count_byes`). If the number of
-    bots is odd, the lowest among those with the fewest byes has a bye.
+    `scores` are the points so far; the caller decides how many points a bye gives (see `count_byes`). If the number of
+    bots is odd, the lowest of the bots with the fewest byes has a bye.
     """
     _check_enough(bots, 2, "a swiss tournament")
     number = max((pairing.round for pairing in played), default=-1) + 1
@@ -112,7 +112,7 @@ def swiss(
 
 
 def count_byes(bots: Sequence[str], played: Iterable[Pairing]) -> Counter[str]:
-    """Return for each bot the number of rounds in which it had no match."""
+    """Return for each bot the number of rounds so far in which it had no match."""
     rounds: dict[int, set[str]] = defaultdict(set)
     for pairing in played:
         rounds[pairing.round].update(pairing.seats)
@@ -130,7 +130,7 @@ def _rotate(group: tuple[str, ...], steps: int) -> tuple[str, ...]:
 
 
 def _schedule(groups: Sequence[tuple[int, tuple[str, ...]]], rounds: int, rng: Random, paired: bool) -> list[Pairing]:
-    """Schedule rounds of all groups, in random order. The number of a group and the round decide which bot begins."""
+    """Schedule rounds of all groups, in random order. A group's number and the round decide which bot begins."""
     schedule: list[Pairing] = []
     around = [group for _, group in groups]
     for number in range(rounds):
@@ -156,7 +156,7 @@ def _make_pairings(
 def _swiss_pairs(
     ranked: Sequence[str], played: Iterable[Pairing], scores: Mapping[str, float]
 ) -> list[tuple[str, str]]:
-    """Return the cheapest perfect matching of bots. A rematch costs most, then the squared difference in points."""
+    """Return the cheapest pairs of all bots. Rematches cost most, then squared differences in scores."""
     met = Counter(frozenset(pairing.seats) for pairing in played)
     window = _SWISS_WINDOW_SIZE
     while True:

@@ -1,4 +1,4 @@
-"""The standings of a tournament, for the terminal, pages, the API and files alike. All functions are pure."""
+"""The standings of a tournament, for the terminal, pages, the API and files. All functions are pure."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from arena.ratings.standings import (
 )
 
 ADJUSTED, SCORE, PAYOFF = "adjusted", "score", "payoff"
-"""These are the measures by which a table may be sorted: `ADJUSTED` for the luck-adjusted score, `SCORE` and `PAYOFF`.
-"""
+"""These are the measures that may sort a table: luck-adjusted score, share of points, and mean payoff."""
 
 
 class TournamentStandings(Struct, frozen=True, kw_only=True):
@@ -35,9 +34,7 @@ class TournamentStandings(Struct, frozen=True, kw_only=True):
 
 
 def compute_standings(names: Sequence[str], met: Sequence[MatchSample], *, raw: bool = False) -> TournamentStandings:
-    """Return the standings of these bots after these matches. With `raw`, luck-adjusted scores do not sort the
-    table.
-    """
+    """Return the standings of these bots after these matches. With `raw`, do not sort by luck-adjusted score."""
     payoffs = PayoffSummary(names, match_payoffs_of_samples(met))
     table = payoffs.rank_rows(score_table(names, met, raw=raw))
     by_points = ADJUSTED if is_luck_adjusted(table) and not raw else SCORE
@@ -50,12 +47,12 @@ def compute_standings(names: Sequence[str], met: Sequence[MatchSample], *, raw: 
 
 
 def may_be_first(table: Sequence[TableRow]) -> list[str]:
-    """Return the bots that may be the best, because no bot is certainly better, in the order of the table."""
+    """Return the bots that may be the best, since no bot is certainly better, in the order of the table."""
     return [row.bot for row in table if row.best_rank == 1]
 
 
 def chance_note(standings: TournamentStandings) -> str:
-    """Say what the ranges of ranks in the table mean. Return an empty text before two bots have played."""
+    """Return a line that says what the ranges of ranks in the table mean. It is empty until two bots have played."""
     played = [row for row in standings.table if row.best_rank is not None]
     if len(played) < 2:
         return ""

@@ -1,4 +1,4 @@
-"""TrueSkill's update for single players in rank order: message passing between neighbours until it converges.
+"""TrueSkill's update of ratings for single players in rank order: messages pass between neighbours until they converge.
 
 With doubles, every operation is in the order of the package trueskill 0.4.5, so results agree to the last bit. That
 package would take ten times as long. The time matters because a tie needs one update per order of its players.
@@ -12,18 +12,18 @@ from math import sqrt
 from typing import NamedTuple
 
 _MAX_SWEEPS = 10
-"""The maximum number of passes through all neighbours, as in trueskill."""
+"""The maximum number of passes through all pairs of neighbours, as in the package trueskill."""
 _MAX_CONVERGED_CHANGE = 1e-4
-"""The update has converged when no message changes by more than this, as in trueskill."""
+"""The maximum change of a message at which the update has converged, as in the package trueskill."""
 
 
 class ResultWeights(NamedTuple):
-    """The standard normal distribution (`cdf` and `pdf`) and the draw margin, in doubles or in higher precision."""
+    """Functions of the standard normal distribution and the draw margin, in doubles or in higher precision."""
 
     cdf: Callable[[float], float]
     pdf: Callable[[float], float]
     margin: float
-    """Two performances that differ by less than this are a draw."""
+    """The difference of two performances below which the match is a draw."""
 
 
 class PlayerSkill:
@@ -32,8 +32,8 @@ class PlayerSkill:
     __slots__ = ("message_pi", "message_tau", "pi", "skill_pi", "skill_tau", "tau", "variance")
 
     def __init__(self, mu: float, sigma: float, beta: float, tau: float) -> None:
-        """Compute the player's prior performance. `beta` is the standard deviation of a performance around the skill,
-        `tau` that of the skill's change since the last match.
+        """Compute the player's performance before the match is known. `beta` is the standard deviation of a performance
+        around the skill, `tau` that of the skill's change since the last match.
         """
         pi = sigma**-2
         self.variance = beta**2
@@ -45,7 +45,7 @@ class PlayerSkill:
         self.tau = self.pi * (self.message_tau / self.message_pi)
 
     def updated_rating(self, pi: float, tau: float) -> tuple[float, float]:
-        """Return the rating (mu, sigma) after a match, from the posterior of the performance."""
+        """Return the player's rating (mu, sigma) after a match, given its performance in the match."""
         new_pi, new_tau = _pass_through_team(pi - self.pi, tau - self.tau)
         new_pi = self.message_pi + new_pi - self.message_pi
         new_tau = self.message_tau + new_tau - self.message_tau
@@ -98,14 +98,14 @@ class _NeighbourDifference:
         self.up_pi = self.up_tau = self.down_pi = self.down_tau = 0.0
 
     def read_beliefs(self) -> None:
-        """Read the current estimates of both performances, without the messages that came from this difference."""
+        """Read the current estimates of both performances, less the messages that came from this difference."""
         above, below = self.above, self.below
         self.above_pi, self.above_tau = above.pi - self.up_pi, above.tau - self.up_tau
         self.below_pi, self.below_tau = below.pi - self.down_pi, below.tau - self.down_tau
         self.above_mu, self.below_mu = self.above_tau / self.above_pi, self.below_tau / self.below_pi
 
     def update_difference(self) -> float:
-        """Update the difference by the result of the two players, and return by how much it changed."""
+        """Update the difference by the result of the two players. Return by how much it changed."""
         self.read_beliefs()
         row_pi = 1.0 / (1.0 / self.above_pi + 1.0 / self.below_pi)
         row_tau = row_pi * (self.above_mu - self.below_mu)
@@ -120,14 +120,14 @@ class _NeighbourDifference:
         return max(abs(tau - self.tau), sqrt(abs(pi - self.pi)))
 
     def send_up(self) -> None:
-        """Send the upper player what the difference and the lower player imply about its performance."""
+        """Send the upper player what the difference and the lower player say about its performance."""
         pi, tau = self.pi - self.row_pi, self.tau - self.row_tau
         self.up_pi = 1.0 / (1.0 / pi + 1.0 / self.below_pi) if pi else 0.0
         self.up_tau = self.up_pi * (tau / pi + self.below_mu) if pi else 0.0
         self.above.pi, self.above.tau = self.above_pi + self.up_pi, self.above_tau + self.up_tau
 
     def send_down(self) -> None:
-        """Send the lower player what the difference and the upper player imply about its performance."""
+        """Send the lower player what the difference and the upper player say about its performance."""
         pi, tau = self.pi - self.row_pi, self.tau - self.row_tau
         self.down_pi = 1.0 / (1.0 / self.above_pi + 1.0 / pi) if pi else 0.0
         self.down_tau = self.down_pi * (self.above_mu - tau / pi) if pi else 0.0
@@ -136,7 +136,7 @@ class _NeighbourDifference:
 
 def update(players: Sequence[PlayerSkill], draws: Sequence[bool], weights: ResultWeights) -> list[tuple[float, float]]:
     """Return the ratings (mu, sigma) after a match of these players, who are in rank order, best first. `draws` says
-    for each two neighbours whether they drew. Raises `FloatingPointError` if `weights` are not precise enough for the
+    for each two neighbours whether they drew. Raise `FloatingPointError` if `weights` are not precise enough for the
     probability of the result.
     """
     places = [_PlayerBelief(player) for player in players]
@@ -163,7 +163,7 @@ def update(players: Sequence[PlayerSkill], draws: Sequence[bool], weights: Resul
 
 
 def _win_correction(difference: float, margin: float, weights: ResultWeights) -> tuple[float, float]:
-    """Return v and w of a win: how much it shifts and narrows a difference with standard deviation 1."""
+    """Return v and w for a win: how much it shifts, and narrows, a difference whose standard deviation is 1."""
     x = difference - margin
     chance = weights.cdf(x)
     v = weights.pdf(x) / chance if chance else -x
@@ -188,7 +188,7 @@ def _draw_correction(difference: float, margin: float, weights: ResultWeights) -
 
 
 def _pass_through_team(pi: float, tau: float) -> tuple[float, float]:
-    """Pass a message through trueskill's sum over a team, which here has one player."""
+    """Return a message after trueskill's sum over a team, which here has one player."""
     if not pi:
         return 0.0, 0.0
     whole = 1.0 / (1.0 / pi)
@@ -196,6 +196,6 @@ def _pass_through_team(pi: float, tau: float) -> tuple[float, float]:
 
 
 def _round_trip(mu: float, sigma: float) -> tuple[float, float]:
-    """Round a rating as trueskill does when it stores the rating as a precision."""
+    """Return a rating rounded as trueskill does when it stores the rating as a precision."""
     pi = sigma**-2
     return pi * mu / pi, sqrt(1 / pi)

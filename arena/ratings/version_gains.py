@@ -1,4 +1,4 @@
-"""The mean score of each version of a bot, and its gain over the version before. Pure."""
+"""The mean score of each version of a bot, and its gain over the version before, as pure functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from measuring.share_intervals import ShareInterval, share_difference, share_int
 
 
 class VersionCounts(Protocol):
-    """The numbers of matches that a version won, drew and lost. A draw is a shared first place."""
+    """The number of matches that a version of a bot won, drew and lost. A shared first place is a draw."""
 
     @property
     def wins(self) -> int: ...
@@ -35,7 +35,7 @@ class VersionGain(Struct, frozen=True, kw_only=True):
 
 
 def version_gains(versions: Sequence[VersionCounts]) -> list[VersionGain]:
-    """Return the mean score and the gain of each version; `versions` are newest first. Matches count as independent."""
+    """Return the mean score and the gain of each version. `versions` are newest first. Matches count as independent."""
     scores = [_score(version) for version in versions]
     gains = [_gain(newer, older) for newer, older in pairwise(scores)]
     shares = [share_interval(*score) if score[1] else None for score in scores]

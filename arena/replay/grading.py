@@ -19,6 +19,7 @@ from measuring.position_kinds import classifier_of
 from measuring.scores import Z95
 from protocol.bot_launch import APPRAISER_ENTRY_POINT_GROUP
 from protocol.errors import UsageFault
+from protocol.games import is_known_game, missing_rules_message
 from protocol.games.base import Game
 from referee.in_process import CannotEstimate, MoveEvaluation, MoveEvaluator
 from referee.record import Record
@@ -100,9 +101,11 @@ def grade_match(
 
     With `sims`, moves of unsolved games are estimated with this many simulations each. With `seat`, only the moves of
     that seat are graded. `on_moves` gets the moves as an iterator while they are graded, to show progress. `open_cache`
-    caches estimates. Raises `UsageFault` if the game has no grader, and `BadRecord` as `replay` does.
+    caches estimates. Raise `UsageFault` if the game has no grader, and `BadRecord` if the record is wrong.
     """
     header = record.header
+    if not is_known_game(header.game):
+        raise CannotEstimate(f"{header.match} has no grades: {missing_rules_message(header.game)}")
     lines = replay(record)
     _, course = next(lines)
     judge, estimate = _find_judge(course.game, header.match, sims)
@@ -148,7 +151,7 @@ def _find_judge(
 ) -> tuple[Callable[[ReplayedMove], MoveEvaluation], str | None]:
     """Return the function that evaluates moves, and the description of its estimator (None if it is exact).
 
-    Moves of unsolved games are estimated with `sims` simulations each. Raises `UsageFault` if the game has neither a
+    Moves of unsolved games are estimated with `sims` simulations each. Raise `UsageFault` if the game has neither a
     grader nor an estimator, or if it has no grader and `sims` is None.
     """
     if sims is None or has_grader(game):

@@ -21,8 +21,8 @@ LuckTextByMove = Mapping[tuple[int, int], str]
 def record_luck(record: Record, value: str | None = None) -> Luck | None:
     """Return the luck of a match; None if its game has no luck or no value function.
 
-    `value` names the value function; None takes the best one. Raises `UsageFault` for a value function that the game
-    does not have, and `BadRecord` as `replay` does.
+    `value` names the value function; None takes the best one. Raise `UsageFault` if the game does not have it, and
+    `BadRecord` if the record is wrong.
     """
     _, course = next(replay(record))
     by = load_value(course.game, value)

@@ -64,7 +64,7 @@ class ReplayedMatch:
             self.start = course.encoded_state
 
     def plies(self) -> Iterator[StatedPly]:
-        """Yield every event. It has the state after it as long as the replay succeeds."""
+        """Yield every event, with the state after it as long as the replay succeeds."""
         for line in self.record.lines:
             course = self._next()
             if isinstance(line, Strike):
@@ -86,7 +86,7 @@ class ReplayedMatch:
 
 
 def make_document(record: Record) -> Document:
-    """Return a record as a document. Its events have states as long as the replay succeeds."""
+    """Return a record as a document. Its events have the states after them as long as the replay succeeds."""
     refereed = ReplayedMatch(record)
     plies = list(refereed.plies())
     return Document(

@@ -40,7 +40,7 @@ class PlyRow(NamedTuple):
 
 
 def iter_ply_rows(record: Record) -> Iterator[PlyRow]:
-    """Yield the rows of a match in order. Raises `BadRecord` if a line of the record cannot be read."""
+    """Yield the rows of a match in order. Raise `BadRecord` if a line of the record cannot be read."""
     clock, seats = record.header.clock, record.header.seats
     banks = [clock.bank_ms] * len(seats)
     strikes = [0] * len(seats)

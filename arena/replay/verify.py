@@ -28,8 +28,9 @@ from a journal may differ from the one written there.
 
 
 def verify_record(record: Record, *, awaits_rating: bool = False) -> None:
-    """Replay the match of a record, and compare everything with the record. Raises `BadRecord`, which names the ply.
-    With `awaits_rating`, the ratings may be missing.
+    """Replay the match of a record, and compare it with the record. With `awaits_rating`, ratings may be missing.
+
+    Raise a `BadRecord` that names the ply if the record is wrong.
     """
     header, footer = record.header, record.footer
     course, last = _replay_to_end(record)
@@ -59,9 +60,7 @@ def verify_record(record: Record, *, awaits_rating: bool = False) -> None:
 
 
 def _replay_to_end(record: Record) -> tuple[Course, int]:
-    """Return the course of the whole match, and the ply of the last event. Raises `BadRecord`, also for excessive lag
-    compensation.
-    """
+    """Replay the whole match; return its course and its last ply. Raise `BadRecord` if the record is wrong."""
     header = record.header
     given = [0] * len(header.seats)
     most = max_compensation_ms(header.clock.bank_ms)
@@ -102,7 +101,7 @@ def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:
 
 
 def unverifiable_facts(record: Record) -> list[str]:
-    """Name the facts in a verified record for which there is only the arena's word.
+    """Name the facts in a verified record that rest on the arena's word alone.
 
     Nothing in a record shows whether a seat really ran out of time, whether it sent a move that was refused, or why a
     match was called off.

@@ -50,7 +50,7 @@ class Fork(NamedTuple):
     recorded_action: SeatAction
     new_action: SeatAction | None
     other_moves: tuple[MatchEvent, ...]
-    """The other seats' moves in the same round. Both branches have them."""
+    """The other seats' moves in the same round, which stand whichever action the seat takes."""
     strikes: int
     """The strikes that the new bot has at the fork."""
     kinds: Mapping[str, str]
@@ -88,7 +88,7 @@ class Continuation(NamedTuple):
 
 
 class BranchPlayers(NamedTuple):
-    """The bots that play a branch, and the name to report for the `bot` in the replayed seat."""
+    """The bots that play one branch of a fork, and the name under which the `bot` in the replayed seat is reported."""
 
     players: InProcessPlayers
     bot: str
@@ -108,7 +108,7 @@ def follow_record(
     """Play a seat of a record with a bot as long as it repeats the record, at most up to the ply `until`.
 
     `join_seat` makes the bot from a seed: from the first of the `seeds` that gives the recorded nonce, or else from the
-    last one. Raises `BadRecord` as `replay` does, and `ValueError` without seeds.
+    last one. Raise `ValueError` if there are no seeds, and `BadRecord` if the record is wrong.
     """
     if not seeds:
         raise ValueError(f"seat {seat} has no seed: its bot needs one")
@@ -208,7 +208,6 @@ def _leaving_action(message: FromClient) -> SeatAction | None:
 
 
 def _action_in_line(game: Game[Any, Any], line: EventLine, seat: int) -> SeatAction | None:
-    """Return the action of a seat in a line of the record; None if the line has no action of the seat."""
     if isinstance(line, Sealed):
         return SeatAction(game.decode_move(line.move)) if line.seat == seat else None
     if not isinstance(line, Ply) or line.event.seat != seat:
@@ -255,7 +254,7 @@ def _play_branch(
     branch: BranchPlayers,
     value: ValueFunction,
 ) -> BranchOutcome:
-    """Play the match on after an action of the seat, with dice from this secret."""
+    """Play the match on after an action of the replayed seat, with dice from `secret`."""
     game, seat, before = fork.game, fork.seat, standing.current_course
     header = replace(fork.header, match=f"{CONTINUATION_ID_PREFIX}{secret.hex()[:32]}")
     standing.course = replace(before, key=match_key(header.match, secret, ()))

@@ -24,7 +24,7 @@ DEFAULT_STAND_INS = ("uct:sims=200", "alphabeta:depth=3")
 on every machine.
 """
 _LEVELLED_BOTS = {bot_name_of(word): word for word in (f"{LEVELLED_BOT}:{level}" for level in range(1, MAX_LEVEL + 1))}
-"""The levelled reference bot in each of its strengths, as named on the command line, by its default name."""
+"""The word of the command line for each level of the levelled reference bot, by the bot's default name."""
 PERSON_BOT = "human"
 """The name of the reference bot for people, which cannot play on."""
 
@@ -57,7 +57,7 @@ class BotResolver:
     """Finds the programs that play a match on, from the arguments of the command.
 
     `bot` is the new bot, and `old` the program of the bot that it replaces. `opponents` are programs of other bots, as
-    NAME=BOT. `origin` returns the arguments of a tournament. Raises `UsageFault` for an argument that names no bot.
+    NAME=BOT. `origin` returns the arguments of a tournament. Raise `UsageFault` if an argument names no bot.
     """
 
     def __init__(
@@ -85,8 +85,9 @@ class BotResolver:
             make_in_process_spec("bot", what)
 
     def resolve(self, header: Header, seat: int, current_names: Sequence[str] | None = None) -> Lineup:
-        """Return the bots that play on the match of a header. `current_names` are its bots' names now, if some were
-        renamed since. Raises `UsageFault` for a seat without a program.
+        """Return the bots that play on the match of a header. Raise `UsageFault` if a seat has no program.
+
+        `current_names` are the names that its bots have now, if some were renamed since.
         """
         origin = None if header.tournament is None else self._origin(header.tournament)
         names = [each.bot for each in header.seats]
@@ -115,9 +116,7 @@ class BotResolver:
         )
 
     def check_games(self, games: Mapping[str, str]) -> None:
-        """Raise `UsageFault` if a bot of the command line does not play one of the `games`, which map to example
-        matches.
-        """
+        """Raise `UsageFault` if a bot of the command line cannot play one of the `games`, each given with a match."""
         for what in self._given:
             if what.partition(":")[0] not in known_bots():
                 continue

@@ -67,7 +67,7 @@ class RerunReply(NamedTuple):
 
 def run_tasks(tasks: Iterable[RerunTask], jobs: int) -> Generator[tuple[int, RerunReply], None, None]:
     """Yield the number and the reply of each task, as replies arrive from `jobs` processes. A single job runs in this
-    process. Raises `BadRecord` and `UsageFault`, and what `WorkerPool.run` raises.
+    process. Raise the errors of `run_task` and of `WorkerPool.run`.
     """
     if jobs == 1:
         yield from enumerate(map(run_task, tasks))
@@ -77,7 +77,10 @@ def run_tasks(tasks: Iterable[RerunTask], jobs: int) -> Generator[tuple[int, Rer
 
 
 def run_task(task: RerunTask) -> RerunReply:
-    """Perform a task. Output of the bots goes to standard error. Raises `BadRecord` and `UsageFault`."""
+    """Perform a task. Output of the bots goes to standard error.
+
+    Raise `BadRecord` if the record is wrong, and `UsageFault` if a bot cannot be made.
+    """
     with redirect_stdout(sys.stderr):
         followed, first = _follow_task(task._replace(continuation_range=(0, 0)))
         found: list[Continuation] = []
@@ -120,7 +123,7 @@ def _follow_task(task: RerunTask) -> tuple[RecordAgreement, FirstDifference]:
 
 @lru_cache(maxsize=4)
 def _load_players(specs: EncodedSpecs, game: Game[Any, Any], seated: str = "", new: str = "") -> InProcessPlayers:
-    """Return the bots of a match, cached from task to task. Messages about the bot `seated` name it `new`."""
+    """Return the bots of a match, cached from task to task. A message about the bot `seated` begins with `new`."""
 
     def tell(bot: str, line: str) -> None:
         line, of_continuation = re.subn(rf"{CONTINUATION_ID_PREFIX}[0-9a-f]+", "a continuation", line)

@@ -64,8 +64,8 @@ class KindWorth(Struct, frozen=True, kw_only=True):
     """The worth of the new bot in matches that diverged in positions of a `kind`, which belongs to the classification
     `by`.
 
-    `better` and `worse` count the matches whose 95 % interval shows that the new bot is so. `worth` is the sum over
-    matches.
+    `better` and `worse` count the matches whose 95 % interval shows that the new bot is better or worse. `worth` is the
+    sum over matches.
     """
 
     by: str

@@ -1,4 +1,4 @@
-"""The audit log of a server, kept in its store."""
+"""The audit log of an arena's server, in the server's store."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from arena.store.async_store import AsyncStore
 
 
 class StoredActionLog:
-    """Logs the operator's changes in the store."""
+    """The log of the operator's changes, in the store."""
 
     def __init__(self, store: AsyncStore) -> None:
         self._store = store
 
     async def begin(self, by: str, request: Request) -> int:
-        """Log a requested change, and return its number. Raises `StoreError`."""
+        """Log a requested change, and return the number of its entry. Raise `StoreError` if it cannot be stored."""
         return await self._store.write(log_action, by, request.action_name(), request.changed_names() or ())
 
     async def fail(self, number: int, fault: str) -> None:
-        """Log the failure of a change. Raises `StoreError`."""
+        """Log why the change with this entry failed. Raise `StoreError` if that cannot be stored."""
         await self._store.write(log_failure, number, fault)

@@ -62,12 +62,12 @@ if TYPE_CHECKING:
     from arena.feed import Feed
 
 REVOKED_MESSAGE = "the operator revoked {bot}: it may no longer connect"
-"""The message to a bot that the operator has revoked."""
+"""The message to a bot that the operator has revoked. `{bot}` is its name."""
 CREDENTIAL_REPLACED_MESSAGE = "the operator gave {bot} a new token: use that one"
-"""The message to a bot whose token the operator has replaced."""
+"""The message to a bot whose token the operator has replaced. `{bot}` is its name."""
 RESUME_RETRY_DELAY_S, MAX_RESUME_RETRY_DELAY_S = 0.2, 2.0
-"""`RESUME_RETRY_DELAY_S` is the first delay before the database is asked again whether a match should resume,
-`MAX_RESUME_RETRY_DELAY_S` the maximum delay.
+"""`RESUME_RETRY_DELAY_S` is the first delay before an unavailable database is asked again whether a match should
+resume, `MAX_RESUME_RETRY_DELAY_S` the maximum delay.
 """
 
 log = logging.getLogger("arena")
@@ -77,9 +77,9 @@ class Arena(HostHandler):
     """An arena server. Its `host` resumes the matches in the journal and listens for connections. `close` leaves
     running matches in the journal.
 
-    A match that is not rated among bots uses `slow_clock` if a seek asks for it. A disconnected seat drops out after
-    `away_s` seconds, or with 0 when its clock runs out. `make_operations` returns the handlers of operator requests,
-    and `access` says who may send these. `meters` measure moves. `work_clock` measures the work that clients cause.
+    A match has the `slow_clock` if a seek asks for that, unless it is rated among bots. A disconnected seat drops out
+    after `away_s` seconds, or with 0 when its clock runs out. `make_operations` returns the handlers of operator
+    requests, and `access` says who may connect. `meters` measure moves, `work_clock` the work that clients cause.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Arena(HostHandler):
         self._away_ms = round(away_s * 1000)
         self._bots = bots or BotCache(store)
         self.operator_channel = Channel(make_operations(self), StoredActionLog(store))
-        """The channel that answers the requests of connected operators."""
+        """The channel over which connected operators send requests and get answers."""
         self.host = MatchHost(
             self, journal, access, encryption, self.operator_channel.serve, quotas, meters, self._timeouts, work_clock
         )
@@ -121,7 +121,7 @@ class Arena(HostHandler):
         auth.on_registered = self.host.events.log_registered
         self.warnings = Warnings()
         self.drain = Drain(self.host.clients, self.warnings)
-        """The draining state, in which no match starts and the server stops after the running matches."""
+        """The draining state. While the server drains, no match starts, and it stops after the running matches."""
         self.nodes = nodes or SingleNode()
         """This node and the other nodes of the arena."""
         self.url = self.nodes.url
@@ -129,33 +129,32 @@ class Arena(HostHandler):
             self.host, self._start_paired_match, self._bots, rate or MatchRate(), self.drain, self.nodes
         )
         self._beginning: dict[str, Sequence[ActiveSeek]] = {}
-        """The seeks of matches that were started but are not sure to begin yet, by match id."""
+        """The seeks of matches that were started but may still fail to begin, by match id."""
         self.assigned = AssignedMatches(self.host, self.ladder, self.drain.check, self._call_bots)
         """The matches that the operator assigns."""
         self.background = BackgroundTasks()
-        """The background tasks. They are cancelled when the arena closes."""
+        """The background tasks of the arena. They are cancelled when it closes."""
         self._feed = None if feed is None else FeedPublisher(feed, store)
         self.stopping = False
-        """True when the server is about to stop."""
+        """True once the server is about to stop."""
         self._revocations = 0
-        """The number of times that tokens were revoked or may have been. A login during which it changes is repeated.
-        """
+        """The number of times that tokens were, or may have been, revoked. A change repeats logins in progress."""
         self._closed_names: set[str] = set()
         """The folded names that can't log in at the moment, because the operator is renaming or deleting them."""
 
     def dismiss(self, bots: Iterable[str], message: str, reason: str) -> list[str]:
         """Disconnect bots that may no longer be connected. Return those that were connected.
 
-        Logins in progress are checked again. The bots get the `message`, in which `{bot}` stands for the bot's name.
-        `reason` is the reason in the close frame.
+        Logins in progress check their tokens again. The bots get the `message`, in which `{bot}` stands for the bot's
+        name. `reason` is the reason in the close frame.
         """
         self._revocations += 1
         return [bot for bot in bots if self.host.clients.disconnect_bot(bot, message, reason)]
 
     @contextlib.contextmanager
     def block_logins(self, bot: str, why: str, reason: str) -> Iterator[None]:
-        """Block logins under a name inside the context, and disconnect its bot with the message `why`. Raises
-        `UsageFault` if the name is blocked already.
+        """Block logins under a name inside the context, and disconnect its bot with the message `why` and the close
+        `reason`. Raise `UsageFault` if the name is blocked already.
         """
         name = fold_name(bot)
         if name in self._closed_names:
@@ -168,30 +167,30 @@ class Arena(HostHandler):
             self._closed_names.remove(name)
 
     def forfeit_matches(self, bot: str) -> None:
-        """Make a bot lose all its matches in progress here."""
+        """Make a bot lose all its matches in progress on this server."""
         for runner, seat in list(self.host.clients.matches_of(bot).values()):
             runner.receive(NoShow(seat))  # the match may not have started
 
     def on_renamed(self, old: str, new: str) -> None:
-        """Update the cache for a renamed bot, which is disconnected."""
+        """Rename a bot in the cache of bots. The bot must be disconnected."""
         self._bots.rename(fold_name(old), fold_name(new))
 
     async def reload_approvals(self, bots: Iterable[str]) -> None:
-        """Apply changed approvals of bots to their seeks. Raises `StoreError`."""
+        """Apply changed approvals of bots to their seeks. Raise `StoreError` if the approvals cannot be read."""
         for bot in bots:
             await self._bots.load(bot)
             self.ladder.seeks.reconsider(bot)
         self.ladder.seeks.reschedule()
 
     async def reload_ratings(self, pools: Iterable[str]) -> None:
-        """Reload the ratings of cached bots, and publish the leaderboards of these pools. Raises `StoreError`."""
+        """Reload the ratings of cached bots, and publish the leaderboards of `pools`. Raise `StoreError` on failure."""
         await self._bots.reload()
         if self._feed is not None:
             for pool in pools:
                 self._feed.schedule_leaderboard(pool)
 
     async def start_feed(self) -> None:
-        """Publish the leaderboards, and the `end` messages from before a restart that the broker lacks."""
+        """Publish the leaderboards, and those `end` messages from before a restart that the MQTT broker lacks."""
         if self._feed is not None:
             await self._feed.start()
 
@@ -224,8 +223,8 @@ class Arena(HostHandler):
         )
 
     async def close(self, code: int = RESTARTING) -> None:
-        """Stop the arena: close connections with `code`, leave running matches in the journal, and store the results of
-        finished matches.
+        """Stop the arena: close connections with the close code `code`, leave running matches in the journal, and store
+        the results of finished matches.
         """
         await self.background.cancel()
         self.drain.close()
@@ -350,8 +349,8 @@ class Arena(HostHandler):
             runner.report_to(self._feed.report)
 
     async def should_resume(self, header: Header, seed: bytes) -> bool:
-        """Return whether a match in the journal should resume: it is not stored yet, and no tournament will play it
-        again. While the database is unavailable, keep asking it.
+        """Return whether a match in the journal should resume. It should not if it is stored already, or if it belongs
+        to a tournament, which will play it again. While the database is unavailable, keep asking it.
         """
         backoff = Backoff(RESUME_RETRY_DELAY_S, MAX_RESUME_RETRY_DELAY_S)
         while True:
@@ -377,7 +376,7 @@ class Arena(HostHandler):
         return True
 
     async def on_announcement(self, announcement: Announcement | None) -> None:
-        """Apply an announcement; None means that anything may have changed. Raises `StoreError`."""
+        """Apply an announcement; None means that anything may have changed. Raise `StoreError` if reading fails."""
         sessions = self.host.clients.sessions
         if announcement is None:
             await self._recheck_tokens(list(sessions))
@@ -397,8 +396,8 @@ class Arena(HostHandler):
                     sessions[name].send_error(OnAnotherNode(why, announcement.url))
 
     async def _recheck_tokens(self, bots: Collection[str]) -> None:
-        """Disconnect those of the bots whose token is no longer valid, and reload the approvals of the other bots.
-        Logins in progress are checked again.
+        """Disconnect those of the bots whose token is no longer valid, and reload the approvals of the others. Logins
+        in progress check their tokens again.
         """
         self._revocations += 1
         online = []
@@ -417,8 +416,8 @@ class Arena(HostHandler):
         await self.reload_approvals(online)
 
     def on_nodes_changed(self) -> None:
-        """Handle a change of the nodes, after which another node may pair a game: redirect seeks to that node, and
-        reload ratings that other nodes changed.
+        """Handle a change of the nodes, after which another node may pair a game: redirect this game's seeks to that
+        node, and reload ratings, which other nodes may have changed.
         """
         self.ladder.redirect_seeks()
         self.background.start(self._reload_cache())
@@ -449,7 +448,7 @@ class Arena(HostHandler):
         await self.store.write(log_incident, bot, incident)
 
     async def finalize(self, match: FinishedMatch) -> None:
-        """Store a finished match, then send its `end` with the ratings. If storing takes long, notify the seats."""
+        """Store a finished match, then send `end` messages with its ratings. Tell the seats if storing takes long."""
         if self.assigned.hand_over(match):
             self.background.start(self._unregister_match(match.result.match))
             return
@@ -475,7 +474,7 @@ class Arena(HostHandler):
         match.send_end(ratings)
 
     def _start_paired_match(self, group: Sequence[ActiveSeek]) -> None:
-        """Start a match of paired seeks, with seats drawn at random."""
+        """Start a match between the bots of paired seeks, with seats drawn at random."""
         seated = list(group)
         secrets.SystemRandom().shuffle(seated)
         match = f"{datetime.now(UTC):%y%m%d-%H%M%S}-{secrets.token_hex(4)}"
@@ -503,7 +502,7 @@ class Arena(HostHandler):
         self.ladder.on_match_started(group)
 
     def _pause_pairing(self, fault: ArenaFault) -> None:
-        """Pause pairing until a journal can be written again."""
+        """Pause pairing because of a fault, until a journal can be written again."""
         self.host.health.set_problem("seeks", str(fault))
         asyncio.get_running_loop().call_later(self._timeouts.record_retry_delay_s, self._resume_pairing)
 

@@ -1,5 +1,5 @@
-"""Matches that the operator assigns to connected bots, for example for a tournament. They are unrated, and only the
-requester gets their results.
+"""Matches that the operator assigns to connected bots, for example for a tournament. They are unrated. Their results go
+only to the operator's request.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from referee.footer import ClosedMatch
 from referee.record import Header
 
 CALL_INTERVAL_S = 5.0
-"""Seconds between two calls to bots that are not connected here."""
+"""Seconds between two calls that ask bots on other nodes to connect here."""
 RESERVE_DELAY_S = 5.0
 """Seconds for which an assigned match waits until its bots have free slots. After that, slots that become free are
 reserved for the match.
@@ -25,15 +25,15 @@ reserved for the match.
 
 
 class _AssignedMatch(NamedTuple):
-    """An assigned match: its tournament, and a future for its outcome."""
+    """An assigned match: the id of its tournament, and a future for its outcome."""
 
     tournament: str
     over: asyncio.Future[ClosedMatch]
 
 
 class AssignedMatches:
-    """Plays matches between bots that the operator names. `check` raises a `Fault` if no match may start; `call` asks
-    bots on other nodes to connect here.
+    """Plays matches between bots that the operator names. `check` raises a `Fault` if no match may start now. `call`
+    asks bots on other nodes to connect here.
     """
 
     def __init__(
@@ -49,11 +49,11 @@ class AssignedMatches:
         self._clients = host.clients
         self._ladder = ladder
         self._under_way: dict[str, _AssignedMatch] = {}
-        """Assigned matches in progress, by id."""
+        """The assigned matches in progress, by match id."""
         self._changed = asyncio.Event()
 
     def on_bots_changed(self) -> None:
-        """Check again which bots can play, because a bot connected or a slot became free."""
+        """Check again which bots can play an assigned match, because a bot connected or a slot became free."""
         self._changed.set()
 
     async def play(
@@ -66,9 +66,9 @@ class AssignedMatches:
     ) -> ClosedMatch:
         """Play a match and return it when it is over. If the match is in progress already, wait for its end.
 
-        `make_header` returns the header and seed when the match starts. A bot that does not connect within `wait_s`
-        seconds loses. Raises the errors of `check`, `JournalFault`, and `UsageFault` if the id belongs to a match of
-        another tournament or of the ladder.
+        `make_header` returns the match's header and seed when the match starts. A bot that does not connect within
+        `wait_s` seconds loses. Raise `UsageFault` if the id belongs to a match of another tournament or of the ladder,
+        `JournalFault` if the journal cannot be written, and the errors of `check`.
         """
         if not self._is_in_progress(match, tournament):
             self._check()
@@ -84,7 +84,7 @@ class AssignedMatches:
         return await asyncio.shield(self._under_way[match].over)
 
     def _is_in_progress(self, match: str, tournament: str) -> bool:
-        """Return whether the match is in progress. Raises `UsageFault` if its id belongs to another match."""
+        """Return whether the match is in progress. Raise `UsageFault` if another match in progress has its id."""
         known = self._under_way.get(match)
         if known is None and match in self._clients.runners:
             raise UsageFault(f"{match} is a match of the ladder: a tournament's matches have names of their own")
@@ -96,7 +96,7 @@ class AssignedMatches:
         return known is not None
 
     def hand_over(self, match: FinishedMatch) -> bool:
-        """End an assigned match without ratings, and hand it to the requester. Return False if the match was not
+        """End an assigned match without ratings, and pass it to the caller of `play`. Return False if the match was not
         assigned.
         """
         assigned = self._under_way.pop(match.result.match, None)
@@ -111,15 +111,15 @@ class AssignedMatches:
         return True
 
     def fail(self, match: str, fault: Fault) -> None:
-        """Report to the requester of an assigned match why it does not begin. Any other match is ignored."""
+        """Raise `fault` in the `play` of a match that does not begin. Do nothing if the match was not assigned."""
         assigned = self._under_way.pop(match, None)
         if assigned is not None:
             assigned.over.set_exception(fault)
 
     async def _wait_for_bots(self, bots: Sequence[str], wait: float) -> list[int]:
-        """Wait at most `wait` seconds until all bots are connected, then until all connected ones have a free slot.
+        """Wait at most `wait` seconds for all bots to connect, then until each connected bot has a slot for the match.
 
-        Secure these slots. Return the seats of the bots that did not connect.
+        If need be, end a seek to free its slot. Return the seats of the bots that did not connect.
         """
         since = asyncio.get_running_loop().time()
         calls = since

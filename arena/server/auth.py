@@ -1,4 +1,4 @@
-"""Authentication of bots by their tokens, and registration of names. A name that was not used for long can be
+"""Authentication of bots by their tokens, and registration of names. A name that was not used for a long time can be
 registered again.
 """
 
@@ -38,24 +38,23 @@ from protocol.names import fold_name
 from protocol.secret_text import strip_invisible
 
 WRITE_DELAY_S = 5.0
-"""Seconds for which the times when bots were last seen are collected before they are stored together."""
+"""Seconds for which times of when bots were last seen are collected, before they are stored together."""
 
 LAST_SEEN_REFRESH_S = 3600.0
-"""Seconds after which the stored times of all connected bots are refreshed, so that they are recent even if the server
-is killed.
+"""Seconds between two updates of the stored times of all connected bots, which are thus recent if the server is killed.
 """
 
 log = logging.getLogger("arena.server.auth")
 
 
 class NameTaken(BotFault):
-    """The name belongs to a bot whose token was not presented."""
+    """The name belongs to another bot, whose token was not sent."""
 
     code = error_codes.NAME_TAKEN
 
 
 class Revoked(BotFault):
-    """The operator revoked the bot's token."""
+    """The operator revoked the bot, so that its token is no longer valid."""
 
     code = error_codes.AUTH_FAILED
 
@@ -74,14 +73,14 @@ class Registration(Struct, frozen=True, kw_only=True):
 
 
 class LastSeen:
-    """Stores the times when bots were last seen, many in one transaction, so that frequent reconnects cost little."""
+    """Stores when bots were last seen, for many bots in one transaction, so that frequent reconnects cost little."""
 
     def __init__(self, store: AsyncStore) -> None:
         self._store = store
         self._seen: dict[str, str] = {}
-        """The times that are not stored yet, by folded name."""
+        """The times when bots were last seen that are not stored yet, by folded name."""
         self._connections: Counter[str] = Counter()
-        """The number of connections of each bot, by folded name. It is 2 for a moment when a new connection replaces
+        """The number of connections of each bot, by folded name. It is 2 for a moment while a new connection replaces
         the old one.
         """
         self._refresh_timer: asyncio.TimerHandle | None = None
@@ -106,7 +105,7 @@ class LastSeen:
         return fold_name(bot) in self._connections
 
     async def close(self) -> None:
-        """Store all pending times."""
+        """Store all times that are not stored yet."""
         if self._refresh_timer is not None:
             self._refresh_timer.cancel()
         self._closing.set()
@@ -140,7 +139,7 @@ class LastSeen:
 
 
 class Authenticator:
-    """Identifies bots by their tokens; with open registration, it registers new names."""
+    """Identifies bots by their tokens. It also registers new names, if registration is open."""
 
     def __init__(
         self, store: AsyncStore, registration: Registration, clock: Callable[[], float] = time.monotonic
@@ -151,12 +150,12 @@ class Authenticator:
         self._registrations = TokenBucket(registration.per_hour, registration.per_hour / 3600)
         self._guesses = GuessLimits()
         self.last_seen = LastSeen(store)
-        """The times when bots were last seen."""
+        """The store of the times when bots were last seen."""
         self.on_registered: Callable[[str, str], None] = lambda bot, address: None
-        """Called with each newly registered name and the address of its client."""
+        """A function called with each newly registered name and the address of its client."""
 
     async def identify(self, hello: Hello, address: str) -> Identity:
-        """Return the identity of a client. Raises a `BotFault` to refuse it, and `StoreError`."""
+        """Return a client's identity. Raise a `BotFault` to refuse it, and `StoreError` if the store fails."""
         if hello.bot is None:
             return Identity(None)
         if hello.token is not None:
@@ -190,15 +189,15 @@ class Authenticator:
         return identity._replace(token_hash=hash_token(identity.token or hello.token or ""))
 
     def _check_guesses(self, bot: str, address: str) -> None:
-        """Raise `TooOften` if this address has sent too many wrong tokens to compare another token for the bot."""
+        """Raise `TooOften` if this address must wait, after wrong tokens, before it may try a token for the bot."""
         wait = self._guesses.wait_s(address, bot, self._clock())
         if wait:
             seconds = math.ceil(wait)
             raise TooOften(f"too many wrong tokens for {bot} came from {address}: try again in {seconds} s")
 
     def _is_unused(self, bot: RegisteredBot) -> bool:
-        """Return whether a name was unused for long enough to expire. The store still has to check whether the bot has
-        played.
+        """Return whether a name was unused for long enough to expire. The store still has to check that its bot never
+        finished a match.
         """
         days = self._registration.free_after_days
         if not self._registration.open or not days or self.last_seen.is_connected(bot.name):
@@ -206,7 +205,7 @@ class Authenticator:
         return bot.seen is not None and bot.seen < utc_now(days_ago=days)
 
     async def _register(self, hello: Hello, address: str) -> Identity | None:
-        """Register a name that is new or expired. Return None if it is neither."""
+        """Register the name in a `hello`. Return None if the name is neither new nor expired."""
         assert hello.bot is not None
         bot, token = hello.bot, hello.token
         if token is not None and strip_invisible(token) != token:
@@ -229,7 +228,7 @@ class Authenticator:
 
 
 def _display(hello: Hello) -> str | None:
-    """Return the normalized display name in a `hello`, or None if it has none. Raises `MalformedMessage`."""
+    """Return the normalized display name in a `hello`, if any. Raise `MalformedMessage` if it is invalid."""
     if not hello.display:
         return None
     try:
@@ -239,7 +238,7 @@ def _display(hello: Hello) -> str | None:
 
 
 def _name_taken_message(bot: str, by: str = "") -> str:
-    """Return the message for a missing or wrong token. Its receiver has usually chosen a name that is taken."""
+    """Return the message for a missing or wrong token. Most clients that get it have chosen a name that is taken."""
     return f"{bot} is taken here{by}; choose another name, or give its token"
 
 

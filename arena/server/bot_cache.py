@@ -1,6 +1,6 @@
-"""A cache of the store's data on connected and recent bots: ratings, encounters and rated matches.
+"""A cache of the store's data about connected and recent bots: ratings, encounters and rated matches.
 
-It also remembers which of the opponents that seeks name are not registered.
+It also remembers opponents' names in seeks that are not registered.
 """
 
 from __future__ import annotations
@@ -29,45 +29,46 @@ from referee.record import Header, RecordedSeat
 from referee.result import Ratings, Result, SeatResult
 
 DAY_S = 24 * 3600.0
+"""Seconds of a day."""
 MAX_UNKNOWN_NAMES = 1000
 """Maximum number of unregistered names that the cache remembers."""
 MAX_ABSENT_BOTS = 256
-"""Maximum number of disconnected bots in the cache. Most bots that lose their connection come back in a moment. A bot
-that is no longer in the cache is read from the store again when it connects.
+"""Maximum number of disconnected bots in the cache. It has room for them because most bots that lose their connection
+soon come back. Other bots are read from the store again when they connect.
 """
 MAX_LOOKUPS = 16
-"""Maximum number of names that are looked up at the same time. Names beyond it count as registered."""
+"""Maximum number of names that are looked up at the same time. Others are not looked up, and count as registered."""
 
 log = logging.getLogger("arena.server.bot_cache")
 
 
 class _CachedBot:
-    """The cached data of a bot. Opponents are named by their folded names."""
+    """The cached data of one bot. Opponents are given by their folded names."""
 
     def __init__(self) -> None:
         self.ratings: dict[str, tuple[float, float]] = {}
         """The bot's rating (mu, sigma), by pool."""
         self.encounter_counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        """The number of matches, by pool and by opponent in the cache. It includes running matches."""
+        """The number of matches against each cached opponent, by pool and opponent. It includes running matches."""
         self.encounters: Counter[str] = Counter()
-        """The number of encounters by pool. A match counts once for each opponent."""
+        """The number of encounters with any opponent, by pool. A match counts once for each opponent in it."""
         self.rated_matches: defaultdict[str, defaultdict[str, dict[str, float]]] = defaultdict(
             lambda: defaultdict(dict)
         )
-        """The end times of rated matches, by pool, opponent and match id. The time is infinite while a match runs."""
+        """The end time of each recent rated match, by pool, opponent and match id; infinite for a running match."""
         self.at_limit: defaultdict[str, set[str]] = defaultdict(set)
-        """The opponents with whom the daily limit of rated matches may be reached, by pool."""
+        """Opponents with whom the daily limit of rated matches may have been reached, by pool."""
         self.approved = False
         self.has_history = False
         """True when the bot's past matches have been loaded."""
 
 
 class BotCache:
-    """A cache of the bots that are connected or were recently. Each match updates it. `now()` returns seconds since
-    1970.
+    """A cache of the bots that are connected or were recently. Each match updates it. `now()` returns the time in
+    seconds since 1970.
 
-    At most `per_pair` matches of a pair count for ratings per day and pool (0: no limit). With `approved_only`, only
-    matches between approved bots count.
+    Of the matches of each pair of bots in a pool, at most `per_pair` per day are rated (0: no limit). With
+    `approved_only`, only matches between approved bots are rated.
     """
 
     def __init__(
@@ -83,25 +84,23 @@ class BotCache:
         self._per_pair = per_pair
         self._approved_only = approved_only
         self.unknown = UnknownNames(store)
-        """The names that seeks give for opponents and that are not registered."""
+        """The unregistered names that seeks give for opponents."""
         self._now = now
         self._max_absent = max_absent
         self._bots: dict[str, _CachedBot] = {}
-        """The cached bots, by folded name. If two bots are cached, the number of their encounters is the same in the
-        data of both.
+        """The cached bots, by folded name. For two cached bots, the data of both have the same number of encounters
+        with each other.
         """
         self._here: set[str] = set()
         self._absent: dict[str, None] = {}
-        """Cached bots that are disconnected; the one that left first comes first."""
+        """The cached bots that are disconnected, in the order in which they left."""
         self._playing: Counter[str] = Counter()
-        """The number of running rated matches of each bot."""
+        """The number of running rated matches of each bot, by folded name."""
         self._under_way: dict[str, Header] = {}
-        """Rated matches in progress, by id."""
+        """The headers of rated matches in progress, by match id."""
         self._renewing = asyncio.Lock()
         self._requested_renewal = self._done_renewal = 0
-        """`_requested_renewal` is the number of reloads requested so far, `_done_renewal` the number of the last
-        request that is done.
-        """
+        """`_requested_renewal` counts the requested reloads, `_done_renewal` those of these requests that are done."""
 
     def on_connected(self, bot: str) -> bool:
         """Note that a bot (folded name) has connected. Return whether it is in the cache."""
@@ -110,8 +109,8 @@ class BotCache:
         return bot in self._bots
 
     def on_disconnected(self, bot: str) -> None:
-        """Note that a bot (folded name) has disconnected. It leaves the cache when too many bots have disconnected
-        after it.
+        """Note that a bot (folded name) has disconnected. It leaves the cache when too many other bots have
+        disconnected after it.
         """
         self._here.discard(bot)
         if bot in self._bots:
@@ -120,17 +119,17 @@ class BotCache:
         self._forget_absent()
 
     def rating(self, bot: str, pool: str | None) -> tuple[float, float]:
-        """Return a bot's rating (mu, sigma) in a pool, or the rating of a new bot if none is cached."""
+        """Return a bot's rating (mu, sigma) in a pool; if none is cached, the rating of a new bot."""
         known = self._bots.get(fold_name(bot))
         return (known and known.ratings.get(pool or "")) or (INITIAL_RATING.mu, INITIAL_RATING.sigma)
 
     def encounter_counts(self, bot: str, pool: str) -> Mapping[str, int]:
-        """Return the number of matches of a bot (folded name) in a pool, by cached opponent."""
+        """Return a bot's number of matches against each cached opponent in a pool. All names are folded."""
         known = self._bots.get(bot)
         return {} if known is None else known.encounter_counts.get(pool, {})
 
     def total_encounters(self, bot: str, pool: str) -> int:
-        """Return the number of encounters of a bot (folded name) in a pool. A match counts once for each opponent."""
+        """Return a bot's number of encounters with all opponents in a pool. A match counts once for each opponent."""
         known = self._bots.get(bot)
         return 0 if known is None else known.encounters[pool]
 
@@ -153,15 +152,17 @@ class BotCache:
         return not self._approved_only or (known is not None and known.approved)
 
     def is_rated(self, pool: str, bots: Iterable[str]) -> bool:
-        """Return whether a match between these bots is rated: the matches of each bot may be, and no pair of the bots
-        has reached its daily limit.
+        """Return whether a match between these bots is rated: the matches of each of them may be rated, and no pair of
+        them has reached its daily limit.
         """
         names = list(map(fold_name, bots))
         spent = any(other in self.opponents_at_limit(name, pool) for name in names for other in names)
         return all(map(self.may_be_rated, names)) and not spent
 
     def players(self, header: Header) -> list[Player]:
-        """Return the players of a match with their ratings in its pool. Raises `UnknownGame` or `BadConfig`."""
+        """Return a match's players with their ratings in its pool. Raise `UnknownGame` or `BadConfig` for a wrong
+        header.
+        """
         pool = header.pool or shared_game(header.game, header.config).pool
         players = []
         for seat in header.seats:
@@ -170,7 +171,7 @@ class BotCache:
         return players
 
     async def load(self, bot: str) -> None:
-        """Load a bot's ratings and approval, and the first time also its past matches. Raises `StoreError`."""
+        """Load a bot's ratings and approval, and the first time its past matches. Raise `StoreError` if that fails."""
         name = fold_name(bot)
         has_history = name in self._bots and self._bots[name].has_history
         found = await self._store.read(load_ladder_bot, bot, history=not has_history)
@@ -197,9 +198,9 @@ class BotCache:
 
     async def reload(self) -> None:
         """Reload the ratings and rated matches of all cached bots after a change in the store. Matches in progress
-        still count.
+        still count. Raise `StoreError` if reading fails.
 
-        Only one reload runs at a time. It serves all calls made before it began. Raises `StoreError`.
+        Only one reload runs at a time. It serves all calls made before it began.
         """
         self._requested_renewal += 1
         asked = self._requested_renewal
@@ -226,7 +227,7 @@ class BotCache:
 
     def forget(self, bot: str) -> None:
         """Remove a bot from the cache, and its encounters from the data of other bots. If the bot connects again, its
-        data is read from the store.
+        data are read from the store.
         """
         known = self._bots.pop(bot, None)
         self._absent.pop(bot, None)
@@ -243,7 +244,7 @@ class BotCache:
                     self._bots[other].at_limit[pool].discard(bot)
 
     def _of(self, bot: str) -> _CachedBot:
-        """Return the cached data of a bot. If there is none, create an empty entry."""
+        """Return the cached data of a bot (folded name). If there are none, create an empty entry."""
         known = self._bots.get(bot)
         if known is None:
             known = self._bots[bot] = _CachedBot()
@@ -252,8 +253,8 @@ class BotCache:
         return known
 
     def _forget_absent(self) -> None:
-        """If more than `max_absent` cached bots are disconnected, remove those that left first. Bots with a running
-        rated match stay.
+        """If more than `max_absent` cached bots are disconnected, remove those that left first. Keep bots with a
+        running rated match.
         """
         excess = len(self._absent) - self._max_absent
         if excess > 0:
@@ -262,7 +263,7 @@ class BotCache:
                 self.forget(bot)
 
     def rename(self, old: str, new: str) -> None:
-        """Rename a disconnected bot in the cache; both names are folded."""
+        """Rename a disconnected bot in the data of all other bots, and remove its own data. Both names are folded."""
         self._bots.pop(old, None)
         self._absent.pop(old, None)
         for known in self._bots.values():
@@ -276,7 +277,7 @@ class BotCache:
                     often.add(new)
 
     def count_encounter(self, pool: str, bots: Iterable[str]) -> None:
-        """Count a match that begins between these bots (folded names)."""
+        """Count a match that begins between these bots (folded names) in the encounters of each."""
         for bot, other in itertools.permutations(bots, 2):
             known = self._of(bot)
             known.encounter_counts[pool][other] += 1
@@ -291,7 +292,7 @@ class BotCache:
                 known.encounters[pool] -= 1
 
     def begin_rated(self, header: Header) -> None:
-        """Count a rated ladder match in progress towards the daily limit."""
+        """Count a rated ladder match that begins towards the daily limit."""
         assert header.pool is not None
         if header.match not in self._under_way:
             self._playing.update(fold_name(seat.bot) for seat in header.seats)
@@ -300,7 +301,7 @@ class BotCache:
             self._note_rated(bot, other, header.pool, header.match, math.inf)
 
     def end_unrated(self, match: str) -> None:
-        """Stop counting a rated match towards the daily limit, because it ended without ratings."""
+        """Stop counting a match towards the daily limit, because it ended without ratings."""
         header = self._end(match)
         if header is not None and header.pool is not None:
             for bot, other in _pairs(header.seats):
@@ -321,7 +322,7 @@ class BotCache:
         self._forget_absent()
 
     def _end(self, match: str) -> Header | None:
-        """Remove a match from the rated matches in progress. Return its header, or None if it was not among them."""
+        """Remove a match from the rated matches in progress. Return its header; None if it was not one of them."""
         header = self._under_way.pop(match, None)
         for seat in () if header is None else header.seats:
             bot = fold_name(seat.bot)
@@ -346,12 +347,12 @@ class BotCache:
 
 
 def _pairs(seats: Iterable[RecordedSeat | SeatResult]) -> Iterable[tuple[str, str]]:
-    """Return all ordered pairs of a match's bots, by folded name."""
+    """Return all ordered pairs of a match's bots, as folded names."""
     return itertools.permutations([fold_name(seat.bot) for seat in seats], 2)
 
 
 class UnknownNames:
-    """The names that were looked up in the store and are not registered there."""
+    """The names that were looked up in the store and found to be unregistered."""
 
     def __init__(self, store: AsyncStore) -> None:
         self._store = store
@@ -359,17 +360,17 @@ class UnknownNames:
         self._asking = BackgroundTasks()
 
     def look_up(self, names: Iterable[str]) -> None:
-        """Start to look up names in the background."""
+        """Look up names in the background."""
         for name in names:
             if len(self._asking) < MAX_LOOKUPS and name not in self._unknown:
                 self._asking.start(self._ask(name))
 
     def mark_known(self, name: str) -> None:
-        """Remove a name from the unknown ones, because its bot has connected."""
+        """Remove a name from the unregistered names, because its bot has connected."""
         self._unknown.pop(name, None)
 
     def filter_unknown(self, names: Iterable[str]) -> list[str]:
-        """Return those of the names that were looked up and are not registered."""
+        """Return those of `names` that were looked up and found to be unregistered."""
         return sorted(name for name in names if name in self._unknown)
 
     async def _ask(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Draining: no new match starts, and the server stops when the matches in progress are over."""
+"""Draining the server: no new match starts, and the server stops when the matches in progress are over."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from protocol.errors import ArenaFault
 from protocol.messages import Error
 
 DRAINING_MESSAGE = "the arena is about to stop: no match begins any more; seeks wait, and end with this connection"
-"""The message to clients while the arena is draining."""
+"""The message to bots when the arena starts to drain, or when they connect while it drains."""
 DRAINING_REASON = "draining: no new match begins, and the server stops when the matches under way are over"
 """The reason why a draining arena is not ready, in health checks and warnings."""
 DRAIN_CANCELLED_MESSAGE = "the arena goes on after all: matches begin again"
-"""The message to clients when the arena stops draining."""
+"""The message to bots when the arena stops draining."""
 
 
 class Drain:
-    """The draining state, in which no match starts. `on_drained` is called when all matches are over, or after a
-    timeout.
+    """The draining state of a server. While it drains, no match starts. `on_drained` is called when all matches are
+    over, or after a timeout.
 
-    Bots get a message when draining begins, when it is undone, and when they connect meanwhile.
+    Bots get a message when draining begins, when it is undone, and when they connect in between.
     """
 
     def __init__(self, clients: ClientRegistry, warnings: Warnings) -> None:
@@ -41,7 +41,7 @@ class Drain:
 
     @property
     def reason(self) -> str | None:
-        """A line that says why no match may start, or None."""
+        """The reason why no match may start; None if matches may start."""
         return DRAINING_REASON if self.is_draining else None
 
     def check(self) -> None:
@@ -50,8 +50,8 @@ class Drain:
             raise ArenaFault("the server is stopping, and starts no new matches")
 
     def begin(self, timeout_s: float | None) -> None:
-        """Start draining. The server stops when all matches are over, or after `timeout_s` seconds; None is no limit.
-        Another call replaces the timeout.
+        """Start draining. `on_drained` is called when all matches are over, or after `timeout_s` seconds; None means no
+        limit. A further call replaces the timeout.
         """
         if self._drain_task is None:
             self._broadcast(DRAINING_MESSAGE)
@@ -61,7 +61,7 @@ class Drain:
         self._warnings.update("drain", DRAINING_REASON)
 
     def undo(self) -> bool:
-        """Cancel draining. Return whether it was on."""
+        """Cancel draining. Return whether the server was draining."""
         if self._drain_task is None:
             return False
         self._drain_task.cancel()
@@ -71,12 +71,12 @@ class Drain:
         return True
 
     def notify(self, session: ClientSession) -> None:
-        """If the server drains, send the draining message to a bot that has just connected, after its welcome."""
+        """If the server drains, send the draining message to a bot that has just connected, after its `welcome`."""
         if self.is_draining:
             asyncio.get_running_loop().call_soon(session.send, Error(code=UNAVAILABLE, message=DRAINING_MESSAGE))
 
     def close(self) -> None:
-        """Stop waiting for the matches."""
+        """Stop waiting for the end of the matches."""
         if self._drain_task is not None:
             self._drain_task.cancel()
 

@@ -1,5 +1,5 @@
-"""Publishing to the feed: each match, changed leaderboards, and `end` messages that the broker has not acknowledged
-yet.
+"""Publishing to the feed of the MQTT broker: each match, changed leaderboards, and `end` messages that the broker has
+not acknowledged yet.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from arena.feed import Feed
 
 LEADERBOARD_INTERVAL_S = 0.5
-"""Seconds from a change of a pool's leaderboard until it is published, together with all changes meanwhile."""
+"""Seconds from a change of a pool's leaderboard until it is published. Further changes in this time are included."""
 SAVE_DELAY_S = 2.0
-"""Seconds from an acknowledged `end` message until this is stored. After a crash, the `end` messages that were
-acknowledged in this period are published again.
+"""Seconds from the broker's acknowledgement of an `end` message until that is stored. After a crash, the `end` messages
+that were acknowledged in this time are published again.
 """
 REPUBLISH_BATCH_SIZE = 32
-"""The number of `end` messages that are republished at a time. The next batch follows when the broker has acknowledged
+"""The number of `end` messages that are republished together. The next batch follows when the broker has acknowledged
 all of them.
 """
 
@@ -37,32 +37,32 @@ log = logging.getLogger("arena.server.feed_publisher")
 
 
 class FeedPublisher:
-    """Publishes matches, leaderboards and missing `end` messages to the feed. It reads the last two from the store."""
+    """Publishes matches, leaderboards and missing `end` messages to the feed. The last two are read from the store."""
 
     def __init__(self, feed: Feed, store: AsyncStore) -> None:
         self._feed = feed
         feed.on_acknowledged, feed.on_dropped = self._on_acknowledged, self._on_dropped
         self.report: Reporter = feed.report
-        """The reporter that publishes each message for a match's spectators."""
+        """The reporter that publishes the messages for a match's spectators."""
         self._store = store
         self._leaderboard_timers: dict[str, asyncio.TimerHandle] = {}
         self._tasks = BackgroundTasks()
         self._loop = asyncio.get_running_loop()
         self._acknowledged: set[str] = set()
-        """Matches whose `end` message the broker has acknowledged, as long as the store does not know that."""
+        """The ids of matches whose `end` message the broker has acknowledged, until that is stored."""
         self._saving: asyncio.TimerHandle | None = None
         self._unacknowledged_batch: set[str] = set()
-        """Matches of the batch being republished whose `end` message the broker has not acknowledged yet."""
+        """The ids of matches in the batch being republished whose `end` message the broker has not acknowledged yet."""
         self._page_done = asyncio.Event()
         self._needs_catch_up = False
-        """True if the broker lacks `end` messages that are not queued in the feed."""
+        """True if the broker lacks `end` messages that are not queued in the feed, so that they must be republished."""
         self._reachable = False
-        """True once the broker has acknowledged an `end` message since the last catch-up began."""
+        """True once the broker has acknowledged an `end` message since the last start of `_catch_up`."""
         self._catching_up: asyncio.Task[None] | None = None
         self._closing = False
 
     def schedule_leaderboard(self, pool: str) -> None:
-        """Publish a pool's changed leaderboard soon."""
+        """Publish a pool's changed leaderboard after `LEADERBOARD_INTERVAL_S`."""
         if pool not in self._leaderboard_timers:
             self._leaderboard_timers[pool] = self._loop.call_later(LEADERBOARD_INTERVAL_S, self._publish_soon, pool)
 
@@ -74,7 +74,7 @@ class FeedPublisher:
             await self._publish(pool)
 
     async def close(self) -> None:
-        """Publish due leaderboards now, then give the feed a moment to send what is queued."""
+        """Publish changed leaderboards, let the feed send what is queued, and store the broker's acknowledgements."""
         self._closing = True
         if self._catching_up is not None:
             self._catching_up.cancel()
@@ -107,7 +107,7 @@ class FeedPublisher:
         self._catch_up_soon()
 
     def _on_dropped(self, match: str) -> None:
-        """Note that the feed was full and dropped the `end` message of a match, which must be republished."""
+        """Note that the feed was full and dropped the `end` message of a match, so that it must be republished."""
         self._needs_catch_up = True
         self._remove_from_batch(match)
 
@@ -121,7 +121,7 @@ class FeedPublisher:
             self._saving = self._loop.call_later(SAVE_DELAY_S, lambda: self._tasks.start(self._save()))
 
     async def _save(self) -> None:
-        """Store for which matches the broker has acknowledged the `end` message."""
+        """Store which matches' `end` messages the broker has acknowledged."""
         if self._saving is not None:
             self._saving.cancel()
             self._saving = None
@@ -139,9 +139,7 @@ class FeedPublisher:
             self._catching_up = self._tasks.start(self._catch_up())
 
     async def _catch_up(self) -> None:
-        """Publish all `end` messages that the broker lacks. A message that is also queued in the feed may be published
-        twice.
-        """
+        """Publish all `end` messages that the broker lacks. Those that the feed has queued may be published twice."""
         try:
             at, last = await self._store.read(feed_range, self._store.node)
             while page := await self._store.read(match_ends_between, at, last, REPUBLISH_BATCH_SIZE, self._store.node):
@@ -169,6 +167,6 @@ class FeedPublisher:
             await self._page_done.wait()
 
     async def _end_of(self, match: str) -> End:
-        """Return the `end` message of a match, made from its record. Raises `Fault`."""
+        """Return the `end` message of a match, made from its record. Raise a `Fault` if the record cannot be read."""
         data = await self._store.read(record_of, match)
         return await asyncio.to_thread(lambda: make_end_from_record(record_reader.read_record(data or b"", match)))

@@ -1,4 +1,4 @@
-"""Rate limits on wrong tokens, which never delay a bot that logs in from an address known for its name."""
+"""Rate limits on wrong tokens. They never delay a bot that logs in from an address known for its name."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from protocol.names import fold_name
 FREE_FAILURES_PER_ADDRESS = 200
 """Number of wrong tokens that an address may send, for all names together, before it has to wait."""
 MAX_KNOWN_ADDRESSES = 4
-"""Maximum number of known addresses per name; bots move, so one is not enough. Only a holder of the token can add an
-address.
+"""Maximum number of known addresses per name. One is not enough, because bots move to other addresses. Only a client
+with the right token can add an address.
 """
 MAX_NAMES = 2000
 """Maximum number of names whose known addresses are remembered. The names that logged in last are kept. To push a name
@@ -18,10 +18,10 @@ out, a client would have to register this many names.
 
 
 class GuessLimits:
-    """Counts wrong tokens, and remembers the addresses from which names logged in. `now` is in seconds.
+    """Counts wrong tokens, and remembers the addresses from which names logged in. `now` is a time in seconds.
 
-    Only a comparison can tell a right token from a wrong one. So tokens from delayed addresses are not compared, while
-    tokens from a name's known addresses always are: guessing there is bounded by the connection rate limit.
+    Only a comparison can tell a right token from a wrong one. So tokens from addresses that must wait are not compared.
+    Tokens from a name's known addresses always are: there, the connection rate limit bounds guessing.
     """
 
     def __init__(self, max_names: int = MAX_NAMES) -> None:
@@ -29,7 +29,7 @@ class GuessLimits:
         self._backoff_by_name = FailureBackoff(MAX_WAIT_S, free_failures=FREE_FAILURES)
         self._backoff_by_address = FailureBackoff(MAX_WAIT_S, free_failures=FREE_FAILURES_PER_ADDRESS)
         self._known_addresses: dict[str, dict[str, None]] = {}
-        """The addresses from which each name logged in, latest last, by folded name."""
+        """The addresses from which each name logged in, by folded name. The latest address comes last."""
 
     def wait_s(self, address: str, bot: str, now: float) -> float:
         """Return the seconds until an address may try a token for a name; 0 if it may now."""
@@ -46,7 +46,7 @@ class GuessLimits:
         self._backoff_by_address.add_failure(address, now)
 
     def record_login(self, address: str, bot: str) -> None:
-        """Remember an address from which a name logged in."""
+        """Remember an address from which a name logged in, as a known address of the name."""
         name = fold_name(bot)
         places = self._known_addresses.pop(name, {})
         places.pop(address, None)

@@ -1,4 +1,4 @@
-"""The ladder of a host: seeks and their validation, pairing, and slots reserved for assigned matches."""
+"""The ladder of a host: checking seeks, pairing them, and reserving slots for assigned matches."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import accumulate
 from math import ceil
 from typing import Any
 
@@ -31,17 +31,19 @@ from protocol.messages import ClientMessage, Error, ListedSeek, Seek, Unseek, Un
 from protocol.names import fold_name
 
 OPEN_SLOT_DIVISOR = 4
-"""The number of parts into which the slots of a bot with open seeks are divided. One opponent may use only one part, so
-that this many opponents find a slot.
+"""The number of equal parts into which the slots of a bot with open seeks are divided. Each opponent may use one part,
+so that this many opponents find a slot.
 """
-MAX_LISTED_SEEKS = 8
-"""Maximum number of seeks that a listing has of one bot."""
+MAX_LISTED_SEEKS, NAMING_SEEK_WEIGHT = 24, 3
+"""`MAX_LISTED_SEEKS` is the maximum number of seeks of one bot in a listing: enough for an open seek in each of many
+games. A seek that names opponents is long, and counts as `NAMING_SEEK_WEIGHT`.
+"""
 WAIT_BUCKETS_S = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0)
-"""The bucket bounds of the histogram of waits from seek to match."""
+"""The upper bounds, in seconds, of the buckets in the histogram of waits from seek to match."""
 
 
 class NoSlots(BotFault):
-    """The connection already has as many seeks and matches as slots."""
+    """The seeks and matches of the connection already use all its slots."""
 
     code = error_codes.NO_SLOTS
 
@@ -62,7 +64,7 @@ class Ladder:
         self._reserved: Counter[str] = Counter()
         """The number of slots that are reserved for assigned matches, by folded bot name."""
         self.seeking: Counter[tuple[str, bool]] = Counter()
-        """The number of active seeks, by game and by whether they are open. Open seeks count separately, because two
+        """The number of active seeks, by game and whether they are open. The two kinds count separately, because two
         open seeks never pair.
         """
         self.waits = Histogram(WAIT_BUCKETS_S)
@@ -80,7 +82,7 @@ class Ladder:
         """The matchmaker with the active seeks."""
 
     def handle(self, session: ClientSession, message: ClientMessage) -> None:
-        """Handle a seek or unseek message. Raises `BotFault`."""
+        """Handle a `seek` or `unseek` message. Raise a `BotFault` if it is refused."""
         if isinstance(message, Seek):
             self._seek(session, message)
         elif isinstance(message, Unseek):  # a `start` sent before stays valid
@@ -99,7 +101,7 @@ class Ladder:
             self.seeks.reschedule()
 
     def on_seat_released(self, runner: MatchRunner, seat: int) -> None:
-        """Note that a seat's slot is free again."""
+        """Handle that a match releases a seat, so that the slot of its bot is free again."""
         bot = fold_name(runner.bots[seat])
         if runner.is_absent(seat):
             self._on_missed(bot, runner.id)
@@ -109,7 +111,7 @@ class Ladder:
             self.seeks.reschedule()
 
     def redirect_seeks(self) -> None:
-        """End the seeks of games that another node pairs now, and send their bots its URL."""
+        """End the seeks for games that another node pairs now, and send their bots the URL of that node."""
         moved = {game: self._nodes.url_of_other_owner(game) for game, _ in +self.seeking}
         for session in list(self._clients.sessions.values()):
             for seek in list(self.seeks.seeks_of(session.key)):
@@ -120,7 +122,7 @@ class Ladder:
                     session.send(Error(code=fault.code, message=str(fault), ref=seek.id, url=url))
 
     def list_seeks(self, bot: str) -> tuple[list[ListedSeek], int]:
-        """Return a bot's seeks without duplicates, and the seconds for which the rate limit delays its matches."""
+        """Return a bot's seeks without duplicates, and for how many seconds the rate limit delays its matches."""
         alike = dict.fromkeys(
             (
                 seek.spec.game,
@@ -144,25 +146,26 @@ class Ladder:
                 opponents=sorted(opponents),
                 unknown=self._unknown.filter_unknown(opponents),
             )
-            for game, preset, rated, is_open, presets, private, opponents in islice(alike, MAX_LISTED_SEEKS)
+            for (game, preset, rated, is_open, presets, private, opponents), weight in zip(
+                alike, accumulate(NAMING_SEEK_WEIGHT if seek[-1] else 1 for seek in alike), strict=True
+            )
+            if weight <= MAX_LISTED_SEEKS
         ]
         return seeks, ceil(self.seeks.rate_delay_s(bot))
 
     def on_match_started(self, group: Sequence[ActiveSeek]) -> None:
-        """Record the waits of seeks whose match has started."""
+        """Record how long these seeks waited until their match started."""
         now = self._loop.time()
         for seek in group:
             self.waits.observe(now - seek.since)
 
     def free_slots(self, bot: str) -> int:
-        """Return the number of a bot's slots that hold neither a match nor a seek; not positive while it is
-        disconnected.
-        """
+        """Return the number of a bot's slots without a match or a seek; 0 or less while the bot is disconnected."""
         return self._clients.free_slots_of(bot) - len(self.seeks.seeks_of(fold_name(bot)))
 
     @contextmanager
     def reserving(self, bots: Sequence[str]) -> Iterator[None]:
-        """Reserve a slot of each bot inside the context, so that no match that the bot seeks takes it."""
+        """Reserve a slot of each bot inside the context, so that no match from the bot's own seeks takes it."""
         names = list(map(fold_name, bots))
         self._reserved.update(names)
         try:
@@ -183,7 +186,7 @@ class Ladder:
             seek.session.send(Error(code=error_codes.UNAVAILABLE, message=text, ref=seek.id))
 
     def _seek(self, session: ClientSession, message: Seek) -> None:
-        """Validate a seek and make it active."""
+        """Check a seek and make it active."""
         bot = require_bot(session)
         if self.seeks.has_seek(bot, message.id):
             raise MalformedMessage(f"seek: id {message.id!r} is in force already: choose another")
@@ -216,7 +219,7 @@ class Ladder:
         self._loop.call_later(seconds, self.seeks.reschedule)
 
     def _capacity(self, bot: str) -> int:
-        """Return the maximum number of matches that may start now from a bot's seeks."""
+        """Return the maximum number of matches that may start now from a bot's seeks, given its slots and limits."""
         session = self._clients.session_of(bot)  # it may have disconnected during the pairing round
         if session is None or not self._playbans.may_start(bot, session.connection.address):
             return 0
@@ -227,22 +230,20 @@ class Ladder:
         return session.slots if self._playbans.is_trusted(bot) else 1
 
     def _on_seek_changed(self, seek: ActiveSeek, back: bool) -> None:
-        """Update the counts of seeks and of their memory: a seek became active or, if `back` is true, ended."""
+        """Update the counts of seeks and of their memory. The seek became active or, if `back` is true, ended."""
         self.seeking[seek.spec.game, seek.spec.open] += -1 if back else 1
         own = 0 if seek.spec.pool is not None else len(seek.spec.packed)
         self._quotas.charge_seek(seek.session.connection.address, own, refund=back)
 
     def _is_at_open_limit(self, bot: str, other: str) -> bool:
-        """Return whether `bot` plays as many matches with `other` as one opponent may play with a bot that seeks
-        openly.
-        """
+        """Return whether `bot` plays as many matches with `other` as one opponent may if `other` has open seeks."""
         session = self._clients.session_of(other)
         together = self._clients.matches_of(bot).keys() & self._clients.matches_of(other).keys()
         return session is not None and len(together) >= max(1, session.slots // OPEN_SLOT_DIVISOR)
 
 
 def _check_open(message: Seek) -> None:
-    """Raise a `BotFault` if an open seek asks for anything but a game and presets."""
+    """Raise a `BotFault` if an open seek has anything but a game and presets."""
     known = game_class(message.game).presets
     for preset in message.presets:
         if preset not in known:
@@ -256,7 +257,7 @@ def _check_open(message: Seek) -> None:
 
 
 def _rules(bot: str, message: Seek) -> Game[Any, Any]:
-    """Load the rules of the game that a seek asks for, and check the opponents that it names."""
+    """Load the rules for the game and config of a seek, and check the opponents that it names."""
     if message.opponent is not None and message.opponents:
         raise MalformedMessage("seek: opponent and opponents exclude each other: name all of them in opponents")
     game = load_game(message.game, message.config)

@@ -34,14 +34,14 @@ from protocol.messages import MAX_SLOTS, Seek
 from protocol.names import fold_name
 
 RATE_BURST_MATCHES = 100
-"""The number of matches that a bot may start after a pause before the rate limit delays it, so that short experiments
-are never delayed.
+"""The number of ladder matches that a bot may start in quick succession after a pause, before the rate limit delays it.
+So short experiments are never delayed.
 """
 
 
 class MatchRate:
-    """The rate limit of ladder matches per bot: `per_hour` (0: no limit), with a burst of `RATE_BURST_MATCHES` after a
-    pause.
+    """The rate limit on ladder matches of each bot: `per_hour` (0: no limit), with a burst of `RATE_BURST_MATCHES`
+    after a pause.
     """
 
     def __init__(self, per_hour: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
@@ -64,13 +64,13 @@ class MatchRate:
 
 
 MAX_PLAYING_SAMPLE = 128
-"""Maximum number of playing bots that pairing looks at. Such a sample is enough to estimate which opponents will become
-free.
+"""Maximum number of bots in matches that a pairing round considers. Such a sample is enough to estimate which opponents
+will soon become free.
 """
 
 
 class PoolMembers:
-    """Groups bots by the kind of ladder match that each sought last. `is_playing` says whether a bot is in a match."""
+    """Bots grouped by the kind of ladder match that each last sought. `is_playing(bot)` says if it is in a match."""
 
     def __init__(self, is_playing: Callable[[str], bool], rng: Random) -> None:
         self._plays = is_playing
@@ -93,29 +93,27 @@ class PoolMembers:
                 del self._by_kind[spec]
 
     def playing(self, spec: MatchSpec) -> list[str]:
-        """Return the bots that sought this kind of match last and are in a match, or a sample of them if there are
-        many.
-        """
+        """Return the bots that last sought this kind of match and are in a match now; if these are many, a sample."""
         bots = [bot for bot in self._by_kind.get(spec, ()) if self._plays(bot)]
         return bots if len(bots) <= MAX_PLAYING_SAMPLE else self._chance.sample(bots, MAX_PLAYING_SAMPLE)
 
 
 NEW_SEEK_DELAY_S = 0.02
-"""Seconds from a new seek to the next pairing round, in which other seeks may arrive."""
+"""Seconds from a new seek to the next pairing round, so that seeks that arrive together are paired together."""
 PAIRING_INTERVAL_S = 1.0
-"""Seconds between two pairing rounds if no new seeks arrive."""
+"""Seconds between two pairing rounds while no new seeks arrive."""
 OPEN_FALLBACK_DELAY_S = 1.0
-"""Seconds for which a seek without named opponents waits for similar seeks before it may pair with open ones."""
+"""Seconds for which a seek without named opponents waits for similar seeks, before it may be paired with open seeks."""
 OPEN_FALLBACK_DELAY_POPULATED_S = ladder_pairing.MEAN_MAX_WAIT_S + PAIRING_INTERVAL_S
-"""The value of `OPEN_FALLBACK_DELAY_S` if enough similar seeks are active for a match. By then, those that may meet
-have been paired.
+"""The delay in place of `OPEN_FALLBACK_DELAY_S` while enough similar seeks for a match are active. After it, those that
+may meet have been paired.
 """
 OPEN_PAIRING_INTERVAL_S = 0.25
-"""Seconds between two rounds of pairing with open seeks and with several named opponents."""
+"""Minimum seconds between two rounds that pair open seeks and seeks with several named opponents."""
 MAX_FAILED_FILLS = 8
-"""A round gives up on a game when it has found no full match for this many seeks: hardly any bot is free then."""
+"""The number of seeks without a full match after which a round gives up on their game: hardly any bot is free."""
 PAIRING_BATCH_SIZE = 64
-"""The number of seeks that are compared before the event loop continues. That takes about 1 to 2 ms."""
+"""The number of seeks that are compared before the event loop does other work. Comparing them takes 1 to 2 ms."""
 
 Begin = Callable[[Sequence[ActiveSeek]], None]
 
@@ -133,7 +131,7 @@ class Matchmaker:
 
     `capacity(bot)` is the number of matches that may start for a bot; call `reschedule` when it rises from 0. `rng`
     draws among open seeks. `is_at_open_limit(bot, other)` says whether `bot` may take no more open seeks of `other`.
-    `on_seek_changed` is called with each seek that becomes active and False, and with each seek that ends and True.
+    `on_seek_changed(seek, has_ended)` is called when a seek becomes active, and again when it ends.
     """
 
     def __init__(
@@ -158,26 +156,26 @@ class Matchmaker:
         self._waiting = SeekIndex(on_seek_changed)
         self._pool_members = PoolMembers(is_playing, self._chance)
         self._new = FairSeekQueue()
-        """Seeks that no round has examined yet. Among the examined seeks, no two that name each other could start a
-        match.
+        """Seeks that no round has examined yet. No match of two examined seeks, one of which names the other's bot,
+        could start so far.
         """
         self._postponed: dict[ActiveSeek, None] = {}
-        """Examined seeks whose match could not start yet, although one of its two seeks names the other's bot."""
+        """Examined seeks with a partner that names their bot, or whose bot they name, but no match could start yet."""
         self._waiting_for_similar: OrderedDict[ActiveSeek, None] = OrderedDict()
-        """Examined seeks without named opponents that may not pair with open seeks yet, oldest first."""
+        """Examined seeks without named opponents that may not be paired with open seeks yet, oldest first."""
         self._open_queues: defaultdict[str, FairSeekQueue] = defaultdict(FairSeekQueue)
-        """Seeks that wait for open seeks or for several opponents: by game, and under "" those that name opponents."""
+        """The seeks that wait for open seeks, by game, and under "" the seeks that name opponents."""
         self._last_fill = 0.0
-        """The time of the last round that looked at the open queues."""
+        """The time of the last round that examined the open queues."""
         self._round: Iterator[None] | None = None
-        """The remaining steps of the current round, or None between two rounds."""
+        """The remaining steps of the current round; None between two rounds."""
         self._began = False
         self._timer: asyncio.Handle | None = None
         self._due = 0.0
         self._loop = asyncio.get_running_loop()
 
     def add(self, session: ClientSession, message: Seek, game: Game[Any, Any] | None) -> None:
-        """Make a bot's seek active. `game` has the rules that it asks for, or is None for an open seek."""
+        """Make a bot's seek active. `game` has the rules of its game and config; None for an open seek."""
         assert session.bot is not None
         opponents = frozenset(map(fold_name, named_opponents(message)))
         named_or_private = bool(opponents) or message.private
@@ -208,7 +206,7 @@ class Matchmaker:
         )
 
     def reconsider(self, bot: str) -> None:
-        """Decide again whether a bot's seeks are for rated matches, because its approval changed."""
+        """Decide again whether a bot's seeks are for rated matches, because the bot's approval changed."""
         for seek in list(self._waiting.seeks_of(fold_name(bot))):
             rated = seek.ratable and self._bots.may_be_rated(bot)
             if rated != seek.spec.rated:
@@ -230,19 +228,19 @@ class Matchmaker:
         return self._waiting.find(bot, seek_id) is not None
 
     def withdraw(self, bot: str, seek_id: str) -> None:
-        """Withdraw a seek. A seek that is not active is ignored."""
+        """Withdraw a seek. Do nothing if it is not active."""
         seek = self._waiting.find(bot, seek_id)
         if seek is not None:
             self._remove(seek)
 
     def uncount_match(self, group: Sequence[ActiveSeek]) -> None:
-        """Stop counting a match of these seeks, because it does not begin after all."""
+        """No longer count a match of these seeks in encounters and rate limits, because it does not begin after all."""
         self._bots.uncount_encounter(_met_in(group), [sought.key for sought in group])
         for bot in self._paced_in(group):
             self._rate.uncount(bot)
 
     def restore(self, group: Sequence[ActiveSeek]) -> None:
-        """Make seeks active again, because their match could not start."""
+        """Make these seeks active again, because their match could not start."""
         for seek in group:
             self._waiting.add(seek)
             self._new.add(seek)
@@ -256,11 +254,11 @@ class Matchmaker:
         return left
 
     def rate_delay_s(self, bot: str) -> float:
-        """Return the seconds for which the rate limit delays a bot's ladder seeks; 0 if it has none."""
+        """Return for how many seconds the rate limit delays a bot's ladder seeks; 0 if it has no such seeks."""
         return self._rate.wait_s(bot) if any(seek.is_ladder_seek for seek in self.seeks_of(bot)) else 0.0
 
     def reschedule(self) -> None:
-        """Schedule another round, because matches may have become possible."""
+        """Schedule another pairing round, because matches may have become possible."""
         for seek in self._postponed:
             self._new.add(seek)
         self._postponed.clear()
@@ -282,7 +280,7 @@ class Matchmaker:
         return self._open_queues["" if seek.opponents else seek.spec.game]
 
     def _schedule(self, seconds: float) -> None:
-        """Schedule a round after some seconds, unless a round is running or due earlier."""
+        """Schedule a pairing round after some seconds, unless a round is running or is due earlier."""
         at = self._loop.time() + seconds
         if self._round is not None:
             return
@@ -294,7 +292,7 @@ class Matchmaker:
         self._timer = self._loop.call_at(at, self._run_round)
 
     def _run_round(self) -> None:
-        """Run one step of a round, and schedule the next step. So no round blocks the event loop for long."""
+        """Run one step of a pairing round, and schedule the next step. So no round blocks the event loop for long."""
         if self._held():
             self._due = self._loop.time() + PAIRING_INTERVAL_S
             self._timer = self._loop.call_at(self._due, self._run_round)
@@ -312,7 +310,7 @@ class Matchmaker:
                 self._schedule(wait)
 
     def _next_look(self) -> float | None:
-        """Return the seconds until the next round is useful, or None if no round is before something changes."""
+        """Return the seconds until the next useful pairing round; None if none is useful until something changes."""
         if self._new or (self._began and self._waiting.fillable_specs):
             return NEW_SEEK_DELAY_S
         now = self._loop.time()
@@ -324,13 +322,11 @@ class Matchmaker:
         return max(NEW_SEEK_DELAY_S, min(due) - now) if due else None
 
     def _open_queues_with_candidates(self) -> Iterator[FairSeekQueue]:
-        """Yield the open queues that have seeks and might find open seeks or named opponents for them."""
+        """Yield the queues whose seeks might now find open seeks, or the opponents that they name."""
         return (turn for game, turn in self._open_queues.items() if turn and (not game or self._waiting.open(game)))
 
     def _pair(self) -> Iterator[None]:
-        """Start all matches that active seeks allow now, and yield after each step. Seeks with named opponents come
-        first.
-        """
+        """Start all matches that active seeks allow now, first those that name opponents. Yield after each step."""
         for number in range(len(self._new)):  # a fixed count, since new seeks may arrive all the time
             seek = self._new.take()
             if seek is None:
@@ -346,8 +342,8 @@ class Matchmaker:
         yield from self._fill()
 
     def _fill(self) -> Iterator[None]:
-        """Start matches in which open seeks fill the missing seats, and matches of several bots that name each other.
-        Yield after each step.
+        """Start matches in which open seeks take free seats, and matches of several bots that name each other. Yield
+        after each step.
         """
         now = self._loop.time()
         while (
@@ -373,7 +369,7 @@ class Matchmaker:
                 yield
 
     def _has_waited(self, seek: ActiveSeek) -> bool:
-        """Return whether a match may start for a seek's bot, and the seek has waited long enough for similar seeks."""
+        """Return whether a match may start for a seek's bot, and the seek has waited enough for similar seeks."""
         still = (
             seek.spec in self._waiting.fillable_specs
             and self._loop.time() - seek.since < OPEN_FALLBACK_DELAY_POPULATED_S
@@ -381,11 +377,11 @@ class Matchmaker:
         return self._may_begin(seek.key) and not still
 
     def _may_begin(self, bot: str) -> bool:
-        """Return whether a ladder match may start for a bot."""
+        """Return whether a ladder match may start for a bot now."""
         return bool(self._most(bot)) and not self._rate.wait_s(bot)
 
     def _pair_new(self, seek: ActiveSeek) -> bool:
-        """Try to start the match of a new seek with a seek whose bot it names, or which names its bot. Return whether
+        """Try to start a match of a new seek with a seek whose bot it names, or which names its bot. Return whether
         there is such a seek.
         """
         if seek.opponents and seek.spec.seats > 2:
@@ -403,19 +399,17 @@ class Matchmaker:
         return other is not None
 
     def _may_meet(self, seek: ActiveSeek, other: str) -> bool:
-        """Return whether a match may start for the bot `other`, and that bot may take the seek if the seek is open."""
+        """Return whether a match may start for the bot `other`, and whether it may take `seek` if that is open."""
         return bool(self._most(other)) and not (seek.spec.open and self._sated(other, seek.key))
 
     def _may_take(self, seek: ActiveSeek, *others: ActiveSeek) -> bool:
-        """Return whether a seek's bot may take the open seeks among `others`. No opponent gets all slots of a bot with
-        open seeks.
+        """Return whether a seek's bot may take the open seeks among `others`. It may not if it would get too many slots
+        of a bot with open seeks.
         """
         return seek.spec.open or not any(other.spec.open and self._sated(seek.key, other.key) for other in others)
 
     def _try_start(self, group: Sequence[ActiveSeek]) -> bool:
-        """Start a match of seeks, unless one was withdrawn or its bot may start no match now. Return whether the match
-        started.
-        """
+        """Start a match of seeks, unless one was withdrawn or its bot may start no match. Return whether it started."""
         if not all(one in self._waiting and self._most(one.key) and self._may_take(one, *group) for one in group):
             return False
         paced = self._paced_in(group)
@@ -432,14 +426,12 @@ class Matchmaker:
 
     @staticmethod
     def _paced_in(group: Sequence[ActiveSeek]) -> list[str]:
-        """Return the bots whose rate limit counts a match between these seeks. If a seek names an opponent, there are
-        none.
-        """
+        """Return the bots for whose rate limit a match of these seeks counts: none if a seek names an opponent."""
         return [] if any(one.opponents for one in group) else [one.key for one in group if one.is_ladder_seek]
 
     def _find_group(self, seek: ActiveSeek) -> list[ActiveSeek] | None:
-        """Return seeks that fill the seats of a match: this seek, those of the bots that it names, similar seeks and
-        open seeks. Return None if there are too few.
+        """Return seeks for all seats of a match: this seek, seeks of the bots that it names, similar seeks and open
+        seeks. Return None if there are too few.
         """
         spec, group = seek.spec, [seek]
         for opponent in seek.opponents:
@@ -454,8 +446,8 @@ class Matchmaker:
     def _sample_seeks(
         self, group: Sequence[ActiveSeek], spec: MatchSpec, seeks: Mapping[str, Mapping[str, ActiveSeek]]
     ) -> list[ActiveSeek]:
-        """Draw seeks for the free seats of a group. `seeks` has the candidates by bot; only those that the group may
-        take now are drawn.
+        """Draw seeks for the free seats of a group. `seeks` has the candidates by bot and id; only those that fit the
+        group now are drawn.
         """
         seats = spec.seats - len(group)
         if not seats:
@@ -473,7 +465,7 @@ class Matchmaker:
         return [first[seeker.bot] for seeker in draw_opponents]
 
     def _seeker(self, bot: str, group: Sequence[ActiveSeek]) -> ladder_pairing.Seeker:
-        """Return a bot's rating and its encounters in the pool to which a match between these seeks would belong."""
+        """Return a bot's rating, and its encounters in the pool of a match of these seeks."""
         mu, sigma = self._bots.rating(bot, standing_pool(group))
         pool = _met_in(group)
         met, played = self._bots.encounter_counts(bot, pool), self._bots.total_encounters(bot, pool)
@@ -481,9 +473,7 @@ class Matchmaker:
         return ladder_pairing.Seeker(bot, mu, sigma, meetings=met, played=played, avoided=spent)
 
     def _rating_buckets(self, spec: MatchSpec) -> Iterator[list[str]]:
-        """Return the bots with ladder seeks of one kind, sorted by rating and split into batches that are compared with
-        each other.
-        """
+        """Return the bots with ladder seeks of one kind, by rating, in batches. Only bots of a batch are compared."""
         waiting = self._waiting.unnamed(spec)
         free = {bot: next(iter(seeks.values())) for bot, seeks in waiting.items() if self._may_begin(bot)}
         bots = sorted(free, key=lambda bot: self._bots.rating(bot, standing_pool((free[bot],))))
@@ -491,7 +481,7 @@ class Matchmaker:
         return (bots[len(bots) * part // parts : len(bots) * (part + 1) // parts] for part in range(parts))
 
     def _ladder_groups(self, spec: MatchSpec, bots: Sequence[str]) -> list[tuple[ActiveSeek, ...]]:
-        """Return groups of seeks that make up matches: first groups with people, by the ratings among people, then
+        """Return groups of seeks that can become matches: first groups with people, by their ratings among people, then
         groups of bots.
         """
         waiting = self._waiting.unnamed(spec)
@@ -508,7 +498,7 @@ class Matchmaker:
         return with_people + self._grouped([one for one in seeks if one not in taken and one not in people], [])
 
     def _grouped(self, seeks: Sequence[ActiveSeek], people: Sequence[ActiveSeek]) -> list[tuple[ActiveSeek, ...]]:
-        """Group seeks of one kind into matches. If there are seeks of `people`, every group contains one of these."""
+        """Group seeks of one kind into matches. If `people` has seeks, every group contains one of them."""
         if not seeks:
             return []
         seekers = [
@@ -528,5 +518,5 @@ class Matchmaker:
 
 
 def _met_in(group: Sequence[ActiveSeek]) -> str:
-    """Return the pool, or GAME/unrated, in which the store counts encounters in a match of these seeks."""
+    """Return the pool, or GAME/unrated, in which a match of these seeks counts as an encounter."""
     return pool_of(group) or f"{agreed_spec(group).game}/unrated"

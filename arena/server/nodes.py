@@ -1,4 +1,4 @@
-"""The nodes of an arena as one node sees them: which node pairs a game, and where a bot has matches."""
+"""The nodes of an arena as one of them sees them: which node pairs a game, and on which nodes a bot has matches."""
 
 from __future__ import annotations
 
@@ -47,22 +47,20 @@ from protocol.names import fold_name
 from referee.record import Header
 
 HEARTBEAT_INTERVAL_S = 1.0
-"""Seconds between two heartbeats."""
+"""Seconds between two heartbeats of a node."""
 NODE_LOST_WARNING_S = 15.0
-"""Seconds for which a node with running matches is missing before the operator is warned; it may just be restarting."""
+"""Seconds for which a node with running matches is missing before the operator is warned. It may just be restarting."""
 MAX_CLOCK_DIFFERENCE_S = 60.0
-"""Maximum difference between a node's clock and the database's. With a clock that is days behind, the node's new
-matches would look old.
-"""
+"""Maximum seconds between a node's clock and the database's. If it is days behind, the node's new matches look old."""
 MIN_READ_INTERVAL_S = 0.1
-"""Minimum seconds between two times at which a node reads announcements, however often it is woken."""
+"""Minimum seconds between two readings of announcements by a node, however often it is woken."""
 RELISTEN_DELAY_S = 1.0
-"""Seconds until a node listens for announcements again after its connection failed."""
+"""Seconds from the failure of the connection that listens for notifications to the next attempt."""
 MAX_HELLO_SILENCE_S = 2.0 * NODE_TIMEOUT_S
-"""Seconds without an answer from the database after which a bot that connects is refused. Until then, it waits."""
+"""Seconds without an answer from the database after which connecting bots are refused. Until then, they wait."""
 PROBE_INTERVAL_S = 5.0
-"""Seconds between two probes: a node whose database session does not answer asks over a new session which nodes are
-alive.
+"""Seconds between two probes. In a probe, a node whose database session does not answer asks over a new session which
+nodes are alive.
 """
 
 _NODE_STATE_TEXTS: dict[State, str] = {
@@ -71,52 +69,52 @@ _NODE_STATE_TEXTS: dict[State, str] = {
     "stopped": "has stopped",
     "gone": "is gone",
 }
-"""The words for each state of a node, for the log."""
+"""The words in the log for each state of a node."""
 
 log = logging.getLogger("arena.server.nodes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeTimeouts:
-    """Limits on how long a node waits for the database, in seconds."""
+    """Time limits, in seconds, after which a node stops waiting for the database."""
 
     beat_timeout_s: float = NODE_TIMEOUT_S
-    """The database counts as unreachable when it has not answered a heartbeat for this long. By then, other nodes count
-    this node as gone.
+    """The time without an answer to a heartbeat after which the database counts as unreachable. By then, other nodes
+    count this node as gone.
     """
     echo_timeout_s: float = 5.0
-    """A listening connection counts as deaf, and is replaced, when no echo of a heartbeat has arrived for this long."""
+    """The time without the echo of a heartbeat after which a listening connection counts as deaf and is replaced."""
 
 
 class SingleNode:
-    """An arena with a single server. `ClusterView` overrides this for several nodes."""
+    """The only node of an arena with a single server. Its subclass `ClusterView` is for several nodes."""
 
     url: str | None = None
-    """The URL where clients connect to this node; None if there is a single server."""
+    """The URL where clients connect to this node; None for a single server."""
 
     @property
     def is_draining(self) -> bool:
-        """True while no match may start here."""
+        """True while no match may start on this node."""
         return False
 
     def unready_reason(self) -> str | None:
-        """Return in one line why clients should not connect to this node now; None if they may."""
+        """Return a line that says why clients should not connect to this node now; None if they may."""
         return self.database_problem()
 
     def database_problem(self) -> str | None:
-        """Return in one line why the database is unreachable; None if it is reachable or is a file."""
+        """Return a line that says why the database is unreachable; None if it is reachable or is a file."""
         return None
 
     def long_database_problem(self) -> str | None:
-        """Return the `database_problem` if it lasts so long that connecting bots should not wait; else None."""
+        """Return the `database_problem` if it has lasted so long that connecting bots are refused; None otherwise."""
         return None
 
     def url_of_other_owner(self, game: str) -> str | None:
-        """Return the URL of the node that pairs a game; None if that is this node."""
+        """Return the URL of the other node that pairs a game; None if this node pairs it."""
         return None
 
     def all_nodes(self) -> list[NodeStatus]:
-        """Return all nodes, sorted by name; an empty list if there is a single server."""
+        """Return all nodes, sorted by name; none for a single server."""
         return []
 
     def other_urls(self) -> list[str]:
@@ -124,33 +122,35 @@ class SingleNode:
         return []
 
     async def url_of_match(self, match: str) -> str | None:
-        """Return the URL of the node where a match is in progress, or None. Raises `StoreError`."""
+        """Return the URL of the node where a match is in progress, if any. Raise `StoreError` if the store fails."""
         return None
 
     async def urls_of_bot_elsewhere(self, bot: str) -> list[str]:
-        """Return the URLs of other nodes where a bot has matches in progress. Raises `StoreError`."""
+        """Return the URLs of other nodes where a bot has matches in progress. Raise `StoreError` if the store fails."""
         return []
 
     def register_match(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
-        """Register a match in the database before it begins here. Return a future for that, or None if there is a
-        single server.
+        """Register a match in the database before it begins on this node. Return a future that completes once it is
+        registered; None for a single server.
         """
         return None
 
     async def register_resumed(self, header: Header, seed: bytes) -> None:
-        """Register a match that resumes from its journal. Raises `StoreError`, and `BotGone` if the match never began
-        and one of its bots is gone.
+        """Register a match that resumes from its journal. Raise `BotGone` if the match never began and one of its bots
+        is gone, and `StoreError` if the store fails.
         """
 
     async def unregister_match(self, match: str) -> None:
-        """Unregister a match that is over and whose result is not stored here. Raises `StoreError`."""
+        """Delete the registration of a match that is over and not stored here. Raise `StoreError` if that fails."""
 
     async def find_lost_matches(self, journaled: Collection[str]) -> str | None:
-        """Return a warning about matches registered here that are not in `journaled`, or None. Raises `StoreError`."""
+        """Return a warning about matches registered here that are not in `journaled`, if any. Raise `StoreError` if the
+        store fails.
+        """
         return None
 
     async def call_bots(self, bots: list[str]) -> None:
-        """Ask bots on other nodes to connect here. Raises `StoreError`."""
+        """Ask bots on other nodes to connect to this node. Raise `StoreError` if the store fails."""
 
 
 class ClusterView(SingleNode):
@@ -158,8 +158,9 @@ class ClusterView(SingleNode):
     never return.
 
     `on_changed` is called when another node may pair a game, and `on_name_taken` when another process has this node's
-    name. `on_announcement` is called with each announcement, or with None if some were missed. `on_warning` and
-    `on_clock_warning` are called with a warning for the operator, or with None if there is none.
+    name. `on_announcement` is called with each announcement, or with None if some were missed. `on_warning`,
+    `on_clock_warning` and `on_deafness_warning` are called with a warning for the operator, or with None if there is
+    none.
     """
 
     def __init__(
@@ -183,7 +184,7 @@ class ClusterView(SingleNode):
         self.on_clock_warning: Callable[[str | None], None] = lambda text: None
         self.on_deafness_warning: Callable[[str | None], None] = lambda text: None
         self.clock_difference_s = 0.0
-        """The least possible difference of this machine's clock from the database's clock; positive if this machine's
+        """The seconds by which this machine's clock is known to differ from the database's; positive if this machine's
         clock is ahead.
         """
         self.url: str = url
@@ -196,27 +197,24 @@ class ClusterView(SingleNode):
         self._last_heartbeat = self._clock()
         """The time of the last successful heartbeat."""
         self._probed = float("-inf")
-        """The time of the last probe."""
+        """The time of the last probe (see `PROBE_INTERVAL_S`)."""
         self._woken = asyncio.Event()
         self._deaf = asyncio.Event()
         self._echo: str | None = None
-        """The secret name of the channel over which this node hears the echo of its heartbeats; None if it does not
-        listen.
+        """The secret name of the channel for the echo of this node's heartbeats; None while the node does not listen.
         """
         self._unheard_since: float | None = None
-        """The time of the first heartbeat whose echo has not arrived; None if all echoes have arrived."""
+        """The time of the first heartbeat whose echo is still missing; None if no echo is missing."""
         self._freeing: asyncio.Task[None] | None = None
-        """The task that frees the database's queue of notifications, because a notification could not be sent."""
+        """The task that makes room in the database's queue of notifications, after a notification could not be sent."""
         self._position: int | None = None
-        """The position of the last announcement that was read. None before the first reading, and if later
-        announcements may be deleted already.
-        """
+        """The position of the last announcement that was read; None before the first reading."""
         self._is_database_away = False
         """True if the last heartbeat failed."""
         self._registered_matches: set[str] | None = None
-        """The matches that were registered here when the first match resumed; None before."""
+        """The matches that were registered on this node before it resumed its first match; None until then."""
         self._missing_since: dict[str, float] = {}
-        """The time since when each missing node with running matches has been missing, by name."""
+        """The time since which each missing node with running matches is missing, by name."""
 
     @property
     def is_draining(self) -> bool:
@@ -282,7 +280,7 @@ class ClusterView(SingleNode):
         await self._store.write(announce, "called", [fold_name(bot) for bot in bots], self._number)
 
     async def send_heartbeat(self) -> None:
-        """Send a heartbeat, and update the list of nodes. Raises `StoreError`."""
+        """Send a heartbeat, and update the list of nodes. Raise `StoreError` if the database does not take it."""
         before_s, echo = self._wall_clock(), self._echo
         nodes = await self._store.write_first(record_heartbeat, self._number, self.url, echo)
         after_s = self._wall_clock()
@@ -303,7 +301,7 @@ class ClusterView(SingleNode):
         self.on_clock_warning(self._clock_warning())
 
     def _see(self, nodes: list[NodeStatus]) -> NodeStatus:
-        """Update the list of nodes, and report what changed. Return this node's entry."""
+        """Replace the list of nodes, and report what changed. Return this node's entry."""
         before, self._nodes = self._nodes, nodes
         self._own = own = next(node for node in nodes if node.name == self._name)
         if list(map(_identity, nodes)) != list(map(_identity, before)):
@@ -313,8 +311,8 @@ class ClusterView(SingleNode):
         return own
 
     def _expect_echo(self) -> None:
-        """Note that a heartbeat's echo is on its way here. If none has arrived for too long, report that the listening
-        connection is deaf.
+        """Note that a heartbeat was sent whose echo must arrive. If no echo has arrived for too long, report that the
+        listening connection is deaf.
         """
         now = self._clock()
         if self._unheard_since is None:
@@ -323,14 +321,14 @@ class ClusterView(SingleNode):
             self._deaf.set()
 
     async def _free_queue(self) -> None:
-        """Free the database's queue of notifications, which may be full, without a delay for this node's writes."""
+        """Make room in the database's queue of notifications, if it is full, without delaying this node's writes."""
         try:
             await self._store.read_slowly(free_queue)
         except ArenaFault as fault:
             log.debug("the notification queue can't be freed: %s", fault)
 
     def check_clock(self) -> None:
-        """Raise `ArenaFault` if this machine's clock differs too much from the database's to start."""
+        """Raise `ArenaFault` if this machine's clock is too far from the database's for the server to start."""
         if abs(self.clock_difference_s) > MAX_CLOCK_DIFFERENCE_S:
             raise ArenaFault(f"{self._clock_text()}: set the clock of this machine")
 
@@ -344,7 +342,7 @@ class ClusterView(SingleNode):
         return f"the clock of this machine is {abs(self.clock_difference_s):.0f} s {direction} the database's"
 
     def _lost_nodes_warning(self) -> str | None:
-        """Return a warning about nodes with running matches that have been missing for too long, or None."""
+        """Return a warning about nodes with running matches that have been missing for too long, if any."""
         now = self._clock()
         away = {
             node.name: node.matches for node in self._nodes if node.matches and not node.alive and node != self._own
@@ -360,7 +358,7 @@ class ClusterView(SingleNode):
         )
 
     def _log_changes(self, before: Sequence[NodeStatus]) -> None:
-        """Log which nodes changed since `before`. The first time, log which other nodes are alive."""
+        """Log which nodes changed, compared with the list `before`. The first time, log which other nodes are alive."""
         known = {node.name: node for node in before}
         for node in self._nodes:
             was = known.pop(node.name, None)
@@ -391,8 +389,8 @@ class ClusterView(SingleNode):
                 await self._probe()
 
     async def _beat_or_probe(self) -> None:
-        """Send a heartbeat. While the database session does not answer, probe which nodes are alive. Raises
-        `StoreError`.
+        """Send a heartbeat. While the database session does not answer, probe which nodes are alive. Raise `StoreError`
+        if the heartbeat fails.
         """
         beating, told = asyncio.ensure_future(self.send_heartbeat()), False
         try:
@@ -420,8 +418,8 @@ class ClusterView(SingleNode):
             beating.cancel()
 
     async def _probe(self) -> None:
-        """Ask over a new database session which nodes are alive. Bots are redirected to them, because this node can
-        store nothing.
+        """Ask over a new database session which nodes are alive. Bots are then redirected to them, because this node
+        can store nothing.
         """
         now = self._clock()
         if now - self._last_heartbeat < self._timeouts.beat_timeout_s or now - self._probed < PROBE_INTERVAL_S:
@@ -437,7 +435,7 @@ class ClusterView(SingleNode):
             self._see(nodes)
 
     async def listen(self) -> None:
-        """Listen for notifications of announcements, which wake this node."""
+        """Listen for the notifications that wake this node to read announcements."""
         while True:
             try:
                 channel = await self._store.write(wake_channel)
@@ -449,7 +447,7 @@ class ClusterView(SingleNode):
             await asyncio.sleep(RELISTEN_DELAY_S)
 
     async def _listen_to(self, channel: str) -> None:
-        """Listen to a channel until the connection ends or is deaf. Raises `StoreUnavailable`."""
+        """Listen to a channel until the connection ends or is deaf. Raise `StoreUnavailable` if it fails."""
         self._deaf.clear()
         self._unheard_since = None
         echo = f"arena_{secrets.token_hex(16)}"
@@ -483,7 +481,7 @@ class ClusterView(SingleNode):
                     self._woken.set()
 
     async def read_when_woken(self) -> None:
-        """Read announcements whenever this node is woken, at most once per `MIN_READ_INTERVAL_S`."""
+        """Read announcements whenever this node is woken, at most once in `MIN_READ_INTERVAL_S`."""
         while True:
             await self._woken.wait()
             self._woken.clear()
@@ -496,8 +494,8 @@ class ClusterView(SingleNode):
             await asyncio.sleep(MIN_READ_INTERVAL_S)
 
     async def read_announcements(self) -> None:
-        """Read new announcements, and call `on_announcement` with each. The first time, call it with None, since
-        anything may have changed. Raises `StoreError`.
+        """Read new announcements, and call `on_announcement` with each. The first time, call it with None, because
+        anything may have changed. Raise `StoreError` if reading fails.
         """
         if self._position is None:
             self._position = await self._store.read(last_announcement)
@@ -509,7 +507,7 @@ class ClusterView(SingleNode):
             self.on_announcement(announcement)
 
     async def leave(self) -> None:
-        """Mark this node as stopped."""
+        """Store that this node has stopped."""
         with contextlib.suppress(ArenaFault):
             await self._store.write(mark_stopped, self._number)
 
@@ -520,7 +518,7 @@ class ClusterView(SingleNode):
 
 def rendezvous_weight(node: str, game: str) -> bytes:
     """Return the weight of a node for a game. The node with the greatest weight pairs the game (rendezvous hashing). So
-    when a node goes, only its own games move to other nodes.
+    if a node leaves, only the games that it paired move to other nodes.
     """
     return hashlib.sha256(f"{node}\n{game}".encode()).digest()
 

@@ -1,4 +1,4 @@
-"""Suspensions: a bot that misses its match must pause, and one that has never been ready plays one match at a time."""
+"""Suspensions: a bot that misses its match must pause. One that was never ready for a match plays one at a time."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from math import ceil
 from arena.network.rate_limits import FailureBackoff
 
 FIRST_PAUSE_S = 10.0
-"""Seconds for which a bot may not seek after it first missed a match. Its opponents waited as long. Each further pause
-is twice as long as the previous one.
+"""Seconds for which a bot may not seek after its first missed match, because its opponents waited this long. Each
+further missed match doubles the pause.
 """
 MAX_PAUSE_S = 600.0
-"""Maximum pause of a bot in seconds."""
+"""Maximum seconds for which a bot may not seek after a missed match."""
 MAX_ADDRESS_PAUSE_S = 90.0
-"""Maximum pause of an address in seconds. It is short because many bots may share an address: with 10 s of waiting per
-missed match, opponents lose a tenth of their time.
+"""Maximum seconds for which the untrusted bots of an address may not seek. It is short because many bots may share an
+address. With 10 s of waiting per missed match, opponents lose a tenth of their time.
 """
 
 MAX_TRUSTED_BOTS = 1000
-"""Maximum number of trusted bots. Beyond it, offline bots lose their trust, first those whose last match is longest
-ago.
+"""Maximum number of trusted bots. If there are more, offline bots lose their trust, those first whose last match is
+longest ago.
 """
 
 
 def pause_message(seconds: float) -> str:
-    """Return the message for a bot that may not seek for some seconds."""
+    """Return the message for a bot that may not seek for these seconds."""
     return f"seek: this bot, or a new one from your address, missed a match: seek again in {ceil(seconds)} s"
 
 
 class Playbans:
-    """Tracks which bots are trusted, by folded name and address. `now()` returns seconds of one clock.
+    """Tracks, by folded name and address, which bots are trusted or must pause. `now()` returns a time in seconds.
 
-    A bot becomes trusted with its first `on_ready`, until it misses a match. Untrusted bots of one address play one
-    match at a time, so the cost of silent bots does not grow with slots and names.
+    A bot becomes trusted when it is first ready for a match, until it misses a match. Untrusted bots of one address
+    play one match at a time, so the cost of silent bots does not grow with slots and names.
     """
 
     def __init__(
@@ -45,23 +45,23 @@ class Playbans:
         max_tried: int = MAX_TRUSTED_BOTS,
     ) -> None:
         self._trusted: dict[str, None] = {}
-        """The trusted bots; the bot that was ready for a match last comes last."""
+        """The trusted bots, in the order in which they were last ready for a match."""
         self._is_online = is_online
         self._max_tried = max_tried
         self._now = now
         self._bots = FailureBackoff(MAX_PAUSE_S, FIRST_PAUSE_S)
         self._addresses = FailureBackoff(MAX_ADDRESS_PAUSE_S, FIRST_PAUSE_S)
         self._untrusted_in_match: dict[str, str] = {}
-        """The addresses of untrusted bots in a match, by bot."""
+        """The address of each untrusted bot in a match, by folded bot name."""
         self._matches_by_address: Counter[str] = Counter()
 
     def pause_s(self, bot: str, address: str) -> float:
-        """Return the seconds until a bot may seek."""
+        """Return the seconds until a bot at this address may seek; 0 if it may now."""
         of_address = 0.0 if bot in self._trusted else self._addresses.wait_s(address, self._now())
         return max(self._bots.wait_s(bot, self._now()), of_address)
 
     def may_start(self, bot: str, address: str) -> bool:
-        """Return whether a match may start for a bot with a free slot."""
+        """Return whether a match may start for a bot at this address, if it has a free slot."""
         return bot in self._trusted or not (
             self._matches_by_address[address]
             or bot in self._untrusted_in_match
@@ -78,7 +78,7 @@ class Playbans:
             self._matches_by_address[address] += 1
 
     def on_ready(self, bot: str) -> bool:
-        """Note that a bot is ready for its match. Return whether that made it trusted."""
+        """Handle that a bot is ready for its match. Return whether that made the bot trusted."""
         known = bot in self._trusted
         self._trusted.pop(bot, None)
         self._trusted[bot] = None
@@ -92,7 +92,7 @@ class Playbans:
         return True
 
     def on_released(self, bot: str) -> bool:
-        """Note that a bot's seat is released. Return whether this lets other bots of its address start a match."""
+        """Handle that a bot's seat is released. Return whether other bots of its address may now start a match."""
         address = self._untrusted_in_match.pop(bot, None)
         if address is None:
             return False
@@ -102,7 +102,7 @@ class Playbans:
         return True
 
     def on_missed(self, bot: str) -> float:
-        """Note that a bot missed its match. Return the seconds for which it may not seek."""
+        """Handle that a bot missed its match. Return for how many seconds it may not seek."""
         self._trusted.pop(bot, None)
         of_address = (
             self._addresses.add_failure(self._untrusted_in_match[bot], self._now())
@@ -112,5 +112,5 @@ class Playbans:
         return max(self._bots.add_failure(bot, self._now()), of_address)
 
     def on_played(self, bot: str) -> None:
-        """Reduce a bot's backoff by one missed match, since it played a match to its end."""
+        """Count one missed match of a bot less, because the bot played a match to its end."""
         self._bots.remove_failure(bot)

@@ -20,7 +20,7 @@ _unpack = msgspec.msgpack.Decoder(dict[str, Any]).decode
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class MatchSpec:
     """The properties of a match that all its seeks must share. The spec of open seeks has no config, and fits every
-    match of the game.
+    match of its game.
 
     `match_spec_of` and `open_match_spec` create specs. Equal specs are the same object.
     """
@@ -31,11 +31,11 @@ class MatchSpec:
     rated: bool
     seats: int
     pool: str | None
-    """The pool in which matches with this config can be rated, or None."""
+    """The pool in which matches with this config can be rated, if any."""
 
     @property
     def preset(self) -> str | None:
-        """The preset whose config this is, or None."""
+        """The name of the preset with this config, if any."""
         return None if self.pool is None else self.pool.partition("/")[2]
 
     @property
@@ -54,13 +54,13 @@ _specs: WeakValueDictionary[tuple[str, bytes, bool], MatchSpec] = WeakValueDicti
 
 
 def match_spec_of(game: Game[Any, Any], *, rated: bool) -> MatchSpec:
-    """Return the spec of matches with these rules."""
+    """Return the spec of matches under the rules `game`."""
     key = (game.name, _pack(game.config), rated)
     return _specs.setdefault(key, MatchSpec(*key, game.seats, game.pool))
 
 
 def with_rating(spec: MatchSpec, *, rated: bool) -> MatchSpec:
-    """Return the spec with the same game and config, but rated or unrated as given."""
+    """Return a spec with the same game and config, but with the given `rated`."""
     key = (spec.game, spec.packed, rated)
     return _specs.setdefault(key, MatchSpec(*key, spec.seats, spec.pool))
 
@@ -72,16 +72,16 @@ def open_match_spec(game: str) -> MatchSpec:
 
 
 NO_OPPONENTS: frozenset[str] = frozenset()
-"""The named opponents of a seek that names none."""
+"""The set of named opponents of a seek that names none."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ActiveSeek:
-    """An active seek. `opponents` are folded names, and `since` is in seconds of the event loop's clock.
+    """An active seek. `opponents` are folded names, and `since` is when it began, in seconds of the event loop's clock.
 
-    An open seek with `presets` accepts only matches of these. A `ratable` seek is for a rated match if its bot's
-    matches may be rated. A `private` seek only pairs with a seek that names its bot. If `people_rated` is true and the
-    seek is a person's, the match can be rated among people.
+    An open seek with `presets` accepts only matches of these. A `ratable` seek is for a rated match if the matches of
+    its bot may be rated. A `private` seek only pairs with a seek that names its bot. With `people_rated`, a person's
+    match can be rated among people.
     """
 
     session: ClientSession
@@ -112,7 +112,7 @@ class ActiveSeek:
 
 
 SeeksByBot = dict[str, dict[str, ActiveSeek]]
-"""Seeks by folded bot name, and then by id. Each bot's oldest seek comes first."""
+"""Active seeks, by folded bot name and then by seek id. A bot's oldest seek comes first."""
 
 
 class SeekIndex:
@@ -125,11 +125,11 @@ class SeekIndex:
         self._count = on_seek_changed
         self._by_bot: SeeksByBot = {}
         self._by_spec_and_opponents: dict[tuple[MatchSpec, frozenset[str]], SeeksByBot] = {}
-        """The seeks that are not private, by spec and named opponents."""
+        """The seeks that are not private, by their spec and their set of named opponents."""
         self._by_game_and_opponent: dict[tuple[str, str], SeeksByBot] = {}
-        """The seeks for two seats that name an opponent, by game and opponent."""
+        """The seeks of two-seat matches that name an opponent, by game and folded name of that opponent."""
         self.fillable_specs: dict[MatchSpec, None] = {}
-        """The specs for which at least as many bots have ladder seeks as the match has seats."""
+        """The specs with enough ladder seeks for a match: seeks of at least as many bots as the match has seats."""
 
     def __contains__(self, seek: ActiveSeek) -> bool:
         return self.find(seek.key, seek.id) is seek
@@ -169,7 +169,7 @@ class SeekIndex:
         ]
 
     def _note_ripe(self, seek: ActiveSeek) -> None:
-        """Update whether the seek's spec has enough ladder seeks for a match."""
+        """Update whether enough bots have ladder seeks with this seek's spec for a match."""
         if not seek.is_ladder_seek:
             return
         if len(self.unnamed(seek.spec)) >= seek.spec.seats:
@@ -178,10 +178,10 @@ class SeekIndex:
             self.fillable_specs.pop(seek.spec, None)
 
     def find_partner(self, seek: ActiveSeek, is_free: Callable[[str], object]) -> ActiveSeek | None:
-        """Return a partner for a seek in a match of two seats, or None. One of the two names the other's bot.
+        """Return a partner for a seek in a two-seat match, if any. One of the two seeks names the other's bot.
 
-        If several bots name the seek's bot, prefer the first for which `is_free` is true; all of them may be tested.
-        Return the oldest fitting seek of that bot.
+        If several bots name the seek's bot, prefer the first for which `is_free` is true; all may be tested. Return the
+        oldest fitting seek of the chosen bot.
         """
         bot, spec = seek.key, seek.spec
         for opponent in seek.opponents:
@@ -199,8 +199,8 @@ class SeekIndex:
         return None if found is None else _first(named_by[found])
 
     def find_answer(self, spec: MatchSpec, bot: str, group: frozenset[str]) -> ActiveSeek | None:
-        """Return a bot's seek that fits a match with this spec among the bots in `group`; None if there is none. A seek
-        that names opponents goes first, and an open seek last.
+        """Return a seek of a bot that fits a match with this spec between the bots in `group`; None if there is none.
+        Prefer one that names opponents, and take an open seek last.
         """
         found = None
         for seek in self.seeks_of(bot):
@@ -211,11 +211,11 @@ class SeekIndex:
         return found or _first_that_takes(spec, self.open(spec.game).get(bot, {}))
 
     def unnamed(self, spec: MatchSpec) -> Mapping[str, Mapping[str, ActiveSeek]]:
-        """Return the seeks with this spec that name no opponents, by bot and id."""
+        """Return the seeks with this spec that name no opponents, by bot and seek id."""
         return self._by_spec_and_opponents.get((spec, NO_OPPONENTS), {})
 
     def open(self, game: str) -> Mapping[str, Mapping[str, ActiveSeek]]:
-        """Return the open seeks of a game, by bot and id."""
+        """Return the open seeks of a game, by bot and seek id."""
         return self.unnamed(open_match_spec(game))
 
 
@@ -236,11 +236,11 @@ class FairSeekQueue:
         return bool(self._by_bot)
 
     def add(self, seek: ActiveSeek) -> None:
-        """Add a seek behind the other seeks of its bot. A bot that has no other seek here comes last."""
+        """Add a seek behind the other seeks of its bot. If its bot had none in the queue, the bot becomes the last."""
         self._by_bot.setdefault(seek.key, {})[seek] = None
 
     def discard(self, seek: ActiveSeek) -> None:
-        """Remove a seek. A seek that is not queued is ignored."""
+        """Remove a seek. Do nothing if it is not in the queue."""
         seeks = self._by_bot.get(seek.key, {})
         seeks.pop(seek, None)
         if not seeks:
@@ -258,7 +258,7 @@ class FairSeekQueue:
 
 
 def agreed_spec(group: Iterable[ActiveSeek]) -> MatchSpec:
-    """Return the spec of a match between seeks that fit together: the spec of those that are not open."""
+    """Return the spec of a match of seeks that fit together, which is that of the seeks that are not open."""
     return next(seek.spec for seek in group if not seek.spec.open)
 
 
@@ -267,7 +267,7 @@ def seeks_of_people(group: Iterable[ActiveSeek]) -> list[ActiveSeek]:
 
 
 def standing_pool(group: Sequence[ActiveSeek]) -> str | None:
-    """Return the pool whose ratings apply to a match between these seeks, even if it is unrated. If a person takes
+    """Return the pool whose ratings apply to a match of these seeks, even if the match is unrated. If a person takes
     part, it is a pool of people.
     """
     pool = agreed_spec(group).pool
@@ -275,7 +275,7 @@ def standing_pool(group: Sequence[ActiveSeek]) -> str | None:
 
 
 def pool_of(group: Sequence[ActiveSeek]) -> str | None:
-    """Return the pool in which a match between these seeks is rated, if its bots' matches may be rated; or None.
+    """Return the pool in which a match of these seeks is rated, provided that its bots' matches may be rated; or None.
 
     If a person takes part, it is the pool of people, even if a seek names the opponent. It is None if the person asked
     for an unrated match or invited a friend.
@@ -286,15 +286,15 @@ def pool_of(group: Sequence[ActiveSeek]) -> str | None:
 
 
 def _spec_and_opponents_keys(seek: ActiveSeek) -> list[tuple[MatchSpec, frozenset[str]]]:
-    """Return the key of a seek in the index by spec and opponents. A private seek has none: it is only found by its
-    bot.
+    """Return the key of a seek in the index by spec and opponents. A private seek has no key there, and is found only
+    by its bot.
     """
     return [] if seek.private else [(seek.spec, seek.opponents)]
 
 
 def _game_and_opponent_keys(seek: ActiveSeek) -> list[tuple[str, str]]:
-    """Return the key of a seek in the index by game and opponent. Only a seek for two seats that names an opponent has
-    one.
+    """Return the keys of a seek in the index by game and opponent. Only a seek of a two-seat match that names an
+    opponent has one.
     """
     if seek.spec.seats != 2:
         return []

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from arena.store.node_store import NODE_LEASE_S
 
 MAX_STALL_S = NODE_LEASE_S - 2.0
-"""Maximum seconds between two checks. It is shorter than the lease, which may start 1 s before a check."""
+"""Maximum seconds between two checks. It is shorter than the node's lease, which may start 1 s before a check."""
 CHECK_INTERVAL_S = 0.5
 """Seconds between two periodic checks."""
 _BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
@@ -17,10 +17,10 @@ _BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class StallGuard:
-    """Detects stalls of the process. `check` is called before anything is sent, and periodically by `run`.
+    """Detects that the process was suspended. `check` is called before anything is sent, and periodically by `run`.
 
-    If more than `MAX_STALL_S` have passed since the last check, `on_stall` is called with these seconds. It must not
-    return.
+    If more than `MAX_STALL_S` have passed since the last check, `on_stall` is called with the seconds since then. It
+    must not return.
     """
 
     def __init__(self, on_stall: Callable[[float], None]) -> None:
@@ -28,14 +28,14 @@ class StallGuard:
         self._last_check = time.clock_gettime(_BOOT_CLOCK)
 
     def check(self) -> None:
-        """Call `on_stall` if the process was suspended for too long."""
+        """Call `on_stall` if the process was suspended for longer than `MAX_STALL_S`."""
         now = time.clock_gettime(_BOOT_CLOCK)
         if now - self._last_check > MAX_STALL_S:
             self._stalled(now - self._last_check)
         self._last_check = now
 
     async def run(self) -> None:
-        """Check periodically, without end."""
+        """Call `check` periodically, without end."""
         while True:
             self.check()
             await asyncio.sleep(CHECK_INTERVAL_S)

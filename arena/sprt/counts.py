@@ -40,7 +40,7 @@ class CountFindings(Struct, frozen=True, kw_only=True):
 
 
 def check_counts(counts: Sequence[int]) -> None:
-    """Raise `UsageFault` for a list that cannot be counts of scores."""
+    """Raise `UsageFault` if the list cannot be counts of scores: of pairs, or of single games."""
     if len(counts) not in (PENTANOMIAL_SIZE, TRINOMIAL_SIZE):
         raise UsageFault(
             f"{len(counts)} counts: give five, of pairs with 0, 1/2, 1, 3/2 and 2 points, or three, of games lost, "
@@ -56,7 +56,7 @@ def check_counts(counts: Sequence[int]) -> None:
 
 def findings_of_counts(counts: Sequence[int], hypotheses: Hypotheses) -> CountFindings:
     """Return the figures of a test from counts: five of pairs that scored 0, 1/4, 1/2, 3/4 and 1, or three of games
-    lost, drawn and won. Raises `UsageFault` as `check_counts` does.
+    lost, drawn and won. Raise `UsageFault` if they are no such counts.
     """
     check_counts(counts)
     units = sum(counts)

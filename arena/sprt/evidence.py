@@ -19,7 +19,7 @@ from referee.result import Result, match_points
 MAX_SEAT_SHARE = 0.95
 """If one seat wins more than this share of matches, or of whole pairs, results say almost nothing about the bots."""
 MIN_PAIRS = 10
-"""The minimum number of pairs before a warning about them, and before the conclusion of a test without hypotheses."""
+"""The minimum number of pairs for a warning about them, and for the conclusion of a test without hypotheses."""
 SCORE_TOLERANCE = 1e-9
 """The rounding error by which the mean of a pair's scores may be below 0 or above 1."""
 MAX_FORFEIT_SHARE = 0.05

@@ -10,7 +10,7 @@ DEFAULT_H1_SCORE = 0.02
 
 
 def hypotheses_of(h0: float | None, h1: float | None, unit: str, alpha: float, beta: float) -> Hypotheses:
-    """Return the hypotheses from the options of a command, which are None if not given. Raises `UsageFault`."""
+    """Return the hypotheses from a command's options (None if not given). Raise `UsageFault` if they are invalid."""
     if h1 is None and (unit != "score" or h0 is not None):
         raise UsageFault("--h1 is missing: give both hypotheses, like --h0 0 --h1 0.02")
     return Hypotheses(

@@ -121,8 +121,16 @@ def find_warnings(
 
 
 def format_amount(edge: float, unit: str) -> str:
-    """Return an amount in words, with its unit."""
+    """Return an edge of one bot over the other in words, with its unit."""
     return {"score": f"{edge:g} points a game", "elo": f"{edge:g} Elo", "nelo": f"{edge:g} normalised Elo"}[unit]
+
+
+def format_llr(llr: str, hypotheses: Hypotheses, lower: float, upper: float) -> str:
+    """Return a sentence on two lines: the log likelihood ratio, as given, and the bounds at which the test accepts h0
+    and h1.
+    """
+    h0, h1 = (format_amount(edge, hypotheses.unit) for edge in (hypotheses.h0, hypotheses.h1))
+    return f"The LLR is {llr}: the test accepts h0 ({h0}) below {lower:.2f},\nand h1 ({h1}) above {upper:.2f}."
 
 
 def _seat_warnings(findings: Findings, presets: Sequence[str], dealing: Sequence[str]) -> Iterator[str]:
@@ -188,7 +196,7 @@ def _format_appearance(findings: Findings) -> str:
 
 
 def _format_test_share(probability: float, tests: str = "tests") -> str:
-    """Return a probability as a number of tests in 100 if it is whole, else in per cent, rounded up to two digits."""
+    """Return a probability in words, like `5 of 100 tests` or `0.13 % of tests` (rounded up to two digits)."""
     percent = Fraction(f"{probability:.12g}") * 100  # 0.003 / 5 is more than 0.0006
     if percent.denominator == 1:
         return f"{percent} of 100 {tests}"

@@ -6,13 +6,14 @@ and changes are functions of a connection, which a `Store` runs in transactions.
   answer_limit.py and bounded_connection.py limit the time for answers. database_copy.py copies an arena to another
   database. schema.py has the tables, which migrations and upgrade.py bring up to date. views.py has the views for
   outside queries. integrity_check.py checks everything.
-- Access: store.py runs queries and changes (`Store.read` and `Store.write`). async_store.py does so from an event loop,
-  with one thread that writes; after_commit.py runs statements after a transaction. data_folder.py locks the data
+- Access: store.py runs queries and changes (`Store.read` and `Store.write`). async_store.py runs them from an event
+  loop, with one thread that writes; after_commit.py runs statements after a transaction. data_folder.py locks the data
   folder. backup.py copies a database in use.
 - Bots: registry.py and tokens.py have the registered bots. incident.py is a failure of a bot. actions.py is the
   operator's audit log.
 - Results: finish.py stores matches, and result_queries.py reads them. match_log.py has a log entry for each match.
-  match_luck.py stores luck, in the form of luck_value.py. pool_payoffs.py has payoffs. summaries.py keeps pages fast.
+  match_luck.py stores luck, in the form of luck_value.py. pool_payoffs.py has payoffs. summaries.py keeps totals, so
+  that pages are fast.
 - Ratings: annulment.py and seasons.py change which matches are rated, and rating_decisions.py counts these changes.
   rating_rebuild.py computes ratings again.
 - Old records: thinning.py removes them, by the clock of retention_clock.py. archiving.py moves them to files, which
@@ -23,13 +24,13 @@ and changes are functions of a connection, which a `Store` runs in transactions.
 - Nodes: node_store.py owns a node's name, nodes.py lists the nodes, and announcements.py tells them of changes.
   feed_position.py stores how far the event feed has come.
 
-Errors that say nothing about the statement (SQLSTATE classes 08, 25, 40, 53, 55, 57 and 58) become `StoreUnavailable`,
-and the transaction is tried again.
+Database errors whose cause is not the statement (SQLSTATE classes 08, 25, 40, 53, 55, 57 and 58) become
+`StoreUnavailable`, and the transaction is tried again.
 
-Each summary has one query, which computes what some matches add or all together. After an annulment, later matches are
-rated again and marked, because their records keep the earlier ratings. The new ratings are computed without writing,
-then written in one transaction. A match of a tournament moves from tournament_state.py to the tables of results in one
-transaction.
+For each summary there is one query, which computes the totals of some matches or of all. After an annulment, later
+matches are rated again and marked, because their records keep the earlier ratings. The new ratings are computed without
+writing, then written in one transaction. A match of a tournament moves from tournament_state.py to the tables of
+results in one transaction.
 
 The row of a node counts the processes that have held its name. A process whose session was ended takes the name again
 only if no other process had it meanwhile.

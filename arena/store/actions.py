@@ -17,9 +17,9 @@ from machine.timestamps import utc_now
 from protocol.names import fold_name
 
 MAX_CONCERNED_NAMES = 200
-"""The maximum number of names that an action stores. It counts the names beyond that."""
+"""The maximum number of names stored with an action. Further names are only counted."""
 MAX_FAULT_CHARACTERS = 500
-"""The maximum number of characters stored of the reason why an action failed."""
+"""The maximum length in characters of the stored reason why an action failed."""
 _ACTIONS_PAGE = """
 SELECT *, (SELECT count(*) FROM actions) AS total FROM actions WHERE :start OR id < :id ORDER BY id DESC LIMIT :limit
 """
@@ -53,7 +53,7 @@ def log_action(connection: Connection, by: str, do: str, concerns: Sequence[str]
 
 
 def log_failure(connection: Connection, action: int, fault: str) -> None:
-    """Add the reason for its failure to a logged action."""
+    """Store the reason why a logged action failed."""
     connection.execute(update(actions).where(actions.c.id == action).values(fault=fault[:MAX_FAULT_CHARACTERS]))
 
 
@@ -63,7 +63,7 @@ def actions_page(connection: Connection, *, after: str | None = None, limit: int
 
 
 def rename_in_actions(connection: Connection, old: str, new: str) -> None:
-    """Rename a bot in all logged actions. Delete their reasons of failure, because these may contain the old name."""
+    """Rename a bot in all logged actions. For its failed actions, delete the reason, which may contain the old name."""
     key = fold_name(old)
     for row in connection.execute(select(actions.c.id, actions.c.concerns)).all():
         names = msgspec.json.decode(row.concerns, type=list[str])

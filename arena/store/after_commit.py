@@ -23,13 +23,13 @@ class LaterStatement(NamedTuple):
 
 
 def run_after_commit(connection: Connection, statement: str, words: Mapping[str, Any] | None = None) -> None:
-    """Make `Store.write` run a statement after this connection's current transaction. A repeated one runs once."""
+    """Make `Store.write` run a statement after this connection's current transaction. Identical ones run once."""
     later: list[LaterStatement] = connection.info.setdefault(_STATEMENTS_KEY, [])
     if (one := LaterStatement(statement, words)) not in later:
         later.append(one)
 
 
 def take_later_statements(connection: Connection) -> list[LaterStatement]:
-    """Return the statements to run after this transaction, and remove them from the connection."""
+    """Return the statements to run after the current transaction, and remove them from the connection."""
     taken: list[LaterStatement] = connection.info.pop(_STATEMENTS_KEY, [])
     return taken

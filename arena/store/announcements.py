@@ -1,8 +1,8 @@
-"""Announcements of changes to all nodes of an arena: rows that commit in the same transaction as the change.
+"""Announcements of changes to all nodes of an arena. They are rows that commit in the same transaction as the change.
 
 In PostgreSQL every role of a database may notify every channel. So a notification only wakes the nodes, over a channel
 with a random name. The nodes then read announcements from a table that only the arena's role can write. They also read
-it at each heartbeat, so an unsent notification costs a second and loses no announcement.
+it at each heartbeat, so an unsent notification delays an announcement by a second and loses none.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_NAMES_PER_ANNOUNCEMENT = 100
 ANNOUNCEMENT_TTL_S = 600
 """Seconds after which an announcement is deleted. A node that missed one reloads everything."""
 MAX_ANNOUNCEMENTS = 1000
-"""The maximum number of announcements that a node reads. If more are waiting, it reloads everything instead."""
+"""The maximum number of announcements that a node reads at a time. If more wait, it reloads everything instead."""
 _INSERT_SQL = """INSERT INTO announcements (at, kind, names, node)
 VALUES (extract(epoch FROM clock_timestamp()), :kind, :names, :node)"""
 """The statement that adds an announcement."""
@@ -37,12 +37,12 @@ _ANNOUNCEMENTS_AFTER = f"""SELECT announcements.id, kind, names,
     CASE WHEN {IS_ALIVE_SQL} THEN nodes.url ELSE '' END AS url
 FROM announcements LEFT JOIN nodes ON nodes.id = announcements.node
 WHERE announcements.id > :after ORDER BY announcements.id LIMIT {MAX_ANNOUNCEMENTS + 1}"""
-"""The query for the announcements after a position: at most one more than `MAX_ANNOUNCEMENTS`."""
+"""The query for the announcements after a position. It reads one above `MAX_ANNOUNCEMENTS`, to detect too many."""
 
 
 class Announcement(Struct, frozen=True, array_like=True):
-    """An announced change, by `kind`. With `bots`, the bots with these folded names changed; with `ratings`, any
-    ratings did. With `called`, the named bots should connect to the node at `url` (empty if it is not alive). With
+    """An announced change. By `kind`: with `bots`, the bots with these folded names changed. With `ratings`, ratings
+    changed. With `called`, the named bots should connect to the node at `url` (empty if the node is not alive). With
     `leaving`, the named bots lose their matches in progress.
     """
 
@@ -64,7 +64,7 @@ class AnnouncementBatch(NamedTuple):
 
 def announce(connection: Connection, kind: Kind, names: Iterable[str] = (), node: int | None = None) -> None:
     """Insert an announcement for all nodes, which see it when the transaction commits. Do nothing on SQLite, which has
-    no nodes. `node` is the number of the node to which the named bots are called.
+    no nodes. `node` is the number of the node to which the named bots are called, for the kind `called`.
     """
     if not is_postgresql(connection):
         return
@@ -86,8 +86,8 @@ def wake_channel(connection: Connection) -> str:
 def free_queue(connection: Connection) -> None:
     """Make PostgreSQL delete the notifications that every listener has read, so that a full queue has room again.
 
-    PostgreSQL would otherwise do this only when it accepts another notification, which a full queue refuses. It may
-    take seconds for a queue of 8 GB.
+    PostgreSQL would otherwise delete them only when it accepts another notification, which a full queue refuses. The
+    deletion may take seconds for a queue of 8 GB.
     """
     execute(connection, "SELECT pg_notification_queue_usage()")
 
@@ -100,8 +100,8 @@ def last_announcement(connection: Connection) -> int:
 def read_announcements_after(connection: Connection, position: int) -> AnnouncementBatch:
     """Return the announcements after a position.
 
-    Their numbers are consecutive, because only one transaction writes at a time. A gap means that some were deleted or
-    that a transaction failed. A reader cannot tell which, and reloads everything.
+    The numbers of announcements are consecutive, because only one transaction writes at a time. A gap means that some
+    were deleted or that a transaction failed. A reader cannot tell which, and reloads everything.
     """
     rows = execute(connection, _ANNOUNCEMENTS_AFTER, {"after": position}).all()
     if len(rows) > MAX_ANNOUNCEMENTS or (rows and rows[0].id != position + 1):

@@ -1,4 +1,4 @@
-"""Annulling matches, and undoing it. Annulled matches stay stored but are not rated; later matches are rated again."""
+"""Annulling matches, and undoing it. Annulled matches stay stored but are not rated. Later matches are rated again."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import Connection, select
 
+from arena.ratings import rating_system
 from arena.store import rating_rebuild, summaries
 from arena.store.announcements import announce
 from arena.store.dialect import execute
@@ -18,6 +19,7 @@ from arena.store.result_queries import MAX_IDS_PER_QUERY, UNRATED_SUFFIX
 from arena.store.schema import matches, seats
 from protocol.display import format_count, list_first
 from protocol.errors import UsageFault
+from protocol.games import is_known_game, missing_rules_message
 
 _MATCH_COLUMNS = (matches.c.number, matches.c.id, matches.c.pool, matches.c.annulled)
 """The columns that identify a match and say how it is rated."""
@@ -51,12 +53,13 @@ class AnnulmentOutcome(Struct, frozen=True, kw_only=True):
 
 
 class AnnulmentPlan:
-    """A plan to annul rated matches, or to `undo` that. It concerns the matches with these `ids`, and those of `bot`
-    that ended at the time `since` or later.
+    """A plan to annul rated matches, or with `undo` to rate annulled matches again. It concerns the matches with these
+    `ids`, and those of `bot` that ended at the time `since` or later.
 
     The plan computes new ratings without writing. Each `advance` includes matches that were stored meanwhile. `save`
-    writes the ratings; it raises `RatingDecisionsChanged` if meanwhile other matches were annulled or a season began.
-    The constructor raises `UsageFault` for an unknown match or bot, and for a match that was never rated.
+    writes the ratings. It raises `RatingDecisionsChanged` if meanwhile other matches were annulled or a season began.
+    The constructor raises `UsageFault` for an unknown match or bot, for a match that was never rated, and for a match
+    of a game whose rules this arena does not have.
     """
 
     def __init__(
@@ -73,6 +76,9 @@ class AnnulmentPlan:
         pools = {row.number: row.annulled if undo else row.pool for row in found}
         pools = {number: pool for number, pool in pools.items() if pool is not None}
         self.outcome = AnnulmentOutcome(matches=len(pools), pools=sorted(set(pools.values())))
+        for game in map(rating_system.game_of, self.outcome.pools):
+            if not is_known_game(game):
+                raise UsageFault(f"{missing_rules_message(game)}, so its ratings cannot be computed again")
         self._undo = undo
         self._numbers = sorted(pools)
         will_be = pools if undo else dict.fromkeys(pools)
@@ -81,11 +87,13 @@ class AnnulmentPlan:
         )
 
     def advance(self, connection: Connection) -> int:
-        """Rate further matches, up to the last stored one. Return how many match numbers that covers."""
+        """Compute ratings for further matches, up to the last stored one. Return how many match numbers these cover."""
         return 0 if self._rebuild is None else self._rebuild.advance(connection)
 
     def save(self, connection: Connection) -> AnnulmentOutcome:
-        """Write the annulment, or its undoing, and all ratings that follow from it. Raises `RatingDecisionsChanged`."""
+        """Write the annulment, or its undoing, and the new ratings. Raise `RatingDecisionsChanged` if other matches
+        were annulled or a season began after the plan was made.
+        """
         if self._rebuild is not None:
             record_decision(connection, self._version)
             summaries.remove_matches(connection, self._numbers)
@@ -105,7 +113,7 @@ def annul_matches(
     *,
     undo: bool = False,
 ) -> AnnulmentOutcome:
-    """Annul matches, or undo it, in one long transaction. Use it only where no other client waits for the database."""
+    """Annul matches, or `undo` that, in one long transaction. Use it only if no other client waits for the database."""
     return AnnulmentPlan(connection, ids, bot, since, undo=undo).save(connection)
 
 

@@ -14,17 +14,17 @@ class DatabaseTimeouts:
     """The time limits of sessions with a database, in seconds. The defaults are for commands, where a person waits."""
 
     connect_timeout_s: float = 5.0
-    """A server that accepts no connection within this time counts as unavailable."""
+    """The time after which a server that has accepted no connection counts as unavailable."""
     statement_timeout_s: float = 3600.0
-    """The database ends a statement that takes longer than this."""
+    """The maximum duration of a statement, after which the database ends it."""
     lock_timeout_s: float = 10.0
-    """The database ends a statement that waits for a lock longer than this, or than half of `statement_timeout_s`."""
+    """The maximum wait of a statement for a lock. Half of `statement_timeout_s` applies if that is shorter."""
     answer_timeout_s: float = 5.0
-    """A session is closed if it is silent for this much longer than `statement_timeout_s`."""
+    """The time beyond `statement_timeout_s` for which a session may be silent before it is closed."""
     stop_answer_timeout_s: float = 2.5
-    """While a process is ending, a session is closed if the database does not answer for this long."""
+    """The time for which a session may be silent before it is closed, while the process is ending."""
     stop_timeout_s: float = 7.5
-    """A process that is about to end waits for no statement after this time."""
+    """The maximum time for which a process that is about to end waits for statements."""
 
 
 SERVER_STATEMENT_TIMEOUT_S = 20
@@ -32,13 +32,13 @@ SERVER_STATEMENT_TIMEOUT_S = 20
 
 
 def server_timeouts(statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S) -> DatabaseTimeouts:
-    """Return the time limits for a server process, scaled for this machine."""
+    """Return the time limits for a server process, scaled to the speed of this machine."""
     return scale_timeouts(DatabaseTimeouts(statement_timeout_s=statement_timeout_s))
 
 
 class AnswerLimit:
-    """Decides when a session that does not answer is closed. Thread-safe. With `process`, which is another limit, it
-    hurries as soon as that limit does.
+    """A limit that decides when a session that does not answer is closed. Thread-safe. If there is a `process_limit`,
+    this limit hurries as soon as that one does.
     """
 
     def __init__(
@@ -51,8 +51,7 @@ class AnswerLimit:
         self.clock = clock
         self._process_limit = process_limit
         self.last_closed_at = float("-inf")
-        """The time at which a session that hung was last closed. Sessions that were opened before may hang too, and are
-        replaced.
+        """The time at which a hanging session was last closed. Sessions opened before may hang too, and are replaced.
         """
         self._hurried: float | None = None
 
@@ -66,7 +65,7 @@ class AnswerLimit:
             self._hurried = self.clock()
 
     def deadline(self, asked: float) -> float:
-        """Return the time at which a session is closed that has been silent since the time `asked`."""
+        """Return the time at which a session is closed if it has been silent since the time `asked`."""
         patient = asked + self.timeouts.statement_timeout_s + self.timeouts.answer_timeout_s
         stopping = self._stopping_since
         if stopping is None:
@@ -75,7 +74,7 @@ class AnswerLimit:
         return min(patient, soon, stopping + self.timeouts.stop_timeout_s)
 
     def connect_timeout_s(self) -> int:
-        """Return how long to wait for a new connection, in whole seconds as psycopg requires."""
+        """Return the time limit for opening a connection, in whole seconds as psycopg requires."""
         usual = self.timeouts.connect_timeout_s
         if self._stopping_since is not None:
             usual = min(usual, self.timeouts.stop_answer_timeout_s)

@@ -22,8 +22,8 @@ from referee.record import compress_lines
 from referee.record_reader import unpack
 
 BLOCK_BYTES, BLOCK_RECORDS = 256 * 1024, 256
-"""`BLOCK_BYTES` is the maximum number of bytes of a block, `BLOCK_RECORDS` of its records. A block decompresses in 4
-ms. A longer record has its own block.
+"""`BLOCK_BYTES` is the maximum size of a block in bytes, `BLOCK_RECORDS` its maximum number of records. A block
+decompresses in 4 ms. A record longer than `BLOCK_BYTES` has its own block.
 """
 _COMPRESSION_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 4 * BLOCK_BYTES}]
 """The settings of xz. A larger dictionary would not help, and every block allocates one."""
@@ -48,7 +48,7 @@ class OldRecord(NamedTuple):
 
 
 class NewArchive(NamedTuple):
-    """An archive file to be written: its path, its records, and the lines of each record by match id."""
+    """An archive file to be written: its path, its records, and by match id the lines of each record."""
 
     path: Path
     records: Sequence[OldRecord]
@@ -62,7 +62,7 @@ class ArchivesBusy(ArenaFault):
 @contextlib.contextmanager
 def lock_archives(folder: Path) -> Iterator[None]:
     """Lock a folder for changes to its archive files and to their rows in the database. Create the folder if needed.
-    Raises `ArchivesBusy` if another process holds the lock, and `ArenaFault` if the folder cannot be used.
+    Raise `ArchivesBusy` if another process holds the lock, and `ArenaFault` if the folder cannot be used.
     """
     with contextlib.ExitStack() as stack:
         try:
@@ -94,7 +94,7 @@ def plan_archive(folder: Path, records: Sequence[OldRecord]) -> NewArchive | Non
 
 def write_archive(new: NewArchive) -> int:
     """Write an archive file, sync it to disk, and check what was written. Return its size in bytes. The caller holds
-    `lock_archives`. Raises `ArenaFault`.
+    `lock_archives`. Raise `ArenaFault` if writing or the check fails.
     """
     path = new.path
     try:
@@ -112,7 +112,7 @@ def write_archive(new: NewArchive) -> int:
 
 
 def remove_archive(path: Path) -> None:
-    """Remove an archive file if it exists. Raises `ArenaFault`."""
+    """Remove an archive file if it exists. Raise `ArenaFault` if it cannot be removed."""
     try:
         path.unlink(missing_ok=True)
         flush_to_disk(path.parent)
@@ -121,7 +121,7 @@ def remove_archive(path: Path) -> None:
 
 
 def read_archive(path: Path, matches: Collection[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield the id and the gzip record of each match of `matches` that is in the archive file. Raises `ArchiveMissing`
+    """Yield the id and the gzip record of each match of `matches` that is in the archive file. Raise `ArchiveMissing`
     if the file is missing, and `BadRecord` if it is damaged.
     """
     for match, text in _read_records(path, matches):
@@ -145,7 +145,7 @@ class _RecordLocation(NamedTuple):
 
 
 def _read_records(path: Path, matches: Collection[str] | None = None) -> Iterator[tuple[str, bytes]]:
-    """Yield the ids and the record lines of all matches in a file, or of those in `matches`, in file order."""
+    """Yield the id and the record lines of each match in a file, or only of those in `matches`, in file order."""
     with _translate_read_errors(path):
         status = path.stat()
         file = _FileVersion(path, status.st_mtime_ns, status.st_size)
@@ -170,7 +170,7 @@ def _translate_read_errors(path: Path) -> Iterator[None]:
 
 @functools.lru_cache(maxsize=1)
 def _read_directory(file: _FileVersion) -> dict[str, _RecordLocation]:
-    """Return the location of each match's record in an archive file. The last file's directory stays cached."""
+    """Return the location of each record in an archive file, by match id. The last file's directory stays cached."""
     places: dict[str, _RecordLocation] = {}
     with zipfile.ZipFile(file.path) as opened:
         for entry in opened.infolist():

@@ -60,8 +60,8 @@ def needed_archives(connection: Connection) -> list[Archive]:
 
 
 def read_archived(connection: Connection, archive: int, matches: Collection[str]) -> dict[str, bytes]:
-    """Return the gzip records, by match id, of those `matches` that are in an archive file. Raises `ArchiveMissing`,
-    `BadRecord` for a damaged file, or `ArenaFault`.
+    """Return by match id the gzip records of those `matches` that are in an archive file. Raise `ArchiveMissing` if the
+    file is missing, `BadRecord` if it is damaged, and `ArenaFault` if it cannot be read.
     """
     path = execute(connection, _PATH_OF_ARCHIVE, {"number": archive}).scalar_one_or_none()
     if path is None:
@@ -70,7 +70,9 @@ def read_archived(connection: Connection, archive: int, matches: Collection[str]
 
 
 def read_all_archived(connection: Connection, archives: Mapping[str, int]) -> dict[str, bytes]:
-    """Return gzip records by match id. `archives` maps match ids to file numbers. Missing files are skipped."""
+    """Return the gzip records of matches in one or more archive files, by match id. `archives` has the number of each
+    match's file, also by match id. Missing files are skipped.
+    """
     found: dict[str, bytes] = {}
     for archive in sorted(set(archives.values())):
         with contextlib.suppress(ArchiveMissing):
@@ -91,7 +93,7 @@ def register_archive(connection: Connection, path: Path, records: int, size_byte
 
 
 def replace_archive(connection: Connection, old: int, path: Path, records: int, size: int) -> None:
-    """Make the matches of an old archive file refer to a new one. `forget_archive` then removes the old one's row."""
+    """Make the matches of an old archive file refer to a new one, so that `forget_archive` can remove the old one."""
     execute(connection, _REASSIGN_MATCHES, {"new": register_archive(connection, path, records, size), "old": old})
 
 
@@ -108,15 +110,15 @@ def make_paths_absolute(connection: Connection, folder: Path) -> None:
 
 
 def _base_folder(connection: Connection) -> Path:
-    """Return the folder to which stored paths are relative: that of the SQLite file, or none on PostgreSQL."""
+    """Return the folder to which stored paths are relative: that of the SQLite file; on PostgreSQL the empty path."""
     if is_postgresql(connection):
         return Path()
     return Path(connection.exec_driver_sql(_SQLITE_FILE_PATH).scalar_one()).parent
 
 
 def _stored_path(connection: Connection, path: Path) -> str:
-    """Return a path in its stored form: relative if it is below the SQLite file's folder, so that both can move
-    together, else absolute.
+    """Return a path in its stored form. It is relative if it is below the folder of the SQLite file, so that both can
+    move together. All other paths are absolute.
     """
     folder = _base_folder(connection)
     with contextlib.suppress(ValueError):

@@ -2,7 +2,7 @@
 moved.
 
 A file is complete and synced before the database drops a record, so a crash never loses one. The database registers a
-file before it exists and until it is removed, so no unknown file can remain.
+file before the file exists and until it is removed, so there are no files that it does not know.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from protocol.errors import ArenaFault
 ARCHIVE_FOLDER = "archive"
 """The name of the folder for archive files. It is beside the SQLite file or in the data folder."""
 MAX_RECORDS_PER_FILE, MAX_BYTES_PER_FILE = 1024, 4 * 1024 * 1024
-"""`MAX_RECORDS_PER_FILE` is the maximum number of records in a file, `MAX_BYTES_PER_FILE` the maximum of their bytes in
-the database. A single record may be larger.
+"""`MAX_RECORDS_PER_FILE` is the maximum number of records in an archive file, `MAX_BYTES_PER_FILE` the maximum size in
+the database of its records together. A single record may be larger.
 """
 
 _FROM_OLD_MATCHES_SQL = """FROM matches WHERE record_bytes IS NOT NULL AND tournament IS NULL
@@ -53,8 +53,8 @@ _FROM_OLD_MATCHES_SQL = """FROM matches WHERE record_bytes IS NOT NULL AND tourn
         SELECT 1 FROM seats JOIN bots ON bots.id = seats.bot WHERE seats.match = matches.number
             AND bots.key IN (SELECT value FROM json_each(:house) AS told)
     ))"""
-"""The SQL for the matches whose records may be archived. They finished by :until, and a bot in :house played in them
-unless :all is 1.
+"""The part of a query that selects the matches whose records may be archived. They finished by :until, and a bot in
+:house played in them unless :all is 1.
 """
 _COUNT_OLD_RECORDS_SQL = f"SELECT count(*) AS records, coalesce(sum(record_bytes), 0) AS bytes {_FROM_OLD_MATCHES_SQL}"
 """The query for the number and the bytes of the records that may be archived."""
@@ -67,14 +67,14 @@ _SELECT_RECORDS_SQL = f"SELECT match, data FROM records WHERE match {IN_NUMBERS_
 _DELETE_RECORDS_SQL = f"DELETE FROM records WHERE match {IN_NUMBERS_SQL}"
 """The statement that deletes the stored records of some matches."""
 _MARK_ARCHIVED_SQL = f"UPDATE matches SET record_bytes = NULL, archive = :archive WHERE number {IN_NUMBERS_SQL}"
-"""The statement that says for some matches in which archive file their records are."""
+"""The statement that stores, for some matches, which archive file has their records."""
 _MATCHES_IN_FILE_SQL = "SELECT number, id FROM matches WHERE archive = :archive"
 """The query for the matches whose records are in an archive file."""
 
 
 class OldRecordFilter(Struct, frozen=True, kw_only=True):
-    """A filter for old records: those of matches that ended by `until`. They must be unrated, or have a bot of `house`
-    (folded names). With `rated`, all rated matches count too.
+    """A filter for old records, those of matches that ended by `until`. It takes all unrated matches, and the rated
+    matches in which a bot of `house` (folded names) played. With `rated`, it takes all rated matches.
     """
 
     until: str
@@ -83,7 +83,7 @@ class OldRecordFilter(Struct, frozen=True, kw_only=True):
 
 
 class ScanPosition(NamedTuple):
-    """A position in the scan for old records, which visits unrated matches first, each group by end time and number."""
+    """A position in the scan for old records, which visits unrated, then rated matches, each by end time and number."""
 
     unrated: bool = True
     finished: str = ""
@@ -91,7 +91,7 @@ class ScanPosition(NamedTuple):
 
 
 class ArchivingTotals(Struct, frozen=True, kw_only=True):
-    """The totals of an archiving run: records moved, their bytes in the database, files written, and file bytes."""
+    """The totals of an archiving run: records moved, their bytes in the database, files written, and bytes of files."""
 
     records: int = 0
     bytes: int = 0
@@ -108,7 +108,7 @@ class ArchivingTotals(Struct, frozen=True, kw_only=True):
 
 
 def count_old_records(connection: Connection, old: OldRecordFilter) -> ArchivingTotals:
-    """Count the old records that would be moved."""
+    """Count the records that match a filter of old records, and their bytes in the database."""
     found = [
         execute(connection, _COUNT_OLD_RECORDS_SQL, _query_parameters(old, unrated)).one() for unrated in (True, False)
     ]
@@ -118,7 +118,7 @@ def count_old_records(connection: Connection, old: OldRecordFilter) -> Archiving
 def next_old_records(
     connection: Connection, old: OldRecordFilter, position: ScanPosition
 ) -> tuple[list[OldRecord], ScanPosition]:
-    """Return the next old records for one file, oldest first, and the new scan position; at the end, no records."""
+    """Return the next old records for one file and the new scan position; at the end, no records and `position`."""
     for unrated in (True, False) if position.unrated else (False,):
         place = position if unrated == position.unrated else ScanPosition(unrated)
         asked = {
@@ -147,7 +147,7 @@ def move_records(
     connection: Connection, path: Path, file_counts: tuple[int, int], written: Sequence[OldRecord]
 ) -> ArchivingTotals:
     """Assign records to an archive file and delete them from the database, except records that changed after they were
-    read. `file_counts` is the file's number of records and its size in bytes.
+    read. `file_counts` is the total number of records in the file, and its size in bytes.
     """
     kept = {
         row.match: row.data
@@ -164,8 +164,8 @@ def move_records(
 def move_all(
     store: Store, old: OldRecordFilter, folder: Path, on_transaction: Callable[[float], None] = lambda seconds: None
 ) -> ArchivingTotals:
-    """Move all old records into archive files of a folder. `on_transaction` gets the seconds that each transaction
-    took. Raises `ArenaFault`; records that were moved before stay moved.
+    """Move all old records into archive files of a folder. Call `on_transaction` after each transaction with its
+    duration in seconds. Raise `ArenaFault` if a file cannot be written; records that were moved before stay moved.
     """
     moved, place, before = ArchivingTotals(), ScanPosition(), None
     while place != before:
@@ -200,7 +200,7 @@ def in_batches(written: Sequence[OldRecord]) -> Iterator[list[OldRecord]]:
 
 
 def purge_removed_records(store: Store) -> None:
-    """Rewrite archive files that still contain removed records. Try all files, then raise the first `ArenaFault`."""
+    """Rewrite archive files that still contain removed records. Try all, then raise the first `ArenaFault` if any."""
     faults: list[ArenaFault] = []
     for one in store.read(all_archives):
         if one.held != one.records:
@@ -220,13 +220,13 @@ def purge_removed_records(store: Store) -> None:
 
 
 def matches_in(connection: Connection, archive: int) -> dict[str, int]:
-    """Return the numbers, by match id, of the matches whose records are in an archive file."""
+    """Return by match id the numbers of the matches whose records are in an archive file."""
     return {row.id: row.number for row in execute(connection, _MATCHES_IN_FILE_SQL, {"archive": archive})}
 
 
 def plan_replacement(archive: Archive, kept: Mapping[str, int]) -> NewArchive | None:
-    """Plan an archive file that replaces another and has only the records `kept`, a map from match ids to numbers.
-    Return None if `kept` is empty. Raises `ArenaFault` if the old file lacks one of these records.
+    """Plan an archive file that replaces another and has only the records `kept` (match numbers by match id). Return
+    None if `kept` is empty. Raise `ArenaFault` if the old file lacks one of these records.
     """
     if not kept:
         return None
@@ -239,7 +239,7 @@ def plan_replacement(archive: Archive, kept: Mapping[str, int]) -> NewArchive | 
 
 
 def default_archive_folder(database: Database, data: Path) -> Path:
-    """Return the default archive folder: beside a SQLite file, else in the data folder."""
+    """Return the default archive folder: beside a SQLite file, or in the data folder `data` for a server."""
     return (data if database.file is None else database.file.parent).absolute() / ARCHIVE_FOLDER
 
 

@@ -1,4 +1,4 @@
-"""Asynchronous access to the store. A single writer thread stores finished matches in batches, in rating order."""
+"""Asynchronous access to the store. A single thread stores finished matches in batches, in the order of rating."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from referee.result import Ratings
 T = TypeVar("T")
 P = ParamSpec("P")
 MAX_BATCH_MATCHES = 16
-"""The maximum number of matches per transaction. They take the thread about 20 ms."""
+"""The maximum number of matches per transaction. Writing this many takes the thread about 20 ms."""
 MAX_PENDING_QUERIES = 2
-"""The maximum number of queries in the thread's queue. Further callers wait, so that finished matches come first."""
+"""The maximum number of queries in the store thread's queue. Further callers wait, so finished matches come first."""
 RETRY_DELAY_S, MAX_RETRY_DELAY_S = 0.5, 5.0
 """`RETRY_DELAY_S` is the first delay before a failed write is retried, `MAX_RETRY_DELAY_S` the maximum delay."""
 REJECTED_RETRY_DELAY_S, MAX_REJECTED_RETRY_DELAY_S = 10.0, 600.0
-"""`REJECTED_RETRY_DELAY_S` is the first delay before a match is retried that the store rejected on its own,
-`MAX_REJECTED_RETRY_DELAY_S` the maximum delay.
+"""`REJECTED_RETRY_DELAY_S` is the first delay before a match is retried that the store rejected while it accepted
+others, `MAX_REJECTED_RETRY_DELAY_S` the maximum delay.
 """
 COMMIT_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""The upper bounds of the buckets in the histogram of transaction times."""
+"""The upper bounds, in seconds, of the buckets in the histogram of transaction times."""
 
 log = logging.getLogger("arena.store.async_store")
 
@@ -56,7 +56,7 @@ class _QueuedMatch(NamedTuple):
 
 
 class AsyncStore:
-    """The store, for use from the event loop. `finish` completes when the match's transaction is on disk.
+    """The store, for use from the event loop. The future of `finish` completes when the match's transaction is on disk.
 
     A failed write is retried until it succeeds or `stop_retrying` is called. A match that the store rejects while it
     accepts others is set aside. Bots take turns: a bot that finishes many matches at once delays only its own.
@@ -64,7 +64,7 @@ class AsyncStore:
 
     def __init__(self, store: Store) -> None:
         self.on_unavailable: Callable[[str | None], None] = lambda reason: None
-        """A function that gets the reason when the store becomes unavailable, and None when it works again."""
+        """A function called with the reason when the store becomes unavailable, and with None when it works again."""
         self._store = store
         self.node = store.node
         """The number of this node, as in `Store.node`."""
@@ -73,11 +73,11 @@ class AsyncStore:
         self._query_slots = asyncio.Semaphore(MAX_PENDING_QUERIES)
         self._queued_starts: list[_QueuedStart] = []
         self._queued_matches: list[_QueuedMatch] = []
-        """Finished matches that are not stored yet, ordered by turn."""
+        """Finished matches that are not stored yet, ordered by their turn to be stored."""
         self._turn = 0
         """The turn of the last match in the batch being written."""
         self._last_turns: dict[str, int] = {}
-        """The last turn that each bot has taken."""
+        """The turn of each bot's last queued match."""
         self._set_aside: dict[asyncio.TimerHandle, _QueuedMatch] = {}
         self._writing: asyncio.Task[None] | None = None
         self._is_stopping = asyncio.Event()
@@ -88,12 +88,12 @@ class AsyncStore:
 
     @property
     def notifies(self) -> bool:
-        """False while the notifications that follow a change cannot be sent."""
+        """True if notifications of changes can be sent. If they cannot, the changes are still stored."""
         return self._store.notifies
 
     @property
     def waiting(self) -> int:
-        """The number of finished matches that are not stored yet, without those that are `set_aside`."""
+        """The number of finished matches that are not stored yet, except those that are `set_aside`."""
         return len(self._queued_matches)
 
     @property
@@ -103,7 +103,7 @@ class AsyncStore:
 
     @property
     def beginning(self) -> int:
-        """The number of matches that wait to be registered, which is before they begin."""
+        """The number of new matches that wait to be registered; they begin after that."""
         return len(self._queued_starts)
 
     async def read(self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -135,8 +135,8 @@ class AsyncStore:
     def finish(self, match: StorableMatch) -> asyncio.Future[Ratings | None]:
         """Queue a finished match to be stored and rated. The future gives its ratings once they are on disk.
 
-        The future fails with the store's fault if there is no time left to retry, and with any error that is not a
-        fault.
+        The future fails with the store's fault if the process ends before a retry succeeds. It fails at once with any
+        error that is not a fault.
         """
         future: asyncio.Future[Ratings | None] = asyncio.get_running_loop().create_future()
         self._defer(_QueuedMatch(match, future, Backoff(REJECTED_RETRY_DELAY_S, MAX_REJECTED_RETRY_DELAY_S)))
@@ -145,8 +145,8 @@ class AsyncStore:
     def begin(self, match: MatchInProgress) -> asyncio.Future[None]:
         """Queue a match to be registered before it begins. The future completes once the registration is on disk.
 
-        The future is cancelled when there is no time left to retry. It fails with `BotGone` if a bot of the match was
-        renamed or deleted; the match must not begin then.
+        The future is cancelled if the process ends before a retry succeeds. It fails with `BotGone` if a bot of the
+        match was renamed or deleted; the match must not begin then.
         """
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queued_starts.append(_QueuedStart(match, future))
@@ -154,7 +154,7 @@ class AsyncStore:
         return future
 
     def stop_retrying(self) -> None:
-        """Try each queued write once more, then retry no failures, because the process is about to end."""
+        """Try each queued write once more, and retry no write that fails again, because the process is about to end."""
         self._is_stopping.set()
         self._store.hurry()
         for timer, one in list(self._set_aside.items()):
@@ -170,7 +170,7 @@ class AsyncStore:
         self._slow_query_thread.shutdown()
 
     def _defer(self, queued: _QueuedMatch) -> None:
-        """Queue a finished match for the next turn that none of its bots has taken, behind the batch being written."""
+        """Queue a finished match for the first turn after its bots' last turns, behind the batch being written."""
         bots = [seat.bot for seat in queued.match.result.seats]
         turn = 1 + max(self._turn, *(self._last_turns.get(bot, 0) for bot in bots))
         self._last_turns |= dict.fromkeys(bots, turn)
@@ -229,7 +229,7 @@ class AsyncStore:
         self._writing = None
 
     def _start_unregistered(self, begun: list[_QueuedStart], exc: Exception) -> None:
-        """Let matches begin although their registration was rejected. If they are lost, they cannot be called off."""
+        """Let matches begin although their registration was rejected. They can't be called off if this node is lost."""
         matches = ", ".join(one.match.match for one in begun)
         log.error("matches that begin (%s) can't be registered: %s", matches, exc)
         del self._queued_starts[: len(begun)]
@@ -276,8 +276,8 @@ class AsyncStore:
 def _begin_and_finish(
     connection: Connection, begun: Sequence[MatchInProgress], over: Sequence[StorableMatch], node: int
 ) -> tuple[dict[str, BotGone], list[Ratings | None]]:
-    """Register matches that begin, and store finished ones. Return the matches that cannot begin, with the reason, and
-    the ratings of the stored ones.
+    """Register matches that begin, and store finished ones. Return by match id the reason why a match cannot begin, and
+    the ratings of the stored matches.
     """
     gone = begin_matches(connection, begun) if begun else {}
     return gone, finish_matches(connection, over, node) if over else []

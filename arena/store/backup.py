@@ -1,5 +1,5 @@
-"""Backups of a database in use. A backup is one complete, checked file, or it does not exist. The archive files that it
-needs are copied beside it, unless they are already there.
+"""Backups of a database in use. A backup is one complete, checked file, or it does not exist. The archive files that
+the backup needs are copied beside it, unless they are already there.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from protocol.errors import ArenaFault, UsageFault
 
 _NEEDED_ARCHIVES = """SELECT path FROM archives WHERE EXISTS (SELECT 1 FROM matches WHERE archive = archives.number)
     ORDER BY number"""
-"""The query for the paths of the archive files that a match refers to."""
+"""The query for the paths of the archive files that matches refer to."""
 
 
 class Backup(NamedTuple):
-    """The outcome of a backup. Of the archive files that the copy needs, `files` are beside it, `elsewhere` are at
+    """The outcome of a backup. Of the archive files that the backup needs, `files` are beside it, `elsewhere` are at
     absolute paths outside its folder, and `missing` were not found.
     """
 
@@ -36,8 +36,8 @@ class Backup(NamedTuple):
 def back_up(source: Database, to: Path) -> Backup:
     """Copy an arena's database, of any schema revision, to a new file that only its owner can read.
 
-    Raises `UsageFault` if the file exists or the source is PostgreSQL. Also raises `DatabaseNotFound`,
-    `UnrecognizedDatabase`, `SchemaMismatch`, `StoreError` or `ArenaFault`.
+    Raise `UsageFault` if the file exists or the source is PostgreSQL; `DatabaseNotFound`, `UnrecognizedDatabase` or
+    `SchemaMismatch` if the source is no arena of a known version; and `StoreError` or `ArenaFault` if copying fails.
     """
     if isinstance(source, PostgresDatabase):
         raise UsageFault(source.backup_advice(to))
@@ -72,7 +72,7 @@ def back_up(source: Database, to: Path) -> Backup:
 
 def remove_copy(copy: Path) -> None:
     """Remove a backup, and first the archive files that no other backup in its folder needs. The archive files stay if
-    another backup is being written to the folder or cannot be read. Raises `OSError`.
+    another backup is being written to the folder or cannot be read. Raise `OSError` if the backup cannot be removed.
     """
     folder = copy.parent
     with contextlib.suppress(sqlite3.Error, OSError):
@@ -86,7 +86,7 @@ def remove_copy(copy: Path) -> None:
 
 
 def archives_of(file: Path) -> list[Path]:
-    """Return the stored paths of the archive files that a SQLite database needs. Raises `sqlite3.Error`."""
+    """Return the stored paths of the archive files that a SQLite file needs. Raise `sqlite3.Error` if this fails."""
     with contextlib.closing(sqlite3.connect(read_only_uri(file), uri=True)) as opened:
         opened.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         if not opened.execute("SELECT 1 FROM sqlite_schema WHERE name = 'archives'").fetchone():
@@ -114,7 +114,7 @@ def _copy_archive(source: Path, to: Path, file: Path) -> bool:
 
 
 def _remove_cut_off(folder: Path) -> None:
-    """Remove partial copies that killed backups left. They are recognised by lock files that no process locks."""
+    """Remove partial backups that killed processes left. They are recognised by lock files that no process locks."""
     for lock in folder.glob("*.lock"):
         place = lock.with_suffix("")
         part = place.with_name(f"{place.name}.part")
@@ -126,13 +126,13 @@ def _remove_cut_off(folder: Path) -> None:
 
 
 def _may_be_copy(part: Path) -> bool:
-    """Return whether a file is an arena's database, or still blank. Raises `OSError`."""
+    """Return whether a file is an arena's database, or still blank. Raise `OSError` if it cannot be read."""
     header = _header(part)
     return not header.strip(b"\0") or is_ours(header)
 
 
 def _is_copy(path: Path) -> bool:
-    """Return whether a path is a file with an arena's database. Raises `OSError`."""
+    """Return whether a path is a file with an arena's database. Raise `OSError` if the file cannot be read."""
     return path.is_file() and is_ours(_header(path))
 
 

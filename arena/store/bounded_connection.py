@@ -1,7 +1,7 @@
-"""Connections of psycopg that are closed when they do not answer in time.
+"""Connections of psycopg that are closed when the database server does not answer in time.
 
-The system notices a server that cannot be reached, and the database itself ends a statement that takes too long.
-Neither helps if the server's process for the session stands still, or if a proxy acknowledges data that it never passes
+The operating system notices a server that cannot be reached, and the database itself ends a statement that takes too
+long. Neither helps if the server's process for the session hangs, or if a proxy acknowledges data that it never passes
 on.
 """
 
@@ -16,17 +16,17 @@ from psycopg import AsyncConnection, Connection, Error, OperationalError, capabi
 from arena.store.answer_limit import AnswerLimit
 
 CANCEL_TIMEOUT_S = 1.0
-"""The time to wait until the server has cancelled a statement, when the process is interrupted."""
+"""Seconds to wait until the server has cancelled a statement, when the process is interrupted."""
 CHECK_INTERVAL_S = 0.1
 """Seconds between two checks of the time limit while a connection waits for an answer."""
 
 
 class NoDatabaseAnswer(OperationalError):
-    """A session did not answer in time, and is closed."""
+    """A session did not answer in time, and was closed."""
 
 
 class BoundedConnection(Connection[Any]):
-    """A connection that waits for each answer at most until its `limit`. If the wait is interrupted, the connection is
+    """A connection that waits for each answer until its `limit` at most. If the wait is interrupted, the connection is
     closed, because the process is about to end.
     """
 
@@ -49,8 +49,8 @@ class BoundedConnection(Connection[Any]):
 
 
 class BoundedAsyncConnection(AsyncConnection[Any]):
-    """An asynchronous connection that waits for each answer at most until its `limit`. While it is `patient`, as it is
-    for notifications, it waits without a limit.
+    """An asynchronous connection that waits for each answer until its `limit` at most. While it is `patient`, as it is
+    when it listens for notifications, it waits without a limit.
     """
 
     limit: AnswerLimit
@@ -67,7 +67,7 @@ class BoundedAsyncConnection(AsyncConnection[Any]):
 
 
 def _bounded(steps: Generator[Any, Any, Any], limit: AnswerLimit) -> Generator[Any, Any, Any]:
-    """Perform the steps of an operation as long as data arrives in time. Raises `NoDatabaseAnswer`."""
+    """Perform the steps of an operation as long as data arrives in time. Raise `NoDatabaseAnswer` if it does not."""
     asked = limit.clock()
     try:
         state = next(steps)

@@ -17,8 +17,8 @@ MAX_CACHED_STATEMENTS = 1000
 
 
 class _SharedCache(LRUCache[Any, Any]):
-    """A cache of compiled statements. Its keys have the kind of a dialect and the server's version, instead of the
-    dialect object of one engine.
+    """A cache of compiled statements for all engines. Its keys have the type of a dialect and the server's version,
+    instead of the dialect object of one engine.
     """
 
     __slots__ = ()

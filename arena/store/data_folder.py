@@ -31,8 +31,8 @@ class DataFolderInUse(ArenaFault):
 
 @contextmanager
 def lock(folder: Path) -> Iterator[None]:
-    """Lock a data folder until the block or the process ends. Create it if needed. Files that are created inside the
-    block are accessible only to this user. Raises `DataFolderInUse`, which names the process that holds the lock.
+    """Lock a data folder until the block or the process ends. Create the folder if needed. Files that are created
+    inside the block are accessible only to this user. Raise `DataFolderInUse`, which names the holder, if it is locked.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
@@ -58,7 +58,7 @@ def lock(folder: Path) -> Iterator[None]:
 
 def _check_owner(folder: Path) -> None:
     """Raise `ArenaFault` unless the folder belongs to this user or to root, because its owner could change everything
-    in it. Root accepts any owner: containers map users, and operators use `sudo` on another user's database.
+    in it. Root may use any folder: containers map users, and operators use `sudo` on another user's database.
     """
     owner = folder.stat().st_uid
     if os.geteuid() not in (0, owner) and owner != 0:
@@ -112,8 +112,8 @@ def private_umask() -> Iterator[None]:
 def restrict_to_owner(folder: Path, database: Path | None) -> list[Path]:
     """Remove other users' permissions on a data folder and its database. Return the paths that others could access.
 
-    The folder itself keeps its permissions if it contains anything else, as a home folder does. Paths of another user
-    cannot be changed; they are returned too.
+    The folder itself keeps its permissions if it contains any other files, as a home folder does. Permissions on
+    another user's paths cannot be changed; these paths are returned too.
     """
     files = [folder / name for name in _FILES_IN_FOLDER]
     if database is not None:

@@ -1,5 +1,5 @@
-"""The interface of an arena's database, for SQLite and PostgreSQL alike, with error messages of the arena. Nothing is
-ever written to a database that is not an arena's.
+"""The interface of an arena's database, for both SQLite and PostgreSQL, with error messages for the arena's users.
+Nothing is ever written to a database that is not an arena's.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class DatabaseNotFound(ArenaFault):
 
 
 class UnrecognizedDatabase(ArenaFault):
-    """A file is not a database, or not an arena's."""
+    """A file is not a database, or the database is not an arena's."""
 
 
 class SchemaMismatch(ArenaFault):
@@ -54,18 +54,18 @@ class StoreUnavailable(StoreError):
 
 
 class Database(ABC):
-    """The database of an arena, by its location. `str` gives the name shown to users."""
+    """The database of an arena at a location. `str` gives the name shown to users."""
 
     file: Path | None = None
     """The database file; None for a server."""
 
     @abstractmethod
     def _revision(self, *, read_only: bool) -> str | None:
-        """Return the schema revision, which this version may not know; None if there is no database."""
+        """Return the schema revision, even one that this version does not know; None if there is no database."""
 
     @abstractmethod
     def create(self) -> None:
-        """Create all tables where there is no database yet, either all or none. Raises `StoreError`."""
+        """Create all tables where there is no database yet, either all or none. Raise `StoreError` if that fails."""
 
     @abstractmethod
     def create_reading_engine(self) -> Engine:
@@ -85,14 +85,14 @@ class Database(ABC):
 
     @abstractmethod
     def vacuum(self, engine: Engine) -> int:
-        """Rewrite the database without unused space, and return the bytes saved."""
+        """Rewrite the database without unused space, and return how many bytes smaller it is."""
 
     def make_replacement_check(self) -> Callable[[], None]:
         """Return a function that raises `StoreUnavailable` once another database has taken the place of this one."""
         return lambda: None
 
     def hurry(self) -> None:
-        """Shorten the time limits on answers, because the process is about to end. For a file, do nothing."""
+        """Shorten the time limits on answers, because the process is about to end. A SQLite file has no such limits."""
         return
 
     def to_fault(self, exc: DBAPIError) -> Fault:
@@ -101,7 +101,7 @@ class Database(ABC):
         return (StoreUnavailable if unavailable else StoreError)(self.message(exc.orig))
 
     def message(self, exc: BaseException | None) -> str:
-        """Return an error of the database's driver as one line."""
+        """Return an error message of the database's driver as one line."""
         return f"{self}: {first_line(exc)}"
 
     def is_unavailable(self, exc: DBAPIError) -> bool:
@@ -109,11 +109,11 @@ class Database(ABC):
         return not isinstance(exc, DataError | IntegrityError | InterfaceError | ProgrammingError)
 
     def revision(self, *, read_only: bool = False) -> str | None:
-        """Return the schema revision; None if there is no database, or one whose interrupted creation `create`
-        completes.
+        """Return the schema revision. Return None if there is no database, or if its creation was interrupted; `create`
+        completes it then.
 
-        Raises `UnrecognizedDatabase`, without having written anything, `SchemaMismatch` for a newer schema, or
-        `StoreError`.
+        Raise `UnrecognizedDatabase` if the database is not an arena's (nothing is written to it), `SchemaMismatch` for
+        a newer schema, and `StoreError` for other failures.
         """
         revision = self._revision(read_only=read_only)
         if revision is not None and revision not in SCHEMA_REVISIONS:
@@ -143,8 +143,8 @@ class Database(ABC):
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """Convert database errors inside the block to `StoreError`s of one line, or to a `UsageFault` for text that no
-        database accepts.
+        """Convert database errors inside the block to a `StoreError` with a one-line message. Text that no database
+        accepts becomes a `UsageFault`.
         """
         try:
             yield

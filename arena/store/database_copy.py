@@ -1,4 +1,4 @@
-"""Copying a whole arena from one database to another, of the same kind or another, and checking the copied rows."""
+"""Copying a whole arena from one database to another, of the same kind or not, and checking the copied rows."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 def copy_database(source: Database, target: Database) -> dict[str, int]:
-    """Copy a consistent snapshot of a database to where there is none yet, either all of it or nothing. Return the
-    number of rows by table.
+    """Copy a consistent snapshot of a database to a place where there is no database yet. Copy all of it or nothing.
+    Return the number of rows by table.
 
-    Raises `UsageFault` if there is a database at the target, and whatever `Database.check_current` and
-    `Database.create` raise.
+    Raise `UsageFault` if there is a database at the target, and the errors of `Database.check_current` and
+    `Database.create`.
     """
     source.check_current(read_only=True)
     if target.revision() is not None:
@@ -61,7 +61,7 @@ def copy_database(source: Database, target: Database) -> dict[str, int]:
 
 @contextlib.contextmanager
 def _provide_target(target: Database) -> Iterator[Database]:
-    """Provide the database to copy to. On a server, the copy is one transaction. A file is renamed at the end."""
+    """Provide the database to copy to. A file gets its name at the end; on a server, the copy is one transaction."""
     if target.file is None:
         yield target
         return
@@ -91,7 +91,7 @@ def _name_table_in_faults(table: Table) -> Iterator[None]:
 
 
 def _copy_table(rows: Iterator[list[Row]], to: Connection, target: Database, table: Table) -> int:
-    """Copy the rows of a table, compare digests of the sent and the stored rows, and return the number of rows."""
+    """Copy the rows of a table. Compare the digests of the sent and the stored rows, and return the number of rows."""
     sent = hashlib.sha256()
     count = 0
     for some in rows:

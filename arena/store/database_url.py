@@ -12,9 +12,9 @@ from arena.store.sqlite_database import SqliteDatabase
 
 
 def open_database_url(location: str | Path, timeouts: DatabaseTimeouts | None = None) -> Database:
-    """Return the database at a path, a `sqlite:///FILE` or a `postgresql://…` URL. `timeouts` apply to a server.
+    """Return the database at a path, a `sqlite:///FILE` or a `postgresql://…` URL. `timeouts` apply to PostgreSQL.
 
-    Raises `StoreError` for any other URL.
+    Raise `StoreError` for any other URL.
     """
     text = str(location)
     scheme, separator, rest = text.partition("://")

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
 POOL_OR_UNRATED_SQL = "coalesce(matches.pool, matches.game || '/unrated')"
-"""The SQL expression for a match's pool, or GAME/unrated. PostgreSQL has an index on it: an index on pools would not
-find nulls too.
+"""The SQL expression for a match's pool, or GAME/unrated for an unrated match. PostgreSQL has an index on this
+expression: an index on pools would not find nulls too.
 """
 _POSTGRESQL_REWRITES = (
     (r"matches\.pool IS nullif\(part\.pool, part\.game \|\| '/unrated'\)", f"{POOL_OR_UNRATED_SQL} = part.pool"),
@@ -29,7 +29,7 @@ _POSTGRESQL_REWRITES = (
     (r"\bjson_object\(", "json_build_object("),
     (r"\bjson_each\((:\w+)\)", r"(SELECT value FROM json_array_elements_text(CAST(\1 AS json)))"),
 )
-"""These are regular expressions for the SQL of SQLite, with replacements for PostgreSQL, applied in this order."""
+"""Regular expressions for the SQL of SQLite and their replacements for PostgreSQL, in order of application."""
 
 
 def execute(
@@ -37,7 +37,7 @@ def execute(
     statement: str,
     parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
 ) -> CursorResult[Any]:
-    """Execute a statement of SQLite, translated if needed. Its parameters are named, such as `:name`."""
+    """Execute a statement written for SQLite, translated if needed. Its parameters are named, such as `:name`."""
     said = translate(statement) if is_postgresql(connection) else statement
     return connection.exec_driver_sql(said, parameters)
 
@@ -49,7 +49,7 @@ def is_postgresql(connection: Connection) -> bool:
 
 @functools.lru_cache(maxsize=1000)
 def translate(statement: str) -> str:
-    """Translate a statement of SQLite to the syntax of PostgreSQL and psycopg."""
+    """Translate a statement written for SQLite to the syntax of PostgreSQL and psycopg."""
     for found, said in _POSTGRESQL_REWRITES:
         statement = re.sub(found, said, statement)
     return re.sub(r"(?<!:):([a-z]\w*)", r"%(\1)s", statement.replace("%", "%%"))

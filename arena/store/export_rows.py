@@ -23,13 +23,13 @@ _COLUMN_TYPES = {
     BOOLEAN_TYPE: "rated",
     TIME_TYPE: "started finished",
 }
-"""The columns of each type; all other columns are text."""
+"""By type, the names of the columns of that type. All other columns are text."""
 Columns = dict[str, str]
-"""A table's columns: a map from their names to their types."""
+"""The type of each column of a table, by name."""
 
 
 def _columns(names: str) -> Columns:
-    """Return these columns with their types. A column of one name has one type in all tables."""
+    """Return the types of the named columns. Columns with the same name have the same type in all tables."""
     kinds = {name: kind for kind, those in _COLUMN_TYPES.items() for name in those.split()}
     return {name: kinds.get(name, TEXT_TYPE) for name in names.split()}
 
@@ -47,25 +47,23 @@ SEAT_COLUMNS = _columns(
 LADDER_COLUMNS = _columns("pool place bot score mu sigma played won drawn lost version payoff")
 """The columns of the view `ladder`."""
 PLY_COLUMNS = _columns("number match ply seat bot move dice result out clock_ms thought_ms given_ms strikes value info")
-"""The columns of the export of plies, which has no database view: match number and id, then those of
-arena/replay/ply_rows.py.
-"""
+"""The columns of exported plies (no database view has them): match number and id, then those of replay/ply_rows.py."""
 _RECORDS_QUERY = """(
     SELECT number, id, data, archive FROM matches LEFT JOIN records ON records.match = matches.number
         WHERE data IS NOT NULL OR record_bytes IS NULL
 ) AS kept"""
 """The query for the record of each match. `data` is null if the record was removed or archived."""
 _RESULTS_QUERY, _SEATS_QUERY = (f"({VIEW_QUERIES[name]}) AS {name}" for name in ("match_results", "match_seats"))
-"""`_RESULTS_QUERY` is the query of the view `match_results`, `_SEATS_QUERY` that of `match_seats`. They replace the
-views, which roles that may read them can lock.
+"""`_RESULTS_QUERY` is the query of the view `match_results`, `_SEATS_QUERY` that of `match_seats`. Exports use them
+instead of the views, because any role that may read a view can lock it.
 """
 EXPORT_BATCH_MATCHES = 200
 """The number of matches per batch. It is limited because their records may be long."""
 
 
 class ExportBatch(NamedTuple):
-    """The rows of some matches, the rows of their seats, and their records as (number, id, data), all ordered by match
-    number. `data` is None if the record was removed or its archive file is missing.
+    """The rows of some matches, the rows of their seats, and their records as (number, id, data). All three are ordered
+    by match number. `data` is None if the record was removed or its archive file is missing.
     """
 
     matches: list[tuple[Any, ...]]
@@ -77,7 +75,7 @@ def export_matches(
     connection: Connection, search: Search, *, newest_first: bool = False, records: bool = False
 ) -> Iterator[ExportBatch]:
     """Yield the rows of all matches that fit `search`, in batches, in the order of storage or with `newest_first` in
-    reverse. With `records`, batches include the records. Matches that are stored meanwhile are not included.
+    reverse order. With `records`, batches include the records. Matches that are stored meanwhile are not included.
     """
     numbers = match_numbers(connection, search)
     if newest_first:
@@ -98,7 +96,7 @@ def export_matches(
 
 
 def _load_records(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> list[tuple[int, str, bytes | None]]:
-    """Return the (number, id, data) of records, from the database or from their archive files."""
+    """Return the records of matches as (number, id, data), from the database or from their archive files."""
     found = read_all_archived(
         connection, {match: file for _, match, data, file in rows if data is None and file is not None}
     )

@@ -1,7 +1,7 @@
-"""The position of each node's event feed. An arena with only one server has node 0.
+"""The position of each node's event feed, which passes the node's matches to an MQTT broker. A single server is node 0.
 
-The position is a match number. The broker has the `end` message of every match of the node up to there, except matches
-of tournaments.
+The position is a match number. The broker has the `end` messages of the node's matches with numbers up to the position,
+except matches of tournaments.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func,
 from arena.store.schema import feed, matches
 
 FEED_BATCH_MATCHES = 500
-"""The number of matches read at a time."""
+"""The number of matches that are read at a time to advance a feed."""
 _LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
 """The query for the number of the last match; 0 if there is none."""
 
 
 def switch_feed(connection: Connection, node: int = 0, *, on: bool) -> None:
-    """Start a feed with the matches that end from now on, or keep an existing one. With `on` false, delete the feed."""
+    """Start a node's feed with the matches that end from now on, unless it has one; with `on` false, delete it."""
     if not on:
         connection.execute(delete(feed).where(feed.c.node == node))
     elif not has_feed(connection, node):
@@ -32,7 +32,7 @@ def has_feed(connection: Connection, node: int = 0) -> bool:
 
 
 def feed_range(connection: Connection, node: int = 0) -> tuple[int, int]:
-    """Return the position of a feed and the number of the last match. Without a feed, the two are equal."""
+    """Return the position of a node's feed and the last match number; without a feed, the last match number twice."""
     last = connection.execute(_LAST_MATCH_NUMBER).scalar_one()
     position = _position(connection, node)
     return last if position is None else position, last
@@ -48,8 +48,8 @@ def match_ends_between(
 
 
 def advance_feed(connection: Connection, delivered: Collection[str], node: int = 0) -> set[str]:
-    """Advance the feed past the matches that the broker has, up to the first that it lacks. Return the matches of
-    `delivered` beyond that, which must be passed again.
+    """Advance a node's feed past the matches in `delivered`, which the broker has, up to the first match that it lacks.
+    Return the matches of `delivered` after that one, which must be passed to this function again.
     """
     position, last = feed_range(connection, node)
     reached, missing = position, False
@@ -67,7 +67,7 @@ def advance_feed(connection: Connection, delivered: Collection[str], node: int =
 
 
 def _concerns(node: int) -> ColumnElement[bool]:
-    """Return the SQL condition for the matches of a node's feed."""
+    """Return the SQL condition that selects the matches of a node's feed."""
     ladder = matches.c.tournament.is_(None)
     return and_(ladder, matches.c.node == node) if node else ladder
 

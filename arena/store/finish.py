@@ -1,4 +1,4 @@
-"""Storing finished matches in the caller's transaction. Each match is stored once and rated in the given order."""
+"""Storing finished matches in the caller's transaction, each once. They are rated in the order given."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from referee.result import Ratings, Result, SeatRating
 
 
 class StorableMatch(NamedTuple):
-    """A finished match to store. `close` makes its record from its ratings. `failures` says why programs failed, by
-    seat.
+    """A finished match to store. `close` makes its record from its ratings. `failures` has, by seat, why programs
+    failed.
     """
 
     result: Result
@@ -56,7 +56,7 @@ FROM (
     FROM seats WHERE played IS NOT NULL AND match < :number GROUP BY bot, pool
 ) AS stood JOIN seats AS newest ON newest.match = stood.last AND newest.bot = stood.bot
 """
-"""The query for the tallies of this season before a match."""
+"""The query for the tallies that bots had in this season before a match."""
 # These statements are built once: SQLAlchemy takes longer to build one than SQLite takes to execute it.
 _LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
 """The query for the number of the last match; 0 if there is none."""
@@ -67,7 +67,7 @@ _SELECT_TALLIES = select(ratings)
 _SELECT_TALLIES_OF_BOTS = _SELECT_TALLIES.where(ratings.c.bot.in_(bindparam("bots", expanding=True)))
 """The query for the tallies of some bots in all pools."""
 _INSERT_STATEMENTS: dict[Table, Insert] = {table: insert(table) for table in (matches, seats, records, failures)}
-"""The insert statement of each table that a finished match adds rows to."""
+"""The insert statement for each table that a finished match adds rows to."""
 _SAVE_TALLY = f"""INSERT INTO ratings ({", ".join(ratings.columns.keys())})
 VALUES ({", ".join(f":{column.name}" for column in ratings.columns)})
 ON CONFLICT (bot, pool) DO UPDATE SET {
@@ -75,14 +75,14 @@ ON CONFLICT (bot, pool) DO UPDATE SET {
 }"""
 """The statement that adds or replaces the tally of a bot in a pool."""
 Tallies = MutableMapping[tuple[int, str], Tally]
-"""Tallies by (row id of the bot, pool)."""
+"""The tally of each bot in each pool, by (row id of the bot, pool)."""
 
 
 def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node: int = 0) -> list[Ratings | None]:
     """Store a batch of matches that were played on a `node` (0: the only server). Matches that are already stored stay
     unchanged. Return the ratings of each stored match, None for unrated ones.
 
-    If closing a record fails, store only the matches before it. Raise the error if it is the first match.
+    If making a record fails, store only the matches before that one. Raise the error if it is the first match.
     """
     known = result_queries.ratings_of(connection, [finished.result.match for finished in batch])
     new = [finished.result for finished in batch if finished.result.match not in known]
@@ -135,7 +135,7 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
 
 
 def rate_match(tallies: Tallies, pool: str, result: Result, ids: Sequence[int]) -> Ratings:
-    """Rate a match in a pool and update the tallies. `ids` are the row ids of its bots in seat order."""
+    """Rate a match in a pool and update the tallies of its bots. `ids` are the row ids of the bots in seat order."""
     places = [(bot, pool) for bot in ids]
     before = [tallies.get(place, Tally()) for place in places]
     ranks = [seat.rank for seat in result.seats]
@@ -224,7 +224,7 @@ def _match_row(number: int, result: Result, luck: MatchLuck | None, record_bytes
 def _seat_rows(
     number: int, result: Result, match_ratings: Ratings | None, ids: Sequence[int], tallies: Tallies
 ) -> list[dict[str, Any]]:
-    """Return the rows of a match's seats. `ids` are its bots' row ids. If the match is rated, `tallies` include it."""
+    """Return the rows of a match's seats. `ids` are its bots' row ids. `tallies` include the match if it is rated."""
     ratings = match_ratings.seats if match_ratings else [None] * len(result.seats)
     return [
         {

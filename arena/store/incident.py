@@ -1,4 +1,4 @@
-"""Failures of bots. Hosts and workers create them, so this module does not import the database library."""
+"""Problems that a bot caused. Server and worker processes create them, so the database library is not imported."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Checking a database: its file, each row, the references between rows, and the ratings. Damage of any kind becomes a
-line of the report. Damage never stops the check; a part that cannot be read is named.
+"""Checking a database: its file, each row, the references between rows, and the ratings. Any damage becomes a line of
+the report and does not stop the check. Parts that cannot be read are named.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ _HASH_PATTERN = re.compile(r"[0-9a-f]{64}")
 
 
 class RecordCheck(Protocol):
-    """A function that compares a result, its ratings, its luck and its record. Seats of renamed bots have no names."""
+    """A function that compares the stored result of a match, its ratings and its luck with its record. In the result,
+    renamed bots have empty names.
+    """
 
     def __call__(
         self,
@@ -44,13 +46,13 @@ class RecordCheck(Protocol):
         *,
         is_pending: bool = False,
     ) -> Iterable[str]:
-        """Yield a line for each problem. A match that `is_pending` is not rated yet."""
+        """Yield a line for each difference. A match that `is_pending` is not rated yet."""
 
 
 class _StoredMatch(NamedTuple):
     """The stored data of a match. `rows` are its seats, `body` is its record, and `archive` is the number of the
-    archive file to which the record was moved. `rows[0]` also has that number: a record both in the database and in a
-    file is damage.
+    archive file to which the record was moved. `rows[0]` also has the number of an archive file: if a record is in the
+    database and `rows[0]` names a file, that is damage.
     """
 
     result: Result
@@ -64,8 +66,8 @@ def check_database(
     check_record: RecordCheck = lambda result, ratings, luck, record, is_pending=False: (),
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Iterator[str]:
-    """Yield a line for each problem. `check_record` compares results with records. `progress` gets the number of
-    matches checked so far, and that of all matches.
+    """Yield a line for each problem of a database. `check_record` compares results with records. `progress` is called
+    with the number of matches checked so far, and that of all matches.
     """
     for what, part in (
         ("the file", _check_file(connection)),
@@ -243,8 +245,8 @@ def _check_archives(connection: Connection) -> Iterator[str]:
 
 
 def as_recorded(result: Result, rows: Sequence[Any]) -> tuple[Result, tuple[SeatRating, ...]]:
-    """Return a result and its ratings as its record should have them. Bots that were renamed since have empty names.
-    Ratings are empty if the match was rated again. `rows` are its seats.
+    """Return a result and its ratings as the match's record should have them. Bots that were renamed after the match
+    have empty names. There are no ratings if the match was rated again. `rows` are the stored seats.
     """
     named = tuple(
         replace(seat, bot="") if row.renamed is not None and row.renamed >= result.finished else seat

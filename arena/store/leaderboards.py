@@ -1,7 +1,7 @@
 """Leaderboards in pages, and the results of one bot by pool, opponent, seat, version and ending.
 
-Bot names match in any case. The pool `GAME/unrated` stands for unrated matches. Pages have 1 to `MAX_PAGE_ROWS` rows.
-An invalid limit, order or cursor raises `UsageFault`.
+Bot names match in any case. The pool `GAME/unrated` stands for unrated matches of a game. Pages have 1 to
+`MAX_PAGE_ROWS` rows. An invalid limit, order or cursor raises `UsageFault`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from protocol.pools import is_people_pool
 PAYOFF_SORT, SCORE_SORT = "payoff", "score"
 """These are the names of the default orders of leaderboards: `PAYOFF_SORT` by payoff, `SCORE_SORT` by score."""
 LEADERBOARD_SORTS = (SCORE_SORT, PAYOFF_SORT, "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
-"""The names of the orders of a leaderboard. `share` is the share of matches won; a draw counts as half a win."""
+"""The names of the sort orders of a leaderboard. `share` is the share of matches won; a draw counts as half a win."""
 _UNRANKED_GAP_SQL = "1e9"
-"""Subtracted from the payoff of bots that are not ranked, so that they come below ranked bots. Subtracted twice from
-the score of bots without a payoff, which come last. It is larger than any payoff or score.
+"""A number larger than any payoff or score. It is subtracted from the payoff of bots that are not ranked, so that they
+come below ranked bots. It is subtracted twice from the score of bots without a payoff, so that they come last.
 """
 _SORT_EXPRESSIONS = {name: name for name in LEADERBOARD_SORTS} | {
     "bot": "key",
@@ -39,15 +39,16 @@ _SORT_EXPRESSIONS = {name: name for name in LEADERBOARD_SORTS} | {
     "share": "(wins + CAST(draws AS float) / 2) / matches",
     PAYOFF_SORT: f"coalesce(payoff - (1 - ranked) * {_UNRANKED_GAP_SQL}, mu - 3 * sigma - 2 * {_UNRANKED_GAP_SQL})",
 }
-"""The SQL expression that each order sorts by."""
+"""The SQL expression to sort by, for each name of an order."""
 CURVE_POINTS = 20
 """The number of ratings in the rating curve of a leaderboard row."""
 MAX_HISTORY_POINTS = 300
-"""The maximum number of points in a rating history. A bot with more matches gets at least half as many points."""
+"""The maximum number of points in a rating history. A bot with more matches gets at least half this number of points.
+"""
 LATEST_MATCHES_PER_ENDING = 5
 """The number of latest matches listed for each kind of ending."""
 MAX_PROFILE_VERSIONS = 20
-"""The maximum number of versions in a bot's profile."""
+"""The maximum number of versions of a bot that its profile lists."""
 
 _RANK_SQL = """rank() OVER (ORDER BY ranked DESC NULLS LAST, payoff DESC NULLS LAST,
     CASE WHEN payoff IS NULL THEN mu - 3 * sigma ELSE 0 END DESC)"""
@@ -75,7 +76,7 @@ _CURRENT_SEASON_PARTS = {
     "curve": """SELECT mu_after FROM seats INDEXED BY seats_by_played
         WHERE seats.bot = found.bot AND seats.pool = :pool AND seats.played > found.matches - :curve ORDER BY played""",
 }
-"""The parts of `_LEADERBOARD_PAGE` for the current season."""
+"""The parts that complete `_LEADERBOARD_PAGE` for the current season."""
 _ANY_SEASON_PARTS = {
     "stood": seasons.STANDINGS_QUERY,
     "paid": means_query(":first"),
@@ -86,12 +87,12 @@ _ANY_SEASON_PARTS = {
                 AND match BETWEEN :first AND found.last ORDER BY match DESC LIMIT :curve
         ) AS last ORDER BY match""",
 }
-"""The parts of `_LEADERBOARD_PAGE` for the season from match :first to :last."""
+"""The parts that complete `_LEADERBOARD_PAGE` for the season from match :first to :last."""
 _BOTS_PAGE = """
 SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR instr(key, :search) > 0) AS total
 FROM bots WHERE (:start OR key > :key) AND (:search = '' OR instr(key, :search) > 0) ORDER BY key LIMIT :limit
 """
-"""The query for a page of the list of bots whose keys contain :search, by key."""
+"""The query for a page of the list of bots whose keys (folded names) contain :search, by key."""
 _POOLS_BY_MATCHES = "SELECT pool FROM ratings GROUP BY pool ORDER BY sum(matches) DESC, pool"
 """The query for the pools of this season, the busiest first."""
 _LEADERS_BY_SCORE = """
@@ -126,7 +127,7 @@ SELECT bots.name FROM ratings JOIN bots ON bots.id = ratings.bot
 WHERE pool = :pool AND NOT person AND NOT revoked AND bot <> :bot AND mu - 3 * sigma >
     (SELECT mu - 3 * sigma FROM ratings WHERE bot = :bot AND pool = :pool) ORDER BY mu - 3 * sigma, bots.key LIMIT 1
 """
-"""The query for the bot, neither a person nor revoked, with the lowest score in :pool above the score of :bot."""
+"""The query for the bot with the lowest score in :pool above the score of :bot. It skips people and revoked bots."""
 _RANK_PAID_SQL = f"""
 WITH paid AS ({means_query(CURRENT_SEASON_SQL)})
 SELECT rank FROM (
@@ -139,7 +140,7 @@ _TALLY_COLUMNS = """coalesce(sum(matches) FILTER (WHERE outcome = 'won'), 0) AS 
     coalesce(sum(matches) FILTER (WHERE outcome = 'lost'), 0) AS losses,
     coalesce(sum(matches) FILTER (WHERE outcome = 'void'), 0) AS void,
     CAST(sum(moves) AS bigint) AS moves, CAST(sum(thought_ms) AS bigint) AS thought_ms"""
-"""The SQL columns that add up rows of `tallies`."""
+"""The SQL columns that add up the wins, draws, losses and moves in rows of `tallies`."""
 _TALLIES_BY_POOL = (
     f"SELECT pool, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '' AND bot = :bot GROUP BY pool ORDER BY pool"
 )
@@ -156,7 +157,7 @@ WHERE seats.bot = :bot AND seats.pool = :pool AND seats.played = CAST(point.valu
     AND seats.played IS NOT NULL
 ORDER BY seats.played
 """
-"""The query for a bot's ratings after some of its matches, numbered by :points."""
+"""The query for a bot's rating after each of some of its matches. :points has the numbers of these matches."""
 _OPPONENTS_PAGE = """
 WITH met AS (
     SELECT bots.name, bots.key, wins, draws, losses, wins + draws + losses AS played, (
@@ -377,7 +378,7 @@ class Ending(Struct, frozen=True, kw_only=True):
 def bots_page(
     connection: Connection, *, search: str | None = None, after: str | None = None, limit: int = 50
 ) -> Page[BotRow]:
-    """Return a page of all known bots by name, or of those whose names contain `search`. Raises `UsageFault`."""
+    """Return a page of all known bots by name, or only of those whose names contain `search`."""
 
     def to_row(row: Any) -> BotRow:
         return BotRow(
@@ -407,7 +408,7 @@ def leaderboard_page(
     """Return a page of a pool's leaderboard, now or at the end of a season, in one of the orders `LEADERBOARD_SORTS`.
 
     The default order is by payoff in games whose result is a payoff, else by score. With `search`, only names that
-    contain it are listed. Raises `UsageFault` for an unknown order, season or cursor.
+    contain it are listed. Raise `UsageFault` for an unknown order, season or cursor.
     """
     sort = sort or default_sort(pool)
     if sort not in LEADERBOARD_SORTS:
@@ -437,7 +438,7 @@ def default_sort(pool: str) -> str:
 
 
 def pools_with_results(connection: Connection, game: str | None = None, season: str | None = None) -> list[str]:
-    """Return the pools with rated matches, of one game or all, in one season or ever. Raises `UsageFault`."""
+    """Return the pools with rated matches: of one game or all games, in one season or ever."""
     if season is not None:
         return seasons.season_pools(connection, season, game)
     query = select(counts.c.pool).where(counts.c.tournament == "").distinct().order_by(counts.c.pool)
@@ -445,8 +446,14 @@ def pools_with_results(connection: Connection, game: str | None = None, season: 
     return [pool for pool in found if game in (None, rating_system.game_of(pool))]
 
 
+def games_with_results(connection: Connection) -> list[str]:
+    """Return the games with rated or unrated matches."""
+    query = select(counts.c.pool).where(counts.c.tournament == "").distinct().order_by(counts.c.pool)
+    return list(dict.fromkeys(map(rating_system.game_of, connection.execute(query).scalars())))
+
+
 def leaders_of_games(connection: Connection, limit: int) -> list[PoolLeaders]:
-    """Return up to `limit` leaders of each game's busiest pool this season, busiest first. Skip pools of people."""
+    """Return up to `limit` leaders of each game's busiest pool of this season, busiest pool first, without people."""
     busiest: dict[str, str] = {}
     for pool in execute(connection, _POOLS_BY_MATCHES).scalars():
         if not is_people_pool(pool):
@@ -464,7 +471,7 @@ def _leaders(connection: Connection, pool: str, limit: int) -> list[Leader]:
 
 
 def strongest_bots(connection: Connection, limit: int) -> list[RatedBot]:
-    """Return for each pool up to `limit` bots with the highest mu this season, by increasing mu."""
+    """Return for each pool up to `limit` bots with the highest mu in this season, by increasing mu."""
     rows = execute(connection, _BEST_RATED_BOTS, {"limit": limit})
     return [RatedBot(pool=row.pool, bot=row.name, mu=row.mu, played=row.matches) for row in rows]
 
@@ -511,7 +518,7 @@ def find_profile(connection: Connection, name: str) -> Profile | None:
 
 
 def _rank(connection: Connection, row: Any) -> int:
-    """Return a bot's rank in a pool, from its row of `_STANDINGS_OF_BOT`."""
+    """Return a bot's rank in a pool, given its row from `_STANDINGS_OF_BOT`."""
     if payoff_unit(rating_system.game_of(row.pool)):
         return int(execute(connection, _RANK_PAID_SQL, {"pool": row.pool, "bot": row.bot}).scalar_one())
     return int(row.rank)
@@ -532,7 +539,7 @@ def _ms_per_move(row: Any) -> float | None:
 
 
 def rating_history(connection: Connection, name: str, pool: str) -> list[HistoryPoint]:
-    """Return at most about 300 ratings of a bot in a pool: the first, the last, and evenly spaced ones between."""
+    """Return at most `MAX_HISTORY_POINTS` ratings of a bot in a pool: the first, the last, and others evenly spaced."""
     bot = find_bot_id(connection, name)
     query = "SELECT matches FROM ratings WHERE bot = :bot AND pool = :pool"
     total = execute(connection, query, {"bot": bot, "pool": pool}).scalar_one_or_none() or 0

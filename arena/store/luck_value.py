@@ -23,5 +23,5 @@ class MatchLuck(NamedTuple):
 
 
 def storable_luck(luck: Luck) -> MatchLuck:
-    """Return the luck of a match as it is stored."""
+    """Convert the computed luck of a match to the form in which it is stored."""
     return MatchLuck(luck.value, luck.total[0], luck.total if len(luck.total) > 2 else ())

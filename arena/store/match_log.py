@@ -1,5 +1,5 @@
-"""The log of match results: an append-only list with an entry for each match, made when the match is stored. Entries
-are computed from matches, and only their hashes are stored. So a later change to a match is detected.
+"""The log of match results: an append-only list with an entry for each match, made when the match is stored. The
+contents of an entry are computed from its match. Only their hash is stored, so a later change to the match is detected.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ from machine.timestamps import utc_now
 from protocol.errors import ArenaFault, UsageFault
 
 LOG_BATCH_ROWS = 5000
-"""The maximum number of matches that are read at a time to add their entries to the log."""
+"""The maximum number of matches read at a time to add their entries to the log."""
 _LOG_SIZE_SQL = "SELECT coalesce(max(number), 0) FROM match_log"
-"""The query for the number of entries."""
+"""The query for the number of entries in the log."""
 _SELECT_LATEST_KEY = "SELECT secret FROM log_keys ORDER BY id DESC LIMIT 1"
 """The query for the latest signing key of the log."""
 _PEAK_HASHES_SQL = f"SELECT number, hashes FROM match_log WHERE number {IN_NUMBERS_SQL}"
-"""The query for the hashes of some entries."""
+"""The query for the hashes of the log entries in `numbers_parameter`."""
 _HASHES_SQL = "SELECT hashes FROM match_log WHERE number = :number"
-"""The query for the hashes of one entry."""
+"""The query for the hashes stored with log entry :number."""
 _ENTRY_SQL = "SELECT number, id, digest, finished, coalesce(pool, annulled) AS pool FROM matches"
-"""The query for the contents of entries, from the matches."""
+"""The start of the queries for the contents of log entries, which are columns of the matches."""
 _SELECT_ENTRIES_AFTER = f"{_ENTRY_SQL} WHERE number > :after ORDER BY number LIMIT :most"
-"""The query for the contents of at most :most entries after number :after."""
+"""The query for the contents of up to :most log entries after number :after."""
 _SELECT_ENTRY_OF_MATCH = f"{_ENTRY_SQL} WHERE id = :match"
-"""The query for the contents of the entry of a match."""
+"""The query for the contents of the log entry of a match."""
 _STORED_HASHES_SQL = "SELECT number, hashes FROM match_log WHERE number > :after AND number <= :last ORDER BY number"
-"""The query for the hashes of the entries after number :after, up to :last."""
+"""The query for the hashes of the log entries after number :after, up to :last."""
 _FIRST_MISSING_NUMBER = """
 SELECT min(number) FROM (SELECT 1 AS number UNION ALL SELECT number + 1 FROM match_log) AS following
 WHERE number NOT IN (SELECT number FROM match_log)
 """
-"""The query for the smallest number that no entry has."""
+"""The query for the smallest number without a log entry."""
 _COUNT_AFTER_SQL = "SELECT count(*) FROM match_log WHERE number > :last"
-"""The query for how many entries follow number :last."""
+"""The query for the number of log entries after number :last."""
 _INSERT_ENTRIES = insert(match_log)
-"""The statement that adds entries."""
+"""The statement that adds log entries."""
 
 log = logging.getLogger("arena.store.match_log")
 
@@ -65,7 +65,7 @@ class DamagedLog(ArenaFault):
 
 
 def append(connection: Connection, entries: Sequence[LogEntry]) -> None:
-    """Append entries for matches that were just stored, in their order. Restore missing earlier entries first."""
+    """Append log entries for matches that were just stored, in order. First restore missing earlier entries."""
     size = entries[0].number - 1
     tree = _load_tree(connection, size)
     if size == 0 or tree is None:
@@ -75,7 +75,7 @@ def append(connection: Connection, entries: Sequence[LogEntry]) -> None:
 
 
 def append_missing(connection: Connection) -> None:
-    """Append entries for all matches that lack one, up to a gap in their numbers. Make a key if the log was empty."""
+    """Append log entries for matches after the last entry, up to a gap in their numbers. Make a key for a new log."""
     size = execute(connection, _LOG_SIZE_SQL).scalar_one()
     tree = _load_tree(connection, size)
     if tree is None:
@@ -87,7 +87,7 @@ def append_missing(connection: Connection) -> None:
 
 
 def restore_missing(connection: Connection) -> int:
-    """Restore missing entries between others, then append those at the end. Return the number of entries added."""
+    """Restore missing log entries, between others and at the end. Return the number of entries added."""
     hole = execute(connection, _FIRST_MISSING_NUMBER).scalar_one()
     tree = _load_tree(connection, hole - 1)
     assert tree is not None, "there are all before the first that is lost"
@@ -98,8 +98,8 @@ def restore_missing(connection: Connection) -> int:
 
 
 def _extend(connection: Connection, tree: IncrementalTree) -> int:
-    """Add entries from the end of `tree` on, for matches without a stored entry. Return the number of entries added.
-    Stored entries never change, even if they contradict their match, because the log is append-only.
+    """Extend `tree` to the last match, and store the log entries that are missing on the way. Return the number of
+    entries stored. Existing entries never change, even if they contradict their match, because the log is append-only.
     """
     count = 0
     while rows := _next_matches(connection, tree.size):
@@ -117,14 +117,14 @@ def _extend(connection: Connection, tree: IncrementalTree) -> int:
 
 
 def make_key(connection: Connection) -> str:
-    """Make a new key, with which the log is signed from now on. Return the public key in hex."""
+    """Make a new key that signs the log from now on. Return the public key in hex."""
     secret = secrets.token_bytes(KEY_BYTES)
     connection.execute(insert(log_keys), {"secret": secret, "created": utc_now()})
     return public_key(secret)
 
 
 def log_key(connection: Connection) -> str | None:
-    """Return the log's public key in hex; None before the first match. Raises `DamagedLog` if the key is lost."""
+    """Return the log's public key in hex; None before the first match. Raise `DamagedLog` if the key is lost."""
     secret = _secret(connection)
     return None if secret is None else public_key(secret)
 
@@ -139,7 +139,7 @@ def _secret(connection: Connection) -> bytes | None:
 
 
 def _load_tree(connection: Connection, size: int) -> IncrementalTree | None:
-    """Return a tree that extends the first `size` entries; None if hashes that it needs are missing."""
+    """Return a hash tree of the first `size` log entries, ready for more; None if hashes that it needs are missing."""
     ends = {end: level for level, end in peak_positions(size)}
     found = {row.number: row.hashes for row in execute(connection, _PEAK_HASHES_SQL, numbers_parameter(ends))}
     if len(found) != len(ends):
@@ -152,7 +152,7 @@ def _stored_hashes(connection: Connection, after: int, last: int) -> dict[int, b
 
 
 def _next_matches(connection: Connection, size: int) -> list[Any]:
-    """Return a batch of the matches that follow number `size`, up to a gap in the numbers."""
+    """Return a batch of matches whose numbers follow `size`, up to a gap in the numbers."""
     rows = execute(connection, _SELECT_ENTRIES_AFTER, {"after": size, "most": LOG_BATCH_ROWS})
     return [row for number, row in enumerate(rows, size + 1) if row.number == number]
 
@@ -173,8 +173,8 @@ def _hash(hashes: bytes, level: int) -> bytes:
 
 
 def log_head(connection: Connection, size: int | None = None) -> SignedTreeHead | None:
-    """Return the signed head of the log, now or when it had `size` entries; None while the log is empty. Raises
-    `UsageFault` if it never had that size, and `DamagedLog`.
+    """Return the signed head of the log, now or when it had `size` entries; None while the log is empty. Raise
+    `UsageFault` if the log never had that size, and `DamagedLog` if its key or entries are missing.
     """
     secret = _secret(connection)
     if secret is None:
@@ -200,7 +200,7 @@ def log_page(connection: Connection, *, after: str | None = None, limit: int = 5
 
 
 def prove_inclusion(connection: Connection, match: str) -> InclusionProof | None:
-    """Return a proof that a match is in the log; None for an unknown match. Raises `DamagedLog` if the log lacks it."""
+    """Return a proof that a match is in the log; None for an unknown match. Raise `DamagedLog` if the log lacks it."""
     row = execute(connection, _SELECT_ENTRY_OF_MATCH, {"match": match}).one_or_none()
     if row is None:
         return None
@@ -212,8 +212,8 @@ def prove_inclusion(connection: Connection, match: str) -> InclusionProof | None
 
 
 def prove_consistency(connection: Connection, size: int, head_size: int | None = None) -> ConsistencyProof:
-    """Return a proof that the log, now or with `head_size` entries, extends the log with `size` entries. Raises
-    `UsageFault` if the log never had one of these sizes, and `DamagedLog`.
+    """Return a proof that the log, now or with `head_size` entries, extends the log of `size` entries. Raise
+    `UsageFault` if the log never had one of these sizes, and `DamagedLog` if its key or entries are missing.
     """
     head = log_head(connection, head_size)
     if head is None or not 1 <= size <= head.size:

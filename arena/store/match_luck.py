@@ -13,7 +13,7 @@ from protocol.reasons import VOID
 
 
 def save_luck(connection: Connection, luck_by_match: Mapping[str, MatchLuck]) -> None:
-    """Store the luck of two-seat matches by match id. Earlier luck is replaced, and unknown ids are ignored."""
+    """Store the luck of two-seat matches by match id. Earlier values are replaced, and unknown ids are ignored."""
     kept = {match: luck for match, luck in luck_by_match.items() if not luck.every}
     if kept:
         connection.execute(

@@ -1,8 +1,8 @@
-"""Searching for matches. For any combination of criteria, an index yields the newest matches that fit.
+"""Searching for matches. For any combination of criteria, an index yields the newest matches that meet them.
 
-Rows fall into groups by pool and ending, and the summaries list the groups with their counts. The query takes the
-newest matches below a number from each group, then the newest of all these. Hourly bounds turn times into match
-numbers, so only matches near the bounds have their times compared.
+The rows of an index fall into groups by pool and ending, and a summary table lists the groups with their counts. The
+query takes the newest matches below a number from each group, then the newest of all these. The table `hours` turns
+times into bounds of match numbers, so only matches near the bounds have their times compared.
 """
 
 from __future__ import annotations
@@ -34,21 +34,20 @@ SELECT DISTINCT found.value FROM (SELECT DISTINCT {columns} FROM {summary} WHERE
     ) AS newest
 )) AS found ORDER BY found.value DESC LIMIT :limit
 """
-"""The query for the newest match numbers, group by group, if a criterion depends on groups."""
+"""The query for the newest match numbers of each group of matches, then of all groups. It supports all criteria."""
 _NEWEST_UNGROUPED_SQL = """
 SELECT DISTINCT {number} FROM {rows} WHERE {same} AND {number} < :before AND {number} >= :least {further}
 ORDER BY 1 DESC LIMIT :limit
 """
-"""The query for the newest match numbers, if no criterion depends on groups."""
+"""The query for the newest match numbers with no other criteria than a bot and times, which needs no groups."""
 _SINCE_BOUNDS = """(SELECT min(first) FROM hours WHERE hour >= substr(CAST(:since AS text), 1, 13)),
     (SELECT max(last) FROM hours WHERE hour <= substr(CAST(:since AS text), 1, 13) AND hour || ':' < :since)"""
-"""The SQL for two match numbers. No match before the first ended after `since`; all after the second did."""
+"""The SQL for two match numbers. No match before the first ended after `since`, and all after the second did."""
 _UNTIL_BOUNDS = """(SELECT max(last) FROM hours WHERE hour <= substr(CAST(:until AS text), 1, 13)),
     (SELECT min(first) FROM hours WHERE hour >= substr(CAST(:until AS text), 1, 13) AND hour || ':~' > :until)"""
-"""The SQL for two match numbers. No match after the first ended before `until`; all before the second did."""
+"""The SQL for two match numbers. No match after the first ended before `until`, and all before the second did."""
 _NO_SINCE_BOUNDS, _NO_UNTIL_BOUNDS = "1, NULL", "(SELECT max(number) FROM matches), NULL"
-"""The bounds of a search without `since` or without `until`. They replace `_SINCE_BOUNDS` and `_UNTIL_BOUNDS`.
-"""
+"""The SQL that replaces `_SINCE_BOUNDS` or `_UNTIL_BOUNDS` in a search without `since` or without `until`."""
 _IN_TIME_CONDITION = """ AND ({number} > :early AND {number} < :late
     OR (SELECT finished >= :since AND finished < :until FROM matches AS ended WHERE ended.number = {number}))"""
 """The SQL condition that a match ended between `since` and `until`."""
@@ -59,21 +58,21 @@ _OPPONENT_CONDITION = (
 _GAME_CONDITION = "(pool = :game OR substr(pool, 1, length(CAST(:game AS text)) + 1) = CAST(:game AS text) || '/')"
 """The SQL condition that a pool belongs to :game."""
 _ALL_TIME_BOUNDS = ("", "9999-12-31T23:59:59.999Z")
-"""The values of `since` and `until` in a search without them."""
+"""The values that replace `since` and `until` in a search without them."""
 _BEYOND_ALL_MATCHES = 2**62
 """A number larger than that of any match."""
 _MIN_WINDOW_MATCHES, _WINDOW_FACTOR = 1000, 4
-"""The search window has at least `_MIN_WINDOW_MATCHES` match numbers, and `_WINDOW_FACTOR` times the number expected to
-be needed.
+"""These give the size of the window of match numbers that is searched first: `_WINDOW_FACTOR` times as many numbers as
+are expected to be needed, but at least `_MIN_WINDOW_MATCHES`.
 """
 
 
 class Search(Struct, frozen=True, kw_only=True):
-    """Criteria for matches. A match must meet all that are given.
+    """Criteria for matches. A match must meet all criteria that are given.
 
     `reason` and `outcome` concern the seat of `bot`; without a bot, `reason` is that of the match. `pool` may be
-    `GAME/unrated`. The match ended at the time `since` or later, and before `until`. Both are an ISO 8601 day or a time
-    in UTC; a day given as `until` is included.
+    `GAME/unrated`. The match ended at the time `since` or later, and before `until`. Each of the two is an ISO 8601 day
+    or a time in UTC; a day given as `until` is included.
     """
 
     bot: str | None = None
@@ -88,7 +87,9 @@ class Search(Struct, frozen=True, kw_only=True):
 
 
 class _Index(NamedTuple):
-    """A database index for a search: the SQL of its rows, and the summary table that lists the groups of these rows."""
+    """A database index for a search: the table `rows` with the index, the condition `same` for the rows of a group, the
+    column with the match number, and the `columns` of the `summary` table that lists the groups.
+    """
 
     rows: str
     same: str
@@ -98,18 +99,18 @@ class _Index(NamedTuple):
 
 
 _SEAT_IN_GROUP = "bot = :bot AND pool = part.pool AND outcome = part.outcome AND reason = part.reason"
-"""The SQL condition that a seat belongs to a group."""
+"""The SQL condition that a seat of :bot belongs to a group of matches with equal pool, outcome and reason."""
 _MATCH_IN_GROUP = (
     "matches.game = part.game AND matches.pool IS nullif(part.pool, part.game || '/unrated')"
     " AND matches.reason = part.reason"
 )
-"""The SQL condition that a match belongs to a group."""
+"""The SQL condition that a match belongs to a group of matches with equal game, pool and reason."""
 _ALL_MATCHES_INDEX = _Index("matches", "true", "matches.number")
-"""The index for a search for the matches of all bots, if no criterion depends on groups."""
+"""The index for a search without criteria other than times."""
 _SEATS_INDEX = _Index("seats INDEXED BY seats_by_bot", "bot = :bot")
-"""The index for a search for the matches of a bot, if no criterion depends on groups."""
+"""The index for a search without criteria other than a bot and times."""
 _BOT_INDEX = _Index("seats INDEXED BY seats_by_ending", _SEAT_IN_GROUP)
-"""The index for a search for the matches of a bot."""
+"""The index for a search for the matches of a bot with further criteria."""
 _BOT_IN_TOURNAMENT_INDEX = _Index("seats INDEXED BY seats_by_tournament", f"tournament = :scope AND {_SEAT_IN_GROUP}")
 """The index for a search for the matches of a bot in a tournament."""
 _PAIR_INDEX = _Index("encounters", f"opponent = :opponent AND {_SEAT_IN_GROUP}")
@@ -117,7 +118,7 @@ _PAIR_INDEX = _Index("encounters", f"opponent = :opponent AND {_SEAT_IN_GROUP}")
 _MATCHES_INDEX = _Index(
     "matches INDEXED BY matches_by_ending", _MATCH_IN_GROUP, "matches.number", "game, pool, reason", "counts"
 )
-"""The index for a search for the matches of all bots."""
+"""The index for a search for the matches of all bots with further criteria."""
 _TOURNAMENT_INDEX = _MATCHES_INDEX._replace(
     rows="matches INDEXED BY matches_by_tournament", same=f"tournament = :scope AND {_MATCH_IN_GROUP}"
 )
@@ -127,7 +128,7 @@ _TOURNAMENT_INDEX = _MATCHES_INDEX._replace(
 def search_matches(
     connection: Connection, search: Search, *, after: str | None = None, limit: int = 50
 ) -> Page[Result]:
-    """Return a page of the matches that fit, newest first. Raises `UsageFault` for a wrong cursor, time or outcome."""
+    """Return a page of the matches that fit, newest first. Raise `UsageFault` for a bad limit, cursor or criterion."""
     check_limit(limit)
     search = _normalized(search)
     before = _BEYOND_ALL_MATCHES if after is None else decode_cursor(after, tuple[int])[0]
@@ -152,7 +153,7 @@ def _load_results(connection: Connection, numbers: Sequence[int]) -> list[Result
 
 
 def match_numbers(connection: Connection, search: Search) -> list[int]:
-    """Return the numbers of all matches that fit, in storage order. Raises `UsageFault` as `search_matches` does."""
+    """Return the numbers of all matches that fit, in storage order. Raise `UsageFault` for an invalid criterion."""
     search = _normalized(search)
     given = _parameters(connection, search, _BEYOND_ALL_MATCHES)
     if given is None:
@@ -162,7 +163,7 @@ def match_numbers(connection: Connection, search: Search) -> list[int]:
 
 
 def _normalized(search: Search) -> Search:
-    """Return a valid search. If only the opponent is given, search for it as the bot. Raises `UsageFault`."""
+    """Return the search, with the opponent as the bot if no bot is given. Raise `UsageFault` for an invalid outcome."""
     if search.bot is None and search.opponent is not None:
         search = replace(search, bot=search.opponent, opponent=None)
     if search.outcome is not None and (search.bot is None or search.outcome not in OUTCOMES):
@@ -171,7 +172,9 @@ def _normalized(search: Search) -> Search:
 
 
 def _find_newest(connection: Connection, query: str, given: dict[str, Any], fitting: int | None) -> list[int]:
-    """Return the numbers of the newest matches, from a window of recent matches or, if that has too few, from all."""
+    """Return the newest match numbers. Search a window of recent matches and, if too few of these fit, all matches.
+    `fitting` is the number of all matches that fit; None if unknown.
+    """
     least = given["least"]
     if fitting:
         window = max(_MIN_WINDOW_MATCHES, _WINDOW_FACTOR * given["limit"] * given["before"] // fitting)
@@ -183,7 +186,7 @@ def _find_newest(connection: Connection, query: str, given: dict[str, Any], fitt
 
 
 def _parameters(connection: Connection, search: Search, before: int) -> dict[str, Any] | None:
-    """Return the parameters of the statements for a search; None if a bot is unknown, so that no match fits."""
+    """Return the parameters of a search's statements; None if one of its bots is unknown, so that no match fits."""
     since = _ALL_TIME_BOUNDS[0] if search.since is None else parse_time_bound(search.since, "since", days=0)
     until = _ALL_TIME_BOUNDS[1] if search.until is None else parse_time_bound(search.until, "until", days=1)
     since_bounds = _NO_SINCE_BOUNDS if search.since is None else _SINCE_BOUNDS
@@ -208,7 +211,7 @@ def _parameters(connection: Connection, search: Search, before: int) -> dict[str
 
 
 def _queries(search: Search) -> tuple[str, str | None]:
-    """Return the statement that finds match numbers, and the one that counts them (None if summaries cannot count)."""
+    """Return the statement that finds match numbers, and the one that counts matches (None if summaries cannot)."""
     index, further = _choose_index(search)
     chosen = ["tournament = :scope"]
     if search.game is not None:
@@ -241,7 +244,7 @@ def _choose_index(search: Search) -> tuple[_Index, str]:
 
 
 def parse_time_bound(text: str, name: str, *, days: int) -> str:
-    """Return a time in the stored format. For a day, return its start plus `days` days. Raises `UsageFault`."""
+    """Return a time in the stored format; for a day, its start plus `days` days. Raise `UsageFault` for other text."""
     try:
         if len(text) == len("2026-01-31"):
             return (date.fromisoformat(text) + timedelta(days=days)).isoformat()

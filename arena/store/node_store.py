@@ -1,7 +1,7 @@
 """The store of a node. It has a single writing connection, whose session owns the node's name.
 
 A node that loses this connection loses its right to write. The node's row names the session, and PostgreSQL says
-whether that session still exists. An advisory lock would not do, because every role of the database can take it.
+whether that session still exists. An advisory lock would not be safe, because every role of the database can take it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from arena.store.store import Store, ensure_database
 from protocol.errors import ArenaFault
 
 NODE_LEASE_S = 8
-"""The database ends a session that is idle for this long. Its node name is then free."""
+"""Seconds for which a session may be idle before the database ends it. Its node name is free after that."""
 UNLISTED_DELAY_S = 2
-"""Maximum seconds for which PostgreSQL still lists a session after it ended the session."""
+"""Maximum seconds between the end of a session and PostgreSQL's removal of it from the list of sessions."""
 _UPSERT_NODE = """INSERT INTO nodes (name, url) VALUES (%(name)s, '') ON CONFLICT (name) DO UPDATE SET url = nodes.url
 RETURNING id, holder, session"""
 """The statement that returns a node's row, after creating it if needed. It locks the row until the transaction ends."""
@@ -29,29 +29,30 @@ _OTHER_SESSION_SQL = f"""SELECT coalesce(extract(epoch FROM clock_timestamp() - 
 FROM pg_stat_activity
 WHERE pid <> pg_backend_pid() AND pid::text = split_part(%(session)s, ' ', 1)
     AND coalesce(extract(epoch FROM backend_start)::text = split_part(%(session)s, ' ', 2), true)"""
-"""The query for the session that holds the name; no row if that session has ended.
+"""The query for the session that holds a node's name; no row if that session has ended.
 
 `silent_s` is how long its state has not changed. `longest_s` is how long the database lets such a session idle, or its
-statement run: a session that is silent for longer hangs. PostgreSQL tells when a session began only to its own role.
+statement run: a session that is silent for longer hangs. `is_not_queued` is false while it waits for a lock. PostgreSQL
+shows the start of a session only to the session's own role.
 """
 _END_SESSION_SQL = "SELECT pg_terminate_backend(split_part(%(session)s, ' ', 1)::int)"
-"""The statement that ends a session. A session that stands still ends when it goes on, before any other step."""
+"""The statement that ends a session. A session whose process is frozen ends as soon as the process resumes."""
 _STORE_SESSION_SQL = """UPDATE nodes SET session = (
     SELECT pid::text || ' ' || extract(epoch FROM backend_start)::text || ' ' || %(longest)s::text
     FROM pg_stat_activity WHERE pid = pg_backend_pid()
 ) WHERE id = %(node)s"""
-"""The statement that stores the session of a name: its process id, when it began, and how long its statements may take.
-An earlier session may have had the process id, so the id is not enough.
+"""The statement that stores the session that holds a node's name: its process id, its start, and how long its
+statements may take. The start is needed because an earlier session may have had the same process id.
 """
 _TAKE_NAME_SQL = "UPDATE nodes SET holder = holder + 1, draining = false WHERE id = %(node)s RETURNING holder"
-"""The statement that makes this process the holder of a name, by counting one more holder."""
+"""The statement that makes this process the holder of a node's name. It adds 1 to the number of holders so far."""
 _SET_SESSION_TIMEOUTS = f"""SELECT set_config('idle_session_timeout', '{NODE_LEASE_S}s', false),
     set_config('idle_in_transaction_session_timeout', '{NODE_LEASE_S}s', false)"""
-"""The statement that makes the database end this session when it is idle."""
+"""The statement that makes the database end this session after `NODE_LEASE_S` of idleness."""
 
 
 class NodeTaken(ArenaFault):
-    """Another process has the node's name, or had it meanwhile. Its session has been silent for `silent_s`."""
+    """Another process has the node's name, or took it meanwhile. Its session has been silent for `silent_s` seconds."""
 
     def __init__(self, message: str, silent_s: float = 0.0) -> None:
         super().__init__(message)
@@ -67,13 +68,13 @@ class NodeStore(Store):
         super().__init__(database, engine)
         self.name = name
         self._holder_number: int | None = None
-        """The number of this process among those that have taken the name."""
+        """The number of this process in the order of those that have taken the name."""
         event.listen(self._writer, "connect", self._claim_on_connect)
         self.write(lambda connection: None)
 
     @classmethod
     def open_as(cls, database: Database, name: str) -> Self:
-        """Open a database under a node's name; create it if needed. Raises `NodeTaken`, and as `Store.open` does."""
+        """Open a database under a node's name; create it if needed. Raise `NodeTaken` if another process has it."""
         ensure_database(database)
         engine = database.connect()
         try:
@@ -94,7 +95,9 @@ class NodeStore(Store):
             raise
 
     def _claim_name(self, raw: Any) -> None:
-        """Take the name over a new connection. An earlier session is ended if it belongs to this process or hangs."""
+        """Take the name over a new connection. End an earlier session of this process, or one that hangs. Raise
+        `NodeTaken` if another process has the name.
+        """
         self.node, holder, session = raw.execute(_UPSERT_NODE, {"name": self.name}).fetchone()
         if self._holder_number not in (None, holder):
             raise NodeTaken(f"another process has taken the name of this node, {self.name}")
@@ -112,7 +115,7 @@ class NodeStore(Store):
             if self._holder_number is None and not (is_not_queued and silent_s > longest_s):
                 text = f"a node {self.name} runs already: give this one another name with --node"
                 raise NodeTaken(text, silent_s)
-                # The session is this process's, or it hangs. Ending it releases its locks.
+            # The session is this process's, or it hangs. Ending it releases its locks.
             raw.execute(_END_SESSION_SQL, words)
         if self._holder_number is None:
             (self._holder_number,) = raw.execute(_TAKE_NAME_SQL, words).fetchone()

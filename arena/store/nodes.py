@@ -18,22 +18,22 @@ from protocol.errors import UsageFault
 from protocol.names import fold_name
 
 NODE_TIMEOUT_S = 6
-"""A node that was not seen for this long is gone. Other nodes then pair its games."""
+"""Seconds without a heartbeat after which a node counts as gone. Other nodes then pair its games."""
 _ISO_TIME_SQL = "to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
 """The SQL expression for a time as ISO 8601 text in UTC."""
 _ALIVE_SINCE_SQL = _ISO_TIME_SQL.format(f"(clock_timestamp() - interval '{NODE_TIMEOUT_S} s')")
-"""The SQL expression for the time since which a live node was seen."""
+"""The SQL expression for the earliest time at which a node that counts as alive was last seen."""
 IS_ALIVE_SQL = f"coalesce(nodes.seen > {_ALIVE_SINCE_SQL}, false)"
-"""The SQL expression for whether a node is alive."""
+"""The SQL expression that is true if a node is alive."""
 _LIST_NODES = f"""SELECT nodes.*, {IS_ALIVE_SQL} AS alive,
     (SELECT count(*) FROM under_way WHERE under_way.node = nodes.id) AS matches
 FROM nodes WHERE url <> '' ORDER BY name"""
-"""The query for the nodes that have a URL, each with whether it is alive and how many matches it hosts."""
+"""The query for the nodes that have a URL, each with a flag `alive` and the number of matches that it hosts."""
 _LIST_LIVE_NODES = f"SELECT name FROM nodes WHERE seen > {_ALIVE_SINCE_SQL} ORDER BY name"
 """The query for the names of the nodes that are alive."""
 _URLS_OF_BOT = """SELECT DISTINCT nodes.url FROM under_way JOIN nodes ON nodes.id = under_way.node
 WHERE strpos(under_way.bots, :bot) > 0 AND nodes.id <> :node ORDER BY nodes.url"""
-"""The query for the URLs of the other nodes that host a match of a bot."""
+"""The query for the URLs of the nodes, except :node, that host a match of a bot."""
 
 _NODES_OF_BOT = """SELECT DISTINCT nodes.name FROM under_way JOIN nodes ON nodes.id = under_way.node
 WHERE strpos(under_way.bots, :bot) > 0 ORDER BY nodes.name"""
@@ -57,14 +57,14 @@ class NodeStatus(Struct, frozen=True, kw_only=True):
 
     @property
     def state(self) -> State:
-        """The state of the node. `stopped` means that it left in order, `gone` that it disappeared."""
+        """The state of the node. `stopped` means that it was shut down, `gone` that its heartbeats ceased."""
         if self.alive:
             return "draining" if self.draining else "alive"
         return "stopped" if self.seen is None else "gone"
 
 
 class MatchInProgress(NamedTuple):
-    """A match in progress on a node. `header` is that of its record (JSON), and `secret` the seed of its dice (hex)."""
+    """A match in progress on a node. `header` is its record's header (JSON), `secret` the seed of its dice (hex)."""
 
     node: int
     match: str
@@ -74,8 +74,8 @@ class MatchInProgress(NamedTuple):
 
 
 def record_heartbeat(connection: Connection, node: int, url: str, echo: str | None = None) -> list[NodeStatus]:
-    """Store that this node is alive and has this URL, and return all nodes. Once that is committed, notify the channel
-    `echo`, if any.
+    """Store that this node is alive and has this URL, and return all nodes. If `echo` is given, notify that channel
+    after the commit.
     """
     execute(connection, f"UPDATE nodes SET seen = {NOW_SQL}, url = :url WHERE id = :node", {"node": node, "url": url})
     if echo is not None:
@@ -84,13 +84,13 @@ def record_heartbeat(connection: Connection, node: int, url: str, echo: str | No
 
 
 def mark_stopped(connection: Connection, node: int) -> None:
-    """Store that a node stopped in order."""
+    """Store that a node was shut down."""
     execute(connection, "UPDATE nodes SET seen = NULL WHERE id = :node", {"node": node})
 
 
 def forget_node(connection: Connection, name: str, by: str) -> None:
-    """Remove a lost node without matches in progress from the list, until it comes back. `by` is the operator. The
-    node's row stays, because its matches refer to it.
+    """Remove a node that is gone and has no matches in progress from the list of nodes, until it comes back. Its row
+    stays, because its matches refer to it. `by` is the operator, for the audit log.
     """
     statement = """UPDATE nodes SET seen = NULL, url = ''
     WHERE name = :name AND NOT EXISTS (SELECT 1 FROM under_way WHERE under_way.node = nodes.id)"""
@@ -112,7 +112,9 @@ def live_nodes(connection: Connection) -> list[str]:
 
 
 def drain_node(connection: Connection, name: str, by: str, *, undo: bool = False) -> None:
-    """Make a node accept no new matches, or accept them again (`undo`). `by` is the operator. Raises `UsageFault`."""
+    """Make a node accept no new matches, or accept them again (`undo`). `by` is the operator. Raise `UsageFault` for an
+    unknown node.
+    """
     words = {"name": name, "draining": not undo}
     if execute(connection, "UPDATE nodes SET draining = :draining WHERE name = :name", words).rowcount != 1:
         raise UsageFault(f"there is no node {name!r}: `arena node list` names them")
@@ -127,11 +129,11 @@ class BotGone(UsageFault):
 
 
 def begin_matches(connection: Connection, begun: Sequence[MatchInProgress]) -> dict[str, BotGone]:
-    """Register matches that are about to begin, or to continue, perhaps on another node than before. Return the matches
-    that cannot, with the reason.
+    """Register matches that are about to begin, or to continue, perhaps on another node than before. Return by match id
+    the reason why a match cannot begin.
 
-    Code that renames or deletes a bot checks the registered matches first. So this code sees that change, or that code
-    sees the match.
+    A function that renames or deletes a bot checks the registered matches first. So either this function sees the
+    change, or that function sees the match.
     """
     names = {fold_name(bot): bot for one in begun for bot in one.bots}
     known = set(connection.execute(select(bots.c.key).where(bots.c.key.in_(names))).scalars())
@@ -150,7 +152,7 @@ def _join_folded(bots: Sequence[str]) -> str:
 
 
 def end_matches(connection: Connection, matches: Sequence[str]) -> None:
-    """Delete the registration of matches that are stored or never will be."""
+    """Delete the registration of matches that are now stored, or that never will be."""
     ids = {"ids": msgspec.json.encode(matches).decode()}
     execute(connection, "DELETE FROM under_way WHERE match IN (SELECT value FROM json_each(:ids) AS told)", ids)
 

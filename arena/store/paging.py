@@ -1,4 +1,4 @@
-"""Lists in pages. A cursor is an opaque text that marks where a page ends and requests the next one."""
+"""Pages of lists. A cursor is an opaque text that marks where a page ends. It is sent to request the next page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_CURSOR_CHARACTERS = 500
 MAX_PAGE_ROWS = 500
 """The maximum number of rows of a page."""
 MAX_INTEGER = 2**63 - 1
-"""The largest integer in SQLite."""
+"""The largest integer that SQLite stores."""
 
 
 class Page(Struct, Generic[R], frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class Page(Struct, Generic[R], frozen=True, kw_only=True):
 
 
 def encode_cursor(place: tuple[str | float | None, ...]) -> str:
-    """Return the cursor for a position in a list."""
+    """Return the cursor for a position in a list, given as the values of the columns that define the list's order."""
     return base64.urlsafe_b64encode(msgspec.json.encode(place)).decode().rstrip("=")
 
 
@@ -50,12 +50,12 @@ def read_page(
     after: str | None,
     limit: int,
 ) -> Page[R]:
-    """Run a query from the cursor `after` on, and return a page of its rows, converted by `to_row`. Raises
-    `UsageFault`.
+    """Run a query from the cursor `after` on, and return a page of its rows, converted by `to_row`. Raise `UsageFault`
+    for an invalid cursor or limit.
 
-    `order_columns` maps the columns that define the order to their types. The query gets three kinds of parameters: the
-    values of these columns in the last row before, `start` (true on the first page), and `limit`, one above the page's.
-    Each row that it returns has the `total`.
+    `order_columns` has the type of each column that defines the order. The query gets three kinds of parameters: the
+    values of these columns in the last row of the previous page, `start` (true on the first page), and `limit`, which
+    is the page's limit plus one. Each row of its result has the `total`.
     """
     check_limit(limit)
     last = (
@@ -72,7 +72,7 @@ def read_page(
 
 
 def decode_cursor(cursor: str, types: type[T] | GenericAlias) -> T:
-    """Return the position that a cursor marks, as a tuple of these types. Raises `UsageFault` for an invalid cursor."""
+    """Return the position that a cursor marks, as a tuple of these types. Raise `UsageFault` for an invalid cursor."""
     try:
         if len(cursor) > MAX_CURSOR_CHARACTERS:
             raise ValueError
@@ -89,6 +89,6 @@ def decode_cursor(cursor: str, types: type[T] | GenericAlias) -> T:
 
 
 def check_limit(limit: int) -> None:
-    """Raise `UsageFault` unless a page may have this number of rows."""
+    """Raise `UsageFault` unless `limit` is an allowed number of rows for a page."""
     if not 1 <= limit <= MAX_PAGE_ROWS:
         raise UsageFault(f"limit is {limit}: it is 1 to {MAX_PAGE_ROWS}")

@@ -10,20 +10,22 @@ from msgspec import structs
 from measuring.payoffs import MAX_WEIGHT_ROUNDS, MeanPayoff, PairPayoffs, mean_payoff
 
 _SPLIT_UNIT = 1_000_000
-"""Payoffs are squared in two parts, the multiples of this unit and the rest, to stay within 64 bits."""
+"""The unit by which payoffs are split into its multiples and a rest, whose squares and product fit 64 bits."""
 CURRENT_SEASON_SQL = "(SELECT coalesce(max(first), 1) FROM seasons)"
 """The SQL expression for the number of the first match of this season."""
 _POOL_CONDITION = "tournament = '' AND payoffs.pool = {pool} AND payoffs.season = {season}"
-"""The SQL condition for the payoffs in a pool and a season."""
+"""The SQL condition for the rows of `payoffs` in a pool and a season."""
 EQUAL_MEAN_DIGITS = 9
-"""Mean payoffs that agree to this many digits are equal, so that the order of summation never decides a rank."""
+"""The decimals to which mean payoffs are compared, so that the order of summation never decides a rank."""
 MIN_RANKED_OPPONENTS = 3
-"""The minimum opponents of a ranked bot. With fewer, a mean payoff depends more on the opponents than on the bot."""
+"""The minimum number of opponents of a ranked bot. With fewer, the mean payoff depends more on them than on the bot."""
 MIN_RANKED_ROUNDS = MIN_RANKED_OPPONENTS * MAX_WEIGHT_ROUNDS
-"""The minimum rounds of a ranked bot: `MIN_RANKED_OPPONENTS` of full weight. With fewer, a mean is mostly chance."""
+"""The minimum number of rounds of a ranked bot, as many as `MIN_RANKED_OPPONENTS` opponents of full weight have. With
+fewer, its mean payoff is mostly chance.
+"""
 MAX_RANKED_SHARE = 0.5
-"""The maximum share of one opponent in the weights of a ranked bot. Without it, a bot could be ranked by many rounds
-against a friend and two opponents that left at once.
+"""The maximum share of one opponent in the weights of a ranked bot. Without this limit, a bot could be ranked by many
+rounds against a friend and a few against two opponents that left at once.
 """
 _WEIGHT_SQL = f"CASE WHEN rounds < {MAX_WEIGHT_ROUNDS} THEN rounds ELSE {MAX_WEIGHT_ROUNDS} END"
 """The SQL expression for the weight of one opponent in a bot's mean payoff."""
@@ -34,9 +36,9 @@ MEAN_SQL = f"""CAST(round(CAST(
 RANKED_SQL = f"""CASE WHEN count(*) >= {MIN_RANKED_OPPONENTS} AND sum(rounds) >= {MIN_RANKED_ROUNDS}
         AND max({_WEIGHT_SQL}) <= {MAX_RANKED_SHARE} * sum({_WEIGHT_SQL})
     THEN 1 ELSE 0 END"""
-"""The SQL expression for `PoolPayoff.ranked`, 1 or 0, from a bot's rows of `payoffs`."""
+"""The SQL expression for whether a bot is ranked (1 or 0), from its rows of `payoffs`, as in `PoolPayoff.ranked`."""
 _SUMS_SQL = "json_array(matches, rounds, total, squares, products, rest_squares, weighted, round_squares)"
-"""The SQL expression for the sums of one pair of bots."""
+"""The SQL expression for the payoff sums of one pair of bots, as a JSON array."""
 
 
 class PoolPayoff(MeanPayoff, frozen=True, kw_only=True):
@@ -55,18 +57,18 @@ def means_query(season: str) -> str:
 
 
 def pairs_query(bot: str, season: str, pool: str = ":pool") -> str:
-    """Return a subquery for a bot's sums against each opponent, in the form that `read_payoff` reads."""
+    """Return a subquery for the payoff sums of a bot against each opponent, in the form that `read_payoff` reads."""
     which = _POOL_CONDITION.format(pool=pool, season=season)
     return f"(SELECT coalesce(json_group_array({_SUMS_SQL}), '[]') FROM payoffs WHERE {which} AND payoffs.bot = {bot})"
 
 
 def read_payoff(pairs: str) -> PoolPayoff | None:
-    """Return a bot's payoff in a pool, from the result of `pairs_query`; None if it has none."""
+    """Return a bot's payoff in a pool, from the result of `pairs_query`; None without matches that count."""
     return pool_payoff([_pair(*sums) for sums in msgspec.json.decode(pairs, type=list[tuple[int, ...]])])
 
 
 def pool_payoff(met: Sequence[PairPayoffs]) -> PoolPayoff | None:
-    """Return a bot's payoff in a pool, from its payoffs against each opponent; None if it has none."""
+    """Return a bot's payoff in a pool, from its payoffs against each opponent; None without matches that count."""
     found = mean_payoff(met)
     if found is None:
         return None
@@ -80,8 +82,8 @@ def pool_payoff(met: Sequence[PairPayoffs]) -> PoolPayoff | None:
 def _pair(
     matches: int, rounds: int, total: int, squares: int, products: int, rests: int, weighted: int, round_squares: int
 ) -> PairPayoffs:
-    """Return the payoffs of a pair of bots. They are computed in exact integers, so that equal payoffs per round have a
-    deviation of exactly zero.
+    """Return the payoffs of a pair of bots from its sums in `payoffs`. The sums are exact integers, so that equal
+    payoffs per round have a deviation of exactly zero.
     """
     summed = (squares * _SPLIT_UNIT + 2 * products) * _SPLIT_UNIT + rests
     deviations = summed * rounds**2 - 2 * weighted * total * rounds + round_squares * total**2

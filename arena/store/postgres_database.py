@@ -41,31 +41,31 @@ _TAKE_WRITE_LOCK = f"""DO $$BEGIN
 END$$"""
 """The statement that takes the lock of writers. That lock blocks no reader, and no reader blocks it."""
 _ALREADY_EXISTS_CODES = ("23505", "42P06", "42P07", "42710")
-"""The SQLSTATE codes for an object that another process has just created."""
+"""The SQLSTATE codes that say that an object exists, because another process has just created it."""
 _LOCK_FAILURE_CODES = ("55P03", "40P01")
-"""The SQLSTATE codes of a statement that got no lock: it waited too long, or was in a deadlock."""
+"""The SQLSTATE codes of a statement that waited too long for a lock or was in a deadlock."""
 PROBE_TIMEOUT_S = 4.0
-"""The statement timeout of `PostgresDatabase.query_over_new_connection`."""
+"""The time limit for statements of `PostgresDatabase.query_over_new_connection`."""
 TCP_USER_TIMEOUT_MS = 10_000
-"""A connection is closed when the server acknowledges nothing for this long."""
+"""The time for which sent data may stay unacknowledged before TCP closes the connection."""
 KEEPALIVE_INTERVAL_S = 5
-"""The interval of TCP keepalives."""
+"""The time without data after which TCP probes a connection, and the interval of further probes."""
 MIN_SERVER_VERSION = 140_000
-"""The oldest supported server version: PostgreSQL 14, which can end idle sessions."""
+"""The oldest supported server version, as PostgreSQL numbers it: 14, which can end idle sessions."""
 _SHOWN_URL_OPTIONS = ("host", "hostaddr", "port", "dbname", "service", "sslmode")
-"""The options of a URL that are shown to users: only those that say where a database is."""
+"""The parts of a database URL that are shown to users: only those that say where the database is."""
 _UNAVAILABLE_CLASSES = ("08", "25", "40", "53", "55", "57", "58")
-"""The SQLSTATE classes of errors that say nothing about the statement: connection, transaction state, conflicts,
-resources, locks, operator intervention, system.
+"""The SQLSTATE classes of errors whose cause is not the statement: connection, transaction state, conflicts, resources,
+locks, operator intervention, system.
 """
 _FIND_SCHEMA_SQL = f"""SELECT obj_description(oid, 'pg_namespace') AS mark,
     to_regclass('{SCHEMA_NAME}.alembic_version') AS versions,
     (SELECT count(*) FROM pg_class WHERE relnamespace = pg_namespace.oid) AS relations
 FROM pg_namespace WHERE nspname = '{SCHEMA_NAME}'"""
-"""The query for the arena's schema: its mark, its version table, and its number of relations."""
+"""The query for the arena's schema: its comment, its version table, and its number of tables and other relations."""
 _FOREIGN_VIEWS_SCHEMA = f"""SELECT obj_description(oid, 'pg_namespace') IS DISTINCT FROM '{SCHEMA_MARK}'
 FROM pg_namespace WHERE nspname = '{VIEWS_SCHEMA}'"""
-"""The query for whether the schema of the views is another program's; no row if there is no such schema."""
+"""The query for whether the schema of the views belongs to another program; no row if there is no such schema."""
 _LOCK_HOLDERS_SQL = f"""WITH held AS (
     SELECT pid, coalesce(usename, '?') AS role, bool_or(mode <> 'AccessShareLock') AS is_strong,
         to_char(xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS since
@@ -76,22 +76,20 @@ _LOCK_HOLDERS_SQL = f"""WITH held AS (
     GROUP BY pid, usename, xact_start
 )
 SELECT pid, role, since FROM held WHERE is_strong OR NOT (SELECT bool_or(is_strong) FROM held) ORDER BY pid"""
-"""The query for the sessions that hold locks on an arena's tables and views. If any hold more than a reader's lock,
-only these are listed. A session that waits for an exclusive lock counts, because all others wait behind it. `since` is
-null unless our role may see it.
+"""The query for the sessions that hold locks on an arena's tables and views. If any of them holds more than a reader's
+lock, only such sessions are listed. A session that waits for an exclusive lock counts as holding it, because all others
+wait behind it. `since` is null if our role may not see it.
 """
 _DATABASE_BYTES_SQL = f"""SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class
 WHERE relnamespace = '{SCHEMA_NAME}'::regnamespace AND relkind = 'r'"""
-"""The query for the bytes of all tables of an arena."""
+"""The query for the total size in bytes of an arena's tables."""
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
 
 class PostgresDatabase(Database):
-    """The database at a PostgreSQL server's URL. Raises `StoreError` for an invalid URL or if psycopg is not
-    installed.
-    """
+    """The database at a PostgreSQL server's URL. A wrong URL, or a missing psycopg, raises `StoreError`."""
 
     def __init__(self, url: str, timeouts: DatabaseTimeouts | None = None) -> None:
         try:
@@ -101,7 +99,7 @@ class PostgresDatabase(Database):
                 "PostgreSQL is spoken to by psycopg, which is not installed: pip install 'bot-arena[postgres]'"
             ) from exc
         self.limit = AnswerLimit(timeouts or DatabaseTimeouts())
-        """The limit on the time for answers, for all sessions of this database."""
+        """The limit on how long this database's sessions wait for answers."""
         self._names_lock_holders = True
         """True if the message about a lock failure names the sessions that hold locks."""
         try:
@@ -175,7 +173,7 @@ class PostgresDatabase(Database):
         self._make_tables(connection)
 
     def backup_advice(self, to: Path) -> str:
-        """Return the commands that back up this database to a file and restore it."""
+        """Return the shell commands that back up this database to a file and restore it."""
         file, here = shlex.quote(str(to)), shlex.quote(str(self))
         return (
             "a database on a server is backed up by PostgreSQL's own tools: pg_dump --format=custom "
@@ -211,8 +209,8 @@ class PostgresDatabase(Database):
         return int(before - after)
 
     async def notifications(self, *channels: str) -> AsyncGenerator[str, None]:
-        """Yield an empty text once the connection listens, then the channel of each notification over one of
-        `channels`. Raises `StoreUnavailable`, also after the start.
+        """Yield an empty text once the connection listens to `channels`, then the channel of each notification. Raise
+        `StoreUnavailable` if the connection fails, at the start or later.
         """
         import psycopg
 
@@ -237,7 +235,7 @@ class PostgresDatabase(Database):
     def query_over_new_connection(
         self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Return the result of `query` over a new connection with short time limits. Raises `StoreError`."""
+        """Return the result of `query` over a new connection with short time limits. Raise `StoreError` on failure."""
         timeouts = replace(self.limit.timeouts, statement_timeout_s=PROBE_TIMEOUT_S, answer_timeout_s=1.0)
         asked = PostgresDatabase(self._url.render_as_string(hide_password=False), timeouts)
         asked.limit = AnswerLimit(timeouts, process_limit=self.limit)
@@ -265,7 +263,7 @@ class PostgresDatabase(Database):
         )
 
     def _lock_holders(self) -> str:
-        """Return a text that names sessions with locks and how to end one; empty if the server does not answer."""
+        """Return text that names the sessions with locks and how to end one; empty if the server does not answer."""
         try:
             sessions = self.query_over_new_connection(
                 lambda connection: connection.exec_driver_sql(_LOCK_HOLDERS_SQL).all()
@@ -282,7 +280,7 @@ class PostgresDatabase(Database):
         return super().is_unavailable(exc) if state is None else state.startswith(_UNAVAILABLE_CLASSES)
 
     def _engine(self, connections: int, *options: str, isolation_level: str = "READ COMMITTED") -> Engine:
-        """Return an engine whose transactions see only the arena's schema."""
+        """Return an engine whose transactions use the arena's schema and the time limits."""
         timeouts = self.limit.timeouts
         longest_ms = round(timeouts.statement_timeout_s * 1000)
         # The wait for a lock counts towards both limits.
@@ -318,7 +316,7 @@ class PostgresDatabase(Database):
         return raw
 
     def _connection_words(self) -> dict[str, Any]:
-        """Return the parameters of every connection."""
+        """Return the parameters with which every connection is opened."""
         return {
             "application_name": "bot-arena",
             "connect_timeout": self.limit.connect_timeout_s(),
@@ -329,7 +327,7 @@ class PostgresDatabase(Database):
         }
 
     def _prepare_connection(self, raw: Any) -> None:
-        """Check the server's version. Make JSON load as text, as it does from SQLite."""
+        """Prepare a new connection: check the server's version, and make JSON load as text, as it does from SQLite."""
         from psycopg.types.string import TextLoader
 
         if raw.info.server_version < MIN_SERVER_VERSION:
@@ -341,8 +339,8 @@ class PostgresDatabase(Database):
 
 
 def _check_connection(raw: Any, record: ConnectionPoolEntry) -> None:
-    """Discard a pooled connection that the server has ended, or that may hang because another one did. The pool then
-    makes a new connection. A connection that was just made raises an error instead.
+    """Check a connection before its use. Discard it if the server has ended it, or if it may hang because another
+    connection did. The pool then makes a new one. For a connection that was just made, raise an error instead.
     """
     from psycopg import OperationalError
 

@@ -1,5 +1,5 @@
-"""A counter of decisions about which matches are rated. A transaction that saves computed ratings can see whether
-another decision was made, on any node, after they were computed.
+"""A counter of decisions about which matches are rated. A transaction that saves computed ratings uses it to detect a
+decision that was made, on any node, after the ratings were computed.
 """
 
 from __future__ import annotations
@@ -10,26 +10,26 @@ from arena.store.dialect import execute
 from protocol.errors import ArenaFault
 
 _VERSION_SQL = "SELECT coalesce(max(version), 0) FROM rating_decisions"
-"""The query for the number of decisions made so far."""
+"""The query for the number of rating decisions so far."""
 _INCREMENT_VERSION_SQL = """INSERT INTO rating_decisions (id, version) VALUES (1, 1)
 ON CONFLICT (id) DO UPDATE SET version = rating_decisions.version + 1"""
-"""The statement that counts one more decision."""
+"""The statement that adds 1 to the number of rating decisions."""
 
 
 class RatingDecisionsChanged(ArenaFault):
-    """Another decision about which matches are rated was made after these ratings were computed."""
+    """A decision about which matches are rated was made after these ratings were computed."""
 
     def __init__(self) -> None:
         super().__init__("matches were annulled, ratings rebuilt or a season begun meanwhile: try again")
 
 
 def decisions_version(connection: Connection) -> int:
-    """Return the number of decisions made so far."""
+    """Return the number of rating decisions so far."""
     return int(execute(connection, _VERSION_SQL).scalar_one())
 
 
 def record_decision(connection: Connection, expected_version: int | None = None) -> None:
-    """Count a decision. Raises `RatingDecisionsChanged` if others were made after `expected_version`."""
+    """Count a rating decision. Raise `RatingDecisionsChanged` if the number so far is not `expected_version`."""
     if expected_version not in (None, decisions_version(connection)):
         raise RatingDecisionsChanged
     execute(connection, _INCREMENT_VERSION_SQL)

@@ -16,22 +16,25 @@ from arena.store.finish import Tallies, Tally
 from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
 from arena.store.rating_decisions import record_decision
 from arena.store.schema import matches, ratings
+from protocol.games import is_known_game
 from referee.result import Result, SeatRating
 
 _RATING_FIELDS = SeatRating.__struct_fields__
-"""The columns of `seats` with ratings."""
+"""The columns of `seats` that hold ratings."""
 _UPDATE_SEAT = """UPDATE seats SET mu_before = :mu_before, sigma_before = :sigma_before, mu_after = :mu_after,
     sigma_after = :sigma_after, played = :played
 WHERE match = :match AND seat = :seat"""
 """The statement that replaces the ratings of a seat in a match."""
 _MARK_MATCHES_RERATED = f"UPDATE matches SET rerated = true WHERE NOT rerated AND number {IN_NUMBERS_SQL}"
-"""The statement that marks matches whose ratings have changed since their records were closed."""
+"""The statement that marks matches as rated again: their ratings differ from those in their records."""
 _LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
 """The query for the number of the last match; 0 if there is none."""
+_RATED_POOLS = select(ratings.c.pool).distinct()
+"""The query for the pools with ratings."""
 
 
 class SeatCorrection(NamedTuple):
-    """The correct values for the row of a seat."""
+    """The correct ratings and `played` count for the stored row of a seat."""
 
     mu_before: float
     sigma_before: float
@@ -43,11 +46,12 @@ class SeatCorrection(NamedTuple):
 
 
 class RatingRebuild:
-    """A new computation of ratings: it rates the matches of some or all pools from a match number on, and collects
-    corrections.
+    """A new computation of ratings. It rates the matches of some or all pools again, from a match number on, and
+    collects corrections of stored rows.
 
-    It only reads until `save`. Each `advance` includes matches that were stored meanwhile. `pool_overrides` gives other
-    pools for matches by number; None means unrated.
+    It writes nothing until `save`. Each `advance` includes matches that were stored meanwhile. `pool_overrides`
+    replaces the stored pools of some matches, by number; None means unrated. With `skip_unknown`, pools of games whose
+    rules this arena does not have are left out.
     """
 
     def __init__(
@@ -56,12 +60,15 @@ class RatingRebuild:
         first: int = 0,
         pools: Collection[str] | None = None,
         pool_overrides: Mapping[int, str | None] = MappingProxyType({}),
+        *,
+        skip_unknown: bool = False,
     ) -> None:
         self.corrections: list[SeatCorrection] = []
-        """The corrections of seat rows, in the order of matches and seats."""
+        """The corrections of stored seats, in the order of matches and seats."""
         self.wrong_seats: list[tuple[int, int]] = []
-        """The match numbers and seats whose stored ratings are wrong."""
+        """The (match number, seat) pairs whose stored ratings are wrong."""
         self._pools, self._pools_of = pools, pool_overrides
+        self._skip_unknown = skip_unknown
         self._tallies: Tallies = {}
         season_starts = seasons.season_starts(connection)
         self._season = season_starts[-1] if season_starts else 0
@@ -75,18 +82,18 @@ class RatingRebuild:
 
     @property
     def tallies(self) -> Tallies:
-        """The computed tallies in the current season."""
+        """The tallies computed for the current season."""
         return {} if self._later_season_starts else self._tallies
 
     def advance(self, connection: Connection) -> int:
-        """Rate matches up to the last stored one. Return how many match numbers that covers."""
+        """Rate matches up to the last stored one. Return how many match numbers these cover."""
         last: int = connection.execute(_LAST_MATCH_NUMBER).scalar_one()
         chosen = select(matches.c.number).where(matches.c.number.between(self._next_number, last))
         if self._pools is not None:
             chosen = chosen.where(func.coalesce(matches.c.pool, matches.c.annulled).in_(self._pools))
         for number, result, rows in result_queries.iter_results_with_seats(connection, chosen, stream=True):
             pool = self._pools_of.get(number, result.pool)
-            if pool is not None:
+            if pool is not None and not (self._skip_unknown and _lacks_rules(pool)):
                 self._rate(number, pool, result, rows)
         count, self._next_number = last + 1 - self._next_number, last + 1
         return count
@@ -106,7 +113,7 @@ class RatingRebuild:
                 self.corrections.append(SeatCorrection(*values, played, number, row.seat))
 
     def save(self, connection: Connection) -> None:
-        """Write the corrected seats and the standings of these pools, up to the last match. Mark the matches whose
+        """Write the corrected seats, and the standings of the rated pools after the last match. Mark the matches whose
         ratings now differ from their records.
         """
         self.advance(connection)
@@ -118,16 +125,23 @@ class RatingRebuild:
 
 
 def rebuild_ratings(connection: Connection) -> int:
-    """Replace all ratings by those that follow from the results. Return how many rows differed."""
+    """Replace all stored ratings by those that follow from the results. Return the number of rows that were wrong.
+    Pools of games whose rules this arena does not have keep their ratings.
+    """
     record_decision(connection)
-    rerating = RatingRebuild(connection)
+    rerating = RatingRebuild(connection, skip_unknown=True)
     rerating.advance(connection)
     stale = _count_differences(connection, rerating.tallies)
     _correct(connection, rerating.corrections)
     if stale:
-        connection.execute(delete(ratings))
+        computed = [pool for pool in connection.execute(_RATED_POOLS).scalars() if not _lacks_rules(pool)]
+        connection.execute(delete(ratings).where(ratings.c.pool.in_(computed)))
         finish.save_tallies(connection, rerating.tallies)
     return len(rerating.corrections) + stale + summaries.rebuild(connection)
+
+
+def _lacks_rules(pool: str) -> bool:
+    return not is_known_game(rating_system.game_of(pool))
 
 
 def _correct(connection: Connection, corrections: list[SeatCorrection]) -> None:
@@ -136,8 +150,10 @@ def _correct(connection: Connection, corrections: list[SeatCorrection]) -> None:
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
-    """Yield a line for each rating that does not follow from the results."""
-    rerating = RatingRebuild(connection)
+    """Yield a line for each stored rating that does not follow from the results. Pools of games whose rules this arena
+    does not have are left out.
+    """
+    rerating = RatingRebuild(connection, skip_unknown=True)
     rerating.advance(connection)
     wrong = rerating.wrong_seats
     names = {row.number: row.id for row in connection.execute(select(matches.c.number, matches.c.id))} if wrong else {}
@@ -150,8 +166,8 @@ def find_problems(connection: Connection) -> Iterator[str]:
 
 
 def _count_differences(connection: Connection, tallies: Tallies) -> int:
-    """Return the number of stored standings that are missing, superfluous or different."""
-    stored = finish.load_tallies(connection)
+    """Return the number of stored standings that are missing, superfluous or wrong, in games whose rules are here."""
+    stored = {place: tally for place, tally in finish.load_tallies(connection).items() if not _lacks_rules(place[1])}
     return sum(
         not _are_equal_tallies(stored.get(place), tallies.get(place)) for place in stored.keys() | tallies.keys()
     )

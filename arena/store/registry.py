@@ -27,7 +27,7 @@ from protocol.names import fold_name, is_bot_name
 MAX_INCIDENTS = 20
 """The maximum number of incidents stored for a bot."""
 MAX_INCIDENT_CHARACTERS = 500
-"""The maximum number of characters stored of an incident's text."""
+"""The maximum length in characters of an incident's stored text."""
 
 
 class NameInUse(UsageFault):
@@ -35,11 +35,11 @@ class NameInUse(UsageFault):
 
 
 class StillPlaying(UsageFault):
-    """A bot cannot be renamed or deleted now, because it has matches in progress, perhaps on another node."""
+    """A bot that has matches in progress, perhaps on another node, cannot be renamed or deleted now."""
 
 
 class RegisteredBot(Struct, frozen=True, kw_only=True):
-    """A bot. `token_hash` is None if the bot is `revoked`, and if it only played in tournaments and so has no token."""
+    """A bot. `token_hash` is None if it is `revoked`, or if it has no token because it only played in tournaments."""
 
     name: str
     token_hash: str | None
@@ -64,13 +64,13 @@ SELECT bots.*, incidents.at, incidents.code, incidents.text,
 FROM bots LEFT JOIN incidents ON incidents.id = (SELECT max(id) FROM incidents AS latest WHERE latest.bot = bots.id)
 WHERE instr(key, :find) > 0 AND (:start OR key > :key) ORDER BY key LIMIT :limit
 """
-"""The query for a page of the bots whose keys contain :find, each with its latest incident."""
+"""The query for a page of the bots whose keys (folded names) contain :find, each with its latest incident."""
 _SELECT_BOT = select(*(bots.c[name] for name in RegisteredBot.__struct_fields__))
 """The query for the fields of a `RegisteredBot`."""
 
 
 def find_registered_bot(connection: Connection, name: str) -> RegisteredBot | None:
-    """Return the registered bot with this name, in any case, or None. Only playing in tournaments registers no bot."""
+    """Return the registered bot with this name, in any case; None if it is unknown or only played in tournaments."""
     row = connection.execute(_SELECT_BOT.where(bots.c.key == fold_name(name))).one_or_none()
     if row is None or (row.token_hash is None and not row.revoked):
         return None
@@ -78,7 +78,7 @@ def find_registered_bot(connection: Connection, name: str) -> RegisteredBot | No
 
 
 def find_registered_bots(connection: Connection, names: Collection[str]) -> dict[str, RegisteredBot]:
-    """Return the registered bots among `names`, by folded name. `names` are folded."""
+    """Return the registered bots with these folded names, by folded name."""
     rows = connection.execute(_SELECT_BOT.where(bots.c.key.in_(names)))
     found = [RegisteredBot(**row._mapping) for row in rows]
     return {fold_name(bot.name): bot for bot in found if bot.token_hash is not None or bot.revoked}
@@ -131,11 +131,11 @@ def register_bot(
     person: bool = False,
     display: str | None = None,
 ) -> None:
-    """Register a bot, or a `person`, that connects for the first time; it may have a `display` name.
+    """Register a bot, or a `person`, that connects for the first time. `display` is its display name, if any.
 
-    It may take the name of a bot that only has unrated matches and no token. It may also take the name of a bot that
-    registered itself, never finished a match, and was last seen before `unused_since`. Raises `NameInUse` for any other
-    known name.
+    A bot with this name is replaced if it has no token and no rated match. With `unused_since`, it is also replaced if
+    it registered itself, never finished a match, and was last seen before that time. Raise `NameInUse` for the name of
+    any other known bot.
     """
     now = database_now(connection)
     row = {"name": name, "token_hash": token_hash, "created": now, "seen": now, "person": person, "display": display}
@@ -149,7 +149,7 @@ def register_bot(
     statement = statement.on_conflict_do_update(index_elements=["key"], set_=row, where=free)
     if connection.execute(statement.returning(bots.c.id)).first() is None:
         raise NameInUse(f"a bot is called {name} already")
-        # Incidents of an earlier bot with this name do not belong to the new one.
+    # Incidents of an earlier bot with this name do not belong to the new one.
     connection.execute(delete(incidents).where(incidents.c.bot == find_bot_id(connection, name)))
 
 
@@ -162,8 +162,8 @@ def register_newcomer(
     person: bool = False,
     display: str | None = None,
 ) -> None:
-    """Register a bot or `person`. It may replace a bot that never finished a match and was not seen for
-    `free_after_days`, by the database's clock. With 0 days, or while that clock is not steady, it replaces none.
+    """Register a bot or `person`. It may take the name of a bot that never finished a match and was not seen for
+    `free_after_days`, by the database's clock. With 0 days, or if that clock has not run steadily, it may not.
     """
     unused_since = None
     if free_after_days and is_steady(connection):
@@ -172,17 +172,17 @@ def register_newcomer(
 
 
 def update_last_seen(connection: Connection, times: Mapping[str, str]) -> None:
-    """Store when each of these bots was last seen, by folded name."""
+    """Store when each of some bots was last seen. `times` has the times by folded name."""
     statement = update(bots).where(bots.c.key == bindparam("bot")).values(seen=bindparam("at"))
     connection.execute(statement, [{"bot": bot, "at": at} for bot, at in times.items()])
 
 
 def add_bots(connection: Connection, hashes: Mapping[str, str], displays: Mapping[str, str] | None = None) -> None:
-    """Register bots on behalf of the operator, approved, with the hashes of their tokens. Bots known from tournaments
-    keep their ratings.
+    """Register bots on behalf of the operator, with the hashes of their tokens, as approved bots. Bots known from
+    tournaments keep their ratings.
 
-    `displays` has the display names of some of them; these bots may share a display name. Raises `NameInUse` at the
-    first name or display name that is taken.
+    `displays` has the display names of some of the bots. They may have equal display names. Raise `NameInUse` if a name
+    is taken, or if another bot has one of the display names.
     """
     _check_displays(connection, displays or {})
     for name, token_hash in hashes.items():
@@ -199,30 +199,30 @@ def add_bots(connection: Connection, hashes: Mapping[str, str], displays: Mappin
 
 
 def rotate_token(connection: Connection, name: str, token_hash: str) -> None:
-    """Replace a bot's token; the old token stops working. Raises `UsageFault` for an unknown name."""
+    """Give a bot, even a revoked one, a new token in place of the old. Raise `UsageFault` for an unknown bot."""
     _update_bots(connection, [name], token_hash=token_hash, revoked=False)
 
 
 def revoke_bots(connection: Connection, names: Iterable[str]) -> None:
-    """Revoke all of these bots, or on an error none, until `rotate_token`. Raises `UsageFault` for an unknown name."""
+    """Revoke bots until `rotate_token`. Raise `UsageFault` if a name is unknown; then no bot is revoked."""
     _update_bots(connection, names, token_hash=None, revoked=True)
 
 
 def approve_bots(connection: Connection, names: Iterable[str], *, approved: bool) -> None:
-    """Approve all of these bots, or disapprove them; on an error, none. Raises `UsageFault` for an unknown name."""
+    """Approve bots, or end their approval. Raise `UsageFault` if a name is unknown; then no bot is changed."""
     _update_bots(connection, names, approved=approved)
 
 
 def set_people(connection: Connection, names: Iterable[str], *, person: bool) -> None:
-    """Mark these names as people's or as bots'; on an error, none. Ratings stay. Raises `UsageFault` for an unknown
-    name.
+    """Mark names as those of people or, if `person` is false, of bots. Their ratings stay. Raise `UsageFault` if a name
+    is unknown; then none is marked.
     """
     _update_bots(connection, names, person=person)
 
 
 def set_display(connection: Connection, name: str, display: str | None) -> None:
-    """Set or remove a bot's display name. Raises `UsageFault` for an unknown bot, and `NameInUse` if another bot has
-    that display name.
+    """Set a bot's display name, or remove it if `display` is None. Raise `UsageFault` for an unknown bot, and
+    `NameInUse` if another bot has that display name.
     """
     if display is not None:
         _check_displays(connection, {name: display})
@@ -230,7 +230,7 @@ def set_display(connection: Connection, name: str, display: str | None) -> None:
 
 
 def _check_displays(connection: Connection, displays: Mapping[str, str]) -> None:
-    """Raise `NameInUse` if any of these display names belongs to a registered bot that is not a key of `displays`."""
+    """Raise `NameInUse` if a display name belongs to a registered bot that is not itself a key of `displays`."""
     if not displays:
         return
     owned = bots.c.token_hash.is_not(None) | bots.c.revoked
@@ -243,13 +243,13 @@ def _check_displays(connection: Connection, displays: Mapping[str, str]) -> None
 
 
 def display_names(connection: Connection, limit: int) -> dict[str, str]:
-    """Return display names by folded bot name: at most `limit`, of the bots that were registered last."""
+    """Return the display names of up to `limit` bots, by folded bot name. Bots that were registered last come first."""
     query = select(bots.c.key, bots.c.display).where(bots.c.display.is_not(None)).order_by(bots.c.id.desc())
     return {row.key: row.display for row in connection.execute(query.limit(limit))}
 
 
 def claim_person(connection: Connection, name: str, *, person: bool) -> bool:
-    """Mark a name as a person's or as a bot's, unless it was rated on the ladder. Return whether it was marked."""
+    """Mark a name as a person's or a bot's, unless it has rated ladder matches. Return whether it was marked."""
     key = fold_name(name)
     rated = exists().where(
         tallies.c.bot == bots.c.id, tallies.c.tournament == "", tallies.c.pool.not_like(f"%/{UNRATED_SUFFIX}")
@@ -262,14 +262,16 @@ def claim_person(connection: Connection, name: str, *, person: bool) -> bool:
 
 
 def rename_bot(connection: Connection, old: str, new: str) -> None:
-    """Rename a bot. It keeps its token and ratings. Raises `NameInUse`, `StillPlaying` or `UsageFault`."""
+    """Rename a bot, which keeps its token and ratings. Raise `UsageFault` for an unknown bot, and the errors of
+    `check_new_name`.
+    """
     check_new_name(connection, old, new)
     _update_bots(connection, [old], name=new, key=fold_name(new), renamed=utc_now())
     rename_in_actions(connection, old, new)
 
 
 def check_new_name(connection: Connection, old: str, new: str) -> None:
-    """Raise `UsageFault` for an invalid new name, `NameInUse` for a taken one, and `StillPlaying` if the bot plays."""
+    """Raise `UsageFault` for an invalid new name, `NameInUse` for a taken one, `StillPlaying` if the bot plays now."""
     if not is_bot_name(new):
         raise UsageFault(describe_invalid_bot_name(new))
     if find_bot_id(connection, new) not in (None, find_bot_id(connection, old)):
@@ -278,8 +280,8 @@ def check_new_name(connection: Connection, old: str, new: str) -> None:
 
 
 def anonymize_bot(connection: Connection, name: str) -> str:
-    """Forget a deleted bot for good. Its name and token become free, and its results get a placeholder name, which is
-    returned. Raises `StillPlaying` or `UsageFault`.
+    """Delete a bot's identity. Its name and token become free, and its results get a placeholder name, which is
+    returned. Raise `StillPlaying` if the bot plays now, and `UsageFault` if there is no such bot.
     """
     _check_is_not_playing(connection, name, "deleted")
     number = find_bot_id(connection, name)
@@ -319,7 +321,7 @@ def _update_bots(connection: Connection, names: Iterable[str], **values: str | b
 
 
 def log_incident(connection: Connection, bot: str, incident: Incident) -> None:
-    """Store an incident of a bot, if the bot is known. Delete its oldest incidents beyond `MAX_INCIDENTS`."""
+    """Store an incident of a bot, and delete the bot's oldest beyond `MAX_INCIDENTS`. Do nothing for an unknown bot."""
     number = find_bot_id(connection, bot)
     if number is None:
         return

@@ -21,12 +21,13 @@ from arena.store.pool_payoffs import CURRENT_SEASON_SQL, EQUAL_MEAN_DIGITS, Pool
 from arena.store.schema import bots, failures, hours, matches, opponents, ratings, records, seats, tournaments
 from machine.timestamps import utc_now
 from protocol.errors import ArenaFault
+from protocol.games import game_class, is_known_game
 from protocol.names import fold_name
 from protocol.reasons import VOID
 from referee.result import Ratings, Result, SeatRating, SeatResult
 
 UNRATED_SUFFIX = "unrated"
-"""The suffix of `GAME/unrated`, which takes the place of a pool's name for unrated matches."""
+"""The suffix of `GAME/unrated`, which stands for the pool of unrated matches of a game."""
 WON, DRAWN, LOST, VOID_OUTCOME = "won", "drawn", "lost", "void"
 """These are the outcomes of a match for a seat: it was alone in first place (`WON`), it shared the first place
 (`DRAWN`), it was not first (`LOST`), or the match was called off (`VOID_OUTCOME`).
@@ -47,7 +48,7 @@ _SEAT_COLUMNS = (
     "played",
     *SeatRating.__struct_fields__,
 )
-"""The columns of `seats` that results and their ratings need."""
+"""The columns of `seats` that are needed for results and their ratings."""
 
 
 _LEADERBOARD_SQL = f"""SELECT bots.name, bots.person, ratings.*,
@@ -57,7 +58,7 @@ FROM ratings JOIN bots ON bots.id = ratings.bot WHERE ratings.pool = :pool"""
 
 
 class RecordRemoved(ArenaFault):
-    """The record of a match was removed, or the archive file that holds it is missing."""
+    """The record of a match was removed, or the archive file with the record is missing."""
 
     def __init__(self, match: str, why: object = None) -> None:
         how = "was removed" if why is None else f"is not here, {why}"
@@ -90,13 +91,13 @@ def leaderboard_of(connection: Connection, pool: str) -> list[LeaderboardRow]:
 
 
 def leaderboard_from_rows(rows: Iterable[Any]) -> list[LeaderboardRow]:
-    """Convert rows of standings with bot names to a leaderboard, best first. Bots with payoffs are ranked by these."""
+    """Convert rows of standings with bot names to a leaderboard, best first. Bots with payoffs precede all others."""
     lines = [LeaderboardRow(bot=row.name, person=bool(row.person), **standing_from_row(row)) for row in rows]
     return sorted(lines, key=_sort_key)
 
 
 def leaderboard_places(lines: Sequence[LeaderboardRow]) -> list[int]:
-    """Return the place of each row of a sorted leaderboard. Equal results share a place."""
+    """Return the place of each row of a sorted leaderboard, from 1. Equal results share a place."""
     results = [_sort_key(line)[:-1] for line in lines]
     return [1 + results.index(result) for result in results]
 
@@ -108,7 +109,7 @@ def _sort_key(row: LeaderboardRow) -> tuple[bool, bool, float, str]:
 
 
 def standing_from_row(row: Any) -> dict[str, Any]:
-    """Convert a row of `ratings`, with payoff sums in `pairs`, to the fields that all structs for a standing have."""
+    """Convert a row of `ratings`, with payoff sums in `pairs`, to the fields that all structs of standings share."""
     payoff = read_payoff(row.pairs)
     is_ranked = payoff is None or payoff.ranked
     return {
@@ -126,7 +127,7 @@ def standing_from_row(row: Any) -> dict[str, Any]:
 
 
 def standings_of(connection: Connection, bot: str) -> dict[str, RatingStanding]:
-    """Return a bot's standing in each pool where it is rated this season."""
+    """Return a bot's standing in each pool where it is rated this season, by pool."""
     query = select(ratings).join(bots, bots.c.id == ratings.c.bot).where(bots.c.key == fold_name(bot))
     return {
         row.pool: RatingStanding(row.mu, row.sigma, row.matches, row.version) for row in connection.execute(query).all()
@@ -135,7 +136,7 @@ def standings_of(connection: Connection, bot: str) -> dict[str, RatingStanding]:
 
 class LadderBot(NamedTuple):
     """The facts about a bot that the ladder needs: its (mu, sigma) by pool, whether it is approved, and its past
-    matches as `encounter_counts` and `recent_meetings` return them.
+    matches in the forms of `encounter_counts` and `recent_meetings`.
     """
 
     ratings: dict[str, tuple[float, float]]
@@ -145,7 +146,7 @@ class LadderBot(NamedTuple):
 
 
 def load_ladder_bot(connection: Connection, bot: str, *, history: bool) -> LadderBot:
-    """Load the facts about a bot that the ladder needs. Its past matches are included only with `history`."""
+    """Load the facts about a bot that the ladder needs. Its past matches are loaded only with `history`."""
     approved = connection.execute(select(bots.c.approved).where(bots.c.key == fold_name(bot))).scalar()
     return LadderBot(
         {pool: (standing.mu, standing.sigma) for pool, standing in standings_of(connection, bot).items()},
@@ -161,6 +162,18 @@ def rated_pools(connection: Connection, game: str | None = None) -> list[str]:
     return [pool for pool in found if game in (None, rating_system.game_of(pool))]
 
 
+def check_game(connection: Connection, game: str) -> None:
+    """Raise `UnknownGame` for a game that this arena has neither rules nor matches of."""
+    if connection.execute(select(matches.c.game).where(matches.c.game == game).limit(1)).first() is None:
+        game_class(game)
+
+
+def matches_without_rules(connection: Connection) -> dict[str, int]:
+    """Return the number of matches of each game whose rules this arena does not have, by game."""
+    query = select(matches.c.game, func.count()).group_by(matches.c.game).order_by(matches.c.game)
+    return {game: count for game, count in connection.execute(query) if not is_known_game(game)}
+
+
 def iter_results(
     connection: Connection,
     bot: str | None = None,
@@ -168,7 +181,7 @@ def iter_results(
     tournament: str | None = None,
     limit: int | None = None,
 ) -> Iterator[Result]:
-    """Yield the results that fit, newest first. They are streamed, not loaded all at once."""
+    """Yield the results of a bot, a game or a tournament, or all results, newest first. Rows are loaded as needed."""
     numbers = select(matches.c.number).order_by(matches.c.number.desc())
     if bot is not None:
         sat = select(seats.c.match).join(bots, bots.c.id == seats.c.bot).where(bots.c.key == fold_name(bot))
@@ -182,20 +195,19 @@ def iter_results(
 
 
 def result_of(connection: Connection, match: str) -> Result | None:
-    """Return the result of a finished match; None if it is unknown."""
     found = result_with_seats(connection, match)
     return found and found[0]
 
 
 def result_with_seats(connection: Connection, match: str) -> tuple[Result, list[Any]] | None:
-    """Return the result of a finished match and its seat rows; None if it is unknown."""
+    """Return the result of a finished match with its stored seats; None if the match is unknown."""
     number = select(matches.c.number).where(matches.c.id == match)
     return next(((result, rows) for _, result, rows in iter_results_with_seats(connection, number)), None)
 
 
 def record_of(connection: Connection, match: str) -> bytes | None:
     """Return a match's gzip record, from the database or an archive file; None if there is no such match or record.
-    Raises `RecordRemoved`, and `BadRecord` if the archive file is damaged.
+    Raise `RecordRemoved` if the record was removed, and `BadRecord` if the archive file is damaged.
     """
     columns = matches.c.record_bytes, matches.c.archive, records.c.data
     query = select(*columns).outerjoin(records, matches.c.number == records.c.match)
@@ -219,8 +231,8 @@ def tournament_results(connection: Connection, tournament: str) -> list[Result]:
 
 
 def recent_meetings(connection: Connection, bot: str) -> list[tuple[str, str, str, str]]:
-    """Return a bot's rated ladder matches of the last day, as (match, pool, folded name of the opponent, end time). A
-    match with more than two seats appears once per opponent.
+    """Return a bot's rated ladder matches of the last day, as (match id, pool, folded name of the opponent, end time).
+    A match with more than two seats appears once per opponent.
     """
     since = utc_now(days_ago=1)
     mine, theirs, others = seats.alias(), seats.alias(), bots.alias()
@@ -239,7 +251,7 @@ def recent_meetings(connection: Connection, bot: str) -> list[tuple[str, str, st
 
 
 def encounter_counts(connection: Connection, bot: str) -> list[tuple[str, str, int]]:
-    """Return how often a bot met each opponent, as (pool or GAME/unrated, folded name of the opponent, matches)."""
+    """Return how often a bot met each opponent, as (pool or GAME/unrated, opponent's folded name, matches)."""
     others, them = opponents, bots.alias()
     query = (
         select(others.c.pool, them.c.key, others.c.wins + others.c.draws + others.c.losses)
@@ -256,13 +268,13 @@ _IS_PAIRED_COLUMN = (
     .scalar_subquery()
     .label("is_paired")
 )
-"""The column that says whether a match belongs to a tournament with paired matches."""
+"""The SQL column that is true for a match of a tournament with paired matches."""
 _SELECT_MATCH_NUMBERS = select(matches.c.number).where(matches.c.id.in_(bindparam("ids", expanding=True)))
 """The query for the numbers of the matches with certain ids."""
 
 
 def ratings_of(connection: Connection, ids: Sequence[str]) -> dict[str, Ratings | None]:
-    """Return the ratings of stored matches by id; None for unrated ones."""
+    """Return the ratings of stored matches by match id; None for unrated matches."""
     found: dict[str, Ratings | None] = {}
     for at in range(0, len(ids), MAX_IDS_PER_QUERY):
         numbers = connection.execute(_SELECT_MATCH_NUMBERS, {"ids": ids[at : at + MAX_IDS_PER_QUERY]}).scalars().all()
@@ -277,15 +289,15 @@ def ratings_of(connection: Connection, ids: Sequence[str]) -> dict[str, Ratings 
 
 
 def seat_ratings(rows: Iterable[Any]) -> tuple[SeatRating, ...]:
-    """Return the ratings that these seat rows hold."""
+    """Return the ratings in these stored seats."""
     return tuple(SeatRating(**{name: getattr(row, name) for name in SeatRating.__struct_fields__}) for row in rows)
 
 
 def iter_results_with_seats(
     connection: Connection, numbers: Select[tuple[int]], *, newest_first: bool = False, stream: bool = False
 ) -> Iterator[tuple[int, Result, list[Any]]]:
-    """Yield (number, result, seat rows) in the order of the match numbers, or in reverse. With `stream`, rows are not
-    loaded all at once, which takes more round trips to a server.
+    """Yield (match number, result, stored seats), by increasing match number or with `newest_first` by decreasing
+    number. With `stream`, rows are loaded as needed, which saves memory but takes more round trips to a server.
     """
     number = matches.c.number
     query = (
@@ -309,7 +321,7 @@ def iter_results_with_seats(
 
 
 def bot_failures(connection: Connection, tournament: str) -> dict[str, dict[int, str]]:
-    """Return why bots' programs failed in the matches of a tournament, as texts by match and seat."""
+    """Return the texts that say why bots' programs failed in a tournament, by match id and seat."""
     query = select(matches.c.id, failures.c.seat, failures.c.text).join(failures, failures.c.match == matches.c.number)
     found: dict[str, dict[int, str]] = {}
     for match, seat, why in connection.execute(query.where(matches.c.tournament == tournament)):
@@ -318,7 +330,7 @@ def bot_failures(connection: Connection, tournament: str) -> dict[str, dict[int,
 
 
 def match_failures(connection: Connection, match: str) -> dict[int, str]:
-    """Return why bots' programs failed in a match, as texts by seat."""
+    """Return the texts that say why bots' programs failed in a match, by seat."""
     query = select(failures.c.seat, failures.c.text).join(matches, failures.c.match == matches.c.number)
     return {row.seat: row.text for row in connection.execute(query.where(matches.c.id == match))}
 
@@ -361,7 +373,7 @@ def _result(rows: Sequence[Any]) -> Result:
 
 
 def pool_or_unrated(result: Result) -> str:
-    """Return the pool of a match; `GAME/unrated` if it is not rated."""
+    """Return the pool of a match, or `GAME/unrated` if the match is not rated."""
     return result.pool or f"{result.game}/{UNRATED_SUFFIX}"
 
 

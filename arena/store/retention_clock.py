@@ -1,7 +1,7 @@
 """The clock that decides when records and names are too old: the database's, which all nodes share.
 
 A wrong clock must not cause irreversible removals. So servers store the clock's time every hour. After an unexplained
-step, nothing counts as too old until the clock has run steadily for `STEADY_DAYS`.
+jump of the clock, nothing counts as too old until the clock has run steadily for `STEADY_DAYS`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from arena.store.dialect import execute, is_postgresql
 from machine.timestamps import format_timestamp, parse_timestamp, utc_now
 
 MAX_STEP_DAYS = 1.0
-"""The maximum step of the clock between two hourly checks. After a larger one, it was set or no server ran."""
+"""Maximum days by which the clock moves between two hourly readings. Beyond it, the clock was set or no server ran."""
 STEADY_DAYS = 1.0
-"""The time after a step in which nothing counts as too old, so that the operator can notice a wrong clock."""
+"""Days after a jump of the clock for which nothing counts as too old, so that the operator can notice a wrong clock."""
 DAY_S = 86400.0
+"""Seconds of a day."""
 NOW_SQL = "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
 """The SQL expression for the time of a PostgreSQL server, in the format of `utc_now`."""
 _LAST_CLOCK_READING = "SELECT looked, steady_since FROM retention_clock"
@@ -28,7 +29,7 @@ ON CONFLICT (id) DO UPDATE SET looked = excluded.looked, steady_since = excluded
 
 
 def database_now(connection: Connection) -> str:
-    """Return the database's time: that of the server, or for SQLite that of this machine."""
+    """Return the time by the database's clock: the server's, or for SQLite this machine's."""
     if is_postgresql(connection):
         return str(execute(connection, f"SELECT {NOW_SQL}").scalar_one())
     return utc_now()
@@ -40,7 +41,7 @@ def days_before_now(connection: Connection, days: float) -> str:
 
 
 def check_clock(connection: Connection) -> str | None:
-    """Store the database's time. If nothing counts as too old now, return a line that says why, else None."""
+    """Store the database's time. If nothing counts as too old now, return a line that says why; otherwise None."""
     now = database_now(connection)
     row = execute(connection, _LAST_CLOCK_READING).one_or_none()
     since = None if row is None else row.steady_since
@@ -57,7 +58,7 @@ def check_clock(connection: Connection) -> str | None:
 
 
 def is_steady(connection: Connection) -> bool:
-    """Return whether the database's clock has run steadily, according to the checks of servers so far."""
+    """Return whether the database's clock has run steadily, according to its stored readings."""
     row = execute(connection, _LAST_CLOCK_READING).one_or_none()
     if row is None:
         return True

@@ -1,5 +1,5 @@
-"""The database's tables, and the marks by which the arena recognises its databases. Migrations make the same tables
-from older ones; tests compare the two.
+"""The tables of the database, and the marks by which an arena recognises its database. Migrations make the same tables
+from older ones; tests compare the two results.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sqlalchemy.types import TypeEngine
 APPLICATION_ID = 0x626F7461
 """The application id ("bota") in the header of an arena's SQLite file."""
 SCHEMA_MARK = "Bot Arena"
-"""The comment that marks an arena's schemas on PostgreSQL."""
+"""The comment that marks the schemas of an arena on PostgreSQL."""
 SCHEMA_REVISIONS = (
     "0001",
     "0002",
@@ -52,7 +52,7 @@ SCHEMA_REVISIONS = (
     "0019",
     "0020",
 )
-"""The revisions of the schema, oldest first. A migration leads to each."""
+"""The revisions of the schema, oldest first. Each has a migration that leads to it."""
 
 metadata = MetaData()
 BigIntegerType = Integer().with_variant(BigInteger, "postgresql")
@@ -62,7 +62,7 @@ ByteOrderedText = Text().with_variant(Text(collation="C"), "postgresql")
 
 
 def _short_text(max_characters: int) -> TypeEngine[str]:
-    """Return a column type for text that sorts by bytes. The database does not check the length, so writers must."""
+    """Return a column type for short text that sorts by bytes. Writers must check its length: the database does not."""
     return String(max_characters).with_variant(Text(collation="C"), "postgresql")
 
 
@@ -72,7 +72,7 @@ def _partial(name: str, *columns: str | TextClause, where: str) -> Index:
 
 
 _POOL_OR_UNRATED = text("coalesce(pool, game || '/unrated')")
-"""The SQL expression, for an index, of a match's pool or GAME/unrated. An index on pools alone would not find nulls."""
+"""The SQL expression, for an index, of a match's pool or GAME/unrated. An index on pools would not find nulls."""
 
 bots = Table(
     "bots",

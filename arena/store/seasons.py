@@ -29,7 +29,7 @@ STANDINGS_QUERY = f"""SELECT counted.*, newest.mu_after AS mu, newest.sigma_afte
         count(*) FILTER (WHERE outcome = 'drawn') AS draws, count(*) FILTER (WHERE outcome = 'lost') AS losses
     FROM seats WHERE pool = :pool AND {_RATED_IN_RANGE_SQL} GROUP BY bot
 ) AS counted JOIN seats AS newest ON newest.match = counted.last AND newest.bot = counted.bot"""
-"""The query for the standings of the bots in :pool, computed from the matches :first to :last."""
+"""The query for the standings of the bots in :pool, computed from the matches from :first to :last."""
 _LEADERBOARD_SQL = f"""SELECT bots.name, bots.person, stood.*, {pairs_query("stood.bot", ":first")} AS pairs
 FROM ({STANDINGS_QUERY}) AS stood JOIN bots ON bots.id = stood.bot"""
 """The query for the leaderboard of :pool in the season from match :first to :last."""
@@ -51,7 +51,7 @@ def season_starts(connection: Connection) -> list[int]:
 
 
 def start_season(connection: Connection, name: str) -> None:
-    """Start a new season, in which ratings begin again. Raises `UsageFault` for an invalid or used name."""
+    """Start a new season, in which ratings begin again. Raise `UsageFault` for an invalid or used name."""
     if not is_bot_name(name):
         raise UsageFault(f"{name!r} is no name for a season: {NAME_DESCRIPTION}")
     if fold_name(name) in [fold_name(season.season) for season in list_seasons(connection)]:
@@ -78,7 +78,9 @@ def list_seasons(connection: Connection) -> list[Season]:
 
 
 def match_range_of(connection: Connection, name: str) -> dict[str, int]:
-    """Return the `first` and `last` match number of a season. Its name matches in any case. Raises `UsageFault`."""
+    """Return the `first` and the `last` match number of a season, whose name matches in any case. Raise `UsageFault`
+    for an unknown season.
+    """
     names = [season.season for season in list_seasons(connection)]
     first = 1
     for known, following in zip(names, [*season_starts(connection), _BEYOND_ALL_MATCHES], strict=True):
@@ -89,7 +91,7 @@ def match_range_of(connection: Connection, name: str) -> dict[str, int]:
 
 
 def season_pools(connection: Connection, season: str, game: str | None = None) -> list[str]:
-    """Return the pools with rated matches in a season, of one game or all. Raises `UsageFault`."""
+    """Return the pools, of one game or all, with rated matches in a season. Raise `UsageFault` if it is unknown."""
     found = execute(connection, _POOLS_SQL, match_range_of(connection, season)).scalars()
     return [pool for pool in found if game in (None, game_of(pool))]
 
@@ -97,7 +99,7 @@ def season_pools(connection: Connection, season: str, game: str | None = None) -
 def season_leaderboards(
     connection: Connection, season: str, game: str | None = None
 ) -> dict[str, list[LeaderboardRow]]:
-    """Return the leaderboards at the end of a season, by pool. Raises `UsageFault`."""
+    """Return the leaderboards at the end of a season, by pool. Raise `UsageFault` for an unknown season."""
     span = match_range_of(connection, season)
     return {
         pool: leaderboard_from_rows(execute(connection, _LEADERBOARD_SQL, {"pool": pool, **span}))

@@ -1,4 +1,4 @@
-"""An arena's database in an SQLite file: creating it, recognising it, connecting to it."""
+"""An arena's database in an SQLite file: creating it, recognising it and connecting to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from arena.store.database import MAX_READING_CONNECTIONS, Database, StoreError, 
 from arena.store.schema import APPLICATION_ID
 
 BUSY_TIMEOUT_MS = 10_000
-"""The maximum time to wait for a lock of the file."""
+"""The maximum time to wait for a lock on the SQLite file."""
 READING_CACHE_KIB = 16 * 1024
 """The size of the page cache of each reading connection."""
 SQLITE_HEADER_BYTES = 100
@@ -26,11 +26,11 @@ SQLITE_HEADER_BYTES = 100
 _DATABASE_MAGIC = b"SQLite format 3\0"
 """The first bytes of every SQLite file."""
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
-"""The first bytes of every rollback journal."""
+"""The first bytes of every rollback journal of SQLite."""
 _JOURNAL_HEADER_BYTES = 28
-"""The length of the header of a rollback journal."""
+"""The length of the header of a rollback journal of SQLite."""
 _FILE_SIZE_QUERY = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
-"""The query for the bytes of the database in the file."""
+"""The query for the size in bytes of the database file."""
 
 
 class SqliteDatabase(Database):
@@ -86,7 +86,7 @@ class SqliteDatabase(Database):
             engine.dispose()
 
     def merge_log(self) -> None:
-        """Move the write-ahead log into the database file. No other process may use the file. Raises `StoreError`."""
+        """Move the write-ahead log into the database file, which must be unused. Raise `StoreError` on failure."""
         engine = self.connect()
         try:
             with self.translate_errors(), engine.connect() as connection:
@@ -97,7 +97,7 @@ class SqliteDatabase(Database):
             engine.dispose()
 
     def create_reading_engine(self) -> Engine:
-        """Return an engine whose connections write nothing, not even files beside the database. Threads share them."""
+        """Return an engine that writes nothing, not even files beside the database. Threads share its connections."""
 
         def prepare(raw: Any) -> None:
             raw.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
@@ -116,8 +116,8 @@ class SqliteDatabase(Database):
         return _with_listeners(engine, prepare)
 
     def connect(self, *, checkpoint: bool = True) -> Engine:
-        """Return an engine whose connections wait for locks and sync each commit. Its `begin` option says how
-        transactions begin.
+        """Return an engine whose connections wait for locks and sync each commit. Its execution option `begin` is the
+        statement that begins transactions.
 
         In WAL mode, readers never wait for the writer. Without `checkpoint`, a connection leaves checkpoints to the
         server that has the file open.
@@ -125,7 +125,7 @@ class SqliteDatabase(Database):
         return self._connect(checkpoint=checkpoint)
 
     def _connect(self, *, wal: bool = True, checkpoint: bool = True) -> Engine:
-        """Return an engine. Without `wal`, a file that is not an arena's yet gets no write-ahead log."""
+        """Return a writing engine. With `wal` false, it makes no write-ahead log in a file that is no arena's yet."""
 
         def prepare(raw: Any) -> None:
             raw.isolation_level = None
@@ -157,9 +157,7 @@ class SqliteDatabase(Database):
         return int(before - after)
 
     def make_replacement_check(self) -> Callable[[], None]:
-        """Return a function that, called in a transaction, raises `StoreUnavailable` if the file or its log was
-        replaced.
-        """
+        """Return a function that raises `StoreUnavailable`, in a transaction, if the file or its log was replaced."""
         inodes = {self.file: _inode(self.file)}
 
         def check() -> None:
@@ -172,7 +170,7 @@ class SqliteDatabase(Database):
 
 
 def is_ours(header: bytes) -> bool:
-    """Return whether a file belongs to an arena, from its first `SQLITE_HEADER_BYTES`."""
+    """Return whether a file belongs to an arena, given its first `SQLITE_HEADER_BYTES`."""
     return header.startswith(_DATABASE_MAGIC) and int.from_bytes(header[68:72], "big") == APPLICATION_ID
 
 
@@ -199,7 +197,7 @@ def _file_changed_error(path: Path, what: str) -> StoreUnavailable:
 
 
 def _was_empty(file: Path) -> bool:
-    """Return whether an interrupted transaction began with an empty file. SQLite will then roll everything back."""
+    """Return whether a transaction in an empty file was interrupted. SQLite will then make the file empty again."""
     try:
         with file.with_name(f"{file.name}-journal").open("rb") as opened:
             header = opened.read(_JOURNAL_HEADER_BYTES)
@@ -209,7 +207,7 @@ def _was_empty(file: Path) -> bool:
 
 
 def _inspect(file: Path) -> tuple[int, int]:
-    """Return a database's application id and number of tables, including its write-ahead log; (-1, -1) if unknown."""
+    """Return a database's application id and number of tables and indexes, also from its log; (-1, -1) if unknown."""
     try:
         with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             owner = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -226,7 +224,7 @@ def _has_wal(file: Path) -> bool:
 
 
 def _with_listeners(engine: Engine, prepare: Callable[[Any], None]) -> Engine:
-    """Add listeners to an engine that prepare its connections and begin transactions as the `begin` option says."""
+    """Make an engine prepare its connections, and begin transactions with the statement in its option `begin`."""
 
     def begin(connection: Connection) -> None:
         connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))

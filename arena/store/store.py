@@ -1,5 +1,5 @@
 """The store: an open database. Queries and changes are functions of a connection; `read` and `write` run them in a
-transaction. One thread writes. Any thread, and any other process, can read meanwhile.
+transaction. One thread writes. Other threads and processes can read at the same time.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Reader:
 
     @classmethod
     def open(cls, where: str | Path | Database) -> Self:
-        """Open the database in a file or at a URL. Raises `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch`
-        or `StoreError`.
+        """Open the database in a file or at a URL. Raise `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch`
+        or `StoreError` if it is not usable.
         """
         database = where if isinstance(where, Database) else open_database_url(where)
         database.check_current(read_only=True)
@@ -48,14 +48,14 @@ class Reader:
         self.database.hurry()
 
     def read(self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `query` on a connection and return its result. Raises `StoreError`, and whatever `query` raises."""
+        """Run `query` on a connection and return its result. Raise `StoreError`, and any error of `query`."""
         with self.database.translate_errors(), self._engine.connect() as connection:
             return query(connection, *args, **kwargs)
 
     def iterate(
         self, query: Callable[Concatenate[Connection, P], Iterator[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> Iterator[T]:
-        """Yield the results of `query` one by one, from a single snapshot. Raises like `read`."""
+        """Yield the results of `query` one by one, all from the same snapshot. Raise errors as `read` does."""
         with self.database.translate_errors(), self._engine.connect() as connection:
             yield from query(connection, *args, **kwargs)
 
@@ -64,9 +64,9 @@ class Store(Reader):
     """A database that is open for reading and writing."""
 
     node = 0
-    """The number of this node; 0 for the only server."""
+    """The number of this node; 0 for the server of an arena without nodes."""
     notifies = True
-    """False while the notifications that follow a change cannot be sent."""
+    """False while the notifications that follow a change cannot be sent; the changes themselves are stored."""
 
     def __init__(self, database: Database, engine: Engine) -> None:
         super().__init__(database, engine)
@@ -77,8 +77,8 @@ class Store(Reader):
     def open(cls, where: str | Path | Database, *, create: bool = True, checkpoint: bool = True) -> Self:
         """Open the database in a file or at a URL. Create it if it is missing, unless `create` is false.
 
-        Without `checkpoint`, writes leave checkpoints to a server that has the file open. Raises `DatabaseNotFound`,
-        `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
+        Without `checkpoint`, writes leave checkpoints to a server that has the file open. Raise `DatabaseNotFound`,
+        `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError` if the database is not usable.
         """
         database = where if isinstance(where, Database) else open_database_url(where)
         ensure_database(database, create=create)
@@ -89,9 +89,9 @@ class Store(Reader):
         super().close()
 
     def write(self, change: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `change` in a transaction and return its result. Raises `StoreError`, and whatever `change` raises.
+        """Run `change` in a transaction and return its result. Raise `StoreError`, and any error of `change`.
 
-        After the commit, run the statements that `change` gave to `run_after_commit`. Their failures are only logged.
+        After the commit, run the statements that `change` passed to `run_after_commit`. Their failures are only logged.
         """
         with self.database.translate_errors():
             with self._writer.begin() as connection:
@@ -120,16 +120,16 @@ class Store(Reader):
             self.notifies = True
 
     def vacuum(self) -> int:
-        """Rewrite the database without unused space, and return the bytes saved. No other process may use it. Raises
-        `StoreError`.
+        """Rewrite the database without unused space, and return how many bytes smaller it is. No other process may use
+        the database. Raise `StoreError` on failure.
         """
         with self.database.translate_errors():
             return self.database.vacuum(self._engine)
 
 
 def ensure_database(database: Database, *, create: bool = True) -> None:
-    """Check that a database is usable. Create it if it is missing, unless `create` is false. Raises `DatabaseNotFound`,
-    `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
+    """Check that a database is usable. Create it if it is missing, unless `create` is false. Raise `DatabaseNotFound`,
+    `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError` if it is not usable.
     """
     try:
         database.check_current()

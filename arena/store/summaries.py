@@ -1,6 +1,7 @@
-"""Summary tables, which keep pages fast, and the queries that compute them from the results of some or all matches.
+"""Summary tables, which hold counts for pages, and the queries that compute them from the results of some or all
+matches.
 
-The same queries add a batch of matches, remove matches whose pool changes, and rebuild all tables. All values are
+The same queries add a batch of matches, subtract matches whose pool changes, and rebuild all tables. All values are
 integers, so nothing is rounded.
 """
 
@@ -17,7 +18,7 @@ from arena.store.schema import metadata
 _UNBOUNDED_NUMBER = 2**62
 """A number larger than that of any match."""
 _POOL_TEMPLATE = "coalesce({0}.pool, {0}.game || '/unrated')"
-"""A template of the SQL expression for the pool of a match or GAME/unrated."""
+"""The template of the SQL expression for the pool of a match or GAME/unrated. `{0}` is the name of a table."""
 _IN_MATCH_RANGE = "BETWEEN :first AND :last"
 """The SQL condition for match numbers from :first to :last."""
 _SEATS_BY_SCOPE = f"""WITH sat AS (
@@ -71,8 +72,8 @@ FROM seats WHERE match {_IN_MATCH_RANGE} GROUP BY 1, 2, 3"""
 _ENCOUNTERS_SQL = f"""SELECT DISTINCT seats.bot, other.bot, seats.pool, seats.outcome, seats.reason, seats.match
 FROM seats JOIN seats AS other ON other.match = seats.match AND other.seat <> seats.seat
 WHERE seats.match {_IN_MATCH_RANGE}"""
-"""The query that computes rows of the table `encounters`: the pairs of bots that met in a match, and how it ended for
-the first of them.
+"""The query that computes rows of the table `encounters`. A row is a pair of bots that met in a match, with the outcome
+and the reason for the first bot.
 """
 _HOURS_SQL = (
     f"SELECT substr(finished, 1, 13), min(number), max(number) FROM matches WHERE number {_IN_MATCH_RANGE} GROUP BY 1"
@@ -83,7 +84,7 @@ _HOURS_SQL = (
 _PAYOFF_SUM_COLUMNS = ("matches", "rounds", "total", "squares", "products", "rest_squares", "weighted", "round_squares")
 """The columns of `payoffs` that are sums."""
 _OUTCOME_COUNT_COLUMNS = ("wins", "draws", "losses", "void")
-"""The columns that count outcomes."""
+"""The columns of summary tables that count outcomes."""
 _SUMMARY_TABLES = {
     "counts": (_COUNTS_SQL, ("matches",), (), ()),
     "tallies": (_TALLIES_QUERY, ("matches", "moves", "thought_ms"), (), ()),
@@ -93,7 +94,7 @@ _SUMMARY_TABLES = {
     "encounters": (_ENCOUNTERS_SQL, (), (), ()),
     "hours": (_HOURS_SQL, (), ("last",), ("first",)),
 }
-"""The summary tables: the query that computes each one, and its columns that are sums, maxima and minima."""
+"""The query that computes each summary table, with the columns that are sums, maxima and minima, by table name."""
 
 
 def _upsert_statement(table: str) -> str:
@@ -110,29 +111,29 @@ def _upsert_statement(table: str) -> str:
 
 
 def _better_value(table: str, column: str, better: str) -> str:
-    """Return the SQL expression for the better of a column's stored and new values."""
+    """Return the SQL expression for the larger (`>`) or smaller (`<`) of a column's stored and new values."""
     return f"CASE WHEN excluded.{column} {better} {table}.{column} THEN excluded.{column} ELSE {table}.{column} END"
 
 
 def _for_numbers(statement: str) -> str:
-    """Return the statement for the match numbers of `numbers_parameter`, in place of a range."""
+    """Return a statement for the match numbers in `numbers_parameter`, made from one for a range of matches."""
     return statement.replace(_IN_MATCH_RANGE, IN_NUMBERS_SQL)
 
 
 _ADD_STATEMENTS = {table: _upsert_statement(table) for table in _SUMMARY_TABLES}
-"""The statement for each summary table that adds a range of matches."""
+"""The statement that adds a range of matches to each summary table, by table name."""
 _POOL_DEPENDENT_TABLES = [table for table in _SUMMARY_TABLES if table != "hours"]
-"""The summary tables that depend on the pools of matches."""
+"""The names of the summary tables that depend on the pools of matches."""
 _CONTRIBUTION_QUERIES = {table: _for_numbers(_SUMMARY_TABLES[table][0]) for table in _POOL_DEPENDENT_TABLES}
-"""The queries, by table of `_POOL_DEPENDENT_TABLES`, for what some matches contribute."""
+"""The query for the rows that some matches add to each summary table, by table name."""
 _RE_ADD_STATEMENTS = [_for_numbers(_ADD_STATEMENTS[table]) for table in _POOL_DEPENDENT_TABLES]
-"""The statements that add matches to the summaries again, after their pool has changed."""
+"""The statements that add matches to the summary tables again, after their pool has changed."""
 # The scan goes down from the last match. `|| ''` keeps SQLite from using the pool's index, which is slower here.
 _FIND_LAST_OF_VERSION = _for_numbers(f"""UPDATE versions SET last = (
         SELECT match FROM seats WHERE seats.bot = versions.bot AND match < versions.last AND match NOT {_IN_MATCH_RANGE}
             AND seats.pool || '' = versions.pool AND seats.version || '' = versions.version ORDER BY match DESC LIMIT 1
     ) WHERE last {_IN_MATCH_RANGE} AND (bot, pool) IN (SELECT bot, pool FROM seats WHERE match {_IN_MATCH_RANGE})""")
-"""The statement that finds the last match of each version again, without the given matches."""
+"""The statement that replaces the last match of each version by an earlier one, if it is among the given matches."""
 _EXPECTED_SEATS = f"""SELECT seats.match, seats.seat, {_POOL_TEMPLATE.format("matches")} AS pool, matches.tournament,
     CASE
         WHEN matches.reason = 'void' THEN 'void'
@@ -147,23 +148,21 @@ _EXPECTED_SEATS = f"""SELECT seats.match, seats.seat, {_POOL_TEMPLATE.format("ma
     END AS played
 FROM seats JOIN matches ON matches.number = seats.match
     CROSS JOIN (SELECT coalesce(max(first), 0) AS first FROM seasons) AS season"""
-"""The query that computes the correct values of those columns of `seats` that are derived from the match and from
-earlier matches.
-"""
+"""The query that computes the correct values of those columns of `seats` that follow from this and earlier matches."""
 _IS_EXPECTED_SEAT = """seats.match = proper.match AND seats.seat = proper.seat AND (
     seats.pool, seats.outcome) = (proper.pool, proper.outcome)
     AND seats.tournament IS proper.tournament AND seats.played IS proper.played"""
-"""The SQL condition that the row of a seat has the correct values, those in `proper`."""
+"""The SQL condition that the row of a seat has the correct values, which are in `proper`."""
 
 
 def add_matches(connection: Connection, first: int, last: int) -> None:
-    """Add the matches from `first` to `last`, which were just stored, to the summaries."""
+    """Add the matches from number `first` to `last`, which were just stored, to the summary tables."""
     for statement in _ADD_STATEMENTS.values():
         execute(connection, statement, {"first": first, "last": last})
 
 
 def rebuild(connection: Connection) -> int:
-    """Rebuild all summaries from the results. Return how many rows were wrong."""
+    """Rebuild all summary tables from the results. Return the number of rows that were wrong."""
     stale = _count_wrong_seats(connection)
     if stale:
         _correct_seats(connection)
@@ -175,7 +174,7 @@ def rebuild(connection: Connection) -> int:
 
 
 def remove_matches(connection: Connection, numbers: Sequence[int]) -> None:
-    """Subtract these matches from the summaries, before their pool changes. The table `hours` stays."""
+    """Subtract these matches from the summary tables, before their pool changes. The table `hours` does not change."""
     chosen = numbers_parameter(numbers)
     for table, share in _CONTRIBUTION_QUERIES.items():
         columns = metadata.tables[table].columns.keys()
@@ -186,8 +185,8 @@ def remove_matches(connection: Connection, numbers: Sequence[int]) -> None:
 
 
 def _subtraction_statements(table: str) -> Iterator[str]:
-    """Yield statements that subtract a row from the stored row with the same key, and delete the stored row if nothing
-    is left of it.
+    """Yield the statements that subtract a row's numbers from the stored row with the same key, and delete the stored
+    row if all its numbers are 0.
     """
     sums = _SUMMARY_TABLES[table][1]
     key = [f"{column.name} = :{column.name}" for column in metadata.tables[table].primary_key]
@@ -198,7 +197,7 @@ def _subtraction_statements(table: str) -> Iterator[str]:
 
 
 def add_again(connection: Connection, numbers: Sequence[int]) -> None:
-    """Add these matches to the summaries again, after their pool has changed."""
+    """Add these matches to the summary tables again, after their pool has changed."""
     for statement in _RE_ADD_STATEMENTS:
         execute(connection, statement, numbers_parameter(numbers))
 
@@ -219,7 +218,7 @@ def _rebuild_table(connection: Connection, table: str) -> None:
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
-    """Yield a line for each table that has wrong rows."""
+    """Yield a line for the table `seats` and for each summary table that has wrong rows."""
     wrong = {"seats": _count_wrong_seats(connection)}
     for table, (query, *_) in _SUMMARY_TABLES.items():
         wrong[table] = _count_differences(connection, table, query)

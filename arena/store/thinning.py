@@ -17,38 +17,38 @@ from arena.store.store import Store
 from protocol.names import fold_name
 
 MIB = 1024 * 1024
-"""The bytes of a mebibyte."""
+"""The number of bytes in a mebibyte."""
 MAX_RECORDS_PER_TRANSACTION, MAX_BYTES_PER_TRANSACTION = 64, MIB
-"""`MAX_RECORDS_PER_TRANSACTION` is the maximum number of records removed in a transaction of about 10 ms,
-`MAX_BYTES_PER_TRANSACTION` the maximum of their bytes. A single record may be larger.
+"""The limits on the records that one transaction removes, so that it takes about 10 ms: `MAX_RECORDS_PER_TRANSACTION`
+on their number and `MAX_BYTES_PER_TRANSACTION` on their total size. A single record may be larger.
 """
 Count = Annotated[int, Meta(ge=0)]
 
 # An annulled match counts as rated, because annulling can be undone. The index matches_by_record agrees.
 _RATED_OR_UNRATED_ROWS_SQL = """FROM matches WHERE record_bytes IS NOT NULL AND tournament IS NULL
     AND (coalesce(pool, annulled) IS NULL) = :unrated"""
-"""The SQL for the matches with records that may be removed, either the unrated or the rated ones."""
+"""The part of a query that selects the matches, all unrated or all rated, with records that may be removed."""
 _SUM_RECORD_BYTES = f"SELECT coalesce(sum(record_bytes), 0) {_RATED_OR_UNRATED_ROWS_SQL}"
 """The query for the total size of the records that may be removed."""
 _NEWEST_BEYOND_LIMIT = f"""SELECT max(finished) FROM (
         SELECT finished, sum(record_bytes) OVER (ORDER BY finished DESC) AS held {_RATED_OR_UNRATED_ROWS_SQL}
     ) AS summed WHERE held > :most"""
-"""The query for the end time of the newest record beyond :most bytes, counted from the newest record on."""
+"""The query for the end time of the newest match whose record is beyond :most bytes, counted from the newest."""
 _OLDEST_RECORDS = (
     f"SELECT number, record_bytes {_RATED_OR_UNRATED_ROWS_SQL} AND finished <= :until ORDER BY finished LIMIT :most"
 )
-"""The query for the oldest records that may be removed, up to an end time."""
+"""The query for the oldest records that may be removed, of matches that ended by :until."""
 _COUNT_OLD_RECORDS = (
     f"SELECT count(*) AS records, coalesce(sum(record_bytes), 0) AS bytes {_RATED_OR_UNRATED_ROWS_SQL} AND "
     "finished <= :until"
 )
-"""The query for the number and the bytes of the records that may be removed, up to an end time."""
+"""The query for the number and the bytes of the records that may be removed, of matches that ended by :until."""
 _RECORDS_OF_BOT = """SELECT DISTINCT number, coalesce(record_bytes, 0) AS record_bytes
     FROM seats JOIN matches ON number = match
     WHERE bot = (SELECT id FROM bots WHERE key = :key) AND match > :after
         AND (record_bytes IS NOT NULL OR archive IS NOT NULL)
     ORDER BY number LIMIT :most"""
-"""The query for the records of a bot, by match number."""
+"""The query for the records of a bot's matches after number :after, by match number."""
 _REMOVE_STATEMENTS = (
     f"DELETE FROM records WHERE match {IN_NUMBERS_SQL}",
     f"UPDATE matches SET record_bytes = NULL, archive = NULL WHERE number {IN_NUMBERS_SQL}",
@@ -67,14 +67,14 @@ class Retention(Struct, frozen=True, kw_only=True):
 
 
 class RemovalCutoffs(NamedTuple):
-    """The end times of the matches whose records are to be removed: these times and earlier ones."""
+    """The times by which an `unrated` or a `rated` match must have ended for its record to be removed."""
 
     unrated: str
     rated: str
 
 
 class RemovalTotals(Struct, frozen=True, kw_only=True):
-    """The number of removed records, and their bytes."""
+    """The number of removed records, and their bytes in the database."""
 
     records: int = 0
     bytes: int = 0
@@ -85,7 +85,7 @@ class RemovalTotals(Struct, frozen=True, kw_only=True):
 
 def find_removable(connection: Connection, retention: Retention, *, clock_steady: bool = True) -> RemovalCutoffs:
     """Return which records are to be removed now, by the database's clock. Unless `clock_steady`, no record is too old.
-    If the unrated records exceed their size limit, this scans all of them.
+    If the unrated records exceed their size limit, this reads the sizes of all of them.
     """
     unrated = _cutoff(connection, retention.unrated_days if clock_steady else 0)
     most = retention.max_unrated_mib * MIB
@@ -95,12 +95,12 @@ def find_removable(connection: Connection, retention: Retention, *, clock_steady
 
 
 def _cutoff(connection: Connection, days: int) -> str:
-    """Return the time `days` ago. For 0, return the empty text, which sorts before every time."""
+    """Return the time `days` ago. For 0 days, return the empty text, which sorts before every time."""
     return days_before_now(connection, days) if days else ""
 
 
 def count_removable(connection: Connection, cutoffs: RemovalCutoffs) -> RemovalTotals:
-    """Count the records up to these end times, which would be removed."""
+    """Count the records to be removed, and their bytes."""
     found = RemovalTotals()
     for unrated, until in ((True, cutoffs.unrated), (False, cutoffs.rated)):
         row = execute(connection, _COUNT_OLD_RECORDS, {"unrated": unrated, "until": until}).one()
@@ -109,8 +109,8 @@ def count_removable(connection: Connection, cutoffs: RemovalCutoffs) -> RemovalT
 
 
 def remove_all(store: Store, remove: Callable[..., RemovalTotals], *words: object) -> RemovalTotals:
-    """Call `remove`, which removes a batch, until nothing is left. Use it where no other client waits for the
-    database.
+    """Call `remove`, which removes a batch of records, until none are left. Use it only if no other client waits for
+    the database.
     """
     removed = RemovalTotals()
     while (batch := store.write(remove, *words)).records:
@@ -119,8 +119,8 @@ def remove_all(store: Store, remove: Callable[..., RemovalTotals], *words: objec
 
 
 def remove_records(connection: Connection, cutoffs: RemovalCutoffs) -> RemovalTotals:
-    """Remove a batch of the records up to these end times: unrated ones first, each kind oldest first. The totals are 0
-    if none are left.
+    """Remove a batch of the records of matches that ended by these times: unrated ones first, each kind oldest first.
+    The totals are 0 if none are left.
     """
     for unrated, until in ((True, cutoffs.unrated), (False, cutoffs.rated)):
         asked = {"unrated": unrated, "until": until, "most": MAX_RECORDS_PER_TRANSACTION}
@@ -131,14 +131,14 @@ def remove_records(connection: Connection, cutoffs: RemovalCutoffs) -> RemovalTo
 
 
 class RecordsOfBot:
-    """A removal of all records of a bot's matches, oldest first, including those of tournaments. Records in archive
-    files only lose their references; `purge_removed_records` then removes them from the files.
+    """A removal of the records of all of a bot's matches, oldest first, including tournament matches. For a record in
+    an archive file, only the reference is removed; `purge_removed_records` then removes it from the file.
     """
 
     def __init__(self, bot: str) -> None:
         self._key = fold_name(bot)
         self._after = 0
-        """The number of the last match that was handled. The next batch begins after it."""
+        """The number of the last match whose record was removed. The next batch begins after it."""
 
     def remove(self, connection: Connection) -> RemovalTotals:
         """Remove a batch of the bot's records. The totals are 0 if none are left."""
@@ -151,7 +151,7 @@ class RecordsOfBot:
 
 
 def _remove_first(connection: Connection, found: Sequence[Any]) -> RemovalTotals:
-    """Remove the first records of `found`, as many as one transaction may."""
+    """Remove the first records of `found`, as many as fit in one transaction."""
     numbers: list[int] = []
     size = 0
     for row in found:
@@ -165,7 +165,7 @@ def _remove_first(connection: Connection, found: Sequence[Any]) -> RemovalTotals
 
 
 def remove_records_of(connection: Connection, numbers: list[int]) -> None:
-    """Remove the records of the matches with these numbers, or the references to archived ones, from the database."""
+    """Remove the records of these matches, or the references to archived records, from the database."""
     for statement in _REMOVE_STATEMENTS:
         execute(connection, statement, numbers_parameter(numbers))
 

@@ -1,4 +1,4 @@
-"""The tokens of bots. They are generated here, shown once, and stored only as hashes."""
+"""The tokens of bots. They are generated here, shown to the user once, and stored only as hashes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import secrets
 
 
 def generate_token() -> str:
-    """Return a new token of 43 characters (256 bits). It never starts with a dash, so it never looks like an option."""
+    """Return a new token of 43 characters (256 bits). It never starts with a dash, as a command-line option does."""
     while (token := secrets.token_urlsafe(32)).startswith("-"):
         pass
     return token
 
 
 def hash_token(token: str) -> str:
-    """Return the SHA-256 hash of a token in hex, which is stored. Tokens are random, so a slow hash is not needed."""
+    """Return the SHA-256 hash of a token in hex, for storage. Tokens are random, so a slow hash is not needed."""
     return hashlib.sha256(token.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Tournaments in progress: opening them, their seeds, and finished matches that wait to be rated in schedule order."""
+"""Tournaments in progress: opening them, their seeds, and their matches that wait to be rated in schedule order."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ from referee.result import Result
 def open_tournament(
     connection: Connection, arguments: str, seed: str | None, dice_arguments: str | None = None
 ) -> tuple[str, str]:
-    """Return the id and the seed of the tournament with these arguments, which are canonical JSON without the seed.
+    """Return the id and the seed of a tournament with these arguments (canonical JSON without the seed). Store it if it
+    is new.
 
     With a seed, it is the tournament with that seed, finished or not. Without one, it is the newest unfinished
-    tournament, or a new one with a random seed. The dice of a new tournament follow from the seed and `dice_arguments`
-    (canonical JSON), or else from its id.
+    tournament with these arguments, or a new one with a random seed. The dice of a new tournament follow from the seed
+    and `dice_arguments` (canonical JSON). Without these, they follow from the seed and the tournament's id.
     """
     if seed is None:
         unfinished = connection.execute(
@@ -49,15 +50,15 @@ def open_tournament(
 
 
 def tournament_randomness(connection: Connection, tournament: str) -> tuple[str, str]:
-    """Return the text from which a tournament's dice follow, besides the seed, and the prefix of its match ids."""
+    """Return the text that with the seed determines a tournament's dice, and the prefix of its match ids."""
     query = select(tournaments.c.stem, tournaments.c.prefix).where(tournaments.c.id == tournament)
     row = connection.execute(query).one()
     return row.stem or tournament, row.prefix or tournament
 
 
 class OriginArguments(Struct):
-    """The arguments of a tournament that say which bots it has: the words that name them, the settings that all of them
-    get, and whether their programs ran elsewhere (`afar`).
+    """The arguments of a tournament that say which bots it has: the words that name the bots, the settings of all of
+    them, and whether their programs ran elsewhere (`afar`).
     """
 
     bots: list[str]
@@ -66,7 +67,7 @@ class OriginArguments(Struct):
 
 
 class TournamentOrigin(NamedTuple):
-    """The arguments of a tournament from which its bots follow, and its seed and `stem`, from which its dice follow."""
+    """The origin of a tournament: the arguments that say which bots it has, and the `seed` and `stem` of its dice."""
 
     arguments: OriginArguments
     seed: str
@@ -74,7 +75,7 @@ class TournamentOrigin(NamedTuple):
 
 
 def tournament_origin(connection: Connection, tournament: str) -> TournamentOrigin | None:
-    """Return the origin of a tournament; None if it does not exist. Raises `UsageFault` if its stored arguments are not
+    """Return the origin of a tournament; None if it does not exist. Raise `UsageFault` if its stored arguments are not
     those of a tournament.
     """
     query = select(tournaments.c.arguments, tournaments.c.seed, tournaments.c.stem).where(
@@ -93,9 +94,8 @@ def tournament_origin(connection: Connection, tournament: str) -> TournamentOrig
 
 
 class StoredSeeds(NamedTuple):
-    """The stored seeds of a group of tournaments that share one. `open` is the newest seed with which some of the group
-    are unfinished or not started, and `finished` the newest with which all are finished. Each is None if there is no
-    such seed.
+    """The newest stored seeds of a group of tournaments that share their seed. With the seed `open`, some of the group
+    are unfinished or not started; with `finished`, all are finished. None means that there is no such seed.
     """
 
     open: str | None
@@ -103,7 +103,7 @@ class StoredSeeds(NamedTuple):
 
 
 def find_seeds(connection: Connection, arguments: Collection[str]) -> StoredSeeds:
-    """Return the stored seeds of a group of tournaments with these arguments (canonical JSON without the seed)."""
+    """Return the newest seeds of a group of tournaments, from the `arguments` (canonical JSON without seed) of each."""
     rows = connection.execute(
         select(tournaments.c.seed, tournaments.c.finished)
         .where(tournaments.c.arguments.in_(arguments))
@@ -129,7 +129,7 @@ class StoredTournament(NamedTuple):
 def find_similar_tournaments(
     connection: Connection, arguments: str, ignored: Collection[str]
 ) -> list[StoredTournament]:
-    """Return the stored tournaments, newest first, with equal arguments except for those named in `ignored`."""
+    """Return, newest first, the stored tournaments whose arguments are equal to these except for those in `ignored`."""
     played = func.count(matches.c.number)
     columns = [tournaments.c[name] for name in ("id", "seed", "arguments", "finished")]
     query = (
@@ -158,7 +158,7 @@ def is_finished(connection: Connection, tournament: str) -> bool:
 
 
 def finish_tournament(connection: Connection, tournament: str) -> None:
-    """Mark a tournament as finished. Delete its matches that still wait to be rated: they were not needed."""
+    """Mark a tournament as finished. Delete its matches that still wait to be rated, because they were not needed."""
     connection.execute(delete(awaiting).where(awaiting.c.tournament == tournament))
     connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(finished=utc_now()))
 
@@ -176,7 +176,7 @@ _decode = msgspec.msgpack.Decoder(PendingResult).decode
 
 
 def save_pending(connection: Connection, batch: Iterable[PendingResult]) -> None:
-    """Store matches that wait to be rated, except those stored already. `finish_matches` deletes them later."""
+    """Store matches that wait to be rated, except those stored already. `finish_matches` later deletes them."""
     for one in batch:
         result = one.closed.result
         rated = select(matches.c.id).where(matches.c.id == result.match)
@@ -200,7 +200,7 @@ def drop_pending(connection: Connection, matches: Sequence[str]) -> None:
 def find_pending_problems(
     connection: Connection, check_record: Callable[[Result, tuple[()], MatchLuck | None, bytes], Iterable[str]]
 ) -> Iterator[str]:
-    """Yield a line for each problem with matches that wait to be rated. `check_record` checks a record."""
+    """Yield a line for each problem with matches that wait to be rated. `check_record` checks the record of one."""
     known = select(matches.c.id).where(matches.c.id == awaiting.c.match).exists().label("known")
     for row in connection.execute(select(awaiting, known).order_by(awaiting.c.match)):
         if row.known:

@@ -1,4 +1,4 @@
-"""Tournaments for the pages: their progress, their tables and the scores between bots."""
+"""Tournaments for the pages: their progress, their tables, and the scores of their bots against each other."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from measuring.payoffs import TotalPayoff
 from measuring.value_function import NoLuck
 from protocol.bot_launch import bot_name_of
 from protocol.errors import BotFault
-from protocol.games import load_game
+from protocol.games import is_known_game, load_game
 from protocol.names import fold_name
 from protocol.reasons import VOID
 
@@ -32,7 +32,8 @@ SELECT tournaments.*,
     (SELECT count(*) FROM tournaments) AS total
 FROM tournaments {where} ORDER BY started DESC, id LIMIT :limit
 """
-"""The query for tournaments that fulfil `where`, newest first, each with its number of matches played."""
+"""The template of the query for tournaments that fulfil `where`, newest first, each with its number of matches played.
+"""
 _TOURNAMENTS_PAGE_SQL = _SELECT_TOURNAMENTS.format(
     where="WHERE :start OR started < :started OR (started = :started AND id > :id)"
 )
@@ -56,7 +57,7 @@ SELECT tournament, name FROM (
     GROUP BY tournament, bot HAVING sum(wins + draws + losses) > 0
 ) AS ranked JOIN bots ON bots.id = bot WHERE place = 1 ORDER BY tournament, name
 """
-"""The query for the leaders of tournaments by score."""
+"""The query for the leaders of the tournaments :names by score."""
 _LEADERS_BY_ADJUSTED_SCORE = """
 SELECT tournament, name FROM (
     SELECT tournament, bot, min(known) OVER (PARTITION BY tournament) AS known,
@@ -85,11 +86,11 @@ SELECT tournament, name FROM (
 ) AS ranked JOIN bots ON bots.id = bot
 WHERE place = 1 AND known = 1 AND low_by = high_by ORDER BY tournament, name
 """
-"""The query for the leaders by luck-adjusted score in two-seat tournaments. It skips a tournament if luck was not
-measured in its first match that was not called off.
+"""The query for the leaders of the two-seat tournaments :names by luck-adjusted score. It skips a tournament if luck
+was not measured in its first match, not counting void matches.
 
-As in the tables, scores are adjusted only if all matches use one value function and a bot has more than one start. Mean
-scores are limited to 0 to 1.
+As in the tables of tournaments, scores are adjusted only if all matches use one value function and each bot has more
+than one start position. Mean scores are limited to 0 to 1.
 """
 _PAYOFFS_BY_PAIR = """
 SELECT tournament, bots.name, rivals.name AS rival, sum(total) AS total, sum(rounds) AS rounds
@@ -97,12 +98,12 @@ FROM payoffs JOIN bots ON bots.id = bot JOIN bots AS rivals ON rivals.id = oppon
 WHERE tournament IN (SELECT value FROM json_each(:names) AS told) AND rounds > 0
 GROUP BY tournament, bots.name, rivals.name ORDER BY tournament, bots.name
 """
-"""The query for the payoffs of tournaments by pair of bots."""
+"""The query for the payoffs of each pair of bots in the tournaments :names."""
 
 
 class TournamentRow(Struct, frozen=True, kw_only=True):
-    """A tournament with `played` of `planned` matches. `planned` is None for a test without a fixed number. `arguments`
-    are those of the command, without the seed.
+    """A tournament with `played` of `planned` matches. `planned` is None for a test without a fixed number, and for
+    a game whose rules this arena does not have. `arguments` are those of the command, without the seed.
     """
 
     tournament: str
@@ -124,16 +125,17 @@ class TournamentTable(TournamentRow, frozen=True, kw_only=True):
     """
 
     ranked_by: str
-    """The measure that sorts the table: `adjusted`, `score` or `payoff`."""
+    """The measure by which the table is sorted: `adjusted`, `score` or `payoff`."""
     value: str | None
-    """The name of the value function that measures luck; None if there is none, or if matches have different ones."""
+    """The value function that measures luck in all matches; None if there is none, or if matches have different ones.
+    """
     table: list[TableRow]
     head_to_head: HeadToHeadShares
     payoffs: PairMeans
 
     @property
     def standings(self) -> TournamentStandings:
-        """The standings alone, without the facts about the tournament."""
+        """The standings without the facts about the tournament."""
         return TournamentStandings(
             ranked_by=self.ranked_by, table=self.table, head_to_head=self.head_to_head, payoffs=self.payoffs
         )
@@ -154,8 +156,8 @@ def tournaments_page(connection: Connection, *, after: str | None = None, limit:
 
 
 def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str, list[str]]:
-    """Return the leaders of each tournament's table. Tournaments without a match that counts are left out. The order is
-    by payoff in games whose result is a payoff, else by luck-adjusted score if known, else by score.
+    """Return the leaders of each tournament's table, by tournament id. Tournaments without a match that counts are left
+    out. The order is by payoff in games whose result is a payoff, else by luck-adjusted score if known, else by score.
     """
     found: dict[str, list[str]] = {}
     given = {"names": msgspec.json.encode(names).decode(), "no_value": NoLuck.name}
@@ -170,7 +172,7 @@ def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str
 
 
 def _best_paid(rows: Sequence[Any]) -> list[str]:
-    """Return the bots with the highest mean payoff in a tournament, from its rows of `_PAYOFFS_BY_PAIR`."""
+    """Return the bots with the highest mean payoff in a tournament, given its rows from `_PAYOFFS_BY_PAIR`."""
     matches = [
         MatchPayoffs(((row.name, TotalPayoff(float(row.total), int(row.rounds))), (row.rival, None))) for row in rows
     ]
@@ -185,15 +187,15 @@ def tournament_exists(connection: Connection, name: str) -> bool:
 
 
 StandingsCache = dict[str, tuple[tuple[int, str | None], str | None, TournamentStandings]]
-"""A cache of standings by tournament id. An entry has the number of matches and the end time, the value function of the
-luck, and the standings. It is computed again only if the number of matches or the end time has changed.
+"""A cache of standings by tournament id. An entry has the tournament's number of matches and its end time, the value
+function of its luck, and its standings. It is computed again if the number or the time has changed.
 """
 MAX_CACHED_STANDINGS = 64
 """The maximum number of tournaments in a cache of standings."""
 
 
 def tournament_table(connection: Connection, name: str, cache: StandingsCache) -> TournamentTable | None:
-    """Return a tournament with the table of all its bots; None if it is unknown."""
+    """Return a tournament with the table of all its bots; None if the tournament is unknown. Use and update `cache`."""
     row = execute(connection, _SELECT_TOURNAMENT, {"id": name, "limit": 1}).one_or_none()
     if row is None:
         return None
@@ -218,7 +220,7 @@ def tournament_table(connection: Connection, name: str, cache: StandingsCache) -
 
 
 def _matches(connection: Connection, name: str, *, paired: bool) -> Iterator[tuple[MatchSample, str | None]]:
-    """Yield the matches of a tournament, each with the name of the value function that measured its luck."""
+    """Yield each match of a tournament with the name of the value function that measured its luck."""
     for _, group in itertools.groupby(execute(connection, _MATCHES_SQL, {"id": name}), lambda row: row.number):
         sat = list(group)
         first = sat[0]
@@ -228,16 +230,18 @@ def _matches(connection: Connection, name: str, *, paired: bool) -> Iterator[tup
 
 
 def _common_value_function(matches: Iterable[tuple[MatchSample, str | None]]) -> str | None:
-    """Return the value function of the luck in all matches that count; None if there is none, or if they differ."""
+    """Return the value function of the luck in all matches that count; None without luck, or if they differ in it."""
     values = {value for match, value in matches if match.result.reason != VOID and match.luck is not None}
     return values.pop() if len(values) == 1 and NoLuck.name not in values else None
 
 
 @functools.lru_cache(maxsize=1000)
 def _planned_matches(arguments: str) -> int | None:
-    """Return a tournament's planned number of matches; None for an open-ended test. Loading its game may be slow."""
+    """Return a tournament's planned number of matches; None if it is not fixed, or without the rules of its game.
+    Loading the game may be slow.
+    """
     read = msgspec.json.decode(arguments)
-    if read["rounds"] is None:
+    if read["rounds"] is None or not is_known_game(read["game"]):
         return None
     seats = load_game(read["game"], read["config"]).seats
     return tournament_pairing.count_matches(

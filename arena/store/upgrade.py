@@ -1,4 +1,4 @@
-"""Upgrading a database from an older schema revision, and rebuilding the data that is derived from results."""
+"""Upgrading a database from an older schema revision, and rebuilding the data that are derived from results."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.schema import SCHEMA_REVISIONS
 
 MIGRATIONS_FOLDER = Path(__file__).parent / "migrations"
-"""The folder with the migrations of the schema."""
+"""The folder of the migrations of the schema."""
 _REBUILD_BY_REVISION: dict[str, Callable[[Connection], object]] = {"0001": rebuild_ratings, "0002": summaries.rebuild}
-"""The function that rebuilds derived data after an upgrade, by the old revision. Other revisions need none."""
+"""The function that rebuilds derived data after an upgrade from an old revision, by that revision. Others need none."""
 
 
 def upgrade_database(database: Database, backup: Path | None = None) -> tuple[str, str]:
-    """Upgrade a database's schema and derived data. Return the revisions before and after.
+    """Upgrade a database's schema and derived data. Return the schema revisions before and after.
 
-    If the schema is old, a file is first copied to `backup`. Raises `DatabaseNotFound`, `UnrecognizedDatabase`,
-    `SchemaMismatch`, `StoreError` or whatever `back_up` raises; then nothing has changed.
+    If the schema is old, first copy the database to `backup`, if given. On an error, the database has not changed.
+    Raise `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch`, `StoreError` or any error of `back_up`.
     """
     before = database.revision()
     if before is None:
@@ -43,7 +43,7 @@ def upgrade_database(database: Database, backup: Path | None = None) -> tuple[st
 
 
 def migrate(engine: Engine, rebuild: Callable[[Connection], object] = lambda connection: None) -> None:
-    """Run the missing migrations and then `rebuild`, in one writing transaction."""
+    """Run the missing migrations, then `rebuild`, in one writing transaction. Add missing log entries."""
     from alembic import command
     from alembic.config import Config
 

@@ -1,4 +1,4 @@
-"""The views, which outside queries can rely on: they stay the same across schema revisions. docs/data.md documents
+"""The views of the database for outside queries. They stay the same across schema revisions. docs/data.md documents
 their columns.
 
 On PostgreSQL the views have their own schema. A role that may only use that schema cannot name a table, so it takes no
@@ -17,8 +17,8 @@ from arena.store.pool_payoffs import MEAN_SQL, RANKED_SQL
 VIEWS_SCHEMA = "arena_views"
 """The schema that holds the views on PostgreSQL."""
 _MAX_PLANNINGS = 3
-"""Maximum number of times that two queries are planned and their plans compared, until the plans are equal. A table
-that grows between the two plannings can change the second plan.
+"""Maximum attempts to get equal plans for two queries, which are planned one after the other. A table that grows
+between the two plannings can change the second plan.
 """
 
 # SQLite cannot drop a column that a view uses, nor rename its table, so such a migration drops the views first.
@@ -93,7 +93,7 @@ def create_views(connection: Connection) -> None:
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
-    """Yield a line for each view that is missing or different from the one that this version makes."""
+    """Yield a line for each view that is missing or is not the one that this version makes."""
     look = _postgresql_definitions if is_postgresql(connection) else _sqlite_definitions
     for name in VIEW_QUERIES:
         found, right = look(connection, name)
@@ -104,16 +104,16 @@ def find_problems(connection: Connection) -> Iterator[str]:
 
 
 def _sqlite_definitions(connection: Connection, name: str) -> tuple[object, object]:
-    """Return the stored definition of a view (None if missing) and the correct one."""
+    """Return the definition of a view that is stored in an SQLite file (None if missing), and the correct one."""
     query = "SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?"
     return connection.exec_driver_sql(query, (name,)).scalar(), VIEW_STATEMENTS[name]
 
 
 def _postgresql_definitions(connection: Connection, name: str) -> tuple[object, object]:
-    """Return the columns and the plan of a view (None if missing), and those of the correct query.
+    """Return the columns and the plan of a view (None if it is missing), and those of the query that it should have.
 
-    The server stores a view's definition in a form that depends on its version. To get that form for the correct query,
-    one would have to create a view, which a role that only reads cannot.
+    The definition itself cannot be compared: the server stores it in a form that depends on the server's version. To
+    get that form for the correct query, one would have to create a view, which a role that only reads cannot.
     """
     place = f"{VIEWS_SCHEMA}.{name}"
     if connection.exec_driver_sql("SELECT to_regclass(%s)", (place,)).scalar() is None:

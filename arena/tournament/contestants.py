@@ -41,7 +41,8 @@ def parse_contestants(
     """Return the bots that `words` name: `BOT`, `NAME=BOT[:KEY=VALUE,…]`, `[NAME=]FILE.py` or `NAME=COMMAND LINE`.
 
     With `in_process`, a word may also be `[NAME=]FILE.py:CLASS`, and the only command line is `python FILE.py`. Each
-    reference bot gets the settings in `defaults` that it has. Raises `UsageFault`, also for a setting that a bot lacks.
+    reference bot gets the settings in `defaults` that it has. Raise `UsageFault` if a word, a name or a setting is
+    wrong.
     """
     known = known_bots()
     found = [_parse_contestant(word, known, defaults, in_process=in_process) for word in words]
@@ -55,7 +56,7 @@ def parse_contestants(
 def make_in_process_spec(name: str, bot: str, defaults: Mapping[str, str] | None = None) -> BotSpec:
     """Return the specification, without a seed, with which `bot` can be made in this process as `name`.
 
-    Raises `UsageFault`.
+    Raise `UsageFault` if it cannot be made here.
     """
     what = bot.partition(":")[0]
     by_name = is_bot_name(what) and parse_bot_file(bot) is None
@@ -110,7 +111,7 @@ def _contestant_of_path(name: str, path: str, suffix: str, *, in_process: bool) 
 
 
 def _spec_of_file(name: str, command: Sequence[str]) -> BotSpec:
-    """Return the bot of a command line that is `FILE.py` or `python FILE.py`. Raises `UsageFault`."""
+    """Return the bot of a command line `FILE.py` or `python FILE.py`. Raise `UsageFault` if it has another form."""
     words = command[1:] if len(command) > 1 and Path(command[0]).name.startswith("python") else command
     if len(words) != 1 or parse_bot_file(words[0]) is None:
         raise UsageFault(

@@ -38,7 +38,7 @@ IN_PROCESS_LOG_NAME = "in-process.log"
 
 _thread_state = threading.local()
 _bot_import_lock = threading.Lock()
-"""Held while files of bots are executed, because these may assume that nothing else runs in the process."""
+"""A lock held while files of bots are executed, because these may assume that nothing else runs in the process."""
 
 
 def play_matches(
@@ -52,7 +52,7 @@ def play_matches(
 
     `early_reports` are reports of matches that were played before. `on_early_reports` receives the reports that arrive
     before that of an earlier match. When a bot cannot go on, yield all reports that can be yielded, then raise
-    `ArenaFault`. Raises as `WorkerPool.run` does, too.
+    `ArenaFault`. Raise the errors of `WorkerPool.run`, too.
     """
     waiting = {place_of(report.result): report for report in early_reports}
     missing = [match for match in matches if match.place not in waiting]
@@ -83,7 +83,7 @@ def play_matches(
 
 
 def _pop_due(due: deque[int], waiting: dict[int, MatchReport]) -> list[MatchReport]:
-    """Return the reports of the next due places that are there, in order, and remove them from both arguments."""
+    """Remove the places at the start of `due` whose reports are in `waiting`, and return these reports in order."""
     ready = []
     while due and due[0] in waiting:
         ready.append(waiting.pop(due.popleft()))
@@ -91,9 +91,9 @@ def _pop_due(due: deque[int], waiting: dict[int, MatchReport]) -> list[MatchRepo
 
 
 def referee_remotely(sources: str, job: bytes, matches: Sequence[Pairing]) -> list[MatchReport | Aborted]:
-    """Run `referee_matches` on another machine, with a pickled job.
+    """Run `referee_matches` on this machine for a command on another machine, with a pickled job.
 
-    If this machine's sources are not those of the command (`sources`), refuse to unpickle it.
+    If this machine's sources are not those of the command (`sources`), refuse to unpickle the job.
     """
     if sources != digest_of_all():
         told = (
@@ -147,7 +147,7 @@ def _match_player(job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | A
 
 
 def _redirect_output(log: Path) -> None:
-    """Redirect the output of this process to a log, unless the worker is a thread. Raises `ArenaFault`."""
+    """Redirect the output of this process to a log, unless the worker is a thread."""
     if threading.current_thread() is threading.main_thread():
         with os_errors_as(ArenaFault, f"the log {log} can't be written"):
             log.parent.mkdir(parents=True, exist_ok=True)

@@ -77,7 +77,7 @@ class TournamentHost(HostHandler):
     """A host for the matches of a job: call `open`, then `play` for each match, then `close`.
 
     The first match starts all bots. Their logs are in `folder`, which no other host uses. A bot that keeps a match
-    waiting for `connect_timeout_s` seconds is killed. The constructor raises `ArenaFault`.
+    waiting for `connect_timeout_s` seconds is killed. The constructor raises `ArenaFault` if a folder cannot be made.
     """
 
     def __init__(self, job: MatchJob, folder: Path) -> None:
@@ -107,9 +107,9 @@ class TournamentHost(HostHandler):
         """The bots whose processes failed in the current match, each with the reason."""
         self._reported_reasons: defaultdict[str, set[str]] = defaultdict(set)
         self._started_at: dict[str, float] = {}
-        """The start times of the bots that have not said hello since they were started."""
+        """The time at which a bot was started, for each bot that has not said hello since."""
         self._last_first_connection_at = 0.0
-        """The time at which a bot last connected for the first time."""
+        """The latest time at which any bot connected for the first time."""
         self._seen: set[str] = set()
         self._away_count: Counter[str] = Counter()
         """The number of times that each bot was killed because it was disconnected or did not connect."""
@@ -124,7 +124,7 @@ class TournamentHost(HostHandler):
         return self._failure is None and self._finished is None
 
     async def open(self) -> None:
-        """Listen on a free port. Raises `ArenaFault`."""
+        """Listen on a free port. Raise `ArenaFault` if that fails."""
         self._port = await self._host.listener.listen(HOST, 0)
 
     async def play(self, pairing: Pairing) -> MatchReport | Aborted:
@@ -197,7 +197,7 @@ class TournamentHost(HostHandler):
         self._raise_failure()
 
     def _deadline(self, name: str, since: float) -> float:
-        """Return the time at which a missing bot is killed. The match has waited for it since `since`."""
+        """Return the time at which a bot is killed if it is still missing. A match has waited for it since `since`."""
         started = self._started_at.get(name)
         if started is None:
             return since + min(RECONNECT_TIMEOUT_S, self._job.connect_timeout_s)
@@ -220,10 +220,7 @@ class TournamentHost(HostHandler):
             raise self._failure
 
     async def _start_bot(self, bot: BotProcess) -> None:
-        """Start a bot. Raises `ArenaFault`.
-
-        If its program is missing and the job is not strict, the bot forfeits its matches.
-        """
+        """Start a bot. If its program is missing and the job is not strict, the bot forfeits its matches."""
         self._started_at[bot.name] = asyncio.get_running_loop().time()
         try:
             await bot.start()
@@ -333,7 +330,7 @@ class TournamentHost(HostHandler):
         self._changed.set()
 
     def _new_output(self) -> BotOutput:
-        """Return what bots wrote to their logs since the last report; nothing if the command can read the logs."""
+        """Return what bots wrote to their logs since the last report; nothing if the command reads the logs itself."""
         if self._job.sources is None:
             return ()
         words = []
@@ -391,7 +388,7 @@ class TournamentHostPool:
 
     @contextlib.contextmanager
     def reserve_host(self, job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | Aborted]]:
-        """Yield a function that plays a match on a host, which is reserved for the caller. Raises `ArenaFault`."""
+        """Yield a function that plays a match on a host, which is reserved for the caller."""
         host = self._run(self._acquire(job))
         try:
             yield lambda match: self._run(host.play(match))
@@ -455,7 +452,7 @@ class TournamentHostPool:
 
 @contextlib.contextmanager
 def _lock_log_folder(logs: Path) -> Iterator[Path]:
-    """Yield `logs`, or the first of its subfolders 2, 3, … that no other host has locked. Raises `ArenaFault`."""
+    """Lock and yield `logs` or, if another host has locked it, the first of its subfolders 2, 3, … that is free."""
     for number in count(1):
         folder = logs if number == 1 else logs / str(number)
         with os_errors_as(ArenaFault, f"the folder of logs {folder} can't be made"):

@@ -21,14 +21,14 @@ from referee.in_process import InProcessPlayers
 def check_bots(contestants: Sequence[Contestant], game: Game[Any, Any], *, strict: bool = True) -> Mapping[str, str]:
     """Check those contestants that can play in this process, by making them.
 
-    Raises `UsageFault` for a bot that cannot be made or does not play the game. Unless `strict`, a bot with a faulty
-    file raises nothing, but is returned with the reason.
+    Raise `UsageFault` if a bot cannot be made or does not play the game. Unless `strict`, a bot with a faulty file
+    raises nothing, but is returned with the reason.
     """
     return {**make_players([one.spec for one in contestants if one.spec is not None], game, strict=strict).failed_bots}
 
 
 class InProcessHost:
-    """The bots of a job, which play all its matches in this process. The constructor raises as `check_bots` does."""
+    """The bots of a job, which play its matches in this process. The constructor raises the errors of `check_bots`."""
 
     def __init__(self, job: MatchJob) -> None:
         self._job = job
@@ -38,7 +38,7 @@ class InProcessHost:
         self._players = make_players(specs, plan.rules, self._write_line, strict=job.strict)
 
     def play(self, pairing: Pairing) -> MatchReport:
-        """Play a match. Raises `Fault` if a bot cannot go on."""
+        """Play a match. Raise `Fault` if a bot cannot go on."""
         closed = self._players.play(*self._job.plan.header_of(pairing, utc_now(), lambda bot: ""))
         words, self._words = tuple(self._words), []
         failing = self._players.failed_bots
@@ -63,7 +63,7 @@ def make_players(
 ) -> InProcessPlayers:
     """Make bots that play in this process. `on_message` receives a bot's name and a message for its author.
 
-    Raises `UsageFault` for a bot that cannot be made or does not play the game; see `InProcessPlayers` for `strict`.
+    Raise `UsageFault` if a bot cannot be made or does not play the game; see `InProcessPlayers` for `strict`.
     """
     offers = entry_points(group=PLAYER_ENTRY_POINT_GROUP)
     if not offers:

@@ -25,7 +25,7 @@ minutes.
 
 
 BotOutput = tuple[tuple[str, bytes], ...]
-"""Each bot with its output since the last report; empty if the command and the worker share the folder of logs."""
+"""The output of each bot since the last report; empty if the command and the worker share the folder of logs."""
 MAX_LOG_BYTES = 64 * 1024
 """Maximum bytes of a bot's output in one report."""
 
@@ -93,7 +93,7 @@ class Aborted(NamedTuple):
 
 
 def append_to_log(logs: Path, bot: str, output: bytes) -> None:
-    """Append a bot's output to the bot's log in the folder `logs`. Raises `ArenaFault`."""
+    """Append a bot's output to the bot's log in the folder `logs`. Raise `ArenaFault` if that fails."""
     log = logs / f"{bot}.log"
     with os_errors_as(ArenaFault, f"the log {log} can't be written"):
         logs.mkdir(parents=True, exist_ok=True)

@@ -70,7 +70,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         return data_folder / "tournaments" / self.id
 
     def bot_logs(self, data_folder: Path, bot: str) -> list[Path]:
-        """Return the logs of a bot that exist; if there are none, return the path of its log by the first worker."""
+        """Return the existing log files of a bot; if there are none, return the path of the first worker's log."""
         logs = self.log_folder(data_folder)
         return sorted(logs.glob(f"**/{bot}.log")) or [logs / f"{bot}.log"]
 
@@ -140,12 +140,12 @@ class Plan(Struct, frozen=True, kw_only=True):
         return f"seed {self.seed}, id {self.id}, matches {self.prefix or self.id}-*"
 
     def start_of(self, result: Result) -> int | None:
-        """Return the number of the start that a result's match shares with other matches; None if it shares none."""
+        """Return the number of the start position that a match shares with other matches; None if it shares none."""
         paired = self.paired and result.place is not None
         return tournament_pairing.start_at(place_of(result), self.rules.seats) if paired else None
 
     def with_start(self, result: Result) -> Result:
-        """Return a result with the name of the start that its match shares with others, as stored results have it."""
+        """Return a result with the name of the start position that its match shares with others, as it is stored."""
         if not self.paired or result.place is None:
             return result
         return replace(result, start=tournament_pairing.start_name(self.id, result.place, self.rules.seats))
@@ -173,5 +173,5 @@ def _derive_bytes(seed: str, stem: str, what: str) -> bytes:
 
 
 def place_of(result: Result) -> int:
-    """Return a result's place in the schedule, or -1."""
+    """Return the place of a result in the schedule of its tournament, or -1 if it has none."""
     return -1 if result.place is None else result.place

@@ -23,10 +23,7 @@ _clients_lock = threading.Lock()
 
 
 def play_match(server: Server, job: MatchJob, pairing: Pairing) -> MatchReport | Aborted:
-    """Play a match on a server and return its report; if no more matches can be played, return the reason.
-
-    The server may restart during the match.
-    """
+    """Play a match on a server, which may restart meanwhile. Return its report, or why no more can be played."""
     with _clients_lock:
         if job.key not in _client_by_run:
             _client_by_run[job.key] = RemoteClient(server)
@@ -85,7 +82,7 @@ class RemoteClient:
         threading.Thread(target=self._loop.run_forever, name="operator", daemon=True).start()
 
     def ask(self, request: PlayRequest) -> PlayReply:
-        """Send a request and return the reply. Raises as `OperatorConnection.ask` and `connect_to_folder` do."""
+        """Send a request and return the reply. Raise the errors of `OperatorConnection.ask` and `connect_to_folder`."""
         return asyncio.run_coroutine_threadsafe(self._ask(request), self._loop).result()
 
     def close(self) -> None:

@@ -32,7 +32,7 @@ RETRY_DELAY_S = 2.0
 def store_reports(store: Store, reports: Sequence[MatchReport]) -> None:
     """Store and rate matches in this order, all or none of them, with their incidents.
 
-    While the store is unavailable, print that once, and retry. Raises `StoreError` if the store rejects the matches.
+    While the store is unavailable, print that once, and retry. Raise `StoreError` if the store rejects the matches.
     """
     batch = [StorableMatch(one.result, one.closed.pack_record, one.luck, one.failures) for one in reports]
     _retry_until_stored(partial(store.write, finish_matches, batch))

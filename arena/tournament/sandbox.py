@@ -73,9 +73,9 @@ class Sandbox(Struct, frozen=True, kw_only=True):
     def launch_spec(
         self, contestant: Contestant, number: int, environment: Mapping[str, str], token: str
     ) -> LaunchSpec:
-        """Return how to launch a bot in the sandbox. It runs as the user number `number`.
+        """Return how to launch a bot in the sandbox, as `users[number]` if there are users.
 
-        Raises `UsageFault` if the bot would see protected files.
+        Raise `UsageFault` if the bot would see protected files.
         """
         changed = {**environment, "HOME": NO_HOME}
         changed.pop("XDG_CACHE_HOME", None)

@@ -33,7 +33,7 @@ def reserved_users(count: int, locks: Path = LOCK_FOLDER) -> Iterator[tuple[int,
     """Reserve users that have no name and no processes, and that no other tournament has reserved, and yield their ids.
 
     It requires root. What the users left behind is removed on exit, and at the start, because an earlier tournament may
-    have been killed. Raises `ArenaFault`.
+    have been killed. Raise `ArenaFault` if too few users are free.
     """
     with ExitStack() as held:
         folder = held.enter_context(_lock_folder(locks))
@@ -132,13 +132,10 @@ def _remove_files(folder: int, users: Collection[int], *, recurse: bool) -> None
 
 
 def _kernel_objects(kind: str, users: Collection[int]) -> Iterator[int]:
-    """Yield the ids of the users' System V objects of a kind: `shm`, `msg` or `sem`.
-
-    The kernel lists the id of an object after its key.
-    """
+    """Yield the ids of the users' System V objects of a kind: `shm`, `msg` or `sem`."""
     with contextlib.suppress(OSError):
         names, *lines = (line.split() for line in Path("/proc/sysvipc", kind).read_text().splitlines())
         for line in lines:
             row = dict(zip(names, line, strict=False))
             if int(row["uid"]) in users or int(row["cuid"]) in users:
-                yield int(line[1])
+                yield int(line[1])  # the id is listed after the key

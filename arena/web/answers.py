@@ -32,7 +32,7 @@ from arena.web.turns import refuse
 STREAMING_THRESHOLD_BYTES = 128 * 1024
 """Answers with more bytes than this are sent in pieces."""
 PIECE_BYTES = 64 * 1024
-"""The size of a piece of a long answer."""
+"""The size in bytes of a piece of a long answer."""
 TURN_S = 0.003
 """Seconds of work for one visitor after which the next visitor has a turn."""
 GZIP_LEVEL = 6
@@ -189,7 +189,7 @@ class _StreamingResponse(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _next(self, request: Request, pieces: Pieces) -> bytes:
-        """Wait for the next turn, and return the bytes produced in it. Raises `ClientDisconnect`."""
+        """Wait for the next turn, and return the bytes produced in it. Raise `ClientDisconnect` if the visitor left."""
         turn = partial(_produce_step, pieces)
         piece, self._more = await self._scheduler.long.run(
             self._address, turn, request.is_disconnected, is_continuation=True

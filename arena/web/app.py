@@ -44,8 +44,6 @@ def content_security_policy(host: str, socket: str, nodes: Sequence[str] = ()) -
 
 
 def _add_security_headers(app: ASGIApp, site: Site) -> ASGIApp:
-    """Wrap an application to add the Content-Security-Policy and other security headers."""
-
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await app(scope, receive, send)
@@ -159,8 +157,8 @@ def _refuse_bodies(app: ASGIApp, admits: Callable[[Scope], bool]) -> ASGIApp:
 
 
 def _answer_internal_errors(app: ASGIApp) -> ASGIApp:
-    """Wrap an application to answer unexpected errors, and log them without a traceback. If the error interrupts an
-    answer, this is cut off.
+    """Wrap an application to answer unexpected errors, and log them without a traceback. An answer that the error
+    interrupts is cut off.
     """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -247,7 +245,6 @@ def _admin_pages(site: Site) -> _AdminPages:
 
 
 def _error_response(request: Request, exc: Exception) -> Response:
-    """Return an error as JSON for programs, as a page otherwise."""
     path = request.url.path
     return (json_error_response if path in (LIVENESS_PATH, READINESS_PATH) or path.startswith("/api/") else error_page)(
         request, exc

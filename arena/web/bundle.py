@@ -14,7 +14,7 @@ import re
 from arena.web.site import STATIC_FOLDER
 
 IMPORT_PATTERN = re.compile(r"""(\b(?:from|import)\s*\(?\s*)"(\.{1,2}/[^"\n]+)\"""")
-"""Matches an import by relative path, like `from "../dom.js"`."""
+"""The pattern of an import by relative path, like `from "../dom.js"`."""
 
 BOARD_INDEX = "board/index.js"
 """The path of the module that loads the boards. It has one line per game."""
@@ -39,7 +39,7 @@ def _boards() -> dict[str, str]:
 def modules(entry: str, *, with_dynamic_imports: bool = True) -> dict[str, str]:
     """Return, by path, the `data:` URLs of a module in the static files and of all modules that it imports.
 
-    Without `with_dynamic_imports`, only static imports count. Raises `OSError` for a missing module.
+    Without `with_dynamic_imports`, only static imports count. Raise `OSError` if a module is missing.
     """
     urls: dict[str, str] = {}
     waiting = [entry]

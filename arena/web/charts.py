@@ -9,7 +9,7 @@ from typing import NamedTuple
 from measuring.payoffs import MeanPayoff
 
 ROUND_STEPS = (1.0, 2.0, 5.0, 10.0)
-"""The distances of ticks that count as round, up to a power of ten."""
+"""The round distances between ticks, each to be multiplied by a power of ten."""
 MIN_LABEL_GAP = 0.24
 """Minimum distance between two ticks, as a fraction of the scale, so that their labels don't overlap on a phone."""
 TICK_STEPS, INTEGER_TICK_STEPS, PAYOFF_TICK_STEPS = 5, 4, 3
@@ -93,7 +93,7 @@ def integer_scale(low: int, high: int, size: float) -> AxisScale:
 
 
 def svg_points(points: Iterable[tuple[float, float]]) -> str:
-    """Return the `points` attribute of a polyline or polygon."""
+    """Return these points as the attribute `points` of an SVG polyline or polygon."""
     return " ".join(f"{x:g},{y:g}" for x, y in points)
 
 
@@ -116,7 +116,7 @@ class RatingCurve(NamedTuple):
 
 
 def rating_curve(points: Sequence[tuple[int, float, float]], width: float, height: float) -> RatingCurve:
-    """Return the curve through points `(played, mu, sigma)` in ascending order. Its band is mu ± 3 sigma."""
+    """Return the curve through points `(played, mu, sigma)`, ascending by `played`. Its band is mu ± 3 sigma."""
     across = integer_scale(points[0][0], points[-1][0], width)
     upright = make_scale([end for _, mu, sigma in points for end in (mu - 3 * sigma, mu + 3 * sigma)], height)
     upper = [(across.at(played), upright.down(mu + 3 * sigma)) for played, mu, sigma in points]

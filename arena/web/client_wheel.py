@@ -92,7 +92,6 @@ def _files() -> Iterator[tuple[str, bytes]]:
 
 
 def _metadata() -> str:
-    """Return the text of the wheel's METADATA, with requirements and licence from the arena's distribution."""
     arena = distribution("bot-arena")
     named = {re.split(r"[^\w.-]", each, maxsplit=1)[0].lower(): each for each in arena.requires or []}
     fields = [

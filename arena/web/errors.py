@@ -21,7 +21,7 @@ log = logging.getLogger("arena.web.errors")
 
 
 class NotFound(UsageFault):
-    """Raised if nothing exists at this address."""
+    """Raised if nothing exists at the requested address."""
 
 
 class Complaint(Struct, frozen=True, kw_only=True):
@@ -72,7 +72,6 @@ def describe_error(request: Request, exc: Exception) -> str:
 
 
 def _format_error(exc: Exception) -> str:
-    """Return an error in one line, with the place where it was raised."""
     frames = traceback.extract_tb(exc.__traceback__)
     where = f", in {frames[-1].filename} line {frames[-1].lineno}" if frames else ""
     return escape_unprintable(f"{type(exc).__name__}: {exc}{where}")

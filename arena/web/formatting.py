@@ -97,9 +97,7 @@ def share_interval(interval: ShareInterval) -> str:
 
 
 def gain_interval(interval: ShareInterval) -> str:
-    """Format a difference of two shares of points with its confidence interval in percent, like
-    `+58.3 % (+13.1 to +82.7)`.
-    """
+    """Format a difference of shares with its confidence interval in percent, like `+58.3 % (+13.1 to +82.7)`."""
     return f"{_signed(interval.score)}{THIN_SPACE}% ({_signed(interval.low)} to {_signed(interval.high)})"
 
 
@@ -210,7 +208,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def group_by_place(result: Result) -> list[list[SeatResult]]:
-    """Group the seats by place, best first; a void match has a single group."""
+    """Group a match's seats by rank, best first. A void match has a single group."""
     if result.reason == reasons.VOID:
         return [list(result.seats)]
     ranked = sorted(result.seats, key=lambda seat: seat.rank)

@@ -1,7 +1,7 @@
 """Grades a match in a separate process, because solving its map or estimating its moves takes long.
 
-The command is `python -m arena.web.grader NAME REQUEST`, with a `GradeRequest` as JSON. It reads the record from
-standard input and writes a `Graded`, or a `Refused` if the match can't be graded.
+The command is `python -m arena.web.grader NAME REQUEST`, with the match's name and a `GradeRequest` as JSON. It reads
+the record from standard input and writes a `GradedMatch`, or a `Refused` if the match can't be graded.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NICENESS = 10
 CACHE_FOLDER = "page"
 """The name of the cache's subfolder for grades and for the tables that grading has solved."""
 MAX_TABLE_BYTES = 512 * 1024 * 1024
-"""Maximum size of the tables that grading has solved, on disk."""
+"""Maximum size in bytes, on disk, of the tables that grading has solved."""
 
 
 class GradeRequest(msgspec.Struct, frozen=True):

@@ -32,7 +32,7 @@ MAX_WAITING_PER_ADDRESS, MAX_WAITING = 40, 256
 address.
 """
 MAX_CACHE_BYTES = 64 * 1024 * 1024
-"""Maximum size of the grade cache on disk."""
+"""Maximum size in bytes of the grade cache on disk."""
 EXACT_METHOD, ESTIMATE_METHOD, NO_METHOD = "exact", "estimated", ""
 """These are the methods of grading: `EXACT_METHOD` by a solved game, `ESTIMATE_METHOD` by simulations, `NO_METHOD` not
 at all. The pages' scripts use these texts.
@@ -73,7 +73,7 @@ class Grading:
     ) -> Grades:
         """Return the grades of a match, from the cache or from the grading process.
 
-        Raises `BadRecord` or `UsageFault` if the match can't be graded, `ArenaFault` after the timeout, and
+        Raise `BadRecord` or `UsageFault` if the match can't be graded, `ArenaFault` after the timeout, and
         `ClientDisconnect` once `is_gone()` is true. After the last two, the grading process is killed.
         """
         kept = await asyncio.to_thread(self._kept.read, record, request)
@@ -92,7 +92,7 @@ class Grading:
     def grade_here(self, record: bytes, name: str, seat: int | None = None) -> Grades:
         """Return the grades of all seats or of one, from the cache or made in this thread.
 
-        Call it only if grading needs no solving. Raises the errors of `grade_match`.
+        Call it only if grading needs no solving. Raise the errors of `grade_match`.
         """
         wanted = GradeRequest(seat=seat)
         found = self._kept.read(record, wanted)

@@ -12,8 +12,8 @@ from arena.web.app import application
 from arena.web.site import Site
 
 CONNECTION_LIMITS = ConnectionBounds(waiting=1000, waiting_per_address=200)
-"""The limits on connections to the pages. A browser opens six connections, and a class behind one router counts as one
-address.
+"""The limits on connections to the pages. A browser opens six connections, and a class of students behind one router
+counts as one address.
 """
 
 

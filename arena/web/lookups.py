@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from arena.store.leaderboards import Profile, find_profile, pools_with_results
+from arena.ratings.rating_system import game_of
+from arena.store.leaderboards import Profile, find_profile, games_with_results, pools_with_results
 from arena.store.registry import is_known_bot
 from arena.store.result_queries import UNRATED_SUFFIX
 from arena.store.store import Reader
@@ -21,7 +22,7 @@ _NO_BOT_MESSAGE, _NO_TOURNAMENT_MESSAGE = "there is no bot called {}", "there is
 
 
 def require_profile(reader: Reader, bot: str) -> Profile:
-    """Return the profile of a bot. Raises `NotFound`."""
+    """Return the profile of a bot. Raise `NotFound` if there is no such bot."""
     found = reader.read(find_profile, bot)
     if found is None:
         raise NotFound(_NO_BOT_MESSAGE.format(short_repr(bot)))
@@ -34,7 +35,7 @@ def unknown_bot_message(reader: Reader, bot: str) -> str | None:
 
 
 def find_tournament(site: Site, name: str) -> TournamentTable:
-    """Return a tournament with its tables. Raises `NotFound`."""
+    """Return a tournament with its tables. Raise `NotFound` if there is none of this id."""
     found = site.reader.read(tournament_table, name, site.cached_standings)
     if found is None:
         raise NotFound(_NO_TOURNAMENT_MESSAGE.format(short_repr(name)))
@@ -48,17 +49,30 @@ def unknown_tournament_message(reader: Reader, name: str) -> str | None:
 
 def no_leaderboard_message(game: str, preset: str, rated: Iterable[str]) -> str:
     """Return the message for a leaderboard that does not exist. `rated` are the pools that have leaderboards."""
-    if wrong := unknown_game_message(game):
-        return wrong
-    presets = game_class(game).presets
-    if preset_pool(preset) not in presets:
+    there = list(dict.fromkeys([*game_names(), *map(game_of, rated)]))
+    if game not in there:
+        return _no_game_message(game, there)
+    presets = game_class(game).presets if game in game_names() else {}
+    if presets and preset_pool(preset) not in presets:
         return f"{game} has no preset {short_repr(preset)}: {list_choices(presets)}"
     return f"no match was rated in {game}/{preset} yet; pools with ratings: {', '.join(rated) or 'none'}"
 
 
-def unknown_game_message(game: str) -> str | None:
-    """Return the message for an unknown game; None if the game exists."""
-    return None if game in game_names() else f"there is no game {short_repr(game)}: {list_choices(game_names())}"
+def unknown_game_message(reader: Reader, game: str) -> str | None:
+    """Return the message for an unknown game; None if there are rules or matches of it."""
+    if game in game_names():
+        return None
+    there = list_games(reader)
+    return None if game in there else _no_game_message(game, there)
+
+
+def _no_game_message(game: str, there: Iterable[str]) -> str:
+    return f"there is no game {short_repr(game)}: {list_choices(there)}"
+
+
+def list_games(reader: Reader) -> list[str]:
+    """Return all games: those with rules, then others that only have matches."""
+    return list(dict.fromkeys([*game_names(), *reader.read(games_with_results)]))
 
 
 def list_pools(reader: Reader) -> list[str]:

@@ -17,9 +17,9 @@ from referee.record import Record
 from referee.result import SeatResult
 
 ENTRY_MODULE = "viewer/offline.js"
-"""The script that the HTML file runs."""
+"""The script that the HTML file of a match runs."""
 STYLE_SHEETS = ("style.css", *VIEWER_STYLE_SHEETS)
-"""The style sheets that the HTML file contains."""
+"""The style sheets that the HTML file of a match contains."""
 
 
 def offline_page(record: Record) -> bytes:

@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def serve(config: WebServerConfig, server_pipe: BinaryIO) -> None:
-    """Serve the pages until standard input is closed. Raises `Fault`."""
+    """Serve the pages until standard input is closed. Raise `Fault` if the database or certificate can't be opened."""
     encryption = None
     if config.certificate is not None and config.key is not None:
         encryption = Encryption(Path(config.certificate), Path(config.key))
@@ -75,7 +75,6 @@ async def _serve(
 
 
 async def _follow_server(server: PageServer, arena: BinaryIO, encryption: Encryption | None) -> None:
-    """Act on the server's messages until it closes the pipe."""
     said = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(said), arena)
     while line := await said.readline():

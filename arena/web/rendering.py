@@ -38,13 +38,12 @@ _templates.filters.update(titles.FILTERS)
 
 
 _displays: ContextVar[Callable[[], Mapping[str, str]]] = ContextVar("_displays", default=dict)
-"""The function that returns the display names of the site whose page is rendered now. Template macros use it, since
-they have no access to `site`.
+"""The variable with the function that returns the display names of the site whose page is rendered now. Template macros
+use it, since they have no access to `site`.
 """
 
 
 def _display_name(bot: str) -> str:
-    """Return the display name of a bot's player, or "" if the bot has none."""
     return _displays.get()().get(fold_name(bot), "")
 
 

@@ -12,12 +12,12 @@ LONG_THREADS = 1
 """Number of long answers that are produced at the same time. Python runs only one thread at a time."""
 MAX_LONG_PER_ADDRESS, MAX_LONG = 64, 512
 """`MAX_LONG` is the maximum number of long answers that wait for a turn, `MAX_LONG_PER_ADDRESS` the maximum of one
-address. A class behind one router counts as one address.
+address. A class of students behind one router counts as one address.
 """
 MAX_HELD_BYTES = 64 * 1024 * 1024
-"""Maximum memory held for long answers. Beyond it, an older answer is cut off in favour of the newest."""
+"""Maximum memory in bytes held for long answers. Beyond it, an older answer is cut off in favour of the newest."""
 MIN_HELD_BYTES = 1024 * 1024
-"""The memory that any long answer counts at least, for its state and buffers."""
+"""The minimum number of bytes that are counted as held for a long answer, because of its state and buffers."""
 
 
 class HeldAnswer:

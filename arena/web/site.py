@@ -21,9 +21,9 @@ from arena.web.serving import AnswerScheduler
 STATIC_FOLDER = Path(__file__).parent / "static"
 """The folder of the static files."""
 HOST_PATTERN = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
-"""Matches a host name or address without port, as it may appear in a URL or a Content-Security-Policy."""
+"""The pattern of a host name or address without port, as in a URL or a Content-Security-Policy."""
 _HOST_AND_PORT = re.compile(rf"(?:{HOST_PATTERN.pattern})(?::\d{{1,5}})?", re.IGNORECASE)
-"""Matches a host name or address, with or without a port."""
+"""The pattern of a host name or address, with or without a port."""
 
 MAX_DISPLAYS = 10_000
 """Maximum number of display names that pages show."""

@@ -13,12 +13,12 @@ from arena.store.store import Reader
 from protocol.pools import is_people_pool
 
 RATING_STEP = 5.0
-"""The maximum rating difference between two neighbouring words. At this difference, the better bot scores 80 % by the
-rating model.
+"""The maximum rating difference between neighbouring words for strengths. At this difference, the better bot scores 80
+% by the rating model.
 """
 MIN_STEP = 1.0
-"""The minimum rating difference between two neighbouring words. After some dozens of matches, ratings differ by as much
-by chance.
+"""The minimum rating difference between neighbouring words for strengths. After some dozens of matches, ratings differ
+by as much by chance.
 """
 STRENGTH_WORDS = ("beginner", "easy", "medium", "strong", "expert")
 """The words for strengths, weakest first. In a pool without a bot that moves at random, the middle word stands for the

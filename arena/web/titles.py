@@ -19,7 +19,7 @@ def game_title(game: str) -> str:
 
 
 def game_about(game: str) -> str:
-    """Return a sentence that says what players do in a game of this version."""
+    """Return a sentence that says what players do in a game, which must be one that this version knows."""
     return game_class(game).about
 
 

@@ -36,7 +36,7 @@ class FairTaskQueue:
         *,
         is_continuation: bool = False,
     ) -> T:
-        """Wait for a turn of this address, run `work` in a thread, and return its result. Raises the errors of `enter`
+        """Wait for a turn of this address, run `work` in a thread, and return its result. Raise the errors of `enter`
         and of `work`.
         """
         await self.enter(address, is_gone, begun=is_continuation)
@@ -48,9 +48,8 @@ class FairTaskQueue:
     async def enter(self, address: str, gone: Callable[[], Awaitable[bool]], *, begun: bool = False) -> None:
         """Wait for a turn of this address, which lasts until `leave`.
 
-        Raises `ClientDisconnect` if `gone()` is true when the turn begins. Raises an `HTTPException`: 429 if too many
-        tasks of the address wait, 503 if too many wait in total. A task that continues an answer, with `begun`, may
-        always wait.
+        Raise `ClientDisconnect` if `gone()` is true when the turn begins. Raise an `HTTPException` if too many tasks
+        wait: 429 if they are of this address, else 503. A task that continues an answer, with `begun`, may always wait.
         """
         if self._free:
             self._free -= 1
@@ -85,7 +84,7 @@ class FairTaskQueue:
             raise
 
     def leave(self) -> None:
-        """End a turn, and start the next task. It belongs to the address that has waited longest for a turn."""
+        """End a turn, and start the next task, which is of the address that has waited longest for a turn."""
         while self._queues:
             address = next(iter(self._queues))
             line = self._queues.pop(address)

@@ -1,5 +1,5 @@
-"""Fit the coefficients in `games/risk/measuring/coefficients` to games in which bots with random evaluation weights play
-against themselves.
+"""Fit the coefficients in `measuring/risk/coefficients` to games of bots with random evaluation weights against
+themselves.
 
 A logistic regression fits the odds of a win to the position, and a linear regression fits the points to the luck. Needs
 numpy.
@@ -31,11 +31,12 @@ ROOT = Path(__file__).parents[2]
 SEED = "fit-1"
 """The seed of the games for the fit. No benchmark plays the same games."""
 CONFIGS: dict[str, dict[str, Any]] = {"world": {"draft": "classic"}}
-"""Config keys for a campaign on a map, if they differ from the defaults."""
+"""The config keys for campaigns on a map, by map, if they differ from the defaults."""
 MIN_WEIGHT, MAX_WEIGHT = 2.0, 10.0
-"""Random weights are drawn between `MIN_WEIGHT` and `MAX_WEIGHT`. In this range, all four features matter."""
+"""Random evaluation weights are drawn between `MIN_WEIGHT` and `MAX_WEIGHT`. In this range, all four features matter.
+"""
 RIDGE = 1e-3
-"""The scale of the ridge penalties of both regressions."""
+"""The scale of the ridge penalties in both regressions."""
 DIGITS = 5
 """Decimal places of the printed coefficients."""
 FEATURE_COUNT = len(FEATURE_NAMES)
@@ -43,13 +44,13 @@ FEATURE_COUNT = len(FEATURE_NAMES)
 
 
 class ChanceEvents(NamedTuple):
-    """The chance events of a game, one in each row of two tables: the features that determine how open the game is, and
-    the luck in each feature.
-    """
+    """The chance events of a game, one in each row of two tables. `score` is seat 0's."""
 
     score: float
     before: np.ndarray[Any, Any]
-    """The features, then the seat to move as 1 or -1, then this number times the attacks left."""
+    """Before each event: the features of the position, the seat to move as 1 or -1, and this number times the attacks
+    left. They determine how open the game is.
+    """
     luck: np.ndarray[Any, Any]
 
 
@@ -75,9 +76,7 @@ def _chance_events(walked: Any) -> ChanceEvents:
 
 
 def make_pairs(game: str, map_: str, starts: int, nodes: int | None) -> list[GamePair]:
-    """Return pairs of games, one for each start. The weights are drawn for each start, and both sides play with equal
-    weights.
-    """
+    """Return pairs of games, one for each start, with random weights that are the same for both sides."""
     config = {"map": map_, **(CONFIGS.get(map_, {}) if game == "risk-campaign" else {})}
     pairs = []
     for k in range(starts):
@@ -89,7 +88,7 @@ def make_pairs(game: str, map_: str, starts: int, nodes: int | None) -> list[Gam
 
 
 def fit_odds(games: Sequence[ChanceEvents]) -> np.ndarray[Any, Any]:
-    """Fit results to the columns of `before` by logistic regression with Newton's method."""
+    """Fit the results of games to the columns of `before`, by logistic regression with Newton's method."""
     x = np.concatenate([each.before for each in games])
     y = np.concatenate([np.full(len(each.before), each.score) for each in games])
     ridge = RIDGE / 1000 * len(x) * np.eye(x.shape[1])
@@ -101,7 +100,7 @@ def fit_odds(games: Sequence[ChanceEvents]) -> np.ndarray[Any, Any]:
 
 
 def sum_luck(games: Sequence[ChanceEvents], odds: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return for each game the total luck in each feature, then these totals weighted by how open the game was."""
+    """Return for each game the sum of luck in each feature, then the sum weighted by how open the game was."""
     rows = []
     for each in games:
         share = 1 / np.cosh(np.clip(each.before @ odds, -50, 50) / 2) ** 2
@@ -118,8 +117,8 @@ def fit_points(luck: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> np.n
 
 
 def variance_factor(luck: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> float:
-    """Return the variance of single games divided by twice the variance of adjusted pair means. Each half of the games
-    is adjusted with the fit of the other half.
+    """Return the variance of scores of single games divided by twice that of the adjusted means of pairs. Each half of
+    the games is adjusted with the fit to the other half.
     """
     half = len(scores) // 4 * 2
     parts = (luck[:half], scores[:half]), (luck[half:], scores[half:])

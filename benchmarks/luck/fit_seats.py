@@ -1,5 +1,5 @@
-"""Fit the coefficients of a campaign with more than two seats: differences of results are fitted to differences of the
-luck in each share.
+"""Fit the coefficients of a campaign with more than two seats: differences of results to differences of the luck in
+territories, units and reach.
 
 The data are games of `uct` against itself, two for each deal. Needs numpy.
 
@@ -41,7 +41,7 @@ RIDGE = 1e-2
 
 
 class ScoredGame(NamedTuple):
-    """The results of a game for each seat: its points, the luck in each share, and that luck weighted by the fraction
+    """The points of each seat in a game, and its luck in each of `SHARE_NAMES`, unweighted and weighted by the fraction
     of seats left.
     """
 
@@ -68,7 +68,7 @@ def _play_game(rules: Campaign, sims: int, start: int, number: int) -> ScoredGam
 def play_moves(rules: Campaign, sims: int, start: str, number: str) -> Iterator[tuple[Any, Any, Any]]:
     """Yield each move of a game with the states before and after it.
 
-    `uct` plays every seat. If `sims` is 0, the raider plays instead.
+    The bot `uct` plays every seat. If `sims` is 0, it plays like the bot `raider`.
     """
     state = rules.initial(Dice(start.encode(), 0))[0]
     dice, chance = f"{start}/{number}".encode(), Random(f"{start}/{number}")
@@ -92,8 +92,8 @@ def fit(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> np.ndarray[Any, Any]:
 
 
 def variance_factors(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> tuple[float, float]:
-    """Return the variance of single games divided by the variance within deals, for raw points and for points adjusted
-    with the fit of the other half.
+    """Return the variance of points in single games divided by the variance within deals, for raw points and for points
+    adjusted with the fit to the other half of the games.
     """
     half = len(pairs) // 2
     raw, less = [], []

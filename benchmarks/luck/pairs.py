@@ -1,5 +1,5 @@
-"""Playing pairs of games between two sets of weights in this process. Both games have the same deal, from both seats,
-with separate dice.
+"""Playing pairs of games between two sets of weights: the same deal from both seats, with separate dice, in this
+process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class GamePair(NamedTuple):
 
 
 class PlayedGame(NamedTuple):
-    """A played game: its rules, seat 0's score, and every move with the states before and after it."""
+    """A played game: its rules, the score of seat 0, and every move between the states before and after it."""
 
     rules: Game[Any, Any]
     score: float

@@ -20,7 +20,7 @@ from bots.playing.matches import play_all
 from protocol.games import load_game
 
 HANDS = 100
-"""The hands of a match of poker."""
+"""The number of hands in a match of poker."""
 CONTINUATION_PROBABILITY = 0.95
 """The probability that a match of the dilemma goes on after a round."""
 BOT_PAIRS: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]] = (

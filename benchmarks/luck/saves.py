@@ -1,8 +1,7 @@
-"""Measure how many times fewer games are needed if luck is removed, for several bots, games and value functions. Also
-compare the raw and adjusted means.
+"""Measure how many times fewer games are needed if luck is removed, for several bots, games and value functions.
 
-Games are played in pairs: the same deal from both seats, with separate dice. `--share 0.1` plays only a tenth of the
-games.
+The table also has the raw and adjusted mean scores. Games are played in pairs: the same deal from both seats, with
+separate dice. `--share 0.1` plays only a tenth of the games.
 
 `python benchmarks/luck/saves.py [--share X] [--set KEY=VALUE] [--jobs N] [ROW ...]`
 """
@@ -37,8 +36,8 @@ ROW_FORMAT = "{:<35} {:<11}{:>7}  {:<16}{:<17}{:>6}  {:<12}{:>5}"
 
 
 class SavingsRow(NamedTuple):
-    """A row of the table: a comparison of two bots, and the value functions to try. A bot is the name of a set of
-    weights, or a specification as for `bots.play`.
+    """A row of the table: a comparison of two bots, and the value functions that measure luck. A bot is the name of a
+    set of weights, or a specification as for `bots.play`.
     """
 
     name: str
@@ -138,7 +137,7 @@ def _format_estimate(estimate: Estimate) -> str:
 
 
 def _format_factor(reduction: VarianceReduction | None) -> tuple[str, str]:
-    """Format the factor of a variance reduction with its interval."""
+    """Format the factor by which the variance is reduced, and its interval."""
     if reduction is None:
         return "-", "-"
     return (

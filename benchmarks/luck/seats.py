@@ -1,8 +1,8 @@
-"""Measure the variance of results with more than two seats, raw and adjusted for luck, and the length of sequential
-tests.
+"""Measure the variance of results in games of more than two seats, and the length of sequential tests, with and without
+luck.
 
 Every start is played once in each rotation of the seats, with separate dice. Bot A has some seats and bot B the rest. A
-bot is `uct` with a number of simulations; 0 means the raider and -1 a random bot. Simulated tests draw from these
+bot is `uct` with a number of simulations; 0 means the bot `raider` and -1 a random bot. Simulated tests draw from these
 starts.
 
 `--bias N` instead plays the first plies of N games of random bots on the world map for six seats, and prints each
@@ -37,14 +37,14 @@ from referee.result import points_from_ranks
 SEED = "seats-1"
 """The seed of the measured games. The coefficients were not fitted to these games."""
 TEST_COUNT = 200
-"""The number of sequential tests that are simulated for each row."""
+"""The number of sequential tests that are simulated to measure a mean length."""
 OPENING_PLIES = 60
-"""The number of plies that `--bias` plays in each game. Luck has no bias wherever a match is cut off."""
+"""The number of plies that `--bias` plays in each game. Mean luck is 0 after any number of plies."""
 
 
 class SeatsRow(NamedTuple):
-    """A row of the table: a comparison of bots A and B. It has their simulations, the number of A's seats, the value
-    function that measures luck, and the h1 of the tests.
+    """A row of the table: a comparison of bots A and B. `sims` are their numbers of simulations, `own` is the number of
+    A's seats, `value` the value function that measures luck, and `h1` that of the tests.
     """
 
     name: str
@@ -66,7 +66,7 @@ ROWS = (
 """All rows of the printed table: the comparisons of two bots."""
 
 Share = tuple[float, float]
-"""The type of a match's score: the share of pairs of an A seat and a B seat in which A's seat finished ahead, and the
+"""The type of a match's score: of all pairs of an A seat and a B seat, the share in which A finished ahead, and the
 luck in that share.
 """
 
@@ -120,7 +120,7 @@ def opening_luck(starts: Sequence[int]) -> list[tuple[float, ...]]:
 
 
 def report_bias(pool: WorkerPool, count: int) -> None:
-    """Print the mean luck of each seat, divided by its standard error."""
+    """Print the mean of `opening_luck` of each seat, divided by its standard error."""
     played = dict(spread(pool, opening_luck, range(count)))
     by_seat = zip(*(played[start] for start in range(count)), strict=True)
     told = (f"{fmean(luck) / (stdev(luck) / math.sqrt(count)):+.1f}" for luck in by_seat)
@@ -128,7 +128,7 @@ def report_bias(pool: WorkerPool, count: int) -> None:
 
 
 def report(row: SeatsRow, pool: WorkerPool, share: float) -> None:
-    """Print the variances of a row's matches and the mean length of its tests."""
+    """Play the games of a row of the table, and print their variances and the mean length of tests."""
     starts = max(2, round(row.starts * share))
     played = dict(spread(pool, partial(play_starts, row), range(starts)))
     units = [played[start] for start in range(starts)]
@@ -160,7 +160,7 @@ def _format_mean(units: Sequence[float]) -> str:
 
 
 def _mean_test_length(units: Sequence[float], games: int, row: SeatsRow) -> float:
-    """Return the mean length, in games, of tests on resampled units. The scores are shifted so that h1 is true."""
+    """Return the mean number of games of sequential tests on resampled scores, which are shifted so that h1 is true."""
     chance, moved = Random(row.name), 0.5 + row.h1 - fmean(units)
     taken = []
     for _ in range(TEST_COUNT):

@@ -43,9 +43,9 @@ from arena.store.store import Reader
 from postgres import postgres_server
 
 MAX_P95_MS = 20.0
-"""Maximum p95 of an address, in milliseconds."""
+"""Maximum 95th percentile of the times in which an address answers, in milliseconds."""
 BUILTIN_BOT = "bot-0"
-"""The built-in bot of the made-up store."""
+"""The name of the built-in bot in the made-up store."""
 FILTERS = {
     "bot": BUILTIN_BOT,
     "opponent": "bot-1",
@@ -55,7 +55,7 @@ FILTERS = {
     "since": "2025-06-01",
     "until": "2025-06-02",
 }
-"""The filters of the list of matches, each with the requested value."""
+"""The filters of the list of matches, each with the value that is requested."""
 
 
 def addresses(reader: Reader) -> Iterator[str]:
@@ -99,7 +99,7 @@ def processor_ms(process: int) -> float:
 
 
 def server_processor_ms(folder: Path) -> float:
-    """Return the processor time of all processes of a PostgreSQL server in milliseconds."""
+    """Return the processor time of all child processes of a PostgreSQL server in milliseconds."""
     postmaster = (folder / "data" / "postmaster.pid").read_text().split()[0]
     children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
     return sum(processor_ms(int(process)) for process in children)
@@ -113,7 +113,7 @@ def peak_mib(process: int) -> float:
 
 
 class BenchmarkDatabase(NamedTuple):
-    """A database to measure: its URL, and the folder of its server, if it has one."""
+    """A database to measure: its URL, and the folder of its database server, if it has one."""
 
     url: str
     server: Path | None
@@ -127,7 +127,7 @@ class BenchmarkSite(NamedTuple):
     server: Path | None
 
     def busy(self) -> float:
-        """Return the processor time spent for the site in milliseconds."""
+        """Return the processor time that the site has used so far, in milliseconds."""
         return processor_ms(self.process) + (0.0 if self.server is None else server_processor_ms(self.server))
 
 
@@ -151,7 +151,7 @@ class Answers(NamedTuple):
 
 
 def request(sites: list[BenchmarkSite], address: str, times: int) -> list[Answers]:
-    """Request an address `times` + 1 times from each site in turn."""
+    """Request an address `times` + 1 times, from each site in turn. Return the answers of each site."""
     connections = [http.client.HTTPConnection("127.0.0.1", site.port) for site in sites]
     before = [site.busy() for site in sites]
     status, digests = [0] * len(sites), [b""] * len(sites)
@@ -174,7 +174,7 @@ def request(sites: list[BenchmarkSite], address: str, times: int) -> list[Answer
 
 
 def measure(databases: dict[str, BenchmarkDatabase], asked: list[str], times: int) -> dict[str, dict[str, Answers]]:
-    """Measure and return the answers of each database. Print a line for each address, the slowest last, then totals."""
+    """Return the answers of each database to each address. Print a line per address, the slowest last, then totals."""
     with contextlib.ExitStack() as stack:
         sites = [BenchmarkSite(*stack.enter_context(run_web(where.url)), where.server) for where in databases.values()]
         answers = {address: request(sites, address, times) for address in asked}
@@ -195,7 +195,7 @@ def measure(databases: dict[str, BenchmarkDatabase], asked: list[str], times: in
 
 @contextlib.contextmanager
 def copy_to_postgresql(file: Path) -> Iterator[BenchmarkDatabase]:
-    """Copy a database to a PostgreSQL server that is started for this."""
+    """Start a PostgreSQL server, copy a database to it, and yield the copy."""
     with postgres_server(durable=True) as server:
         server.execute("CREATE DATABASE arena")
         copy_database(open_database_url(file), open_database_url(server.url("arena")))

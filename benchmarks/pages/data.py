@@ -1,7 +1,7 @@
-"""Make up a large store with skewed data: a built-in bot plays in three of ten matches, and there are tournaments and
-matches with every reason of their end.
+"""Make up a large store with skewed data: a built-in bot plays in three of ten matches.
 
-Rows go straight into the store's tables. Ratings are a random walk, and records are empty.
+There are tournaments, and matches that ended for every reason. Rows go straight into the store's tables. Ratings are a
+random walk, and records are empty.
 Usage: python benchmarks/pages/data.py DIR [--matches 1000000] [--bots 1000]
 """
 
@@ -30,21 +30,21 @@ SEED = 20_261_122
 BUILTIN_SHARE = 0.3
 """The share of matches in which the built-in bot plays."""
 BATCH_SIZE = 20_000
-"""The number of matches that are inserted at a time."""
+"""The number of matches that are inserted into the database at a time."""
 START_TIME, DURATION_DAYS = datetime(2025, 1, 1, tzinfo=UTC), 600
 """The made-up matches begin at `START_TIME` and are spread over `DURATION_DAYS` days."""
 UNRATED_SHARE, TOURNAMENT_SHARE = 0.1, 0.3
 """`UNRATED_SHARE` is the share of unrated matches, `TOURNAMENT_SHARE` the share of matches in tournaments."""
 REASON_WEIGHTS = {"win": 70, "resigned": 9, "timeout": 8, "disconnected": 5, "illegal": 4, "no_show": 3, "void": 1}
-"""The relative frequencies of the reasons of a match's end."""
+"""The relative frequency of each reason for the end of a match."""
 DRAW_SHARE = 0.5
 """The share of completed tic-tac-toe matches that are drawn."""
 VERSION_COUNT = 30
-"""The number of versions that the bots have over time."""
+"""The number of versions that each bot has, one after the other."""
 
 
 class Pool(NamedTuple):
-    """A pool with its game, its config as canonical JSON, and its number of seats."""
+    """A rating pool with its game, its config as canonical JSON, and its number of seats."""
 
     game: str
     name: str
@@ -53,7 +53,7 @@ class Pool(NamedTuple):
 
 
 class SyntheticStanding(NamedTuple):
-    """A bot's rating and counts in a pool."""
+    """A bot's rating in a pool, and its numbers of matches played, won and drawn."""
 
     mu: float = 25.0
     sigma: float = 25 / 3
@@ -103,7 +103,7 @@ class SyntheticSeason:
         return {"id": name, "arguments": text, "seed": seed, "started": began, "finished": began}
 
     def matches(self) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-        """Yield the row of each match with the rows of its seats."""
+        """Yield the database row of each match with the rows of its seats."""
         chance = self._rng
         reasons, weights = list(REASON_WEIGHTS), list(itertools.accumulate(REASON_WEIGHTS.values()))
         for number in range(1, self._count + 1):
@@ -228,7 +228,7 @@ def _make_rating(bot: int, pool: str, standing: SyntheticStanding) -> dict[str, 
 
 
 def _insert(connection: Connection, table: str, rows: Sequence[dict[str, Any]]) -> None:
-    """Insert rows without SQLAlchemy, which would take longer than SQLite."""
+    """Insert rows without SQLAlchemy, which would take longer than SQLite itself."""
     names = ", ".join(rows[0])
     values = ", ".join(f":{name}" for name in rows[0])
     raw = connection.connection.driver_connection

@@ -30,7 +30,7 @@ from chromium import DESKTOP, PHONE, running, visit
 from pages import showing
 
 MAX_PAGE_KIB = 150
-"""Maximum compressed size of a page with everything that it loads."""
+"""Maximum compressed size in KiB of a page with everything that it loads."""
 MEASURE_SCRIPT = """new Promise((done) => {
   let shift = 0;
   new PerformanceObserver((list) => {
@@ -39,13 +39,11 @@ MEASURE_SCRIPT = """new Promise((done) => {
   const paint = performance.getEntriesByName("first-contentful-paint")[0];
   requestAnimationFrame(() => setTimeout(() => done([paint ? paint.startTime : 0, shift])));
 })"""
-"""The JavaScript that measures a loaded page."""
+"""The JavaScript program that measures a page after it has loaded."""
 
 
 class Appearance(NamedTuple):
-    """The measurements of a page: compressed KiB, milliseconds to the first contentful paint, and cumulative layout
-    shift.
-    """
+    """The measurements of a page: compressed KiB, milliseconds to the first paint, and cumulative layout shift."""
 
     weight: float
     paint: float

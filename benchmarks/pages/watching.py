@@ -36,7 +36,7 @@ SETTLE_S = 1.0
 
 
 class Ratio(NamedTuple):
-    """The geometric mean of several ratios with its 95 % interval."""
+    """The geometric mean of several ratios, with its 95 % interval from `least` to `most`."""
 
     mean: float
     least: float
@@ -54,15 +54,15 @@ class Ratio(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """The speed in a period: plies per second, and the server's processor seconds per ply. Also a ratio of two such
-    speeds, in which more is faster.
+    """The speed of play in a period: plies per second, and the server's processor seconds per ply. It may also be a
+    ratio of two speeds; higher numbers are then faster.
     """
 
     rate: float
     cost: float
 
     def ratio_to(self, *others: Stretch) -> Stretch:
-        """Return the ratio of the speed in this period to the mean speed in `others`."""
+        """Return the ratios of the speed in this period to the mean speed in the periods `others`."""
         rate, cost = (statistics.fmean(column) for column in zip(*others, strict=True))
         return Stretch(self.rate / rate, cost / self.cost)
 
@@ -134,7 +134,7 @@ async def watch_all(port: int, count: int, wanted: Event, lost: Event) -> None:
 
 
 class Onlooker(asyncio.Protocol):
-    """A watcher's connection, which reads everything at full speed and answers pings."""
+    """The connection of a watcher, which reads everything at full speed and answers pings."""
 
     def __init__(self, transport: asyncio.WriteTransport, lost: Event) -> None:
         self._transport = transport
@@ -174,9 +174,7 @@ def refresh(number: int, port: int, times: int, wanted: Event, lost: Event) -> N
 
 
 async def measure(options: argparse.Namespace) -> int:
-    """Measure and print how watchers and page views change the speed of players. Return 1 if a watcher was lost or a
-    page failed, else 0.
-    """
+    """Measure how watchers and page views slow down players. Return 1 if a watcher or a page failed, else 0."""
     processes = multiprocessing.get_context("spawn")
     kinds = {f"{options.watchers} watchers of one match": processes.Event()}
     kinds[f"a page refreshed {options.refreshes} times a second"] = processes.Event()

@@ -25,15 +25,15 @@ import uvloop
 from rig import Closed, HonestPair, RawConnection, Server, parse_options, run_attackers
 
 MAX_CONNECTIONS_PER_ADDRESS, MAX_NAMES_PER_HOUR = 100, 100
-"""`MAX_CONNECTIONS_PER_ADDRESS` limits the connections of an address, `MAX_NAMES_PER_HOUR` its new names per hour."""
+"""An address may have `MAX_CONNECTIONS_PER_ADDRESS` connections and register `MAX_NAMES_PER_HOUR` names per hour."""
 HONEST_ADDRESS, NEWCOMER_ADDRESS = "127.0.0.2", "127.0.0.3"
 """`HONEST_ADDRESS` is the loopback address of the honest pair, `NEWCOMER_ADDRESS` that of the newcomer."""
 CONNECTION_ERRORS = (OSError, Closed, asyncio.IncompleteReadError, TimeoutError)
-"""The errors by which a connection may fail."""
+"""The exceptions that a failing connection may raise."""
 
 
 async def connect_silently(port: int, source: str) -> None:
-    """Open connections and send nothing."""
+    """Attack: open connections without end, and send nothing."""
     held = []
     while True:
         with contextlib.suppress(*CONNECTION_ERRORS):
@@ -42,7 +42,7 @@ async def connect_silently(port: int, source: str) -> None:
 
 
 async def stop_after_handshake(port: int, source: str) -> None:
-    """Complete WebSocket handshakes, but never say hello."""
+    """Attack: complete WebSocket handshakes without end, but send no `hello`."""
     held = []
     while True:
         with contextlib.suppress(*CONNECTION_ERRORS):
@@ -52,7 +52,7 @@ async def stop_after_handshake(port: int, source: str) -> None:
 
 
 async def spectate(port: int, source: str) -> None:
-    """Take as many connections of spectators as possible, and keep them."""
+    """Attack: open as many connections as a spectator as possible, and keep them."""
     held = []
     while True:
         with contextlib.suppress(*CONNECTION_ERRORS):
@@ -60,21 +60,21 @@ async def spectate(port: int, source: str) -> None:
 
 
 async def reconnect_repeatedly(port: int, source: str) -> None:
-    """Connect and disconnect as fast as possible."""
+    """Attack: connect and disconnect as fast as possible, without end."""
     while True:
         with contextlib.suppress(*CONNECTION_ERRORS):
             (await RawConnection.connect(port, source=source)).close()
 
 
 async def register_names(port: int, source: str) -> None:
-    """Register new names without end."""
+    """Attack: register new names without end."""
     for number in count():
         with contextlib.suppress(*CONNECTION_ERRORS):
             (await RawConnection.enter(port, f"new-{source}-{number}", source=source)).close()
 
 
 async def guess_tokens(port: int, source: str) -> None:
-    """Try wrong tokens for the honest bot's name without end."""
+    """Attack: try wrong tokens for the name of an honest bot without end."""
     for number in count():
         with contextlib.suppress(*CONNECTION_ERRORS):
             (await RawConnection.enter(port, "honest-a", source=source, token=f"a guess, number {number}")).close()
@@ -91,7 +91,7 @@ ATTACKS: dict[str, Callable[[int, str], Coroutine[Any, Any, None]]] = {
         guess_tokens,
     )
 }
-"""The kinds of attacks, by name."""
+"""The functions that attack the server, by name."""
 
 
 def attack(number: int, port: int, kind: str) -> None:
@@ -99,9 +99,7 @@ def attack(number: int, port: int, kind: str) -> None:
 
 
 async def measure_newcomer(port: int) -> float:
-    """Return the seconds until a client from another address is welcomed; infinite if that takes more than ten
-    seconds.
-    """
+    """Return the seconds until a client from another address is welcomed; infinite if over ten."""
     began = time.perf_counter()
     while time.perf_counter() - began < 10:
         with contextlib.suppress(*CONNECTION_ERRORS):
@@ -115,7 +113,7 @@ async def measure_newcomer(port: int) -> float:
 
 
 def are_names_within_limit(server: Server, count: int) -> bool:
-    """Return whether no address registered more than `count` names."""
+    """Return whether every attacking address registered at most `count` names."""
     with contextlib.closing(sqlite3.connect(server.data / "arena.db")) as connection:
         found = connection.execute("SELECT name FROM bots WHERE name LIKE 'new-%'").fetchall()
     sources = [name.split("-")[1] for (name,) in found]
@@ -143,12 +141,12 @@ async def play_beside(options: argparse.Namespace, kind: str) -> bool:
 
 
 async def play_exhausted(options: argparse.Namespace) -> bool:
-    """Let the honest pair play while attackers use up the few open files. Return whether all checks passed."""
+    """Let the honest pair play while attackers use up the server's open files. Return whether all checks passed."""
     with Server("--max-per-address", "1000", files=options.files) as server:
         async with HonestPair(server.port, source=HONEST_ADDRESS) as pair:
             with (
-                run_attackers(options.attackers, attack, server.port, "watching"),
-                run_attackers(options.attackers, attack, server.port, "silent"),
+                run_attackers(options.attackers, attack, server.port, spectate.__name__),
+                run_attackers(options.attackers, attack, server.port, connect_silently.__name__),
             ):
                 await asyncio.sleep(2)
                 felt = await pair.measure(options.seconds)
@@ -164,7 +162,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--files", type=int, default=256)
     options = parse_options(parser, attackers=1, seconds=1)
-    kinds = ["silent"] if options.small else list(ATTACKS)
+    kinds = [connect_silently.__name__] if options.small else list(ATTACKS)
 
     async def run() -> bool:
         return all([await play_beside(options, kind) for kind in kinds] + [await play_exhausted(options)])

@@ -18,19 +18,19 @@ import uvloop
 from rig import TIMEOUT_S, Closed, PlayTimes, RawConnection, Server, parse_options, read_finished_matches
 
 CONFIG = {"heaps": [20, 20]}
-"""The config of the matches. They have 40 plies, because bots take one at a time."""
+"""The config of the matches. They have 40 plies, because a bot takes one counter per move."""
 NORMAL_REASONS = frozenset({"win"})
-"""The reasons with which matches end if nothing goes wrong."""
+"""The reasons for which matches end if nothing goes wrong."""
 
 
 class Crowd:
-    """A group of bots that play one match after the other until `stop`."""
+    """A group of bots that play one match after the other until `stop` is called."""
 
     def __init__(self, port: int, bots: int, pace: float) -> None:
         self.felt = PlayTimes()
         self.reasons: Counter[str] = Counter()
         self.told: set[str] = set()
-        """The ids of matches whose end was sent."""
+        """The ids of the matches whose end was sent to a bot."""
         self.under_way = 0
         self._port, self._pace = port, pace
         self._stopping = False
@@ -39,11 +39,11 @@ class Crowd:
         self._bots = bots
 
     def stop(self) -> None:
-        """Finish the current matches, and start no more."""
+        """Let the bots finish their current matches and start no more."""
         self._stopping = True
 
     async def play(self, number: int) -> None:
-        """Play as bot number `number`. A hundred bots share an address."""
+        """Play matches as the bot with this number. A hundred bots share an address."""
         raw = await RawConnection.enter(self._port, f"bot-{number}", source=f"127.0.0.{1 + number // 100}")
         moved = 0.0
         try:

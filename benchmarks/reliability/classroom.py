@@ -27,9 +27,7 @@ SLOTS = 4
 GAMES = ("nim", "tictactoe", "risk-duel")
 """The games of the class, of which each bot plays two."""
 EARLY_MISSING_PREFIXES = "/bots/", "/api/v1/leaderboard"
-"""The beginnings of paths that may be missing at first: a bot has no page and no place on a leaderboard before its
-first match ends.
-"""
+"""Beginnings of paths of pages that are missing until a bot's first match ends."""
 PAGE_PATHS = ("/", "/matches", "/bots/{bot}", "/matches/{match}", "/api/v1/matches", "/api/v1/leaderboard/nim/classic")
 """The paths of the pages that the browsers load."""
 
@@ -41,14 +39,14 @@ class Lesson:
         self.refusals: Counter[str] = Counter()
         self.ends = 0
         self.pages: list[float] = []
-        """The seconds that each page took to load."""
+        """The seconds that each loaded page took."""
         self.turns = 0
         """The number of turns that were watched."""
         self.finished: list[str] = []
 
 
 async def play(port: int, name: str, lesson: Lesson) -> None:
-    """Play as a bot that takes a random legal move after a short pause."""
+    """Play matches as a bot that makes a random legal move after a short pause."""
     raw = await RawConnection.enter(port, name, source=ROUTER_ADDRESS, slots=SLOTS)
     if raw.welcome["type"] == "error":
         lesson.refusals[raw.welcome["message"]] += 1
@@ -90,7 +88,7 @@ async def watch(port: int, lesson: Lesson) -> None:
 
 
 async def turn_pages(port: int, names: list[str], lesson: Lesson) -> None:
-    """Load one page after the other."""
+    """Load one page after the other, as a browser of the class."""
     while True:
         path = random.choice(PAGE_PATHS)
         if "{match}" in path and not lesson.finished:

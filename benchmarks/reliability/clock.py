@@ -26,19 +26,19 @@ from typing import Any
 from rig import PING, PONG, Closed, RawConnection, Server, make_frame, make_message_frame, parse_options, run_attackers
 
 BANK_S = 60.0
-"""The bank of each seat."""
+"""The bank of each seat, in seconds."""
 MOVES_PER_SEAT = 10
-"""The number of moves of each seat. Seats take one at a time from a heap of twice this size."""
+"""The number of moves of each seat, which take single counters from a heap of twice this size."""
 STOP_S = 0.5
-"""Seconds for which the server is stopped."""
+"""Seconds for which a signal stops the server."""
 PONG_DELAY_S = 0.15
-"""Seconds by which a pong is delayed."""
+"""Seconds by which `LatePongs` delays a pong."""
 HEAVY_CONFIG = {"heaps": [990, 990, 990, 990], "take": [1, 2, 3], "start": "p-position"}
 """The config of nim whose deals are expensive."""
 
 
 class LatePongs(RawConnection):
-    """A connection that answers pings late."""
+    """A connection that answers pings `PONG_DELAY_S` seconds late."""
 
     async def _frame(self) -> tuple[int, bytes]:
         while True:
@@ -50,12 +50,12 @@ class LatePongs(RawConnection):
 
 @dataclass
 class Thinker:
-    """The bot whose clock is checked, and its total thinking time."""
+    """The bot whose clock is checked, with its total thinking time (`thought`) in seconds."""
 
     raw: RawConnection
     pace: float
     disturb: Callable[[Callable[[], None]], Awaitable[None]] | None = None
-    """The disturbance of every third move. It is called with the function that sends the move."""
+    """The function that disturbs every third move. Its argument is the function that sends the move."""
     thought: float = 0.0
 
     async def move(self, told: dict[str, Any]) -> None:
@@ -138,7 +138,9 @@ def send_move(raw: RawConnection, told: dict[str, Any]) -> None:
 
 
 def _make_disturbance(server: Server, *, early: bool) -> Callable[[Callable[[], None]], Awaitable[None]]:
-    """Return a disturbance that stops the server for a while, and sends the move before (`early`) or after that."""
+    """Return a function that stops the server for `STOP_S` seconds. It sends the move at the beginning of that time
+    (`early`) or at its end.
+    """
 
     async def disturb(send: Callable[[], None]) -> None:
         server.process.send_signal(signal.SIGSTOP)
@@ -183,7 +185,7 @@ _SCENARIOS = (
     ("the server is stopped, the move lies unread", "unread"),
     ("pings are answered late", "pongs"),
 )
-"""The scenarios to measure: a title, and how the match is disturbed."""
+"""The scenarios to measure: a title, and the kind of disturbance."""
 
 if __name__ == "__main__":
     sys.exit(main())

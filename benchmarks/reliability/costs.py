@@ -37,15 +37,15 @@ from protocol.dice import Dice
 from protocol.games import game_names, load_game
 
 LIMIT_MS = 5.0
-"""The limit of the time for which a request may block the event loop."""
+"""Milliseconds for which a request may block the event loop."""
 RUN_TIMEOUT_S = 300.0
-"""Seconds after which a run of all cases is given up."""
+"""Maximum seconds of a run of all cases."""
 KINDS = ("hello", "seek", "unseek", "start", "ready", "deal", "move", "strike", "back", "watch", "end")
 """The kinds of requests to measure."""
 SLOTS = 64
-"""Matches that a bot plays at a time in `Run.play_many`."""
+"""Number of matches that a bot plays at a time in `Run.play_many`."""
 TAIL_FACTOR = -math.log(1e-9)
-"""The ratio of the longest of 10⁹ deals to the mean, for a deal that is redrawn until it fits."""
+"""The ratio of the longest of 10⁹ deals to the mean, if a deal is drawn again until it is valid."""
 
 Message = dict[str, Any]
 ChooseMove = Callable[[Message, random.Random], Any]
@@ -70,14 +70,12 @@ def choose_any(turn: Message, rng: random.Random) -> Any:
 
 
 def choose_halves(turn: Message, rng: random.Random) -> Any:
-    """Return the move that leaves the most moves in Grundy's game, as it splits every heap."""
+    """Return a move of Grundy's game that splits a heap near its middle, which leaves the most moves."""
     return turn["legal"][len(turn["legal"]) // 2]
 
 
 def choose_hoarding(turn: Message, rng: random.Random) -> Any:
-    """Return a move of a campaign. The moves gather all units on one border, for the largest possible battle in the
-    last round.
-    """
+    """Return a move of a campaign that gathers all units on one border, for a large battle in the last round."""
     state, seat = turn["state"], turn["to_move"]
     at = state["owner"].index(seat)
     if state["phase"] == "draft":
@@ -96,7 +94,7 @@ def make_largest_map() -> Message:
 
 
 def make_cases(*, small: bool) -> list[CostCase]:
-    """Return the most costly cases of every game's configs."""
+    """Return the cases to measure: the most costly configs of every game."""
     large = {"map": make_largest_map()}
     plies = 10 if small else 200
     armies = {**large, "initial_units": 85, "max_rounds": 20, "max_attacks": 20}
@@ -136,14 +134,14 @@ class Meter:
         asyncio.Handle._run = timed  # type: ignore[assignment, method-assign]
 
     async def settle(self) -> None:
-        """Wait for a few iterations of the measured event loop."""
+        """Wait until the measured event loop has run a few more iterations."""
         assert self._loop is not None
         for _ in range(5):
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self._loop))
 
 
 class Run:
-    """One run of all cases. `longest` holds the longest callback in milliseconds, by kind and game."""
+    """A run of all cases. `longest` has the milliseconds of the longest callback, by kind of request and game."""
 
     def __init__(self, port: int, meter: Meter, number: int) -> None:
         self.longest: dict[tuple[str, str], float] = {}
@@ -156,13 +154,13 @@ class Run:
         return await RawConnection.enter(self._port, *name, source=source, **more)
 
     def make_name(self) -> str:
-        """Return an unused name."""
+        """Return a name that no bot of the run has."""
         self._names += 1
         return f"bot-{self._number}-{self._names}"
 
     @contextlib.asynccontextmanager
     async def measure(self, kind: str, game: str) -> AsyncIterator[None]:
-        """Measure the server's longest callback during the requests of the `with` block, until they are processed."""
+        """Measure the server's longest callback for the requests that are made in the `with` block."""
         self._meter.longest = 0.0
         yield
         await self._meter.settle()
@@ -170,7 +168,7 @@ class Run:
         self.longest[kind, game] = max(took, self.longest.get((kind, game), 0.0))
 
     async def play(self, case: CostCase) -> None:
-        """Play one match of a case, with every kind of request."""
+        """Play one match of a case, and measure every kind of request in it."""
         game, chance = case.game, random.Random(1)
         rules = load_game(game, case.config)
         names = [self.make_name() for _ in range(rules.seats)]
@@ -204,7 +202,7 @@ class Run:
     async def _play_moves(
         self, case: CostCase, seats: dict[int, RawConnection], turn: Message, chance: random.Random
     ) -> Message:
-        """Continue the match of a case for some plies. Return the next turn, or the end."""
+        """Play the match of a case for `case.plies` plies. Return the next `turn` message, or the `end`."""
         for _ in range(case.plies):
             for seat in movers(turn):
                 move = case.choose(turn, chance)
@@ -215,14 +213,12 @@ class Run:
         return turn
 
     async def _receive_next(self, seats: dict[int, RawConnection]) -> Message:
-        """Return the next message to the seat that is to move, or to the first of several. All seats follow."""
+        """Receive the next message on all seats. Return that of the seat to move, or of the first of several."""
         told = await asyncio.gather(*(bot.receive("turn", "end") for bot in seats.values()))
         return told[0] if told[0]["type"] == "end" else told[list(seats).index(movers(told[0])[0])]
 
     async def _make_other_requests(self, case: CostCase, seats: dict[int, RawConnection], turn: Message) -> None:
-        """Measure the other requests that are possible during a match: strikes, watching, reconnecting; then end
-        it.
-        """
+        """Measure the other requests of a match: strikes, watching, reconnecting, and its end by resigning."""
         game, match, seat = case.game, turn["match"], movers(turn)[0]
         async with self.measure("strike", game):
             wrong: tuple[Any, ...] = ({"do": "attack", "from": 0, "to": 99, "units": 1}, [[[]] * 1000] * 15)
@@ -245,7 +241,7 @@ class Run:
                 await bot.receive("end")
 
     async def play_many(self, case: CostCase) -> None:
-        """Play as many matches as a bot may have at once, and let the bot reconnect to all of them."""
+        """Measure how a bot reconnects to as many matches as it may have at a time."""
         names = [self.make_name() for _ in range(load_game(case.game, case.config).seats)]
         bots = [await self.enter(name, slots=SLOTS) for name in names]
         for number in range(SLOTS):
@@ -262,7 +258,7 @@ class Run:
 
 
 def deal_ms(case: CostCase) -> float:
-    """Return the processor time, in milliseconds, that only one deal in 10⁹ exceeds."""
+    """Return the milliseconds of processor time that only one deal in 10⁹ exceeds, extrapolated from the mean."""
     rules, deals = load_game(case.game, case.config), 300
     began = time.thread_time()
     for number in range(deals):
@@ -271,7 +267,7 @@ def deal_ms(case: CostCase) -> float:
 
 
 async def run_all(port: int, meter: Meter, options: argparse.Namespace) -> dict[tuple[str, str], float]:
-    """Return the minimum cost over several runs, for each kind of request and each game."""
+    """Return the cost of each kind of request in each game: the minimum over several runs."""
     least: dict[tuple[str, str], float] = {}
     for number in range(options.runs):
         run = Run(port, meter, number)
@@ -288,7 +284,7 @@ async def run_all(port: int, meter: Meter, options: argparse.Namespace) -> dict[
 
 
 def measure(options: argparse.Namespace) -> dict[tuple[str, str], float]:
-    """Run the server in this thread while another thread makes the requests."""
+    """Run the server in this thread while another thread makes the requests. Return their costs."""
     meter, ports, found = Meter(), queue.Queue[int](), dict[tuple[str, str], float]()
 
     class Ports(logging.Handler):

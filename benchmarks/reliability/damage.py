@@ -35,13 +35,13 @@ from protocol.errors import BadRecord, Fault
 from referee import record_reader
 
 TABLES = ("bots", "tournaments", "matches", "seats", "ratings", "records")
-"""The tables whose fields are overwritten."""
+"""The tables of the database whose fields are overwritten."""
 UNCHECKABLE_COLUMNS = {
     "bots": {"created", "seen", "approved", "revoked", "person", "token_hash", "id", "display"},
     "tournaments": {"started", "finished"},
     "matches": {"rerated"},
 }
-"""The columns of each table that cannot be checked against other data."""
+"""The columns, by table, that cannot be checked against other data."""
 Row = tuple[object, ...]
 
 
@@ -59,7 +59,7 @@ async def play(server: Server, seconds: float) -> None:
 
 
 def read_rows(file: Path) -> dict[str, list[Row]] | None:
-    """Return all rows of each table. Return None if some rows cannot be read."""
+    """Return the rows of all tables, by table; None if some rows cannot be read."""
     try:
         with closing(sqlite3.connect(file)) as connection:
             return {table: connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in TABLES}
@@ -76,7 +76,7 @@ def read_columns(file: Path) -> dict[str, list[str]]:
 
 
 def check(file: Path, *, quick: bool) -> str:
-    """Return the outcome of `arena db check`: damage found, not found, or how the check failed."""
+    """Check a database like `arena db check`. Return `found`, `not found`, or how the check failed."""
     try:
         with closing(Store.open(file, create=False)) as store:
             return "found" if list(store.iterate(check_database, partial(check_match, quick=quick))) else "not found"
@@ -125,7 +125,7 @@ def change_value(value: object, rng: random.Random) -> object:
 
 
 def is_uncheckable(before: dict[str, list[Row]], after: dict[str, list[Row]], columns: dict[str, list[str]]) -> bool:
-    """Return whether all changed fields are in columns that cannot be checked."""
+    """Return whether all fields that differ between two databases are in `UNCHECKABLE_COLUMNS`."""
     for table in TABLES:
         if len(before[table]) != len(after[table]):
             return False
@@ -139,7 +139,7 @@ def is_uncheckable(before: dict[str, list[Row]], after: dict[str, list[Row]], co
 def _describe_difference(
     before: dict[str, list[Row]], after: dict[str, list[Row]] | None, columns: dict[str, list[str]]
 ) -> str:
-    """Name each changed field, with its value before and after."""
+    """Return the names of the changed fields, each with its value before and after."""
     if after is None:
         return "what can't be read"
     changes = [
@@ -153,7 +153,7 @@ def _describe_difference(
 
 
 def _is_equal(a: object, b: object) -> bool:
-    """Return whether two values are equal, up to the last digits of ratings and irrelevant bits of packed records."""
+    """Return whether two values are equal, but for last digits of ratings and irrelevant bits of packed records."""
     if isinstance(a, float) and isinstance(b, float):
         return rating_system.nearly_equal(a, b)
     return a == b or (isinstance(a, bytes) and isinstance(b, bytes) and _unpack(a) == _unpack(b))

@@ -33,7 +33,8 @@ FAILING_BOTS = {
     "silent": "import signal; signal.pause()",
     "quitter": "BOT",
 }
-"""The programs of the failing bots, by name. `BOT` stands for `BOT_TEMPLATE` with the body from `CHOOSE_BODIES`."""
+"""The programs of the failing bots, by name. `BOT` stands for `BOT_TEMPLATE` with the bot's body from `CHOOSE_BODIES`.
+"""
 BOT_TEMPLATE = """
 from bots import Bot, GiveUp, run
 
@@ -43,12 +44,12 @@ class Mine(Bot):
 
 run(Mine("mine"))
 """
-"""The program of a bot, without the body of its method that chooses a move."""
+"""The program of a bot, without the body of its method `choose`."""
 CHOOSE_BODIES = {
     "midway": "import os; print('midway died', flush=True); os._exit(1)",
     "quitter": "raise GiveUp('enough')",
 }
-"""The body of the method `choose` of bots that fail in it."""
+"""The bodies of the method `choose` of the bots that fail in it, by the bot's name."""
 POOL = "nim/classic"
 """The rating pool of the tournaments."""
 
@@ -110,9 +111,7 @@ def _play(command: list[str], data: Path) -> dict[str, Any]:
 
 
 def _play_and_kill(command: list[str], data: Path, given: argparse.Namespace, seconds: float) -> list[dict[str, str]]:
-    """Kill the tournament repeatedly. Return for each kill the matches that were stored after it, with the times of
-    their ends.
-    """
+    """Kill a tournament repeatedly. Return, for each kill, the matches stored by then with the times of their ends."""
     chance = random.Random(given.seed)
     stored = []
     for _ in range(given.kills):

@@ -53,26 +53,24 @@ for name in ("FIRST_PAUSE_S", "MAX_PAUSE_S", "MAX_ADDRESS_PAUSE_S"):
     setattr(playban, name, getattr(playban, name) / {haste})
 cli.main()
 """
-"""The program of a server whose timeouts and pauses are divided by `haste`."""
+"""The program of a server whose timeout for `ready` and whose pauses are divided by `haste`."""
 RATED_PER_PAIR = 50
-"""The limit of rated matches of a pair of bots, as an option of the server."""
+"""The maximum number of rated matches of a pair of bots, which the server gets as an option."""
 NO_DICE = Dice(bytes(32), 0)
-"""The dice for moves, which use no dice."""
+"""The dice to pass to the rules for moves, which use no dice."""
 TROLL_COUNT = 6
 """The number of trolls: silent bots that take the matches of others."""
 HONEST_COUNT = 8
 """The number of honest bots in the attack by trolls."""
 MOVE_DELAY_S = 0.02
-"""Seconds per move of the honest bots in the attack by trolls."""
+"""Seconds that the honest bots take per move in the attack by trolls."""
 
 HANDS = 100
 """The number of hands in a match of Leduc poker."""
 HONEST_OPPONENTS, HONEST_MATCHES = 5, 4
-"""On a ladder with payoffs, the attacked bot plays `HONEST_MATCHES` matches with each of `HONEST_OPPONENTS`
-opponents.
-"""
+"""On a ladder with payoffs, honest bots have `HONEST_OPPONENTS` opponents and play each `HONEST_MATCHES` times."""
 MAX_MEAN_CHANGE_CHIPS = 0.1
-"""Maximum change of a mean by throw-away names, on average, in chips per hand."""
+"""Maximum change that throw-away names may cause in a bot's mean payoff, on average, in chips per hand."""
 
 ChooseMove = Callable[[dict[str, Any]], dict[str, Any]]
 Policy = Callable[[Poker, PokerState, random.Random], str]
@@ -80,13 +78,13 @@ Policy = Callable[[Poker, PokerState, random.Random], str]
 
 @dataclass
 class LadderPlayer:
-    """A bot that seeks one match after the other and counts rated and unrated ones."""
+    """A bot that plays one match after the other and counts the rated and the unrated ones."""
 
     raw: RawConnection
     name: str
     choose: ChooseMove
     only_seat: int | None = None
-    """The only seat on which the bot plays; on other seats it stays silent. None means all seats."""
+    """The only seat on which the bot plays; on the other one it stays silent. None means both seats."""
     resigns: bool = False
     pace: float = 0.0
     haste: float = 1.0
@@ -127,7 +125,9 @@ class LadderPlayer:
 
 
 def choose_perfect(turn: dict[str, Any]) -> dict[str, Any]:
-    """Return the best move of nim. In the classic preset the first player can always win."""
+    """Return the best move of nim if any number may be taken. In the preset `classic`, the first player can always win
+    by such moves.
+    """
     heaps = turn["state"]["heaps"]
     nimber = functools.reduce(operator.xor, heaps)
     for heap, size in enumerate(heaps):
@@ -148,8 +148,8 @@ def read_leaderboards(server: Server) -> dict[str, set[str]]:
 
 
 async def attack_as_king(server: Server, options: argparse.Namespace) -> bool:
-    """Let puppets resign to a king on a preset without other players. The honest bot to compare, a champion, beats as
-    many newcomers by playing.
+    """Attack: puppets resign to a king, on a preset that no other bot seeks. For comparison, an honest champion beats
+    as many newcomers by playing. Return whether the king gains no more.
     """
     others = [await LadderPlayer.enter(server, f"other-{number}", choose_perfect) for number in (0, 1)]
     await asyncio.gather(*(other.play("classic", count=4) for other in others))
@@ -173,7 +173,7 @@ async def attack_as_king(server: Server, options: argparse.Namespace) -> bool:
 
 
 def choose_perfect_min_nim(turn: dict[str, Any]) -> dict[str, Any]:
-    """Return the best move of nim if a move takes 1 to 3."""
+    """Return the best move of nim if a move takes 1 to 3 counters."""
     heaps = turn["state"]["heaps"]
     nimber = functools.reduce(operator.xor, (size % 4 for size in heaps))
     for move in turn["legal"]:
@@ -183,7 +183,7 @@ def choose_perfect_min_nim(turn: dict[str, Any]) -> dict[str, Any]:
 
 
 def choose_worst(turn: dict[str, Any]) -> dict[str, Any]:
-    """Return a move that leaves the opponent a won position, if there is one."""
+    """Return a move of nim that leaves the opponent a won position, if there is one."""
     heaps = turn["state"]["heaps"]
     nimber = functools.reduce(operator.xor, (size % 4 for size in heaps))
     for move in turn["legal"]:
@@ -193,8 +193,8 @@ def choose_worst(turn: dict[str, Any]) -> dict[str, Any]:
 
 
 async def attack_as_dodger(server: Server, options: argparse.Namespace) -> bool:
-    """Let a perfect player meet an equal one, and stay silent unless it begins. So it wins all matches that it
-    plays.
+    """Attack: a perfect player meets an equal one and stays silent unless it begins, so that it wins all matches that
+    it plays. Return whether it gains no more than an honest bot.
     """
     dodging: list[float] = []
     alike: list[float] = []
@@ -218,7 +218,7 @@ async def attack_as_dodger(server: Server, options: argparse.Namespace) -> bool:
 
 
 async def attack_as_pair(server: Server, options: argparse.Namespace) -> bool:
-    """Let one of two bots resign to the other without end."""
+    """Attack: one of two bots resigns to the other without end. Return whether this gains nothing beyond the limit."""
     strong = await LadderPlayer.enter(server, "forever", choose_perfect)
     weak = await LadderPlayer.enter(server, "again", choose_first, resigns=True)
     scores = []
@@ -233,7 +233,9 @@ async def attack_as_pair(server: Server, options: argparse.Namespace) -> bool:
 
 
 async def attack_as_trolls(server: Server, options: argparse.Namespace) -> bool:
-    """Let silent bots with 64 slots each seek the same matches as honest bots."""
+    """Attack: silent bots with 64 slots each seek the same matches as honest bots. Return whether these lose at most a
+    tenth of their matches.
+    """
     alone: list[int] = []
     beside: list[int] = []
     for number in range(options.rounds):
@@ -250,7 +252,7 @@ async def attack_as_trolls(server: Server, options: argparse.Namespace) -> bool:
 
 
 async def _count_honest_matches(server: Server, options: argparse.Namespace, trolls: int, label: str) -> int:
-    """Return how many matches the honest bots play in the given time. The trolls connect before them."""
+    """Return how many matches the honest bots play beside trolls, which connect before them, in `options.seconds`."""
     silent = [
         asyncio.create_task(_run_troll(server, f"troll-{label}-{number}", options.haste)) for number in range(trolls)
     ]
@@ -284,7 +286,9 @@ async def _run_troll(server: Server, name: str, haste: float) -> None:
 
 
 def choose_sensible(game: Poker, state: PokerState, rng: random.Random) -> str:
-    """Bet and call with a king or a pair. With less, check or fold, but call with half of the queens."""
+    """Return an honest bot's move in Leduc: bet and call with a king or a pair; else check, fold, or call with half of
+    the queens.
+    """
     assert state.cards is not None
     own = game.rank_of(state.cards[state.seat] or 0)
     legal = game.legal_moves(state)
@@ -295,20 +299,22 @@ def choose_sensible(game: Poker, state: PokerState, rng: random.Random) -> str:
 
 
 def choose_raise(game: Poker, state: PokerState, rng: random.Random) -> str:
-    """Bet and raise with anything."""
+    """Return a king's move in Leduc: raise or bet with any card; call if neither is allowed."""
     legal = game.legal_moves(state)
     return next(move for move in ("raise", "bet", "call") if move in legal)
 
 
 def choose_giving(game: Poker, state: PokerState, rng: random.Random) -> str:
-    """Give chips to a raising opponent: bet, raise and call with anything in the first round, and fold in the last."""
+    """Return a puppet's move in Leduc, which gives chips to a king: raise, bet and call in the first round of betting,
+    then fold.
+    """
     legal = game.legal_moves(state)
     order = ("raise", "bet", "call") if state.public is None else ("bet", "fold")
     return next(move for move in order if move in legal)
 
 
 def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float | None = None) -> TotalPayoff:
-    """Return the payoff of seat 0 in a match. Seat 1 leaves once it has won `leaves_at` chips per hand."""
+    """Return seat 0's payoff in a match of Leduc. Seat 1 leaves once it has won `leaves_at` chips per hand."""
     game = load_game("leduc", {"hands": HANDS})
     assert isinstance(game, Poker)
     state = game.state_before_deal()
@@ -328,9 +334,9 @@ def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float 
 
 
 class PayoffAttack(NamedTuple):
-    """An attack in which some names meet one bot of a ladder, each in a fixed number of matches, and leave once they
-    have won `leaves_at` chips per hand. The bot is an honest bot that should lose by the attack, or a king that should
-    gain.
+    """An attack on a ladder with payoffs: `names` throw-away names play `matches` matches each with one bot, and leave
+    once they have won `leaves_at` chips per hand. The bot is a king that should gain by this (`crowns`), or an honest
+    bot that should lose.
     """
 
     title: str
@@ -339,7 +345,7 @@ class PayoffAttack(NamedTuple):
     leaves_at: float | None
     crowns: bool
     leavers: int = 0
-    """The number of additional names that each play one hand with the king, then leave."""
+    """The number of additional names that each play one hand with the king and then leave."""
 
 
 PAYOFF_ATTACKS = (
@@ -350,13 +356,11 @@ PAYOFF_ATTACKS = (
     PayoffAttack("3 puppets, 1 match, king is honest too", 3, 1, None, True),
     PayoffAttack("3 puppets, 10 matches, king is honest too", 3, 10, None, True),
 )
-"""The attacks on a ladder with payoffs. The last two cost names and matches, and look like matches with weak
-opponents.
-"""
+"""The attacks on a ladder with payoffs. The last two cost names, and look like matches with weak opponents."""
 
 
 def measure_payoff_attacks(options: argparse.Namespace) -> bool:
-    """Play ladders with payoffs under each attack, and print the mean payoff of the bot that is attacked or crowned."""
+    """Simulate ladders with payoffs under each attack, and print their effects. Return whether all are small enough."""
     print(
         f"\nLeduc, {HONEST_OPPONENTS} honest opponents, {HONEST_MATCHES} matches each; a hand of the bot in question,"
     )
@@ -381,8 +385,9 @@ def measure_payoff_attacks(options: argparse.Namespace) -> bool:
 
 
 class AttackEffect(NamedTuple):
-    """The effect of an attack: the mean payoff of a bot without and with the attack, with equal weights and with
-    weights by rounds, and whether the bot is first.
+    """The effect of an attack: a bot's mean payoff without it, and with it under the former rule (`before`: equal
+    weights) and the present one (`now`: weights by rounds). `first_before` and `first_now` say whether the bot is
+    first.
     """
 
     without: float
@@ -426,7 +431,7 @@ def _pairs(met: dict[str, list[TotalPayoff]]) -> list[PairPayoffs]:
 
 
 def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean of some values, and half the width of its 95 % interval."""
+    """Return the mean of values, and half the width of its 95 % interval."""
     if len(values) < 2:
         return values[0], math.inf
     return statistics.fmean(values), 1.96 * statistics.stdev(values) / math.sqrt(len(values))

@@ -37,7 +37,7 @@ from rig import (
 )
 
 BLOCK_BYTES = 64 * 1024
-"""Bytes that a flooder writes at a time, approximately."""
+"""Approximate number of bytes that a flooder writes at a time."""
 WARM_UP_S = 1.0
 """Seconds for which a flood runs before the pair beside it is measured."""
 SMALL_MESSAGE_KINDS = ("ping", "before hello", "unseek")
@@ -78,7 +78,7 @@ FRAMES = {
 
 
 async def send_repeatedly(raw: RawConnection, data: bytes) -> None:
-    """Send the data repeatedly until the server closes the connection."""
+    """Send `data` repeatedly until the server closes the connection."""
     reading = asyncio.create_task(raw.discard())
     block = data * max(1, BLOCK_BYTES // len(data))
     with contextlib.suppress(ConnectionError):
@@ -87,13 +87,13 @@ async def send_repeatedly(raw: RawConnection, data: bytes) -> None:
 
 
 async def send_messages(port: int, source: str, encoding: str, kind: str) -> None:
-    """Send a message repeatedly, as a bot."""
+    """Send the message of this kind repeatedly, as a bot."""
     raw = await RawConnection.enter(port, f"flood-{source}", encoding=encoding, source=source, slots=64)
     await send_repeatedly(raw, make_message_frame(encoding, **MESSAGES[kind]))
 
 
 async def send_frames(port: int, source: str, encoding: str, kind: str) -> None:
-    """Send a frame repeatedly, as a spectator."""
+    """Send the frame of this kind repeatedly, as a spectator."""
     await send_repeatedly(await RawConnection.enter(port, encoding=encoding, source=source), FRAMES[kind])
 
 
@@ -111,7 +111,7 @@ async def send_parts(port: int, source: str, encoding: str, kind: str) -> None:
 
 
 async def watch_again(port: int, source: str, encoding: str, kind: str) -> None:
-    """Watch and unwatch each new match repeatedly, as a spectator."""
+    """Watch and unwatch a new match repeatedly for half a second, as a spectator."""
     raw = await RawConnection.enter(port, encoding=encoding, source=source)
     raw.send(type="watch", match="*")
     match = (await raw.receive("start"))["match"]
@@ -123,14 +123,14 @@ async def watch_again(port: int, source: str, encoding: str, kind: str) -> None:
 
 
 async def send_half_handshake(port: int, source: str, encoding: str, kind: str) -> None:
-    """Send half of an HTTP handshake, then close."""
+    """Send half of an HTTP handshake, then close the connection."""
     raw = await RawConnection.connect(port, source=source)
     await raw.write(b"GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n")
     raw.close()
 
 
 async def drip_header(port: int, source: str, encoding: str, kind: str) -> None:
-    """Send an HTTP header byte by byte, on fifty connections."""
+    """Send an HTTP header byte by byte, on fifty connections at a time."""
 
     async def one() -> None:
         raw = await RawConnection.connect(port, source=source)
@@ -142,7 +142,7 @@ async def drip_header(port: int, source: str, encoding: str, kind: str) -> None:
 
 
 async def connect_repeatedly(port: int, source: str, encoding: str, kind: str) -> None:
-    """Connect until welcomed, then close; twenty at a time."""
+    """Connect as a spectator, then close; on twenty connections at a time."""
 
     async def one() -> None:
         (await RawConnection.enter(port, encoding=encoding, source=source)).close()
@@ -151,7 +151,7 @@ async def connect_repeatedly(port: int, source: str, encoding: str, kind: str) -
 
 
 async def register(port: int, source: str, encoding: str, kind: str, numbers: Any = count()) -> None:  # noqa: B008
-    """Register a new name, then close; twenty at a time."""
+    """Register a new name, then close; on twenty connections at a time."""
 
     async def one() -> None:
         (await RawConnection.enter(port, f"new-{source}-{next(numbers)}", encoding=encoding, source=source)).close()
@@ -160,7 +160,7 @@ async def register(port: int, source: str, encoding: str, kind: str, numbers: An
 
 
 async def resign(port: int, source: str, encoding: str, kind: str) -> None:
-    """Let two bots seek and resign with all their slots."""
+    """Let two bots seek matches and resign them, with all their slots."""
 
     async def one(name: str, opponent: str) -> None:
         raw = await RawConnection.enter(port, name, encoding=encoding, source=source, slots=64)
@@ -176,7 +176,9 @@ async def resign(port: int, source: str, encoding: str, kind: str) -> None:
 
 
 async def play_fast(port: int, source: str, encoding: str, kind: str) -> None:
-    """Let two bots play long matches at full speed with all their slots. Their moves are awaited, and so free."""
+    """Let two bots play long matches at full speed with all their slots. Limits of rate do not apply, because a server
+    waits for these moves.
+    """
 
     async def one(name: str, opponent: str) -> None:
         raw = await RawConnection.enter(port, name, encoding=encoding, source=source, slots=64)
@@ -207,7 +209,8 @@ KINDS: dict[str, tuple[Attack, bool]] = {
     "seek and resign": (resign, True),
     "fast matches": (play_fast, True),
 }
-"""The function that makes each kind of flood, and True if the flood differs between the encodings."""
+"""The kinds of floods, by name: the function that makes the flood, and True if the flood differs between the encodings.
+"""
 
 
 def attack(number: int, port: int, flooders: int, beside: bool, encoding: str, kind: str) -> None:
@@ -225,7 +228,7 @@ def attack(number: int, port: int, flooders: int, beside: bool, encoding: str, k
 
 
 async def measure(server: Server, pair: HonestPair, options: argparse.Namespace, kind: str, encoding: str) -> bool:
-    """Print the pair's delays, alone and beside each number of flooders. Return whether the pair stayed connected."""
+    """Print the honest pair's delays, alone and beside flooders. Return whether the pair had no drops."""
     name = f"{kind} ({encoding.rpartition('.')[2]})" if KINDS[kind][1] else kind
     alone = await pair.measure(options.seconds / 2)
     print(f"{name:32} alone    {alone}", flush=True)

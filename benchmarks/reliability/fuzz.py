@@ -51,7 +51,7 @@ from protocol.games import load_game
 from protocol.messages import Move, Seek
 
 GAMES = ("nim", "grundy", "tictactoe", "risk-duel", "risk-campaign")
-"""The games whose moves and configs are read."""
+"""The games by whose rules moves are read."""
 MOVES = (
     {"heap": 1, "take": 2},
     {"heap": 0, "split": 3},
@@ -70,7 +70,7 @@ CONFIGS: tuple[dict[str, Any], ...] = (
     {"map": {"name": "mine", "territories": [{"name": "A", "continent": 0, "x": 1, "y": 2}], "continents": []}},
     {"map": "africa", "players": 3, "deal": "00" * 16},
 )
-"""Configs for the `seek` messages that the fuzzer then damages."""
+"""The configs in the `seek` messages that the fuzzer then damages."""
 ODD_VALUES: tuple[Any, ...] = (
     None,
     True,
@@ -91,9 +91,9 @@ ODD_VALUES: tuple[Any, ...] = (
     {},
     [[[]]],
 )
-"""The values that replace parts of a message."""
+"""The odd values that replace parts of a message."""
 FUZZER_COUNT = 6
-"""The number of bots that break their messages."""
+"""The number of bots that play on the server and damage their messages."""
 
 
 def make_message(rng: random.Random) -> dict[str, Any]:
@@ -174,15 +174,15 @@ def fuzz(message: dict[str, Any], encoding: str, rng: random.Random) -> bytes:
 
 @dataclass
 class CodecOutcomes:
-    """The outcomes of frames in the codec and the readers of its messages."""
+    """Counts of what frames led to in the codec and in the readers of messages."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    """The counts of frames by the kind of message or fault that they led to."""
+    """The number of frames by the kind of message or the fault that they led to."""
     unexpected_errors: int = 0
     """The number of frames that led to an unexpected error."""
     msgpack_frames: int = 0
     fast_frames: int = 0
-    """The number of msgpack frames that the fast decoder handled; `packed` is the number of all msgpack frames."""
+    """The number of frames, of all `msgpack_frames`, that the fast decoder handled."""
     differences: int = 0
     """The number of frames for which the fast and the general decoder gave different results."""
 
@@ -210,7 +210,7 @@ def fuzz_codec(frames: int, rng: random.Random) -> CodecOutcomes:
 
 
 def _compare(data: bytes, outcomes: CodecOutcomes) -> None:
-    """Decode a frame with and without the fast decoder, and count a difference."""
+    """Decode a frame with the fast and with the general decoder. Count it, and count a difference of the results."""
     outcomes.msgpack_frames += 1
     outcomes.fast_frames += is_plain(data)
     short, long = decoded_both_ways(data)
@@ -221,20 +221,20 @@ def _compare(data: bytes, outcomes: CodecOutcomes) -> None:
 
 @dataclass
 class PathOutcomes:
-    """The outcomes of WebSocket frames through the arena's path and the library's."""
+    """Counts of what WebSocket frames led to on two paths: the arena's fast path and the library's."""
 
     frames: int = 0
-    """The number of complete frames that were read."""
+    """The number of complete frames that were read from streams."""
     streams: int = 0
     short: int = 0
-    """The number of frames that took the fast path."""
+    """The number of frames that the arena's fast path handled."""
     closed: Counter[int | None] = field(default_factory=Counter)
-    """The counts of the close codes of the streams."""
+    """The number of streams by the close code with which they ended."""
     differences: int = 0
 
 
 def fuzz_frames(frames: int, seed: int) -> PathOutcomes:
-    """Send a number of frames through both paths, stopping after a few differences."""
+    """Send frames through both paths, and return the counts. Stop after ten differences."""
     so_far = PathOutcomes()
     for sent in framed_otherwise():
         so_far.differences += 1
@@ -255,7 +255,9 @@ def fuzz_frames(frames: int, seed: int) -> PathOutcomes:
 
 
 def _compare_streams(number: int, chance: random.Random) -> Iterator[TwoWays]:
-    """Compare both paths on a long stream in arbitrary pieces, or on a short stream cut once at every place."""
+    """Compare both paths on a stream in arbitrary pieces, or on a short stream that is cut in two at each place in
+    turn.
+    """
     if number % 200:
         yield both_ways(chance, chance.randrange(1, 60))
     else:
@@ -263,7 +265,7 @@ def _compare_streams(number: int, chance: random.Random) -> Iterator[TwoWays]:
 
 
 def _read_frame(data: bytes, encoding: str, positions: list[tuple[Any, Any]]) -> str:
-    """Read a frame. Return the kind of its message, or the code of the fault."""
+    """Read a frame as a server does. Return the kind of its message, or the code of the fault."""
     received: codec.Frame = data
     if encoding == JSON:
         try:
@@ -292,16 +294,14 @@ def _try_move(game: Any, position: Any, move: Any) -> None:
 
 
 class Fuzzer:
-    """A bot that seeks and plays, and breaks most of its messages."""
+    """A bot that seeks and plays matches, and damages most of its messages."""
 
     def __init__(self, number: int, port: int, budget: list[int], chance: random.Random) -> None:
         self._number, self._port, self._budget, self._chance = number, port, budget, chance
         self.ends = 0
 
     async def run(self) -> None:
-        """Run the bot until its budget of messages is used up. It reconnects whenever the server closes the
-        connection.
-        """
+        """Run the bot until its budget of messages is used up. Reconnect whenever the server closes the connection."""
         while self._budget[0] > 0:
             encoding = self._chance.choice([MSGPACK, JSON])
             try:
@@ -354,9 +354,7 @@ async def _send_broken_handshakes(port: int, budget: list[int], chance: random.R
 
 
 async def fuzz_server(server: Server, frames: int, seed: int) -> tuple[Any, int]:
-    """Run the fuzzers. Return the times and drops of the honest pair, and the number of `end` messages to the
-    fuzzers.
-    """
+    """Run the fuzzers. Return the honest pair's delays and drops, and how many `end` messages fuzzers got."""
     budget = [frames]
     fuzzers = [Fuzzer(n, server.port, budget, random.Random(f"{seed}/{n}")) for n in range(FUZZER_COUNT)]
     async with HonestPair(server.port) as pair:

@@ -30,15 +30,13 @@ They are below the defaults, because the runs are short.
 MAX_TOTAL_MEMORY_MIB = 512
 """The quota of memory of all addresses together, in MiB."""
 CONNECTION_COUNT = 800
-"""Maximum number of connections of all addresses together."""
+"""Maximum number of connections of all hoarding addresses together."""
 PROCESS_COUNT = 8
 """Maximum number of processes in which the bots run."""
 SLOTS = 64
-"""Matches that each bot may play at a time."""
+"""Number of matches that each bot may play at a time."""
 SERVER_MIB = 160.0
-"""Memory that the server needs besides the quotas, in MiB: for connections, and for results on their way to the
-store.
-"""
+"""Memory in MiB that the server needs besides the quotas, for connections and for results on their way to disk."""
 
 
 def make_large_map(name: str) -> dict[str, Any]:
@@ -99,7 +97,7 @@ async def hold_matches(port: int, source: str, seat: int, kind: str, names: tupl
 
 
 async def watch_repeatedly(port: int, source: str, matches: list[str]) -> None:
-    """Watch the latest matches again every second."""
+    """Watch the latest of `matches` again every second, as a spectator."""
     raw = await RawConnection.enter(port, source=source)
     reading = asyncio.create_task(raw.discard())
     while not reading.done():
@@ -109,7 +107,7 @@ async def watch_repeatedly(port: int, source: str, matches: list[str]) -> None:
 
 
 async def run_pairs(port: int, sources: list[str], kind: str, pairs: int) -> None:
-    """Run pairs of bots from each address. They connect one after the other, because newcomers must."""
+    """Run pairs of bots from each address. Pairs connect one after the other, because a server limits newcomers."""
 
     async def pair(source: str, number: int) -> None:
         await asyncio.sleep(number * 0.3)
@@ -122,7 +120,7 @@ async def run_pairs(port: int, sources: list[str], kind: str, pairs: int) -> Non
 
 
 def run_hoard(number: int, port: int, addresses: int, kind: str) -> None:
-    """Run the process for this number's share of the addresses."""
+    """Run the bots of one process, which has every `PROCESS_COUNT`-th address."""
     sources = [f"127.0.4.{one + 1}" for one in range(number, addresses, PROCESS_COUNT)]
     pairs = max(1, min(45, CONNECTION_COUNT // addresses // 2))
     with contextlib.suppress(KeyboardInterrupt):
@@ -130,7 +128,7 @@ def run_hoard(number: int, port: int, addresses: int, kind: str) -> None:
 
 
 def measure_health_check(port: int) -> float:
-    """Return the seconds until /healthz is answered."""
+    """Return the seconds until the server answers a request of /healthz."""
     began = time.perf_counter()
     with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=60) as answer:
         answer.read()
@@ -142,12 +140,12 @@ def count_running(server: Server) -> int:
 
 
 def stored_mib(server: Server) -> float:
-    """Return the MiB in the data folder."""
+    """Return the size of the files in the server's data folder in MiB."""
     return sum(file.stat().st_size for file in server.data.rglob("*") if file.is_file()) / 2**20
 
 
 async def measure(kind: str, addresses: int, seconds: float) -> bool:
-    """Measure one kind of matches and print the results. Return whether all quotas were kept."""
+    """Measure one kind of hoarded matches and print the results. Return whether all quotas were kept."""
     options = ["--slow-clock", "3000+0", "--registrations-per-hour", "100000"]
     options += ["--max-matches-per-address", str(MAX_MATCHES), "--match-memory-per-address", str(MAX_MEMORY_MIB)]
     options += ["--match-memory", str(MAX_TOTAL_MEMORY_MIB), "--stored-per-day-per-address", str(MAX_STORED_MIB)]

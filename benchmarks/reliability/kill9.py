@@ -41,15 +41,15 @@ GAMES: dict[str, tuple[str, dict[str, Any]]] = {
     "kuhn": ("kuhn", {"preset": "short"}),
     "leduc": ("leduc", {"preset": "short"}),
 }
-"""The games that the bots play, by a name on the command line: the game and its config."""
+"""The games that bots play, each with its config, by a name for the command line."""
 MAX_CALL_NUMBER = 600
-"""A server is killed in one of its first calls that change a file, drawn from this many. A server makes some hundreds
-of such calls per second.
+"""A server is killed in its N-th call that changes a file, for a random N up to this number. A server makes some
+hundreds of such calls per second.
 """
 
 
 class World:
-    """A server with its data folder and players, and counts of its kills."""
+    """A server with its data folder and players, and the number of each kind of kill."""
 
     def __init__(self, number: int, seed: int, library: Path, games: Sequence[str]) -> None:
         self.server = Server("--clock", "5+0.2", environment={"LD_PRELOAD": str(library)})
@@ -57,7 +57,7 @@ class World:
         self.kills: Counter[str] = Counter()
         self.players: list[RandomPlayer] = []
         self._games = [game for game in games for _ in range(2)]
-        """The game of each player. There are two players per game."""
+        """The game of each player, as a key of `GAMES`. There are two players per game."""
         self._number = number
         self._random = random.Random(f"{seed}/{number}")
 
@@ -123,7 +123,9 @@ class World:
 
 
 def kill_creations(count: int, library: Path, rng: random.Random) -> tuple[int, list[str]]:
-    """Kill a program in the calls that create its database. Return the number of kills and the unusable folders."""
+    """Kill programs while they create a database. Return the number of kills, and descriptions of the databases that
+    are unusable.
+    """
     refused = []
     killed = 0
     for at in rng.sample(range(1, 81), count):

@@ -33,11 +33,11 @@ from referee.result import Ratings, Result
 SLOTS = 3
 """The number of matches that a player plays at a time."""
 SETTLE_TIMEOUT_S = 90.0
-"""Seconds within which all running matches must end."""
+"""Maximum seconds until all running matches have ended."""
 
 
 def compile_library(folder: Path) -> Path:
-    """Compile the preloaded library with gcc and return its path."""
+    """Compile storage.c, a library to preload, with gcc, and return the library's path."""
     library = folder / "storage.so"
     source = Path(__file__).with_name("storage.c")
     subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
@@ -46,7 +46,7 @@ def compile_library(folder: Path) -> Path:
 
 @dataclass
 class SentMessage:
-    """An `end` or a `turn` that was sent to a bot, with the time (monotonic clock, seconds)."""
+    """An `end` or `turn` message that was sent to a bot, with the time (monotonic clock, seconds)."""
 
     bot: str
     message: dict[str, Any]
@@ -58,7 +58,7 @@ class Ledger:
     """A record of everything that was sent to the players of an arena."""
 
     starts: dict[str, float] = field(default_factory=dict)
-    """The times at which matches were first announced."""
+    """The time at which each match was first announced (monotonic clock, seconds)."""
     turns: list[SentMessage] = field(default_factory=list)
     ends: dict[str, list[SentMessage]] = field(default_factory=dict)
 
@@ -71,7 +71,8 @@ class Ledger:
         quick: bool = False,
         forgotten: Collection[str] = (),
     ) -> Counter[str]:
-        """Count the messages sent before `until` that differ from the database, and the errors in the database itself.
+        """Return the number of each kind of error: messages sent before `until` that differ from the database, and
+        errors in the database itself.
 
         If `moves` is false, moves are not compared, and a match whose end was not sent may be missing from the
         database. For matches in `forgotten`, only the end is compared.
@@ -113,7 +114,7 @@ class Ledger:
 
 
 class _VisibleHistory:
-    """The events and states that a bot may have been sent before the end of a match, according to the record."""
+    """The events and states of a match that a bot may have been sent before the end, according to the record."""
 
     def __init__(self, record: Record, bot: str) -> None:
         game = shared_game(record.header.game, record.header.config)
@@ -122,7 +123,7 @@ class _VisibleHistory:
         self.events = [msgspec.to_builtins(game.view_event(line.event, seat)) for line in lines]
         self.digests = [line.digest for line in lines]
         self.states: dict[str, Any] = {}
-        """The bot's views of the state by digest, in games with hidden information."""
+        """The bot's views of states, by digest, in games with hidden information."""
         if game.hidden:
             for _, course in replay(record):
                 self.states[course.digest.hex()] = msgspec.to_builtins(game.view(course.encoded_state, seat))
@@ -160,7 +161,7 @@ def _check_end(message: SentMessage, result: Result | None, ratings: Ratings | N
 
 
 class RandomPlayer:
-    """A bot that plays random moves in as many matches as it has slots. It reconnects whenever it is cut off."""
+    """A bot that plays random moves in `SLOTS` matches at a time. It reconnects whenever it is cut off."""
 
     def __init__(
         self,
@@ -229,7 +230,7 @@ class RandomPlayer:
 
 
 async def finish_matches(players: list[RandomPlayer], data: Path) -> list[str]:
-    """Let all running matches end, within `SETTLE_TIMEOUT_S` seconds."""
+    """Let players seek no more, and wait until all running matches have ended."""
     for player in players:
         player.seeking = False
     async with asyncio.timeout(SETTLE_TIMEOUT_S):

@@ -28,7 +28,7 @@ from arena.store.store import Store
 POOL = "nim/classic"
 """The rating pool of the ladder."""
 BOTS = ("random", "random-2", "greedy", "greedy-2", "minimax", "alphabeta", "ga", "perfect")
-"""The names of the reference bots on the ladder. A number distinguishes bots of one kind."""
+"""The names of the bots on the ladder: reference bots, with a number if there are several of a kind."""
 
 
 @contextlib.contextmanager
@@ -49,7 +49,7 @@ def run_bots(server: Server) -> Iterator[None]:
 
 
 def print_matches(data: Path, seconds: float) -> bool:
-    """Print how often each bot and each pair played. Return whether all checks passed."""
+    """Print how many matches each bot and each pair played. Return whether all checks passed."""
     store = Store.open(data / "arena.db")
     board = store.read(leaderboard_of, POOL)
     met = Counter[tuple[str, str]]()

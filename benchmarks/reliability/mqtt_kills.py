@@ -1,7 +1,7 @@
-"""Kill and stop a server that publishes over MQTT, and its broker, at random instants.
+"""Kill and restart a server that publishes over MQTT, and its broker, at random instants.
 
-The broker in this program records each end before it acknowledges the end. The check fails if the end of a stored match
-was never published, or was published differently.
+The broker in this program records each published end of a match before it acknowledges the message. The check fails if
+the end of a stored match was never published, or was published differently.
 
     python benchmarks/reliability/mqtt_kills.py [--kills 40] [--seed 1] [--small]
 """
@@ -32,15 +32,13 @@ CONNECT, PUBLISH, PINGREQ, DISCONNECT = 1, 3, 12, 14
 
 
 class RecordingBroker:
-    """An MQTT broker without subscribers. It records the digest in each message about the end of a match before it
-    acknowledges the message.
-    """
+    """An MQTT broker without subscribers. It records the digest of a match's end, then acknowledges the message."""
 
     def __init__(self) -> None:
         self.ends: dict[str, list[str]] = {}
-        """The digests in the published ends of each match, one for each time that the end was published."""
+        """The digests in the published ends, by match: one for each time that the end was published."""
         self.end_received = asyncio.Event()
-        """This event is set at every published end."""
+        """This event is set whenever the end of a match is published."""
         self.port = 0
         self._server: asyncio.Server | None = None
         self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}

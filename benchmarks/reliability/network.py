@@ -35,13 +35,13 @@ from protocol.messages import End, Start
 from referee.record_reader import read_record
 
 SETTLE_TIMEOUT_S = 120.0
-"""Seconds in which a match without its bots ends: the time of each seat, and as much again."""
+"""Maximum seconds until a match ends without its bots: twice the time that clocks allow."""
 SILENCE_TIMEOUT_S = 60.0
 """Seconds after which both sides have certainly given up a connection that fell silent."""
 FAULT_PROBABILITIES = {"delay": 0.05, "slice": 0.1, "stall": 0.004, "reset": 0.004, "silence": 0.0004}
-"""The probability of each kind of fault, for each piece of received data."""
+"""The probability of each kind of fault, each time that the proxy receives data."""
 HANG_UP_PROBABILITY = 0.05
-"""The probability that the proxy closes a new connection at once."""
+"""The probability that the proxy closes a new connection immediately."""
 
 
 class FaultyProxy(TcpProxy):
@@ -54,7 +54,7 @@ class FaultyProxy(TcpProxy):
 
     @property
     def closes_new_connections(self) -> bool:
-        """Draw whether the proxy closes the next connection at once."""
+        """Draw at random whether the proxy closes the next connection immediately."""
         hangs_up = self._chance.random() < HANG_UP_PROBABILITY
         self.fault_counts["hang-up"] += hangs_up
         return hangs_up
@@ -111,7 +111,7 @@ class Witness(Bot):
 
 
 async def play(port: int, options: argparse.Namespace) -> tuple[dict[str, list[End]], set[str], Counter[str]]:
-    """Play the matches. Return the ends sent to bots (by match), the matches begun, and the faults injected."""
+    """Let bots play. Return the ends that were sent to bots by match, the matches begun, and the counts of faults."""
     told: dict[str, list[End]] = {}
     started: set[str] = set()
     cable = FaultyProxy(port, random.Random(options.seed))
@@ -134,7 +134,7 @@ async def play(port: int, options: argparse.Namespace) -> tuple[dict[str, list[E
 
 
 def find_hanging(data: Path) -> set[str]:
-    """Return the matches that do not end although no bot is left to play them."""
+    """Wait for matches, which no bot plays any more, to end. Return those that do not end in time."""
     deadline = time.monotonic() + SETTLE_TIMEOUT_S
     while (left := {path.stem for path in (data / "journal").glob("*.jsonl")}) and time.monotonic() < deadline:
         time.sleep(0.5)
@@ -142,7 +142,7 @@ def find_hanging(data: Path) -> set[str]:
 
 
 def find_inconsistent(told: Mapping[str, list[End]], data: Path) -> set[str]:
-    """Return the matches whose ends differ from each other or from the store."""
+    """Return the matches whose ends, as sent to bots, differ from each other or from the store."""
     wrong = set()
     with contextlib.closing(Store.open(f"sqlite:///{data / 'arena.db'}", create=False)) as store:
         for match, ends in told.items():

@@ -40,7 +40,7 @@ from arena.store.store import Reader, Store
 from postgres import PostgresServer, postgres_server
 
 NODES = ("a", "b", "c")
-"""The names of the nodes."""
+"""The names of the nodes of the arena."""
 GAMES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("nim", {}),
     ("tictactoe", {}),
@@ -55,7 +55,7 @@ SLOTS = 3
 ANSWER_TIMEOUT_S = 8.0
 """Seconds of silence after which a player that waits for an answer gives up a node."""
 IN_FLIGHT_S = 0.5
-"""Seconds within which everything arrives that a node sent before it was frozen."""
+"""Maximum seconds until everything has arrived that a node sent before it was frozen."""
 MAX_MOVE_AFTER_KILL_S, MAX_MOVE_AFTER_FREEZE_S, MAX_REVOKE_S = 15.0, 30.0, 1.0
 """`MAX_MOVE_AFTER_KILL_S` is the maximum time in seconds from the kill of a node until other nodes pair bots for its
 games, `MAX_MOVE_AFTER_FREEZE_S` the maximum after a freeze. `MAX_REVOKE_S` is the maximum time in seconds until a
@@ -71,12 +71,12 @@ FAULT_WEIGHTS = {
     "two processes of one name": 2,
     "a bot revoked": 3,
 }
-"""The relative frequencies of the faults."""
+"""The relative frequencies of the kinds of faults."""
 
 
 @dataclass
 class Node:
-    """A server, and the time when it was frozen beyond its lease. From that time on, it must send nothing more."""
+    """A server, and the time when it was frozen for longer than its lease. It must send nothing after that time."""
 
     name: str
     server: Server
@@ -95,19 +95,19 @@ class Started:
 
 @dataclass
 class Figures:
-    """A record of everything that was sent to the players, and of all measurements."""
+    """A record of everything that was sent to the players, and all measurements."""
 
     ledger: Ledger = field(default_factory=Ledger)
     starts: dict[str, Started] = field(default_factory=dict)
     move_times_s: dict[str, list[float]] = field(default_factory=dict)
-    """The seconds until another node began a match of the faulty node's game, for each kind of fault."""
+    """The seconds until another node began a match of a faulty node's game, by kind of fault."""
     revoke_times_s: list[float] = field(default_factory=list)
-    """Seconds until a revoked bot had left all nodes."""
+    """The seconds until each revoked bot had left all nodes."""
     begun: asyncio.Event = field(default_factory=asyncio.Event)
-    """This event is set at every start of a match."""
+    """This event is set whenever a match starts."""
 
     def add_start(self, told: dict[str, Any], node: Node, game: str) -> None:
-        """Record that a match began or resumed."""
+        """Record that a match of a game began or resumed on a node."""
         started = self.starts.setdefault(told["match"], Started(game, node, time.monotonic()))
         self.ledger.starts.setdefault(told["match"], started.at)
         self.begun.set()
@@ -115,15 +115,15 @@ class Figures:
 
 
 class NodePlayer:
-    """A bot that is connected to all nodes and plays random moves. It seeks at the node to which it is redirected, and
-    reconnects when it is cut off.
+    """A bot that is connected to all nodes and plays random moves. If a node redirects it, it seeks at the node named
+    in the redirection. It reconnects when it is cut off.
     """
 
     def __init__(self, name: str, nodes: list[Node], game: str, config: dict[str, Any], figures: Figures) -> None:
         self.name = name
         self.seeking = True
         self.seats: dict[str, Node] = {}
-        """The node of each running match."""
+        """The node of each running match of the bot."""
         self._nodes = nodes
         self._game = game
         self._config = config
@@ -132,7 +132,7 @@ class NodePlayer:
         self._connections: dict[str, RawConnection] = {}
         """The connection to each node, by the node's name."""
         self._seeks: dict[str, str] = {}
-        """The node to which each seek was sent, by the id of the seek."""
+        """The name of the node to which each seek was sent, by the id of the seek."""
         self._pairing = self._random.choice(nodes).name
         self._sought = 0
 
@@ -242,7 +242,7 @@ class Cluster:
         return Node(name, Server("--clock", "5+0.2", "--db", self._url, "--node", name))
 
     async def run(self, faults: int) -> None:
-        """Run the faults one after the other, then let all matches end."""
+        """Run `faults` random faults one after the other, then let all matches end."""
         await asyncio.gather(*(self._start(node) for node in self.nodes))
         tasks = [asyncio.create_task(player.run()) for player in self.players]
         programs = [
@@ -270,7 +270,7 @@ class Cluster:
                 node.server.stop()
 
     def _start_program(self, name: str, node: Node) -> tuple[str, subprocess.Popen[bytes]]:
-        """Start a reference bot that knows only one node."""
+        """Start the program of a reference bot that knows the address of one node only."""
         url = f"ws://127.0.0.1:{node.server.port}"
         command = [sys.executable, "-m", "bots", "run", name, "--url", url, "--game", "nim", "--game", "tictactoe"]
         return name, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -305,9 +305,7 @@ class Cluster:
         await asyncio.to_thread(node.server.start)
 
     async def _wait_without_node(self, node: Node, how: str, most: float, *, since: float | None = None) -> None:
-        """Kill a node, unless it has been gone since the time `since`. Then wait until its games are played on other
-        nodes.
-        """
+        """Kill a node, unless it stopped at the time `since`. Then wait until other nodes play its games."""
         games = self._games_paired_by(node)
         if since is None:
             since = time.monotonic()
@@ -319,12 +317,12 @@ class Cluster:
                 self.broken.append(f"{game} was not paired for {waits[-1]:.1f} s after {how}")
 
     def _games_paired_by(self, node: Node) -> list[str]:
-        """Return the games whose matches a node pairs while all nodes are up."""
+        """Return the games whose matches a node pairs if all nodes are up."""
         return [game for game, _ in GAMES if max(NODES, key=lambda name: rendezvous_weight(name, game)) == node.name]
 
     async def _wait_until_moved(self, game: str, node: Node, since: float, most: float) -> float:
-        """Return the seconds until a match of a game begins on another node. If none begins within `most` seconds,
-        return slightly more than that.
+        """Return the seconds from the time `since` until a match of a game begins on a node other than `node`; `most` +
+        1 if none begins.
         """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(most + 1.0 - (time.monotonic() - since)):
@@ -336,7 +334,7 @@ class Cluster:
         return most + 1.0
 
     async def _wait_until_begun(self, games: set[str], most: float) -> None:
-        """Wait until a match of each game has begun after this call."""
+        """Wait until, for each game, a match has begun after this call."""
         since = time.monotonic()
         try:
             async with asyncio.timeout(most):
@@ -346,7 +344,7 @@ class Cluster:
             self.broken.append(f"no match of all games began for {most:g} s")
 
     async def _freeze(self, node: Node, seconds: float) -> None:
-        """Freeze a node's process. Beyond its lease, it must exit when it wakes up, without sending anything."""
+        """Freeze a node for `seconds`. If that is longer than its lease, it must exit when it wakes up."""
         process = node.server.process
         process.send_signal(signal.SIGSTOP)
         since = time.monotonic()
@@ -375,7 +373,7 @@ class Cluster:
         process.send_signal(signal.SIGCONT)
 
     async def _lose_volume(self, node: Node) -> None:
-        """Kill a node, delete its data, and give up its matches."""
+        """Kill a node, delete its data, and tell the arena that its matches are lost."""
         node.server.kill()
         shutil.rmtree(node.server.data)
         node.server.data.mkdir()
@@ -427,9 +425,7 @@ class Cluster:
             self.broken.append(f"{hanging} matches hang")
 
     def _count_hanging(self) -> int:
-        """Return the number of matches that still run, according to the players or the database, although all should
-        have ended.
-        """
+        """Wait for all matches to end. Return how many still run, according to the players or the database."""
         until = time.monotonic() + SETTLE_TIMEOUT_S
         with closing(Reader.open(self._url)) as reader:
             while True:

@@ -33,17 +33,17 @@ from protocol.messages import Clock
 MAX_MEMORY_MIB = 300.0
 """Maximum memory of the web process in MiB."""
 MAX_P50_RATIO, MAX_EXTRA_DELAY_S = 3.0, 1.0
-"""Under a flood, the visitor's p50 may be `MAX_P50_RATIO` times the p50 without a flood, and the slowest answer may
-take `MAX_EXTRA_DELAY_S` longer.
+"""Under a flood, the visitor's median time may be `MAX_P50_RATIO` times that without a flood. The slowest answer may
+take `MAX_EXTRA_DELAY_S` seconds longer.
 """
 CONNECTIONS_PER_ADDRESS = 4
-"""Connections of each flooding address."""
+"""Number of connections of each flooding address."""
 CLOCK = Clock(bank_ms=60_000_000, increment_ms=1000)
 """The clock of the stored matches."""
 TERRITORY_COUNT = 100
-"""The number of territories of the map of the long match."""
+"""The number of territories on the map of the long match."""
 PAGES = ("/", "/matches", "/api/v1/bots?limit=3")
-"""The small pages that the visitor requests."""
+"""The paths of the small pages that the visitor requests."""
 VISITOR_ADDRESS = "127.0.0.9"
 """The loopback address of the visitor."""
 
@@ -100,14 +100,14 @@ async def request_match(raw: RawConnection, match: str) -> None:
 
 
 async def hang_up(raw: RawConnection, match: str) -> None:
-    """Request the match, and hang up when the answer begins or after a while."""
+    """Request the long match, and hang up when the answer begins or after half a second."""
     await request_match(raw, match)
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(raw.reader.read(1), 0.5)
 
 
 async def read_slowly(raw: RawConnection, match: str) -> None:
-    """Request the match, and read the answer slowly in small parts."""
+    """Request the long match, and read the answer slowly in small parts."""
     await request_match(raw, match)
     while await raw.reader.read(4096):  # noqa: ASYNC110 - slowness is the point
         await asyncio.sleep(0.5)
@@ -120,9 +120,7 @@ async def send_bodies(raw: RawConnection, match: str) -> None:
 
 
 class VisitTimes:
-    """The visitor's experience: the seconds of each small page and of each request for the short match, and
-    failures.
-    """
+    """The visitor's measurements: seconds per small page and per request for the short match, and failures."""
 
     def __init__(self) -> None:
         self.pages: list[float] = []
@@ -133,12 +131,12 @@ class VisitTimes:
 
     @property
     def longest(self) -> float:
-        """Seconds of the slowest answer."""
+        """The seconds of the slowest answer."""
         return max(self.pages + self.matches)
 
     @property
     def p50(self) -> float:
-        """Median seconds of a small page."""
+        """The median of the seconds of small pages."""
         return statistics.median(self.pages)
 
 

@@ -33,9 +33,9 @@ from protocol.errors import ArenaFault
 GAMES = ("nim", "nim", "nim", "nim", "tictactoe", "tictactoe")
 """The games that the bots play, one for each bot."""
 SECTOR_BYTES = 512
-"""Bytes of a sector, which a disk writes completely or not at all."""
+"""Number of bytes of a sector, which a disk writes completely or not at all."""
 _CHANGE_HEADER = struct.Struct("=cdQQI")
-"""The header of a logged change in the output of storage.c."""
+"""The format of the header of a logged change, as storage.c writes it."""
 
 
 class Change(NamedTuple):
@@ -59,13 +59,13 @@ def read_changes(log: Path) -> Iterator[Change]:
 
 
 class WrittenFile:
-    """The content of a file as written, and the part that is certainly on disk."""
+    """A file: its content as written, and the content that is certainly on disk."""
 
     def __init__(self) -> None:
         self.synced: bytearray | None = None
         """The content at the last sync; None if the file was never synced."""
         self.is_named = False
-        """True once the folder of the file has been synced, and so the name of the file is on disk."""
+        """True once the file's folder has been synced, so that the file's name is on disk."""
         self.written = bytearray()
         self.unsynced_changes: list[Change] = []
 
@@ -77,9 +77,10 @@ class WrittenFile:
             self.unsynced_changes.append(change)
 
     def content_after_loss(self, rng: random.Random, share: float) -> bytes | None:
-        """Return the content on a disk that has taken `share` of the sectors written since the last sync.
+        """Return what a disk may hold after a power cut, if it has written about `share` of the sectors since the last
+        sync.
 
-        None means that not even the name of the file is on the disk.
+        Return None if not even the name of the file is on the disk.
         """
         if self.synced is None and not self.is_named and rng.random() >= share:
             return None
@@ -106,7 +107,7 @@ def _apply(content: bytearray, change: Change) -> None:
 
 
 class Disk:
-    """The files of a folder by name, replayed from the logged changes."""
+    """The files of a folder, by name, after the logged changes that were applied."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -115,7 +116,7 @@ class Disk:
         self._files: dict[int, WrittenFile] = {}
 
     def apply(self, change: Change) -> None:
-        """Apply a logged change to the files."""
+        """Apply a logged change to the file or folder that it concerns."""
         if change.what == "c":
             name = str(Path(change.data.decode()).relative_to(self._folder))
             if self._names.get(name) != change.inode:
@@ -131,7 +132,7 @@ class Disk:
             self._files[change.inode].apply(change)
 
     def write(self, folder: Path, rng: random.Random, share: float) -> None:
-        """Write into `folder` what the disk might hold after a power cut at this point."""
+        """Write into `folder` what the disk may hold after a power cut at this point."""
         for name, inode in self._names.items():
             content = self._files[inode].content_after_loss(rng, share)
             if content is not None and not name.endswith("-shm"):  # SQLite's shared memory, which is recreated
@@ -156,9 +157,7 @@ async def play(server: Server, seconds: float) -> Ledger:
 def count_losses(
     disk: Disk, at: float, ledger: Ledger, share: float, rng: random.Random, *, moves: bool, start: bool
 ) -> Counter[str]:
-    """Count the losses by a power cut at the time `at`. With `start`, first start and stop a server on the remaining
-    files.
-    """
+    """Count what a power cut at the time `at` loses. With `start`, first start and stop a server on the files."""
     server = Server("--clock", "5+0.2")
     disk.write(server.data, rng, share)
     if start:

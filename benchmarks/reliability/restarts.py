@@ -35,8 +35,7 @@ from protocol.messages import Start
 MOVE_DELAY_S = 0.05
 """Seconds that a bot thinks about a move. With this delay, some match is running at every restart."""
 KNOCK_INTERVAL_S, VISIT_INTERVAL_S = 0.01, 0.1
-"""These are seconds between two attempts: `KNOCK_INTERVAL_S` to open a connection, `VISIT_INTERVAL_S` to make a
-handshake.
+"""`KNOCK_INTERVAL_S` seconds pass between two attempts to connect, `VISIT_INTERVAL_S` seconds between two handshakes.
 """
 
 
@@ -56,7 +55,7 @@ class RestartPlayer(Bot):
 
 
 class AbsenceLog(io.StringIO):
-    """A stream for the output of bots, which collects how long each bot was away."""
+    """A stream for the output of bots, from which it learns for how many seconds bots were away."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,7 +72,7 @@ class AbsenceLog(io.StringIO):
 
 
 async def connect_repeatedly(port: int, done: asyncio.Event, refused: list[str]) -> int:
-    """Connect and disconnect until `done`. Return the number of connections."""
+    """Connect and disconnect until `done` is set. Return the number of attempts."""
     count = 0
     while not done.is_set():
         try:
@@ -87,7 +86,7 @@ async def connect_repeatedly(port: int, done: asyncio.Event, refused: list[str])
 
 
 async def shake_hands_repeatedly(url: str, address: str, done: asyncio.Event, refused: list[str]) -> list[float]:
-    """Complete handshakes with the arena until `done`. Return the duration of each in seconds."""
+    """Complete handshakes with the arena until `done` is set. Return the duration of each in seconds."""
     took = []
     while not done.is_set():
         began = time.monotonic()
@@ -112,7 +111,7 @@ def restart(server: Server) -> None:
 
 
 async def run(server: Server, options: argparse.Namespace) -> tuple[list[str], set[str], str]:
-    """Restart the server repeatedly. Return the failed checks, the matches begun, and a summary of the measurements."""
+    """Restart the server repeatedly. Return the failed checks, the matches begun, and a text with the measurements."""
     url, started, absences, refused, done = (
         f"ws://127.0.0.1:{server.port}",
         set[str](),

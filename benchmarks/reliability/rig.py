@@ -37,17 +37,15 @@ import msgpack
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 """These six constants are the opcodes of WebSocket frames, with the names of RFC 6455."""
 MSGPACK, JSON = "arena.v1.msgpack", "arena.v1.json"
-"""`MSGPACK` and `JSON` are the names of the subprotocols of both encodings."""
+"""`MSGPACK` and `JSON` are the names of the WebSocket subprotocols of the two encodings."""
 TIMEOUT_S = 60.0
 """Seconds after which the programs give up waiting for an event."""
 PAGE_URL_PATTERN = r"the page is at http://\S+:(\d+)"
-"""The line with which a server reports the URL of its web page."""
+"""The pattern of the log line in which a server reports the URL of its web pages."""
 
 
 def parse_options(parser: argparse.ArgumentParser, **small: Any) -> argparse.Namespace:
-    """Parse the command line of a program. With `--small`, which every program has, use the values in `small`
-    instead.
-    """
+    """Parse a program's command line. Add the option `--small`, which replaces options by the values in `small`."""
     parser.add_argument("--small", action="store_true", help="a run of seconds")
     options = parser.parse_args()
     if options.small:
@@ -64,7 +62,7 @@ class Server:
     """
 
     program: tuple[str, ...] = ("-m", "arena")
-    """The arguments of Python before the command `serve`."""
+    """The arguments that Python gets before the command `serve`."""
 
     def __init__(self, *options: str, environment: dict[str, str] | None = None, files: int | None = None) -> None:
         self._options = options
@@ -135,7 +133,7 @@ class Server:
         return self._process
 
     async def wait_for_page_port(self) -> int:
-        """Return the port of the web page, once it is up."""
+        """Wait until the web pages are served, and return their port."""
         async with asyncio.timeout(TIMEOUT_S):
             while True:
                 for line in self.log:
@@ -153,7 +151,7 @@ class Server:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def count_descriptors(self) -> int:
-        """Return the number of open files and sockets."""
+        """Return the number of open files and sockets of the server."""
         return process_descriptors(self.process.pid)
 
     def _listen(self, process: subprocess.Popen[str], ports: queue.Queue[int]) -> None:
@@ -167,7 +165,7 @@ class Server:
 
 @contextlib.contextmanager
 def run_web(database: str | Path) -> Iterator[tuple[int, int]]:
-    """Run `arena web` on a database, given by file or URL; yield its process id and port."""
+    """Run `arena web` on a database, given by its file or URL. Yield the process id and the port."""
     command = [sys.executable, "-m", "arena", "web", "--db", str(database), "--web-port", "0"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -182,7 +180,7 @@ def run_web(database: str | Path) -> Iterator[tuple[int, int]]:
 
 
 def get_status(port: int, path: str, source: str, encoding: str = "identity") -> int:
-    """Request a page from a loopback address, read it completely, and return the status."""
+    """Request a page from a loopback address, read the answer completely, and return its status."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S, source_address=(source, 0))
     try:
         connection.request("GET", path, headers={"Accept-Encoding": encoding})
@@ -194,7 +192,7 @@ def get_status(port: int, path: str, source: str, encoding: str = "identity") ->
 
 
 def print_broken(broken: Sequence[str], sound: str) -> bool:
-    """Print the failed checks (`broken`), or the text `sound` if there are none. Return whether there are any."""
+    """Print the failed checks (`broken`), or the text `sound` if all passed. Return whether a check failed."""
     for line in broken:
         print("BROKEN:", line)
     print(f"{len(broken)} claims broken" if broken else sound)
@@ -212,14 +210,14 @@ def process_descriptors(process: int) -> int:
 
 
 def read_finished_matches(data: Path) -> set[str]:
-    """Return the ids of the matches in a data folder's store."""
+    """Return the ids of the finished matches in the store of a data folder."""
     command = [sys.executable, "-m", "arena", "matches", "--json", "--data", str(data)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return {match["match"] for match in json.loads(said)}
 
 
 def make_frame(payload: bytes, opcode: int = BINARY, *, fin: bool = True) -> bytes:
-    """Return a client's WebSocket frame. Its mask is zero, which is allowed and leaves the payload unchanged."""
+    """Return a WebSocket frame of a client. Its mask is 0, which is allowed and leaves the payload unchanged."""
     size = len(payload)
     head = bytes([opcode | fin << 7])
     if size < 126:
@@ -232,12 +230,12 @@ def make_frame(payload: bytes, opcode: int = BINARY, *, fin: bool = True) -> byt
 
 
 def make_message_frame(encoding: str = MSGPACK, **fields: Any) -> bytes:
-    """Return a WebSocket frame with a message of the protocol. `encoding` is the name of a subprotocol."""
+    """Return a WebSocket frame with a message of these fields. `encoding` is the name of a subprotocol."""
     return make_frame(json.dumps(fields).encode(), TEXT) if encoding == JSON else make_frame(msgpack.packb(fields))
 
 
 class Closed(Exception):
-    """The error that the server closed the connection. `code` is 1006 if the server sent no close code."""
+    """The error that the server closed the connection, with its close code; 1006 if it sent none."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"closed with {code}")
@@ -245,20 +243,20 @@ class Closed(Exception):
 
 
 class RawConnection:
-    """A low-level connection: `connect` for TCP, then `upgrade`, then `hello`. Each step is optional."""
+    """A low-level connection, made in three steps: `connect` (TCP), `upgrade` (WebSocket), `hello`. The last two are
+    optional.
+    """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int) -> None:
         self.reader, self.writer = reader, writer
         self.encoding = MSGPACK
         self.welcome: dict[str, Any] = {}
-        """The answer to `hello`."""
+        """The server's answer to `hello`."""
         self._port = port
 
     @classmethod
     async def connect(cls, port: int, *, source: str = "127.0.0.1", receive_buffer: int = 0) -> Self:
-        """Open a TCP connection from a loopback address. `receive_buffer` is the size of the receive buffer in bytes; 0
-        means the default.
-        """
+        """Open a TCP connection from a loopback address, with a receive buffer of this many bytes (0: the default)."""
         sock = socket.socket(socket.AF_INET)
         sock.setblocking(False)
         if receive_buffer:
@@ -279,8 +277,8 @@ class RawConnection:
         return raw
 
     async def upgrade(self, encoding: str = MSGPACK, *headers: str) -> None:
-        """Do the HTTP handshake of a WebSocket connection, with additional headers. Raise `ConnectionRefusedError` with
-        the status line.
+        """Do the HTTP handshake of a WebSocket connection, with additional headers. Raise `ConnectionRefusedError`,
+        with the status line, if the server refuses.
         """
         self.encoding = encoding
         lines = ["GET / HTTP/1.1", f"Host: 127.0.0.1:{self._port}", "Upgrade: websocket", "Connection: Upgrade"]
@@ -293,7 +291,7 @@ class RawConnection:
             raise ConnectionRefusedError(first)
 
     async def hello(self, name: str | None = None, **more: Any) -> dict[str, Any]:
-        """Say hello and return the `welcome` or `error`. A bot's default token is made from its name."""
+        """Send `hello` and return the `welcome` or `error`. A bot's default token is made from its name."""
         if name is not None:
             more = {"bot": name, "token": f"the token of {name}"} | more
         self.send(type="hello", **more)
@@ -304,12 +302,12 @@ class RawConnection:
         self.writer.write(make_message_frame(self.encoding, **fields))
 
     async def write(self, data: bytes) -> None:
-        """Send any bytes, and wait while the server does not read them."""
+        """Send any bytes. Wait as long as the server does not read them."""
         self.writer.write(data)
         await self.writer.drain()
 
     async def receive(self, *types: str) -> dict[str, Any]:
-        """Return the next message, or the next message of the given types. Answer pings. Raise `Closed`."""
+        """Return the next message, or the next one of the given types. Answer pings. Raise `Closed` at the end."""
         while True:
             opcode, payload = await self._frame()
             if opcode == PING:
@@ -322,8 +320,8 @@ class RawConnection:
                     return fields
 
     async def discard(self) -> int:
-        """Read and discard everything, without an answer to pings, until the server closes the connection. Return the
-        number of bytes.
+        """Read and discard everything until the server closes the connection. Do not answer pings. Return the number of
+        bytes.
         """
         count = 0
         with contextlib.suppress(ConnectionError):
@@ -347,19 +345,17 @@ class RawConnection:
 
 @dataclass
 class PlayTimes:
-    """The delays and drops of an honest pair in a period. Times are in seconds."""
+    """The delays in seconds of an honest pair in a period, and its drops."""
 
     plies: list[float] = field(default_factory=list)
-    """The times from each move to the turn or end that follows. An unanswered move counts with the time that it has
-    taken so far.
-    """
+    """The time from each move to the turn or end that follows; for an unanswered move, the time so far."""
     starts: list[float] = field(default_factory=list)
-    """The times from each seek to the start of its match."""
+    """The time from each seek to the start of its match."""
     drops: list[str] = field(default_factory=list)
-    """The reasons of lost connections, of errors and of rejections."""
+    """The messages about lost connections, errors and rejections."""
 
     def quantile(self, share: float) -> float:
-        """Return the quantile `share` of the times in `plies`; NaN if there are none."""
+        """Return the quantile `share` (0 to 1) of the times in `plies`; NaN if there are none."""
         times = sorted(self.plies)
         return times[min(int(share * len(times)), len(times) - 1)] if times else float("nan")
 
@@ -390,7 +386,7 @@ class HonestPair:
         self._tokens = tokens or tuple(f"the token of {name}" for name in names)
         self._felt = PlayTimes()
         self._moved: dict[str, float] = {}
-        """The times at which moves without an answer were sent, by match."""
+        """The times at which unanswered moves were sent, by match."""
         self._tasks: list[asyncio.Task[None]] = []
         self._playing = asyncio.Event()
 
@@ -469,7 +465,8 @@ class HonestPair:
 @contextlib.contextmanager
 def run_attackers(count: int, attack: Callable[..., None], *arguments: Any) -> Iterator[None]:
     """Run `count` processes that each call `attack(number, *arguments)`, and kill them at the end of the block.
-    `attack` is a module-level function.
+    `attack` is a module-level function. Raise `RuntimeError` if one of them failed before: a measurement without
+    attackers proves nothing.
     """
     processes = multiprocessing.get_context("spawn")
     running = [processes.Process(target=attack, args=(number, *arguments), daemon=True) for number in range(count)]
@@ -477,6 +474,8 @@ def run_attackers(count: int, attack: Callable[..., None], *arguments: Any) -> I
         process.start()
     try:
         yield
+        if failed := [process.exitcode for process in running if process.exitcode]:
+            raise RuntimeError(f"{len(failed)} of {count} attackers failed, with the exit codes {failed}")
     finally:
         for process in running:
             process.kill()

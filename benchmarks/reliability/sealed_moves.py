@@ -44,7 +44,7 @@ class SeatPair:
             raw.send(type="ready", match=self.match)
 
     async def wait_for_turns(self) -> int:
-        """Wait until both seats have been sent the turn of a round. Return the ply of the round."""
+        """Wait until both seats have received the turn of the next round. Return the round's ply."""
         await self._opponent.receive("turn")
         return int((await self._prober.receive("turn"))["ply"])
 
@@ -57,12 +57,12 @@ class SeatPair:
         raw.send(type="move", match=self.match, ply=ply, move={"choose": random.randrange(2)})
 
     async def probe_unseek(self) -> None:
-        """Make the request `unseek`, which is always answered."""
+        """Send an `unseek`, which is always answered, and wait for the answer."""
         self._prober.send(type="unseek", id="none")
         await self._prober.receive("unseeked")
 
     async def probe_reconnection(self) -> None:
-        """Reconnect, and wait until the turn is sent again."""
+        """Reconnect to the match, and wait until the turn arrives again."""
         older, self._prober = self._prober, await RawConnection.enter(self._port, PROBER)
         await self._prober.receive("turn")
         older.close()
@@ -71,8 +71,8 @@ class SeatPair:
 async def measure(
     pair: SeatPair, rounds: int, before: float, probe: Callable[[], Awaitable[None]]
 ) -> tuple[list[float], list[float]]:
-    """Return the milliseconds of the probe in rounds in which the opponent had not moved yet, and in rounds in which it
-    had moved.
+    """Return the milliseconds that `probe` took in rounds in which the opponent had not moved yet, and in rounds in
+    which it had.
     """
     took: tuple[list[float], list[float]] = [], []
     await pair.begin(rounds)
@@ -93,8 +93,8 @@ async def measure(
 
 
 def rank_sum(one: list[float], two: list[float]) -> tuple[float, float]:
-    """Return the probability that a value of sample `two` exceeds a value of sample `one`, and the two-sided p (Mann
-    and Whitney, 1947).
+    """Return how probably a value of `two` exceeds one of `one`, and the two-sided p of the rank-sum test (Mann and
+    Whitney, 1947).
     """
     n, m = len(one), len(two)
     ordered = sorted([(value, 0) for value in one] + [(value, 1) for value in two])
@@ -105,7 +105,7 @@ def rank_sum(one: list[float], two: list[float]) -> tuple[float, float]:
 
 
 def format_percentiles(values: list[float]) -> str:
-    """Format percentiles of times in milliseconds."""
+    """Return a line of text with percentiles of times in milliseconds."""
     ordered = sorted(values)
     at = [ordered[min(len(ordered) - 1, int(part * len(ordered)))] for part in (0.1, 0.5, 0.9, 0.99)]
     return f"{len(values):5} times   p10 {at[0]:6.3f}   p50 {at[1]:6.3f}   p90 {at[2]:6.3f}   p99 {at[3]:6.3f} ms"

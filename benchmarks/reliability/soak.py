@@ -46,10 +46,10 @@ from arena.store.store import Store
 from machine import event_loop
 
 MOVE_DELAY_S = 0.01
-"""Seconds that a bot takes for a move."""
+"""Seconds that each bot takes per move."""
 MAX_NEWCOMERS = 20
-"""Maximum number of newcomers at a time. Without this limit, newcomers would pile up on a slow machine, which would
-look like growth of the server.
+"""Maximum number of newcomers that play at a time. Without this limit, newcomers would pile up on a slow machine, which
+would look like growth of the server.
 """
 GAMES = (("nim", "classic"), ("nim", "min-nim"), ("tictactoe", "classic"))
 """The games and presets that the bots play."""
@@ -71,9 +71,7 @@ of its file, and a match adds some 2 KiB to the file.
 
 
 class ServerSample(NamedTuple):
-    """A measurement `at` seconds after the server's start. `held` has the quantities in the order of
-    `MEASURE_NAMES`.
-    """
+    """A measurement `at` seconds after the server's start. `held` has the quantities named in `MEASURE_NAMES`."""
 
     at: float
     held: tuple[float, ...]
@@ -95,14 +93,14 @@ async def _serve(data: Path, every: float) -> None:
 
 
 class Regular:
-    """A bot of the ladder that occasionally resigns or drops its connection."""
+    """A bot on the ladder that occasionally resigns or drops its connection."""
 
     def __init__(self, port: int, name: str, rng: random.Random) -> None:
         self._port, self._name, self._chance = port, name, rng
         self.matches = 0
 
     async def live(self, *, matches: float = math.inf) -> None:
-        """Reconnect again and again, until the bot has finished `matches` matches."""
+        """Play, and reconnect whenever the connection ends, until the bot has finished `matches` matches."""
         while self.matches < matches:
             try:
                 await self._visit(matches)
@@ -143,7 +141,7 @@ class Regular:
 
 
 async def _watch(port: int) -> None:
-    """Subscribe to all matches and watch each from its start. Reconnect from time to time."""
+    """Watch every match from its start, as a spectator. Reconnect every twenty seconds."""
     while True:
         raw = await RawConnection.enter(port)
         raw.send(type="watch", match="*")
@@ -160,7 +158,7 @@ async def _watch(port: int) -> None:
 
 
 async def _play(port: int, bots: int, newcomers: float) -> None:
-    """Run the regular bots, a watcher, and newcomers that play one match each. `newcomers` of them start per second,
+    """Run the regular bots, a spectator, and newcomers that play one match each. `newcomers` of these start per second,
     unless too many are still playing.
     """
     regulars = [Regular(port, f"regular-{number}", random.Random(number)) for number in range(bots)]
@@ -223,7 +221,7 @@ def main() -> None:
 
 
 def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[ServerSample], int, int]:
-    """Return repeated measurements of the server, and the numbers of matches and newcomers in its store."""
+    """Measure the server repeatedly. Return the measurements, and the numbers of matches and newcomers in its store."""
     samples: list[ServerSample] = []
     with tempfile.TemporaryDirectory() as data:
         command = [sys.executable, __file__, "--seconds", str(seconds), "--serve", data]
@@ -251,7 +249,7 @@ def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[ServerSa
 
 
 _PLAYERS_CODE = "import asyncio, sys, soak; asyncio.run(soak._play(*map(int, sys.argv[1:3]), float(sys.argv[3])))"
-"""The program of the process with all players."""
+"""The program of the process that runs all players."""
 
 
 if __name__ == "__main__":

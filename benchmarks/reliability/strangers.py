@@ -29,15 +29,15 @@ from typing import Any
 from rig import TIMEOUT_S, parse_options
 
 TESTS_FOLDER = Path(__file__).parents[2] / "tests"
-"""The folder with the tests, whose helpers this program uses."""
+"""The folder of the project's tests, whose helpers this program uses."""
 EMPTY_FINDINGS: tuple[Any, ...] = ([], False, None)
-"""The values of findings that mean no access."""
+"""The values in the hostile bot's report that mean no access."""
 ALLOWED_FINDINGS = {"arena", "processes", "scratch"}
-"""The findings that are allowed in a sandbox. Of "processes" and "scratch", a bot may have at most the amounts in
+"""The keys of the hostile bot's report that are allowed in a sandbox: it may use processes and scratch space within
 `FINDING_LIMITS`.
 """
 FINDING_LIMITS = {"processes": 300, "scratch": 64}
-"""The maximum amounts of limited findings in a sandbox."""
+"""The maximum values in the hostile bot's report for limited resources in a sandbox."""
 
 
 class TestFolder:
@@ -59,7 +59,7 @@ class TestFolder:
         return [sys.executable, "-m", "arena", "tournament", *words, *options]
 
     def play(self, name: str, bots: Sequence[str], kind: str, *options: str, **environ: str) -> Any:
-        """Play a tournament and return its JSON. Raise `RuntimeError` with the error output if it fails."""
+        """Run a tournament and return its JSON. Raise `RuntimeError`, with the error output, if it fails."""
         written = self.folder / f"{name}-{kind}.json"
         command = self.make_command(name, bots, kind, "--json", str(written), *options)
         done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environ})
@@ -69,7 +69,7 @@ class TestFolder:
 
 
 BOTS = ["rival=steady/faulty_bots.py steady", "steady=steady/faulty_bots.py steady"]
-"""The two harmless bots, which play the first legal move."""
+"""The command-line arguments for the two harmless bots, which play the first legal move."""
 
 
 def run_hostile_bot(folder: TestFolder, kind: str) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def run_hostile_bot(folder: TestFolder, kind: str) -> dict[str, Any]:
 
 
 def is_breach(name: str, value: Any) -> bool:
-    """Return whether a finding of the hostile bot is something that a sandbox must prevent."""
+    """Return whether an entry of the hostile bot's report is something that a sandbox must prevent."""
     if name in FINDING_LIMITS:
         return bool(value > FINDING_LIMITS[name])
     return (
@@ -112,7 +112,7 @@ def children_processor_s() -> float:
 
 
 def measure_pace(folder: TestFolder, kind: str, rounds: int) -> tuple[float, float]:
-    """Play a tournament. Return the matches per second, from the first start to the last end, and the processor seconds
+    """Run a tournament. Return its matches per second, from the first start to the last end, and its processor seconds
     per match.
     """
     before = children_processor_s()
@@ -123,7 +123,7 @@ def measure_pace(folder: TestFolder, kind: str, rounds: int) -> tuple[float, flo
 
 @contextmanager
 def run_blocked_tournament(folder: TestFolder, kind: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a tournament in which a bot stops moving in its third match."""
+    """Run a tournament, and yield its process when a bot has stopped moving in its third match."""
     fifo = folder.folder / "steady" / f"halted-{kind}"
     os.mkfifo(fifo)
     fifo.chmod(0o666)
@@ -140,9 +140,7 @@ def descendants_of(pid: int) -> list[int]:
 
 
 def measure_survivors(folder: TestFolder, kind: str) -> tuple[int, float, int]:
-    """Kill a tournament. Return the number of its processes, the seconds until they were gone, and the number of
-    processes that survived.
-    """
+    """Kill a tournament. Return its number of processes, the seconds until they ended, and how many survived."""
     with run_blocked_tournament(folder, kind) as process:
         ends = [os.pidfd_open(pid) for pid in descendants_of(process.pid)]
         process.send_signal(signal.SIGKILL)

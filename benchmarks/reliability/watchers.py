@@ -1,8 +1,7 @@
-"""Measure how much spectators slow down the players. The spectators are a large audience of each match, or clients
-that do not read.
+"""Measure how much spectators slow down the players: a large audience of one match, or clients that do not read.
 
-First a pair of bots plays, without and with an audience that watches each of its matches. Then `--bots` bots play,
-without and with `--stalled` spectators that ask for every match, from twenty addresses, and read nothing.
+First a pair of bots plays, without and with an audience of every match. Then `--bots` bots play, without and with
+`--stalled` spectators, from twenty addresses, that ask for every match and read nothing.
 Usage: python benchmarks/reliability/watchers.py [--audience 300] [--bots 100] [--stalled 200] [--seconds 10] [--small]
 Exit status 1 if a bot lost its connection, or the server's memory grew by more than the limit for unread data.
 """
@@ -19,15 +18,15 @@ import uvloop
 from rig import JSON, MSGPACK, HonestPair, PlayTimes, RawConnection, Server, parse_options, run_attackers
 
 MAX_UNREAD_MIB = 4.0
-"""Limit of unread data of one connection, in MiB."""
+"""Maximum MiB of unread data that the server keeps for one connection."""
 MAX_TOTAL_UNREAD_MIB = 256.0
-"""Limit of unread data of all connections together, in MiB."""
+"""Maximum MiB of unread data that the server keeps for all connections together."""
 ADDRESS_COUNT = 20
 """The number of addresses that the spectators share."""
 
 
 def watch(number: int, port: int, count: int, reads: bool) -> None:
-    """Run a process of spectators. The first is told of each new match, and all of them watch it."""
+    """Run a process of spectators, which watch each new match. With `reads`, they read what they receive."""
     uvloop.run(watch_all(port, count, reads))
 
 
@@ -50,7 +49,7 @@ async def watch_all(port: int, count: int, reads: bool) -> None:
 
 
 async def measure_audience(options: argparse.Namespace) -> bool:
-    """Measure a pair of bots, without and with many spectators. Return whether no bot lost its connection."""
+    """Measure a pair of bots without and with many spectators. Return whether the bots had no drops."""
     with Server() as server:
         async with HonestPair(server.port) as pair:
             await pair.measure(1)
@@ -69,9 +68,7 @@ async def measure_audience(options: argparse.Namespace) -> bool:
 
 
 async def measure_stalled(options: argparse.Namespace) -> bool:
-    """Measure many matches beside spectators that do not read. Return whether no bot lost its connection and memory
-    stayed within its limit.
-    """
+    """Measure many matches beside spectators that do not read. Return whether bots had no drops and memory sufficed."""
     with Server() as server:
         async with AsyncExitStack() as stack:
             pairs = [

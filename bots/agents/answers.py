@@ -18,7 +18,7 @@ from protocol.reasons import VOID
 MAX_LISTED_MOVES = 200
 """The maximum number of legal moves that an answer lists."""
 CUSTOM_CONFIG_TEXT = "custom config"
-"""The text for a config that is not a preset."""
+"""The text shown in place of a preset's name, for a config that is not a preset."""
 State = Literal["not_connected", "no_match", "seeking", "starting", "your_turn", "their_turn", "over"]
 
 
@@ -130,7 +130,7 @@ def _format_board(match: AgentMatch, position: Any, *, whole: bool) -> str:
 
 
 def _to_move(match: AgentMatch, turn: Turn) -> int | tuple[int, ...]:
-    """Return the seats to move, without the agent's seat once it has chosen. Other seats' choices are unknown."""
+    """Return the seats that have yet to move, as far as the agent knows: only its own choice is known."""
     if isinstance(turn.to_move, int) or match.open_choice is not None:
         return turn.to_move
     return tuple(seat for seat in turn.to_move if seat != match.own_seat)

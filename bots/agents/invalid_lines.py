@@ -22,11 +22,11 @@ class AnsweringReader:
 
     @property
     def last_context(self) -> Any:
-        """The SDK's context in which the last message was received."""
+        """The context in which the MCP SDK received the last message."""
         return self._reads.last_context
 
     async def receive(self) -> SessionMessage:
-        """Return the next message. At its end it raises what the stream `reads` raises."""
+        """Return the next message. At the end of the stream `reads`, raise what it raises."""
         while True:
             item = await self._reads.receive()
             item = _without_byte_order_mark(item) if isinstance(item, Exception) else item
@@ -61,7 +61,7 @@ class AnsweringReader:
 
 
 def _without_byte_order_mark(fault: Exception) -> SessionMessage | Exception:
-    """Return the message in a line that begins with a byte order mark, which programs of .NET write; else `fault`."""
+    """Return the message in a line that begins with a byte order mark, as .NET programs write it; else a fault."""
     found = fault.errors(include_url=False, include_context=False) if isinstance(fault, ValidationError) else []
     line = found[0]["input"] if found else None
     if not isinstance(line, str) or not line.startswith("\ufeff"):
@@ -73,9 +73,7 @@ def _without_byte_order_mark(fault: Exception) -> SessionMessage | Exception:
 
 
 def error_of(fault: Exception) -> JSONRPCError | None:
-    """Return the answer to a line that is no message. `fault` has the SDK's errors in the line. Return None if the line
-    is empty.
-    """
+    """Return the answer to a line that is no message; None for an empty line. `fault` has the errors in the line."""
     found = fault.errors(include_url=False, include_context=False) if isinstance(fault, ValidationError) else []
     line = found[0]["input"] if found and found[0]["type"] == "json_invalid" else None
     if line is not None and not str(line).strip():

@@ -14,7 +14,7 @@ _WHOLE_NUMBER_PATTERN = re.compile(r"\s*(-?[0-9]{1,18})(?:\.0*)?\s*", re.ASCII)
 
 
 def as_declared(arguments: Mapping[str, Any], kind: type[Struct]) -> dict[str, Any]:
-    """Return arguments in which each value is converted to the type of its field in `kind`, if that is possible."""
+    """Return a tool's arguments, each converted to the type of its field in the struct `kind` if that is possible."""
     fields = {field.name: field for field in structs.fields(kind)}
     taken = {}
     for name, value in arguments.items():

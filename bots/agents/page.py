@@ -1,4 +1,4 @@
-"""A client of the JSON API on the arena's page, for finished matches (docs/api.md). It also finds the page."""
+"""A client of the JSON API of an arena's web page, for finished matches (docs/api.md). It also finds the page's URL."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from protocol.display import escape_unprintable, short_repr
 from protocol.errors import Fault, UsageFault
 
 ANSWER_TIMEOUT_S = 40.0
-"""Seconds to wait for the page's answer. A client of the Model Context Protocol waits for sixty."""
+"""Seconds to wait for the page's answer. A client of the Model Context Protocol waits sixty seconds for a tool."""
 FIND_TIMEOUT_S = 5.0
 """Seconds to wait for the arena's answer that names the page."""
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -33,7 +33,7 @@ class PageError(Fault):
 
 
 def check_page(url: str) -> str:
-    """Return the address `url` without a trailing slash. Raises `UsageFault` unless it is an HTTP or HTTPS address."""
+    """Return the address `url` without a trailing slash. Raise `UsageFault` unless it is an HTTP or HTTPS address."""
     if split_address(url, "http", "https") is None:
         raise UsageFault(f"the page's address is {short_repr(url, 80)}: write it like http://127.0.0.1:8080")
     return url.rstrip("/")
@@ -49,7 +49,7 @@ class PageClient:
         self._page = page
 
     def fetch(self, *path: str, **query: Any) -> Any:
-        """Return the API's decoded answer for a path and query. Raises `PageError`, with the page's error message."""
+        """Return the API's decoded answer for a path and query. If it is an error, raise `PageError` with its text."""
         if self._page is None:
             self._page = self._find_page()
         given = {key: value for key, value in query.items() if value is not None}
@@ -78,7 +78,7 @@ class PageClient:
 
 
 def _get(url: str, timeout_s: float) -> tuple[int, bytes, Mapping[str, str]]:
-    """Return status, body and headers of a URL's answer, for any status. Raises `PageError` without an answer."""
+    """Return status, body and headers of a URL's answer, whatever the status. Raise `PageError` if nothing answers."""
     try:
         told = fetch(
             url, MAX_ANSWER_BYTES, timeout_s, headers={"Accept": "application/json"}, proxies=not is_loopback(url)

@@ -15,7 +15,7 @@ from protocol.errors import Fault
 from protocol.messages import Event, Player
 
 MAX_PLIES = 100
-"""The maximum number of plies of a replay in one answer. `from_ply` asks for those that follow."""
+"""The maximum number of plies of a replay in one answer. The tool's argument `from_ply` asks for later plies."""
 MAX_GRADED_MOVES = 20
 """The maximum number of moves that an answer about grades lists."""
 
@@ -134,9 +134,7 @@ def _format_grade(grade: SeatGrade, of: str) -> str:
 
 
 class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A row of a leaderboard. `rating` has 3 standard deviations, like the pages. `payoff` is the mean payoff, in games
-    whose result is a payoff.
-    """
+    """A row of a leaderboard."""
 
     rank: Annotated[int, Meta(description="the rank on the leaderboard")]
     bot: Annotated[str, Meta(description="the name")]
@@ -183,7 +181,7 @@ def find_matches(page: PageClient, limit: int, **conditions: str | None) -> Foun
 
 
 def read_replay(page: PageClient, match: str, from_ply: int) -> Replay:
-    """Return a finished match from a ply on. Raises `PageError`."""
+    """Return a finished match from a ply on. Raise `PageError` if the page does not have it."""
     told = page.fetch("matches", match)
     header, footer = told["header"], told["footer"]
     try:
@@ -223,7 +221,7 @@ def _has_note(sealed: dict[str, Any]) -> bool:
 
 
 def read_grades(page: PageClient, match: str) -> GradesAnswer:
-    """Return the grades of a match's moves. Raises `PageError`, also if the game is not solved."""
+    """Return the grades of a match's moves. Raise `PageError` if the page has none: the game may not be solved."""
     told = page.fetch("matches", match, "grades")
     worst = sorted((move for move in told["moves"] if move["gave_away"] > 0), key=lambda move: -move["gave_away"])
     return GradesAnswer(
@@ -244,7 +242,7 @@ def read_grades(page: PageClient, match: str) -> GradesAnswer:
 
 
 def read_leaderboard(page: PageClient, game: str, preset: str, limit: int) -> Leaders:
-    """Return the top of a preset's leaderboard. Raises `BotFault` if there is no such preset."""
+    """Return the top of a preset's leaderboard. Raise `BotFault` if there is no such preset."""
     games.load_game(game, {"preset": preset})
     told = page.fetch("leaderboard", game, preset, limit=limit)
     return Leaders(

@@ -64,4 +64,4 @@ GAME_RULES: Mapping[str, str] = {
         "`hands`."
     ),
 }
-"""The rules of each game as text, by the name of the game."""
+"""The rules of each game as text, by the game's name."""

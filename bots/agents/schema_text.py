@@ -39,4 +39,4 @@ DESCRIPTIONS: Mapping[type[Struct], str] = {
     ),
     Standing: "A row of the leaderboard.",
 }
-"""The description of each struct inside the answer of a tool."""
+"""The description of each struct inside the answer of a tool, by the struct's class."""

@@ -47,7 +47,7 @@ class AgentSession(ClientBase):
         self._run_step(lambda: [*effects])
 
     async def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
-        """Wait until `condition` holds, at most `timeout_s`. Return whether it holds."""
+        """Wait until `condition` holds, for at most `timeout_s` seconds. Return whether it holds."""
         try:
             async with asyncio.timeout(timeout_s):
                 while not condition():
@@ -64,7 +64,7 @@ class AgentSession(ClientBase):
             self.perform([PrintLine(str(fault), is_error=True), Stop(1)])
 
     async def close(self, keeping: asyncio.Task[None]) -> None:
-        """Resign the match in progress, if there is one, and close the connection. `keeping` runs `keep_connection`."""
+        """Resign a match in progress and close the connection. `keeping` is the task that runs `keep_connection`."""
         if self.protocol.connected:
             self.perform([*self.protocol.resign(), Stop(0)])
             await asyncio.wait([keeping], timeout=CLOSE_TIMEOUT_S)

@@ -164,7 +164,7 @@ class AgentProtocol(ClientProtocol):
         return [messages.List()]
 
     def move(self, choice: Choice) -> list[Effect]:
-        """Make a move in the open turn. Raises `UnsendableMove` if the move can't be sent."""
+        """Make a move in the open turn. Raise `UnsendableMove` if the move can't be sent."""
         match = self.current_match
         assert match is not None
         assert match.open_choice is not None
@@ -179,7 +179,7 @@ class AgentProtocol(ClientProtocol):
         return [] if match is None else self._drop_unsendable(match.seat.resign())
 
     def _drop_unsendable(self, effects: list[Effect]) -> list[Effect]:
-        """Return the effects, without messages while the connection is down: the seat repeats them on the next one."""
+        """Return the effects, without messages if no connection is open: the seat sends them on the next connection."""
         return [effect for effect in effects if self.connected or isinstance(effect, PrintLine)]
 
     def _on_welcome(self, welcome: messages.Welcome) -> list[Effect]:
@@ -248,7 +248,7 @@ class AgentProtocol(ClientProtocol):
         return [line]
 
     def _store_choice(self, match: AgentMatch, effects: list[Effect]) -> list[Effect]:
-        """Store the choice that the agent has to make, if there is one. Return the effects that call no bot's code."""
+        """Store the choice that the agent has to make, if any. Return the effects that call no code of the bot."""
         rest: list[Effect] = []
         for effect in effects:
             if isinstance(effect, Choose):

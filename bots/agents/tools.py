@@ -29,9 +29,8 @@ from protocol.messages import MAX_NOTE_CHARS, BotName, Listing, MatchId
 from protocol.names import NOTE_PATTERN
 
 MAX_WAIT_S = 40
-"""The maximum number of seconds that an agent may ask a tool to wait. Clients give up after sixty, so there is time for
-the rest of the call.
-"""
+"""The maximum number of seconds that an agent may ask a tool to wait. Clients give up after sixty seconds, so time is
+left for the rest of the call."""
 ANSWER_TIMEOUT_S = 5.0
 """Seconds to wait for the arena's answer to a request that it answers without delay."""
 BEGIN_TIMEOUT_S = 1.0
@@ -155,7 +154,7 @@ class LeaderboardArguments(Arguments, frozen=True, kw_only=True):
 
 
 def _legal_move(turn: Turn, said: str | dict[str, Any] | int) -> Mapping[str, Any]:
-    """Return the legal move that an agent means by a notation, an object or a number. Raises `BotFault`."""
+    """Return the legal move that an agent means by a notation, an object or a number. Raise `BotFault` if none fits."""
     if not isinstance(said, dict):
         return read_move(turn, str(said))
     try:
@@ -204,7 +203,7 @@ class AgentTools:
         self.tools = {tool.name: tool for tool in offered}
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Answer:
-        """Call a tool. Raises `Fault`, whose text says in one line what is wrong and what would be right."""
+        """Call a tool. If it fails, raise a `Fault` that says in one line what is wrong and what would be right."""
         tool = self.tools.get(name)
         if tool is None:
             raise ToolRefusal(f"there is no tool {short_repr(name)}: one of {', '.join(self.tools)}")
@@ -349,7 +348,6 @@ class AgentTools:
         )
 
     async def _wait_for_connection(self) -> None:
-        """Wait until the agent is connected. Raises `ToolRefusal` if it can't connect."""
         await self._session.wait_until(lambda: self._session.is_settled, CONNECT_TIMEOUT_S)
         if not self._protocol.connected:
             raise ToolRefusal(f"not connected: {self._session.status}")
@@ -364,7 +362,7 @@ class AgentTools:
         return f"{match.clock_ms(time.monotonic())[match.own_seat] / 1000:.0f} s left"
 
     def _describe_situation(self, *, whole: bool = True) -> Look:
-        """Return the agent's situation and what it can do. The board is whole, or only its changes are shown."""
+        """Return the agent's situation and what it can do. Unless `whole`, show only the changes of the board."""
         protocol = self._protocol
         match = None
         if protocol.match is not None and protocol.seek is None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from statistics import fmean, stdev
 from typing import Any
 
-from bots.search.base import SearchLimit
+from bots.search.base import SearchLimit, list_outcomes
 from bots.search.kernels import uct_for, uct_games
 from protocol.errors import UsageFault
 from protocol.games.base import Game
@@ -66,7 +66,7 @@ class UctMoveEvaluator(MoveEvaluator):
         seat, sims = self._game.to_move(state), self._sims // BATCH_COUNT
         below = random.Random(seed).randrange
         wins, done, likely = 0.0, 0, 0.0
-        for chance, after in self._game.outcomes(state, move):
+        for chance, after in list_outcomes(self._game, state, move):
             likely += float(chance)
             count = round(likely * sims) - done
             if count > 0:

@@ -23,7 +23,7 @@ from bots.search import (
     negamax,
     star1,
 )
-from bots.search.base import DEFAULT_MAX_DEPTH
+from bots.search.base import DEFAULT_MAX_DEPTH, list_outcomes
 from protocol.games.base import Game
 
 MAX_NODES = 600_000
@@ -133,7 +133,7 @@ def measure_extent(rules: Game[Any, Any], root: Any, plies: int, max_nodes: int)
         following: dict[Hashable, tuple[Any, int]] = {}
         for state, ways in level.values():
             for move in rules.legal_moves(state) if rules.to_move(state) is not None else ():
-                outcomes = rules.outcomes(state, move)
+                outcomes = list_outcomes(rules, state, move)
                 chance = chance or len(outcomes) > 1
                 for _, result in outcomes:
                     key = rules.key(result)

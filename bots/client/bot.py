@@ -55,7 +55,7 @@ class Turn:
     """The events since your last turn."""
     players: Sequence[Player]
     clock_ms: Sequence[int]
-    """Milliseconds left, by seat."""
+    """Milliseconds left on the clock of each seat, by seat."""
     increment_ms: int
     rules: Game[Any, Any]
     """The game under this match's config: legal moves, results of moves, winners."""
@@ -109,7 +109,7 @@ class Bot(ABC):
         return bot
 
     def __init__(self, name: str = "", version: str = "") -> None:
-        """Set name and version, by default those of the class. Raises `UsageFault` without a name."""
+        """Set name and version, by default those of the class. Raise `UsageFault` if there is no name."""
         name = name or getattr(type(self), "name", "")
         if not name:
             raise UsageFault(
@@ -121,8 +121,8 @@ class Bot(ABC):
     def check_game(self, game: Game[Any, Any]) -> None:
         """Check that the bot plays this game under its config. Called before anything else is done for the game.
 
-        Raises `UsageFault` if the bot does not play the game, or cannot with its settings or without a library or table
-        that this machine lacks. Commands then refuse the bot before anything begins.
+        Raise `UsageFault` if the bot does not play the game, its settings rule the game out, or this machine lacks a
+        library or table that the bot needs. Commands then refuse the bot before anything begins.
         """
         if game.name not in self.games:
             others = players_of(game.name)
@@ -162,5 +162,5 @@ class Bot(ABC):
 
 
 def make_turn_rng(seed: str, match: str, ply: int) -> random.Random:
-    """Return the random generator of one turn. It depends on no other turn and on no order of turns."""
+    """Return the random generator of one turn. Its numbers do not depend on other turns or on their order."""
     return random.Random(hashlib.sha256(f"{seed}/{match}/{ply}".encode()).digest())

@@ -61,8 +61,8 @@ class _SameHostConnect(open_websocket):
 
 
 async def connect(url: str, timeouts: ClientTimeouts) -> ClientConnection:
-    """Open a connection to the arena at `url`. Raises `ArenaUnreachable`, `ArenaRefused`; `UsageFault` for a bad URL or
-    proxy.
+    """Open a connection to the arena at `url`. Raise `ArenaUnreachable` or `ArenaRefused` if that fails, `UsageFault`
+    if the URL or the proxy is invalid.
     """
     try:
         return await _SameHostConnect(
@@ -100,7 +100,7 @@ def _scheme_hint(url: str, exc: Exception) -> str:
 
 
 def _fault_of_response(url: str, response: Response) -> Fault:
-    """Return the fault for an HTTP answer. A status from 400 to 499 is final, but for `_RETRYABLE_STATUSES`."""
+    """Return the fault for an HTTP answer. A status from 400 to 499 is final, except for `_RETRYABLE_STATUSES`."""
     status = response.status_code
     body = (response.body or b"").decode(errors="replace").strip().split("\n")[0][:200]
     said = " with a web page" if body.startswith("<") else f": {body}" if body else ""

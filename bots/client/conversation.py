@@ -34,9 +34,8 @@ MAX_CACHED_RULES = 64
 RETRYABLE_CODES = (UNAVAILABLE, NO_SLOTS)
 """The error codes of refused seeks that may succeed later."""
 FIRST_SEEK_DELAY_S, MAX_SEEK_DELAY_S = 2.0, 60.0
-"""`FIRST_SEEK_DELAY_S` is the delay until a refused seek is tried again for the first time. The delay doubles after
-each failure, up to `MAX_SEEK_DELAY_S`, and starts again when a match begins.
-"""
+"""`FIRST_SEEK_DELAY_S` is the delay, in seconds, until a refused seek is first tried again. The delay doubles after
+each failure, up to `MAX_SEEK_DELAY_S`. Once a match begins, it is `FIRST_SEEK_DELAY_S` again."""
 MAX_LISTING_INTERVAL_S = 600.0
 """The longest interval, in seconds, between reports on what the bot's seeks wait for."""
 LISTING_INTERVAL_FACTOR = 5
@@ -75,7 +74,7 @@ class Conversation(ClientProtocol):
         self._finishing: dict[str, Seat] = {}
         self._awaited: set[str] = set()
         self._unreachable_matches: set[str] = set()
-        """Matches on nodes that can't be reached. Other matches may be played in their slots."""
+        """The matches on nodes that can't be reached. Other matches may be played in the slots of these."""
         self._seeks: dict[str, str] = {}
         """The game of each open seek, by the seek's id."""
         self._withdrawn: set[str] = set()
@@ -90,7 +89,7 @@ class Conversation(ClientProtocol):
         self._held_games: set[str] = set()
         """Games whose seeks were refused. They are not sought until their `ScheduleSeek` is due."""
         self._backoffs: defaultdict[str, Backoff] = defaultdict(lambda: Backoff(FIRST_SEEK_DELAY_S, MAX_SEEK_DELAY_S))
-        """The backoff of each game's seeks."""
+        """The growing delay until a refused seek for a game is tried again, by game."""
         self._listing_interval_s = first_look_delay_s
         self._listing_scheduled = False
         """True if a `ScheduleListing` is scheduled."""
@@ -106,7 +105,7 @@ class Conversation(ClientProtocol):
         self._close_reason = ""
         """The reason that the arena gave for closing the connection; empty without one."""
         self._presets: dict[str, list[str]] = {}
-        """The presets of each game's open seek."""
+        """The presets that the open seek for a game names, by game."""
         self._rules: dict[tuple[str, bytes], Game[Any, Any]] = {}
         if game is not None:
             self._rules[game.name, _rules_key(game.config)] = game
@@ -160,7 +159,6 @@ class Conversation(ClientProtocol):
         return [messages.List(), *self._schedule_listing()]
 
     def _schedule_listing(self) -> list[Effect]:
-        """Schedule the next listing request, unless one is scheduled."""
         if self._listing_scheduled:
             return []
         self._listing_scheduled, self._match_began = True, False
@@ -361,7 +359,7 @@ class Conversation(ClientProtocol):
         return [*troubles, *seeks, *([] if plays else [Stop(1)])]
 
     def _presets_of(self, game: str) -> list[str]:
-        """Return the presets of a game that the bot plays; an empty list if it plays all of them. Raises the bot's
+        """Return the presets of a game that the bot plays; an empty list if it plays all of them. Raise the bot's
         `UsageFault` if it plays none.
         """
         if game not in self._presets:
@@ -379,7 +377,6 @@ class Conversation(ClientProtocol):
         return self._presets[game]
 
     def _withdraw_seeks(self) -> list[Effect]:
-        """Withdraw all open seeks, as the bot has enough matches."""
         withdrawn = [messages.Unseek(id=name) for name in self._seeks if name not in self._withdrawn]
         self._withdrawn.update(self._seeks)
         return [*withdrawn]
@@ -395,7 +392,7 @@ class Conversation(ClientProtocol):
         return name
 
     def _load_rules(self, start: messages.Start) -> Game[Any, Any]:
-        """Return the game object of a match. All matches with a config share one, and so the tables it computes."""
+        """Return the game object of a match. Matches with the same config share it and the tables that it computes."""
         key = (start.game, _rules_key(start.config))
         rules = self._rules.get(key)
         if rules is None:

@@ -28,7 +28,7 @@ _is_loading: ContextVar[bool] = ContextVar("loading", default=False)
 
 
 def find_entry_point(name: str) -> EntryPoint:
-    """Return the entry point of the bot called `name`. Raises `UsageFault`, which lists the known names."""
+    """Return the entry point of the bot called `name`. If it is unknown, raise `UsageFault` with the known names."""
     known = find_installed()
     if name.endswith(".py"):
         raise UsageFault(f"{name[:80]!r} is a program that connects by itself: run python {name[:80]}")
@@ -40,7 +40,7 @@ def find_entry_point(name: str) -> EntryPoint:
 def choose_settings(
     bot: str, known: Mapping[str, str], given: Mapping[str, str], defaults: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the bot's settings: `given`, and of `defaults` those that the bot knows. Raises `UsageFault`."""
+    """Return a bot's settings: `given`, and those `defaults` that it knows. Raise `UsageFault` for unknown settings."""
     for key in given:
         if key not in known:
             has = f": it has {', '.join(known)}" if known else ": it has none"
@@ -75,7 +75,8 @@ def load_bot(path: Path, cls: str | None, name: str, settings: Mapping[str, str]
     """Return the bot of a Python file: the bot that the file passes to `run`, or one made from the class `cls` or the
     file's only subclass of `Bot`.
 
-    The class is called with the name, the settings, and those of `defaults` that the bot knows. Raises `UsageFault`.
+    The class is called with the name, the settings, and those of `defaults` that the bot knows. Raise `UsageFault` if
+    the bot cannot be made.
     """
     module, handed = _run_program(path)
     if cls is None and handed is not None:
@@ -88,7 +89,7 @@ def load_bot(path: Path, cls: str | None, name: str, settings: Mapping[str, str]
 
 
 def make_bot(cls: type[Bot], name: str, settings: Mapping[str, str], defaults: Mapping[str, str]) -> Bot:
-    """Return a bot of a class whose constructor takes the name, then the settings. Raises `UsageFault`."""
+    """Return a bot of a class whose constructor takes the name, then the settings. Raise `UsageFault` if that fails."""
     chosen = choose_settings(name, cls.settings, settings, defaults)
     try:
         return cls(name, **chosen)
@@ -99,7 +100,7 @@ def make_bot(cls: type[Bot], name: str, settings: Mapping[str, str], defaults: M
 
 
 def _find_class(path: Path, module: ModuleType, name: str | None) -> type[Bot]:
-    """Return the subclass of `Bot` with this name, or the only one that the file defines. Raises `UsageFault`."""
+    """Return the subclass of `Bot` with this name, or the only one in the file. Raise `UsageFault` if there is none."""
     own: dict[str, type[Bot]] = {key: value for key, value in vars(module).items() if is_own(value, Bot)}
     found = own if name is None else {key: value for key, value in own.items() if key == name}
     if len(found) == 1:
@@ -113,8 +114,8 @@ def _find_class(path: Path, module: ModuleType, name: str | None) -> type[Bot]:
 
 
 def _run_program(path: Path) -> tuple[ModuleType, Bot | None]:
-    """Run a program up to its call of `run`. Return its module and the bot, None if it does not call `run`. Raises
-    `UsageFault`.
+    """Run a program up to its call of `run`. Return its module and the bot, None if it does not call `run`. Raise
+    `UsageFault` if the program fails.
     """
     module = ModuleType("__main__")
     module.__file__ = str(path)
@@ -139,13 +140,12 @@ def _run_program(path: Path) -> tuple[ModuleType, Bot | None]:
 
 
 def _format_line(exc: Exception, path: Path) -> str:
-    """Return the line of the file from which an exception came, as part of a message."""
     lines = [number for frame, number in traceback.walk_tb(exc.__traceback__) if frame.f_code.co_filename == str(path)]
     return f", in line {lines[-1]}" if lines else ""
 
 
 def _compile_program(path: Path) -> Any:
-    """Compile a program's file. Raises `UsageFault` if it is not a Python program or does not import `bots`."""
+    """Compile a program's file. Raise `UsageFault` if it is not a Python program or does not import `bots`."""
     try:
         tree = ast.parse(path.read_bytes(), str(path))
         program = compile(tree, str(path), "exec", dont_inherit=True)  # without this module's future imports
@@ -167,9 +167,8 @@ def _imports_bots(node: ast.AST) -> bool:
 
 @contextlib.contextmanager
 def _as_main(path: Path, module: ModuleType) -> Iterator[None]:
-    """Set `sys` as Python does for a program. Modules in the program's folder are only imported for it, as another
-    program's folder may have modules of the same names. All programs share this project's packages, even in a folder
-    that contains both.
+    """Set `sys` as Python does for a program, in this context. Modules in the program's folder are imported for it
+    alone, because another program's folder may have modules of the same names. Only this project's packages are shared.
     """
     folder = path.resolve().parent
     own = {entry.stem for entry in folder.iterdir()} - sys.stdlib_module_names - {*PACKAGES}

@@ -22,15 +22,15 @@ from protocol.messages import FromClient, FromServer
 ABNORMAL_CLOSURE = 1006
 """The close code of a connection that broke."""
 MAX_ATTEMPTS = 3
-"""Failed tries to connect after which a node gets no new requests until it is connected again."""
+"""The number of failed tries to connect after which a node gets no new requests until it is connected again."""
 ATTEMPTS_BEFORE_FAILOVER = 7
-"""Failed tries to connect to a node, about five seconds, after which other matches may use its matches' slots."""
+"""The number of failed tries to connect to a node after which other matches may use the slots of its matches. The tries
+take about five seconds."""
 MAX_COMPLAINTS = 4
 """The maximum number of reports on ignored nodes, so that a server cannot flood the terminal."""
 MAX_REDIRECTS = 4
-"""The maximum number of redirects to other nodes that a seek follows at once. After more it is tried again later, as
-nodes may be changing.
-"""
+"""The maximum number of redirects that a seek follows without a delay. After more redirects, the nodes may be changing,
+so the seek is tried again later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +98,13 @@ class NodeRouter:
         self._nodes = {url: self._first}
         """The known nodes, by the URL of the connection."""
         self._pairing: dict[str, _Node] = {}
-        """The node that pairs each game, if it is known."""
+        """The node that pairs a game, if it is known, by game."""
         self._seeks: dict[str, _RoutedSeek] = {}
-        """The open seeks, by id."""
+        """The open seeks, by the seek's id."""
         self._named_urls: list[str] = []
         """The URLs of nodes that the arena named last, to be tried when no known node can be reached."""
         self._matches: dict[str, str] = {}
-        """The name of the node on which each match is played."""
+        """The name of the node on which a match is played, by match."""
 
     def protocol_for(self, url: str) -> NodeProtocol:
         """Return the protocol for the connection to a URL."""
@@ -151,15 +151,14 @@ class NodeRouter:
         return self._end_seeks(node, f"the connection to {node.url} was lost")
 
     def _is_own_connection(self, node: _Node) -> bool:
-        """Return whether the connection that superseded this one may be the bot's own: behind a proxy, the first URL
-        may lead to any node.
+        """Return whether the newer connection that replaced this one may be the bot's own. Behind a proxy, the first
+        URL may lead to any node.
         """
         merged, node.merged = node.merged, False
         first_comes = node is not self._first and not self._first.is_connected
         return first_comes or merged or self._find_duplicate(node) is not None
 
     def _find_duplicate(self, node: _Node) -> _Node | None:
-        """Return another connection to the same node, if there is one."""
         return next((other for other in self._nodes.values() if other is not node and other.name == node.name), None)
 
     def is_other_connected(self, node: _Node) -> bool:
@@ -204,7 +203,7 @@ class NodeRouter:
     def handle_refusal(self, node: _Node, fault: Fault) -> list[RoutedEffect]:
         """Handle a node that refused the connection and would do so again. If it is the first node, the bot stops.
 
-        Raises the fault if the first node's URL is invalid.
+        Raise `fault` if the URL of the first node is invalid.
         """
         if node is not self._first:
             node.failures = max(node.failures, MAX_ATTEMPTS)
@@ -290,7 +289,7 @@ class NodeRouter:
         return find_refusal(url, self._first.url, self._hosts)
 
     def _connect(self, url: str) -> tuple[_Node | None, list[RoutedEffect]]:
-        """Return the node at a URL, None if the bot does not connect to it, and the effects that connect to it."""
+        """Return the node at a URL (None if the bot does not connect to it) and the effects that connect to it."""
         place = self._find_node(url)
         if place is not None:
             return place, []
@@ -322,7 +321,7 @@ class NodeRouter:
         return directed
 
     def _route_message(self, message: FromClient) -> list[RoutedEffect]:
-        """Route a message to its connection. If a match's node is not connected, drop it: the seat repeats it."""
+        """Route a message to its connection. If a match's node is not connected, drop it: the seat repeats it later."""
         if isinstance(message, messages.Seek):
             place = self._pairing.get(message.game) or self._default_node()
             self._seeks[message.id] = sought = _RoutedSeek(message, place)
@@ -385,7 +384,7 @@ class NodeProtocol:
         return self._nodes.is_other_connected(self._node)
 
     def handle_refusal(self, fault: Fault) -> list[RoutedEffect]:
-        """Return the effects of a refused connection. Raises `fault` if the URL is the first one and invalid."""
+        """Return the effects of a refused connection. Raise `fault` if the URL is the first one and invalid."""
         return self._nodes.handle_refusal(self._node, fault)
 
     def handle_failed_attempt(self) -> list[RoutedEffect]:

@@ -14,7 +14,7 @@ from protocol.errors import UsageFault
 
 
 def read_command_line(bot: Bot, args: Sequence[str] | None) -> PartialSettings:
-    """Return the settings of the command line. Raises `UsageFault`, or `SystemExit` (0) after `--help`."""
+    """Return the settings of the command line. Raise `UsageFault` if it is wrong, `SystemExit` (0) after `--help`."""
     parser = OptionParser(description=f"Play {bot.name} in a bot arena.", allow_abbrev=False)
     add_options(parser)
     return read_options(parser.parse_args(args))
@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read_options(namespace: argparse.Namespace) -> PartialSettings:
-    """Return the settings from the options of `add_options`. Raises `UsageFault` for a bad `--config key=value`."""
+    """Return the settings from the options of `add_options`. Raise `UsageFault` if `--config` is no `key=value`."""
     settings: PartialSettings = {"config": read_config(namespace.config, namespace.preset)}
     for key in vars(namespace).keys() & PartialSettings.__annotations__.keys() - {"config"}:
         settings[key] = getattr(namespace, key)  # type: ignore[literal-required]

@@ -19,12 +19,12 @@ STOPPING_CODES: Mapping[int, str] = {
     close_codes.NOT_AUTHENTICATED: "the arena did not accept the name and token",
     close_codes.SUPERSEDED: "a newer connection of this bot took over; this one stops",
 }
-"""The line to print for each close code after which reconnecting would not help."""
+"""The line to print after a close code that makes reconnecting useless, by close code."""
 RETRYABLE_CLOSE_CODES: Mapping[int, str] = {
     close_codes.NO_HELLO: "got no hello in time",
     close_codes.TOO_MANY_CONNECTIONS: "takes no more for now",
 }
-"""The reason in words for each close code that has one and after which the client reconnects."""
+"""The reason in words for a close code after which the client reconnects, by close code."""
 AUTH_ERROR_CODES = (error_codes.NAME_TAKEN, error_codes.AUTH_FAILED)
 """The codes of errors that another name, or the right token, can prevent."""
 MAX_NAMED_BOTS = 3
@@ -68,7 +68,6 @@ def format_waiting(bot: str, game: str, opponent: str | None, listing: Listing) 
 
 
 def _describe_opponent(other: ListedBot, game: str) -> str:
-    """Return what a named opponent is doing."""
     seeks = [seek for seek in other.seeks if seek.game == game]
     if not seeks and game in other.warming:
         return f", which has been getting ready for it for {other.warming_s} s"

@@ -45,7 +45,7 @@ def run(bot: Bot, args: Sequence[str] | None = None, **given: Unpack[PartialSett
     """Play `bot` until its matches are played or it is stopped.
 
     The command line (`args`; if None, the program's own) takes precedence over the `ARENA_…` variables, and these over
-    `given`. Raises `SystemExit` if the bot has to stop early: 1 if the arena refuses it, 2 if its settings are wrong.
+    `given`. Raise `SystemExit` if the bot has to stop early: 1 if the arena refuses it, 2 if its settings are wrong.
     """
     from bots.client.options import read_command_line
 
@@ -76,12 +76,16 @@ def _find_bot_error(given: Any) -> str:
 
 
 def play(bot: Bot, command_line_settings: PartialSettings, code_settings: PartialSettings) -> None:
-    """Play as `run` does, with the settings of the command line and of the code. Raises `Fault`, or `SystemExit` unless
+    """Play as `run` does, with the settings of the command line and of the code. Raise `Fault`, or `SystemExit` unless
     the exit code is 0.
     """
     standard_streams.tolerate_lost_output()  # a broken pipe of the output must not end a match
     settings = merge_settings(
-        command_line_settings, read_environment(os.environ), code_settings, PartialSettings(matches=bot.matches)
+        command_line_settings,
+        read_environment(os.environ),
+        code_settings,
+        PartialSettings(matches=bot.matches),
+        games=len(bot.games),
     )
     if settings.name is not None:
         bot.name = settings.name
@@ -266,7 +270,6 @@ class Client(ClientBase):
             threading.Thread(target=self._warm_up, args=(effect.game,), daemon=True).start()
 
     def _schedule_check(self) -> None:
-        """Schedule a check of running work, unless one is scheduled."""
         if not self._check_scheduled:
             self._check_scheduled = True
             self._running_loop.call_later(self._timeouts.work_check_interval_s, self._report_slow_choices)

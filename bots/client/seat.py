@@ -43,7 +43,7 @@ class Seat:
         self._answered_move: messages.Move | None = None
         self._waiting_work: Work | None = None
         self._reported_discarded = False
-        """True once discarded `info` was reported. It is reported once in a match, as it may happen at every turn."""
+        """True once the author was told that a part of a move's `info` was dropped. Once in a match is enough."""
 
     @property
     def is_done(self) -> bool:

@@ -29,8 +29,9 @@ DEFAULT_URL = f"ws://127.0.0.1:{DEFAULT_PORT}"
 MAX_URL_CHARS = 2000
 """The maximum number of characters of a URL."""
 DEFAULT_OPEN_SLOTS = 16
-"""Default number of slots of a bot that takes any match: five for a seek in each of five games, and eleven for matches.
-"""
+"""The least default number of slots of a bot that takes any match."""
+OPEN_MATCH_SLOTS = 8
+"""The default number of matches that such a bot plays while it still has a seek in each of its games."""
 MAX_MIN_MOVE_TIME_S = 60.0
 """The highest value of `--min-move-time`, in seconds."""
 ASSIGNED_PATIENCE_S = 5.0
@@ -82,7 +83,8 @@ class Settings:
     open: bool = False
     """True to take any match of the game or, without a game, of all games that the bot plays."""
     min_move_time: float = 0.0
-    """The seconds that a move takes at least, for spectators, but never over a twentieth of the time left."""
+    """The minimum seconds that a move takes, so that spectators can follow, but at most a twentieth of the time
+    left."""
     patience: float | None = None
     """The seconds to keep trying while the arena cannot be reached; None: for ever."""
     assigned: bool = False
@@ -93,9 +95,10 @@ class Settings:
     """Further hosts on which the arena may have nodes: `b.example`, or `*.example` for all its subdomains."""
 
 
-def merge_settings(*sources: PartialSettings) -> Settings:
-    """Return the settings, each from the first source that has it. Raises `UsageFault` for settings that cannot work.
+def merge_settings(*sources: PartialSettings, games: int = 1) -> Settings:
+    """Return the settings, each from the first source that has it. Raise `UsageFault` if the settings cannot work.
 
+    `games` is the number of games that the bot plays, for its default number of slots.
     A config belongs to the game that its own source names. It is dropped if an earlier source names another game.
     """
     settled: dict[str, Any] = {}
@@ -105,7 +108,8 @@ def merge_settings(*sources: PartialSettings) -> Settings:
             if value is not None and not (key == "config" and foreign):
                 settled.setdefault(key, value)
     if settled.get("open"):
-        settled.setdefault("slots", DEFAULT_OPEN_SLOTS)
+        sought = 1 if settled.get("game") is not None else games
+        settled.setdefault("slots", min(MAX_SLOTS, max(DEFAULT_OPEN_SLOTS, sought + OPEN_MATCH_SLOTS)))
     if settled.get("assigned"):
         settled.setdefault("patience", ASSIGNED_PATIENCE_S)
     if isinstance(settled.get("hosts"), str):
@@ -118,7 +122,7 @@ def merge_settings(*sources: PartialSettings) -> Settings:
 
 
 def read_environment(environ: Mapping[str, str]) -> PartialSettings:
-    """Return the settings in those `ARENA_…` variables that are not empty. Raises `UsageFault`, naming the variable."""
+    """Return the settings in those `ARENA_…` variables that are not empty. Raise `UsageFault` if one is invalid."""
     given = {variable: environ[variable] for variable in _VARIABLES if environ.get(variable)}
     settings: PartialSettings = {}
     for variable, text in given.items():
@@ -142,7 +146,7 @@ def _read_map(text: str) -> dict[str, Any]:
 
 
 def read_hosts(text: str) -> tuple[str, ...]:
-    """Return the host names in a text like `a.example,*.b.example`, in lower case. Raises `UsageFault`."""
+    """Return the host names in a text like `a.example,*.b.example`, in lower case. Raise `UsageFault` if one is bad."""
     hosts = tuple(part.lower() for part in filter(None, map(str.strip, text.split(","))))
     for host in hosts:
         if not re.fullmatch(r"(\*\.)?[\w.:-]+", host):
@@ -176,7 +180,7 @@ _VARIABLES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     bot_launch.PIN_NODE_VARIABLE: ("single_node", _read_switch),
     bot_launch.HOSTS_VARIABLE: ("hosts", str),
 }
-"""The setting that each environment variable sets, and the conversion of its text."""
+"""The setting that an environment variable sets and the function that converts its text, by variable."""
 
 
 def _check(settings: Settings) -> None:
@@ -227,7 +231,7 @@ def check_url(url: str) -> None:
 
 
 def read_token(text: str) -> str:
-    """Return a token without invisible characters around it. Raises `UsageFault` if `text` is no token."""
+    """Return a token without invisible characters around it. Raise `UsageFault` if `text` is no token."""
     token = strip_invisible(text)
     hidden = find_invisible(token)
     if hidden is not None:
@@ -244,7 +248,7 @@ def check_name(name: str, what: str) -> None:
 
 
 def read_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
-    """Return a map from texts of the form `key=value`. Raises `UsageFault`, which names the option."""
+    """Return a map from texts `key=value`. If one has another form, raise `UsageFault` with the name of the option."""
     read = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -255,7 +259,8 @@ def read_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
 
 
 def read_config(pairs: Iterable[str], preset: str | None) -> dict[str, Any] | None:
-    """Return a game's config from `--preset` and `--config key=value`; None without either. Raises `UsageFault`.
+    """Return a game's config from `--preset` and `--config key=value`; None without either. Raise `UsageFault` if it is
+    invalid.
 
     A value is JSON (`true`, `null`, `5`, `[3,5]`), a list with commas (`3,5,7`) or a file (`@my.toml`), else a text.
     """
@@ -265,7 +270,7 @@ def read_config(pairs: Iterable[str], preset: str | None) -> dict[str, Any] | No
 
 
 def read_choice(bot: str, key: str, text: str, choices: Sequence[Name]) -> Name:
-    """Return the value of a setting, which must be one of `choices`. Raises `UsageFault`."""
+    """Return the value of a setting. Raise `UsageFault` if it is not one of `choices`."""
     for name in choices:
         if name == text:
             return name
@@ -273,8 +278,8 @@ def read_choice(bot: str, key: str, text: str, choices: Sequence[Name]) -> Name:
 
 
 def read_integer(bot: str, key: str, value: object, max_value: int) -> int | None:
-    """Return the value of a setting, an integer from 1 to `max_value`, from text or a number; None if there is none.
-    Raises `UsageFault`.
+    """Return the value of a setting from text or a number; None if there is none. Raise `UsageFault` if it is no
+    integer from 1 to `max_value`.
     """
     if value is None:
         return None

@@ -16,7 +16,7 @@ class SlowChoiceReporter:
     def __init__(self, first_notice_delay_s: float = 5.0) -> None:
         self._first_notice_delay_s = first_notice_delay_s
         self._due: dict[RunningWork, float] = {}
-        """The time of the next report on each piece of work, in seconds since it began."""
+        """The seconds after the start of a piece of work at which its next report is due, by piece."""
 
     def report(self, running_work: list[RunningWork], now: float) -> list[str]:
         """Return the lines for the author at `now` (`time.monotonic()`). Only lines of the author's code are named."""

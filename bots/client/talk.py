@@ -91,7 +91,7 @@ class ClientProtocol(ABC):
         """
 
     def set_unreachable(self, matches: set[str]) -> list[Effect]:
-        """Return the effects of losing the nodes of these matches for a while. Others may be played meanwhile."""
+        """Return the effects when the nodes of these matches cannot be reached. Other matches may be played now."""
         return []
 
     @abstractmethod

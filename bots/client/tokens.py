@@ -21,7 +21,7 @@ from protocol.messages import MAX_TOKEN_CHARS
 from protocol.names import fold_name
 
 _open_private = partial(os.open, mode=0o600)
-"""Opens a file, which only its owner can read from the moment it exists."""
+"""A function that opens a file. If it makes the file, only the owner can read it from the start."""
 
 
 class BadTokenFile(Fault):
@@ -36,7 +36,8 @@ def default_path(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def find_or_make_token(url: str, bot: str, path: Path) -> str:
-    """Return the token of `bot` at the arena of `url`; make and save one if there is none. Raises `BadTokenFile`.
+    """Return the token of `bot` at the arena of `url`; make and save one if there is none. Raise `BadTokenFile` if the
+    file cannot be used.
 
     A token is saved before it is sent: if the connection is lost, the bot can still prove its name.
     """
@@ -54,7 +55,7 @@ def find_or_make_token(url: str, bot: str, path: Path) -> str:
 
 
 def read_handed_token(descriptor: int) -> str:
-    """Return the token in the next line on a file descriptor. Read no more than this line. Raises `BadTokenFile`."""
+    """Return the token in the next line of a file descriptor; read no further. Raise `BadTokenFile` if it has none."""
     read = bytearray()
     try:
         while (byte := os.read(descriptor, 1)) not in (b"", b"\n") and len(read) <= MAX_TOKEN_CHARS:
@@ -65,7 +66,6 @@ def read_handed_token(descriptor: int) -> str:
 
 
 def _host_and_port(url: str) -> str:
-    """Return the host and port of a URL, as `host:port`."""
     parts = urlsplit(url)
     return f"{parts.hostname}:{parts.port or (443 if parts.scheme == 'wss' else 80)}"
 

@@ -47,7 +47,7 @@ def format_move(rules: Game[Any, Any], move: Mapping[str, Any]) -> str:
 
 
 def read_move(turn: Turn, text: str) -> Mapping[str, Any]:
-    """Return the legal move that `text` means, in notation or as JSON. Raises `BotFault`."""
+    """Return the legal move that `text` means, in notation or as JSON. Raise `BotFault` if there is none."""
     words = " ".join(text.split())
     for legal in turn.legal:
         if words.casefold() == format_move(turn.rules, legal).casefold():

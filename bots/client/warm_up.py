@@ -50,7 +50,7 @@ def warm_up_once(name: str, game: Game[Any, Any] | None, work: Callable[..., obj
 
 
 def lock_path(work: Callable[..., object], game: Game[Any, Any] | None) -> Path:
-    """Return the lock file for `work` and a game, in the user's cache folder. Other work has another lock."""
+    """Return the lock file for `work` on a game, in the user's cache folder. Each kind of work and game has its own."""
     file = getattr(sys.modules.get(work.__module__), "__file__", "")
     what = f"{file} {work.__qualname__} {'' if game is None else game.name}"
     number = hashlib.sha256(what.encode()).hexdigest()[:4]  # limits the number of such files

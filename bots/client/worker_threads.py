@@ -25,7 +25,7 @@ from protocol.messages import MAX_CLIENT_FRAME_BYTES, MAX_NOTE_CHARS, End, Info,
 MAX_QUOTED_LENGTH = 80
 """The maximum number of characters that a message quotes of what `choose` returned."""
 MAX_PACE_RATIO = 1 / 20
-"""The greatest fraction of the time left that `min_move_time` may use."""
+"""The maximum fraction of a seat's time left that the setting `min_move_time` may use for one move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class WorkResult:
 
 
 MAX_INTEGER = 2**64 - 1
-"""The largest integer in a message."""
+"""The largest integer that a message may contain."""
 
 
 def do_work(bot: Bot, work: Work) -> WorkResult:
@@ -124,8 +124,8 @@ class UnsendableMove(Fault):
 
 
 def read_choice(turn: Turn, choice: Any) -> tuple[Move, str | None]:
-    """Return the message that sends what `choose` returned, and why parts of its `info` are left out, if they are.
-    Raises `UnsendableMove`.
+    """Return the message that sends what `choose` returned, and why parts of its `info`, if any, are left out. Raise
+    `UnsendableMove` if it cannot be sent.
     """
     info: dict[str, Any] | None = None
     move, left_out = choice, None
@@ -195,14 +195,15 @@ _INFO_FORMS = {
     "nodes": "an integer from 0, of 64 bits at most",
     "note": f"a text of {MAX_NOTE_CHARS} characters",
 }
-"""A description of valid values of each field of `info`."""
+"""A description of the valid values of each field of `info`, by the field's name."""
 _INFO_CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "value": _to_finite,
     "depth": _to_count,
     "nodes": _to_count,
     "note": _to_note,
 }
-"""The conversion of each field of `info`. It may raise an exception for an invalid value."""
+"""The function that converts each field of `info`, by the field's name. It may raise an exception for an invalid
+value."""
 
 
 def format_place(turn: Turn) -> str:
@@ -219,7 +220,7 @@ def _format_exception(exc: BaseException) -> str:
 
 
 def _format_traceback(exc: BaseException) -> str:
-    """Return the author's part of the traceback, without this module's own frame."""
+    """Return the author's part of the traceback, without the frame of this module."""
     inner = exc.__traceback__.tb_next if exc.__traceback__ else None
     return "".join(traceback.format_exception(type(exc), exc, inner)).rstrip()
 

@@ -37,10 +37,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, header
 
 @contextmanager
 def exit_on_interrupt(message: Callable[[], str]) -> Iterator[None]:
-    """End the program if Ctrl-C or SIGTERM arrives during this context, and print the line that `message` returns.
-
-    Raises `SystemExit`.
-    """
+    """Print the line that `message` returns and raise `SystemExit` if Ctrl-C or SIGTERM arrives in this context."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield

@@ -42,7 +42,7 @@ from protocol.messages import MAX_CLIENT_FRAME_BYTES, End, Info, Rejected, Start
 from referee.clock import max_compensation_ms
 
 CLOCK_GRACE_S = 0.5
-"""Seconds from the end of a bot's clock until its program is killed. They let the arena end the match first."""
+"""Seconds after the end of a bot's clock at which its program is killed. They let the arena end the match first."""
 SHUTDOWN_TIMEOUT_S = 1.0
 """Seconds that programs have to exit when there is nothing left to play."""
 MAX_QUOTED_LENGTH = 60
@@ -62,7 +62,7 @@ _PRIVATE_VARIABLES = (bot_launch.TOKEN_VARIABLE, bot_launch.TOKEN_FD_VARIABLE)
 def pipe(args: Sequence[str], prog_name: str) -> None:
     """Play a program's moves with the settings of a command line, until its matches are played or the user stops it.
 
-    Raises `Fault`; `SystemExit` after `--help` and for an exit code other than 0.
+    Raise `Fault` if that fails, `SystemExit` after `--help` and for an exit code other than 0.
     """
     if sys.platform == "win32":
         raise UsageFault("arena-bot pipe needs Linux, macOS or another Unix; on Windows, use WSL")
@@ -103,11 +103,11 @@ class ProgramExited(Fault):
 
 
 class UnusableAnswer(Fault):
-    """A program gives no answer to a turn, an answer that is no move, or far too much output."""
+    """A program gives no answer to a turn, an answer that is no move, or more output than it may write."""
 
 
 class PipedProgram:
-    """A program that runs as a process. One thread at a time uses it. Raises `UsageFault` if it can't be started."""
+    """A program that runs as a process. One thread at a time uses it. `UsageFault` is raised if it can't be started."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._keeper_socket, theirs = socket.socketpair()
@@ -145,8 +145,8 @@ class PipedProgram:
         self._write()
 
     def read_line(self, deadline: float) -> bytes:
-        """Return the next line that the program writes before `deadline` (`time.monotonic()`). Raises `ProgramExited`
-        and `UnusableAnswer`.
+        """Return the next line of the program. Raise `ProgramExited` if it exits, `UnusableAnswer` if it writes no line
+        before `deadline` (`time.monotonic()`) or too long a line.
         """
         while (length := self._output.find(b"\n")) < 0:
             if len(self._output) > MAX_LINE_BYTES:
@@ -157,7 +157,7 @@ class PipedProgram:
         return line
 
     def discard_output(self) -> bytes:
-        """Return and discard the output since the last line that was read. Raises `UnusableAnswer` if it is long."""
+        """Return and discard the output since the last line that was read. Raise `UnusableAnswer` if it is too long."""
         with contextlib.suppress(BlockingIOError):
             self._read()
         written = bytes(self._output)
@@ -232,7 +232,7 @@ def _quote_end(written: bytearray) -> str:
 
 
 def _explain_start_failure(program: str, error_number: int) -> str:
-    """Return why the system can't run a program, and what the user can do."""
+    """Return why the system can't run a program, and what the user can do about it."""
     if error_number == errno.ENOENT and shutil.which(program) is None and not Path(program).exists():
         return f"there is no program {program!r}: give its path, as in ./mybot, or a name that is on PATH"
     if error_number == errno.ENOENT and Path(program).is_file() and "/" not in program:
@@ -279,7 +279,7 @@ def parse_answer(line: bytes, turn: Turn, on_discarded: Callable[[str], None] = 
     `on_discarded` is called with a description of each part of `info` that is discarded.
 
     A line is a move in the form of those in `legal`, or a message `move` or `resign` of the protocol. Of `move` only
-    the field `move` is required. Raises `StaleAnswer` for a move of another turn, `GiveUp` for `resign`,
+    the field `move` is required. Raise `StaleAnswer` for a move of another turn, `GiveUp` for `resign`,
     `UnusableAnswer` for all other lines.
     """
     line = line.removeprefix(codecs.BOM_UTF8)
@@ -305,7 +305,7 @@ def _move_with_odd_numbers(line: bytes, turn: Turn) -> Any:
     """Return a message `move` whose `info` has numbers that cannot be sent, such as NaN or one of 5,000 digits. Return
     None if the line is no such message.
 
-    Many libraries write such numbers. They are left out of the move later. Raises `UnusableAnswer` for a line that has
+    Many libraries write such numbers. They are left out of the move later. Raise `UnusableAnswer` for a line that has
     them outside `info`.
     """
     try:
@@ -357,7 +357,7 @@ class _Match:
 
     start: bytes
     grace_s: float
-    """Seconds from the end of the clock in this process until the clock has surely ended in the arena."""
+    """Seconds after the end of the clock in this process until the clock has surely ended in the arena too."""
     program: PipedProgram | None
     warned: bool = False
     """True once a message told the author that some of the program's output is discarded."""
@@ -375,7 +375,7 @@ class PipedBot(Bot):
         self._matches: dict[str, _Match] = {}
 
     def start(self) -> None:
-        """Start a program for the first match. Raises `UsageFault` if that fails."""
+        """Start a program for the first match. Raise `UsageFault` if that fails."""
         self._idle.append(self._start_program())
 
     def prepare(self, start: Start) -> None:
@@ -447,7 +447,7 @@ class PipedBot(Bot):
                 return choice
 
     def _report_discarded(self, match: _Match, turn: Turn, what: str) -> None:
-        """Report output that is discarded, once in a match, as a program may write too much at every turn."""
+        """Report once in a match that output is discarded, because a program may write too much at every turn."""
         if not match.warned:
             match.warned = True
             self._say(f"{_place_of(turn)} its program {what}: it is left out")

@@ -10,7 +10,7 @@ import typer
 from bots.commands.output import Json
 from protocol.display import short_repr
 from protocol.errors import UsageFault
-from protocol.games import game_part, game_spec, games_with, is_known
+from protocol.games import game_part, game_spec, games_with, is_known_game
 
 
 class SolveOptions(NamedTuple):
@@ -45,7 +45,7 @@ def solve(
 ) -> None:
     """Solve a game and print its value. Stopped in any way, the same command goes on; a stored result is checked."""
     if game not in games_with("solver"):
-        known = f"this command does not solve {game}" if is_known(game) else f"there is no game {short_repr(game)}"
+        known = f"this command does not solve {game}" if is_known_game(game) else f"there is no game {short_repr(game)}"
         raise UsageFault(f"{known}: give one of {', '.join(games_with('solver'))}; for a map, add --config map=NAME")
     given = {"preset": preset, "config": config, "jobs": jobs, "rounds": rounds, "write": write}
     taken = game_spec(game).solver_options

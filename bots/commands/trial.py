@@ -122,7 +122,7 @@ def trial(
 
 
 def read_value_name(setup: Setup, name: str | None) -> str:
-    """Return the name of the value function that measures luck: `name`, or by default the game's best one. Raises
+    """Return the name of the value function that measures luck: `name`, or by default the game's best one. Raise
     `UsageFault` if the game does not have it.
     """
     names = value_names(check_setup(setup))
@@ -149,7 +149,7 @@ def play_trial(
     """Play all games of a trial. `on_game_played` is called after each. `value` names the value function that measures
     luck, or is `none`.
 
-    No starting position was used by a tuning, unless the seed of the tuning begins with `trial/`.
+    No tuning has used the starting positions, unless the seed of the tuning begins with `trial/`.
     """
     found: list[list[ScoreAndLuck]] = []
     for seat, (first, second) in enumerate((sides, sides[::-1])):
@@ -166,8 +166,8 @@ def play_trial(
 
 
 def summarize_games(first: Sequence[ScoreAndLuck], second: Sequence[ScoreAndLuck], *, has_luck: bool) -> TrialResult:
-    """Return the result of a trial from points and luck of seat 0, by start. In the games of `first` the first side has
-    seat 0, in those of `second` the second side.
+    """Return the result of a trial from the points and luck of seat 0 in two lists of games, by start. In the games of
+    `first` the first side has seat 0, in those of `second` the second side.
     """
     scores = [
         SideScore(points, luck if has_luck else None, start, seat=seat)
@@ -191,14 +191,14 @@ def summarize_games(first: Sequence[ScoreAndLuck], second: Sequence[ScoreAndLuck
 
 
 def read_setup(game: str, preset: str, config: Sequence[str], sets: Sequence[str]) -> Setup:
-    """Return the game of both sides, its config and their default search. Raises `UsageFault`."""
+    """Return the game of both sides, its config and their default search. Raise `UsageFault` if an option is wrong."""
     setup = with_config(read_preset(preset, game).setup, read_config(config, None) or {})
     check_setup(setup)
     return _set_search(setup, read_pairs(sets, "--set"), "--set")
 
 
 def read_side(setup: Setup, text: str) -> Side:
-    """Return the side that a word of the command line names. Raises `UsageFault`, which begins with the word."""
+    """Return the side that a word of the command line names. If it is wrong, raise `UsageFault` that begins with it."""
     where = f"side {short_repr(text)}"
     if not text.isprintable():
         raise UsageFault(f"{where}: use printable characters")
@@ -250,7 +250,6 @@ def _print(setup: Setup, sides: tuple[Side, Side], seed: str, value: str, result
 
 
 def _format_adjusted(value: str, result: TrialResult) -> str:
-    """Return the luck-adjusted result as text; empty if luck was not measured."""
     if result.adjusted is None:
         return ""
     parts = [f"{format_score_with_interval(result.adjusted)} by {value}"]

@@ -35,10 +35,10 @@ from protocol.display import short_repr
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
 
 _DEFAULT_PRESET = "paper"
-"""The preset of a tuning without `--preset`."""
+"""The preset of a tuning if the option `--preset` is not given."""
 FRESH_STARTS = 100
-"""The number of new starts, each played from both seats, by which the resulting weights are measured. A tuning that
-plays fewer games than this plays as many starts as games."""
+"""The number of new starts, each played from both seats, on which the resulting weights are measured. A tuning that
+plays fewer games than this is measured on as many starts as it played games."""
 DEFAULT_WEIGHTS_NAME = "equal"
 """The name of the set of default weights."""
 _MAX_SHOWN_GENERATIONS = 20
@@ -87,8 +87,8 @@ def tune(
 
 
 def _check_output_path(option: str, name: str) -> Path:
-    """Return the path of a file that an option names. Raises `UsageFault` if the file can't be written; a full disk is
-    not noticed here.
+    """Return the path of a file that an option names. Raise `UsageFault` if the file can't be written. A full disk is
+    not noticed.
     """
     if not name.isprintable():
         raise UsageFault(f"{option} {short_repr(name)}: it must be the name of a file, in printable characters")
@@ -103,7 +103,7 @@ def _check_output_path(option: str, name: str) -> Path:
 def _tune(
     options: TuneOptions, path: Path, pool: AbstractContextManager[WorkerPool], *, resume: bool, compile_: bool
 ) -> Tuning:
-    """Play the tuning to its end, print it and return it. Raises as `_play` does."""
+    """Play the tuning to its end, print it and return it. Raise `SystemExit` if a signal stops it."""
     if os.path.exists(path) and not resume:
         raise UsageFault(f"{path} exists: --resume continues with it, or name another --out")
     tuning = _load_tuning(options, path) if resume else make_tuning(options)
@@ -118,7 +118,7 @@ def _tune(
 
 
 def make_tuning(options: TuneOptions) -> Tuning:
-    """Return a new tuning from its preset and the options. Raises `UsageFault`."""
+    """Return a new tuning from its preset and the options. Raise `UsageFault` if an option is wrong."""
     preset = _DEFAULT_PRESET if options.preset is None else options.preset
     method, setup = read_preset(preset, options.game)
     method, setup = with_numbers(method, with_config(setup, options.config), options.sets)
@@ -130,7 +130,7 @@ def make_tuning(options: TuneOptions) -> Tuning:
 
 
 def _load_tuning(options: TuneOptions, path: Path) -> Tuning:
-    """Return the tuning in the file. Raises `UsageFault` if an option contradicts it."""
+    """Return the tuning in the file. Raise `UsageFault` if an option contradicts it."""
     tuning = load_tuning(str(path))
     held = settable_values(tuning.method, tuning.setup)
     asked = settable_values(*with_numbers(tuning.method, tuning.setup, options.sets))
@@ -160,7 +160,7 @@ def _format_value(value: Any) -> str:
 
 def _play(tuner: Tuner, path: Path, pool: AbstractContextManager[WorkerPool], *, compile_: bool) -> TrialResult:
     """Play the missing games of the tuning, then new games to measure the resulting weights. Return the result of the
-    new games. Raises `SystemExit` when a signal stops it.
+    new games. Raise `SystemExit` if a signal stops it.
     """
     tuning = tuner.tuning
     try:
@@ -179,9 +179,7 @@ def _play(tuner: Tuner, path: Path, pool: AbstractContextManager[WorkerPool], *,
 
 
 def _measure_result(tuning: Tuning, workers: WorkerPool) -> TrialResult:
-    """Measure the resulting weights in new games against the default weights: in the tuning's own games they look too
-    good.
-    """
+    """Measure the resulting weights in new games against the default weights. The tuning's own games flatter them."""
     assert tuning.best is not None
     sides = (
         Side("tuned", tuning.setup, tuning.best[0]),
@@ -202,7 +200,6 @@ def _format_interruption(tuning: Tuning, path: Path) -> str:
 
 
 def _format_duration(tuner: Tuner) -> str:
-    """Return a text that says how long the games of this session took."""
     before = tuner.tuning.games - tuner.played
     now = f", {tuner.played:,} of them now" if before else ""
     return f"{now} in {timedelta(seconds=round(tuner.seconds))}, {format_speed(tuner.played, tuner.seconds)}"

@@ -28,11 +28,11 @@ _EVALUATION_KEY = "eval"
 _OPTIONAL_KEYS = ("depth", "nodes")
 """The keys of `--set` whose value may be `none`."""
 _METHOD_TYPES: Mapping[str, type] = {field.name: type(field.default) for field in fields(Method)}
-"""The keys of `--set` that belong to the method, with their types."""
+"""The types of the keys of `--set` that belong to the method of tuning, by key."""
 
 
 def with_config(setup: Setup, config: Mapping[str, Any]) -> Setup:
-    """Return the setup with the keys of `config` replaced in its config. Raises `UsageFault`."""
+    """Return the setup with the keys of `config` replaced in its config. Raise `UsageFault` if that is invalid."""
     config = {**json.loads(setup.config), **config}
     try:
         load_game(setup.game, config)
@@ -42,7 +42,7 @@ def with_config(setup: Setup, config: Mapping[str, Any]) -> Setup:
 
 
 def with_numbers(method: Method, setup: Setup, sets: Mapping[str, str]) -> tuple[Method, Setup]:
-    """Return method and setup with the values that `--set` gives. Raises `UsageFault`."""
+    """Return method and setup with the values that `--set` gives. Raise `UsageFault` if a key or value is wrong."""
     for key, text in sets.items():
         if key in _METHOD_TYPES:
             method = replace(method, **{key: _read_number(key, text, _METHOD_TYPES[key])})
@@ -54,8 +54,8 @@ def with_numbers(method: Method, setup: Setup, sets: Mapping[str, str]) -> tuple
 
 
 def with_search(setup: Setup, sets: Mapping[str, str]) -> Setup:
-    """Return the setup with these settings of the search. Raises `UsageFault` for unknown keys and for bad numbers. A
-    value that must be a name is not checked.
+    """Return the setup with these settings of the search. Raise `UsageFault` for an unknown key or an invalid number. A
+    value that has to be a name is not checked here.
     """
     for key, text in sets.items():
         if key == _EVALUATION_KEY:
@@ -81,7 +81,9 @@ def _read_number(key: str, text: str, kind: type) -> Any:
 
 
 def read_pool(jobs: int | None, dask: str | None) -> AbstractContextManager[WorkerPool]:
-    """Return the workers: `jobs` processes, by default one a core, or a cluster's workers. Raises `UsageFault`."""
+    """Return the workers: `jobs` processes, by default one a core, or the workers of the cluster `dask`. Raise
+    `UsageFault` if `jobs` is out of range or both are given.
+    """
     if jobs is not None and dask is not None:
         raise UsageFault("--jobs is for this machine, --dask for a cluster: give one of them")
     if jobs is not None and not 1 <= jobs <= MAX_JOBS:
@@ -92,9 +94,7 @@ def read_pool(jobs: int | None, dask: str | None) -> AbstractContextManager[Work
 
 
 def compile_once(setup: Setup, value: str | None) -> None:
-    """Compile the search, and solve the table of the value function for luck, once before the workers start: each
-    worker would do it otherwise.
-    """
+    """Compile the search and solve the table of the value function for luck, so that each worker need not do it."""
     rules, kernel = rules_and_kernel(setup)
     with warm_up_once("arena-bot", rules, kernel.warm_up):
         kernel.warm_up()

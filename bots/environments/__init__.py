@@ -32,13 +32,13 @@ _EXPORTS = {
     "env": "bots.environments.environment:env",
     "parallel_env": "bots.environments.environment:parallel_env",
 }
-"""The import path of each public name."""
+"""The import path of each public name, by the name."""
 _EXTRA_PACKAGES = ("gymnasium", "numpy", "pettingzoo")
 """The packages that the extra `rl` installs."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name on first use. Raises `UsageFault` if the extra `rl` is missing."""
+    """Import a public name on first use. Raise `UsageFault` if the extra `rl` is missing."""
     if name not in _EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

@@ -7,7 +7,7 @@ from typing import Self
 
 
 class DeepCopied:
-    """A class whose `copy.copy` makes a deep copy. A shallow copy would share arrays and mix up both games."""
+    """A base class that makes `copy.copy` a deep copy. A shallow copy would share its arrays with the original game."""
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)

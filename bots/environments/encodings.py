@@ -21,7 +21,8 @@ Mask = NDArray[np.int8]
 
 
 class Encoding(ABC, Generic[S, M]):
-    """States as vectors, and moves as numbers. A config fixes the length of vectors and the greatest number.
+    """An encoding of states as vectors and of moves as numbers. A config fixes the length of vectors and the greatest
+    number.
 
     The meaning of each number stays the same within a `version`, so that stored policies remain valid.
     """
@@ -41,10 +42,10 @@ class Encoding(ABC, Generic[S, M]):
 
     @abstractmethod
     def moves(self, state: S) -> dict[int, M]:
-        """Return the legal moves that have a number, by their numbers. There is none only if no seat is to move."""
+        """Return the legal moves that have a number, by number. The result is empty only if no seat is to move."""
 
     def moves_of(self, state: S, seat: int) -> dict[int, M]:
-        """Return the legal moves of one of the seats to move, by their numbers. For games with simultaneous moves."""
+        """Return the legal moves of one seat to move, by number, in games with simultaneous moves."""
         return self.moves(state)
 
     def mask(self, state: S) -> Mask:
@@ -59,7 +60,7 @@ class Encoding(ABC, Generic[S, M]):
 
 
 def encoding_of(rules: Game[Any, Any]) -> Encoding[Any, Any]:
-    """Return the game's encoding under its config. Raise `UsageFault` for a game that has none."""
+    """Return the game's encoding under its config. Raise `UsageFault` if it has none."""
     found: type[Encoding[Any, Any]] | None = game_part(rules.name, "encoding")
     if found is None:
         raise UsageFault(f"{rules.name} has no encoding: one of {', '.join(games_with('encoding'))}")

@@ -21,8 +21,8 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from bots.environments.copying import DeepCopied
 from bots.environments.encodings import Mask, Vector, encoding_of
 from machine.terminal import say
-from measuring.luck import luck_at
-from measuring.value_function import NoLuck
+from measuring.luck import luck_along
+from measuring.value_function import POINTS_UNIT, NoLuck
 from measuring.value_registry import load_value
 from protocol.dice import SEED_BYTES, Dice
 from protocol.display import list_first, short_repr
@@ -36,7 +36,8 @@ from referee.result import points_from_ranks
 Observation = dict[str, Any]
 
 REWARD_PER_POINT = 2.0
-"""A reward is this × the points of a rank, minus 1: a win, 1 point, gives 1; the last place, 0 points, gives −1."""
+"""The factor in a reward, which is this factor times a rank's points, minus 1: a win, 1 point, gives 1; the last place,
+0 points, gives −1."""
 Opponent = Callable[[Vector, Mask, np.random.Generator], int]
 """An opponent of a learner: (vector, mask, rng) -> the action of a seat that sees this vector and mask."""
 RENDER_MODES = "ansi", "human"
@@ -52,7 +53,7 @@ def env(
 ) -> AECEnv:
     """Return the environment of `game` under `config`, in a wrapper that reports calls in the wrong order.
 
-    Raises `UnknownGame`, `BadConfig` or `UsageFault`.
+    Raise `UnknownGame`, `BadConfig` or `UsageFault` if an argument is wrong.
     """
     return _OrderEnforced(Environment(game, config, luck=luck, render_mode=render_mode))
 
@@ -65,7 +66,7 @@ def parallel_env(
 ) -> ParallelEnv:
     """Return a game with simultaneous moves as an environment in which all agents step at once.
 
-    Raises `UnknownGame`, `BadConfig` or `UsageFault`.
+    Raise `UnknownGame`, `BadConfig` or `UsageFault` if an argument is wrong.
     """
     world = env(game, config, render_mode=render_mode)
     if not world.metadata["is_parallelizable"]:
@@ -93,9 +94,9 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
     their places' rewards, so rewards sum to 0. Nothing is truncated: limits of plies or rounds are rules of the game.
     `reset(seed=…)` seeds the dice of this game and of all games until the next seed.
 
-    `luck` names a value function of `measuring.value_registry`; None chooses the best one. After every throw, each
-    agent's luck is subtracted from its reward. With any value function, a policy's expected reward stays the same. It
-    varies less.
+    `luck` names a value function of `measuring.value_registry`; None chooses the best one. After every throw, and every
+    deal after a move, each agent's luck is subtracted from its reward. No value function changes a policy's expected
+    reward; rewards vary less.
     """
 
     def __init__(
@@ -182,7 +183,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
         }
 
     def step(self, action: int | None) -> None:
-        """Play the move with this number; a terminated agent plays None. Raises `IllegalMove` for a masked number."""
+        """Play the move with this number; a terminated agent plays None. Raise `IllegalMove` if the mask forbids it."""
         agent = self.agent_selection
         if self.terminations[agent]:
             self._was_dead_step(action)
@@ -192,15 +193,11 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
             raise_illegal(f"action {short_repr(number)} is masked for {agent}; legal: {list_first(self._moves)}")
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
-        before, move = self.position, self._moves[number]
+        move = self._moves[number]
         if isinstance(self.rules, SimultaneousGame):
             self._choose(self.rules, self._seats[agent], move)
         else:
-            self._set_position(self.rules.apply(before, move, self._dice(self.rules.ply(before)))[0])
-        luck = None if self._value is None else luck_at(self.rules, self._value, before, move, self.position)
-        if luck is not None:
-            for agent in self.agents:
-                self.rewards[agent] -= REWARD_PER_POINT * luck[self._seats[agent]]
+            self._play_ply(move, self.rules.apply(self.position, move, self._dice(self.rules.ply(self.position)))[0])
         self._accumulate_rewards()
         self._deads_step_first()
 
@@ -213,12 +210,30 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
             self._moves = self.encoding.moves_of(self.position, waiting[0])
             return
         chosen, self._choices = self._choices, {}
-        self._set_position(rules.resolve_round(self.position, chosen, self._dice(rules.ply(self.position)))[0])
+        self._play_ply(chosen, rules.resolve_round(self.position, chosen, self._dice(rules.ply(self.position)))[0])
+
+    def _play_ply(self, move: Any, after: Any) -> None:
+        """Set the position after a move, or a round, and the deals that follow. Subtract their luck from rewards."""
+        if self._value is None:
+            self._set_position(after)
+            return
+        plies = [(self.position, move, after)]
+        while self.rules.to_move(after) == CHANCE:
+            before, after = after, self._deal(after)
+            plies.append((before, None, after))
+        self._set_position(after)
+        luck = luck_along(self.rules, self._value, plies).total
+        scale = REWARD_PER_POINT if self._value.unit == POINTS_UNIT else 1.0
+        for agent in self.agents:
+            self.rewards[agent] -= scale * luck[self._seats[agent]]
+
+    def _deal(self, position: Any) -> Any:
+        return self.rules.apply_chance(position, self._dice(self.rules.ply(position)))[0]
 
     def _set_position(self, position: Any) -> None:
         """Resolve any deals in a position, then set it, with its moves, agent to move, payoffs and settled ranks."""
         while self.rules.to_move(position) == CHANCE:
-            position = self.rules.apply_chance(position, self._dice(self.rules.ply(position)))[0]
+            position = self._deal(position)
         self.position = position
         self._moves = self.encoding.moves(position)
         mover = self.rules.to_move(position)
@@ -238,7 +253,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
         self._payoffs = paid
 
     def _settle_ranks(self, *, over: bool) -> None:
-        """Terminate and reward the agents whose rank is settled: all if the game is over, else eliminated agents."""
+        """Terminate and reward the agents whose rank is settled: all if the game is over, else the eliminated ones."""
         ranks = self.rules.ranks(self.position)
         points = points_from_ranks(ranks)
         for agent in self.agents:
@@ -248,7 +263,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
                 self.rewards[agent] = REWARD_PER_POINT * points[seat] - 1
 
     def render(self) -> str | None:
-        """Return the board as text with `render_mode="ansi"`, else None: "human" has printed the board already."""
+        """Return the board as text if `render_mode` is "ansi", else None: "human" has printed the board already."""
         return self.rules.draw_board(self.position) if self.render_mode == "ansi" else None
 
 
@@ -289,7 +304,7 @@ class Single(DeepCopied, Env[Vector, np.int64]):
         self.action_space = self.environment.action_space(first)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Vector, dict[str, Any]]:
-        """Start a new game. `options` is ignored. Raises `UsageFault` if the config allows no move at all."""
+        """Start a new game. `options` is ignored. Raise `UsageFault` if the config never lets the learner move."""
         super().reset(seed=seed)
         self.environment.reset(seed)
         while True:
@@ -306,14 +321,14 @@ class Single(DeepCopied, Env[Vector, np.int64]):
     def step(self, action: np.int64) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
         """Play the learner's move, then the opponents' moves up to the learner's next turn or the end of its game.
 
-        Raises `IllegalMove` for a masked action, `UsageFault` before the first reset.
+        Raise `IllegalMove` if the mask forbids the action, `UsageFault` before the first reset.
         """
         self._check_begun()
         self.environment.step(int(action))
         return self._proceed()
 
     def action_masks(self) -> Mask:
-        """Return 1 for every legal action, else 0. Raises `UsageFault` before the first reset."""
+        """Return 1 for every legal action, else 0. Raise `UsageFault` before the first reset."""
         self._check_begun()
         return self._mask
 
@@ -322,7 +337,7 @@ class Single(DeepCopied, Env[Vector, np.int64]):
             raise UsageFault("the game has not begun: call reset() first")
 
     def _proceed(self) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
-        """Let the opponents play up to the learner's turn; its rewards add up. Return what `step` returns."""
+        """Let the opponents play up to the learner's turn. Add up the learner's rewards. Return what `step` returns."""
         while self.environment.agent_selection != self.agent:
             agent = self.environment.agent_selection
             seen = None if self.environment.terminations[agent] else self.environment.observe(agent)
@@ -334,6 +349,6 @@ class Single(DeepCopied, Env[Vector, np.int64]):
         return seen["observation"], float(reward), terminated, truncated, {**info}
 
     def render(self) -> str | None:
-        """Return the board as `Environment.render` does. Raises `UsageFault` before the first reset."""
+        """Return the board as `Environment.render` does. Raise `UsageFault` before the first reset."""
         self._check_begun()
         return self.environment.render()

@@ -29,7 +29,7 @@ class ReferenceEnvironment(Environment):
     def play(
         self, action: int, batch: Batch[Any], generator: Any, throw_counts: ThrowCounts
     ) -> tuple[dict[str, float], dict[str, bool]]:
-        """Play an action with the dice of the batch. Return by agent its reward, and whether its rank is settled."""
+        """Play an action. Return two maps by agent: its reward, and whether its rank is settled."""
         move, position = self.encoding.moves(self.position)[action], self.position
         self._dice = lambda ply: batch.reference_dice(position, move, generator, throw_counts)
         self.step(action)
@@ -41,7 +41,7 @@ class ReferenceEnvironment(Environment):
 
 class Lockstep:
     """Random games under one config, played both in a batch and by the reference rules. `steps` and `playouts` count
-    the steps and the whole games that agreed.
+    the steps and the whole games in which both agreed.
     """
 
     def __init__(self, game: str, config: Mapping[str, Any], count: int, seed: int, luck: str = NoLuck.name) -> None:
@@ -58,7 +58,7 @@ class Lockstep:
         self._begin(self._all)
 
     def run(self, playouts: int) -> None:
-        """Play until `playouts` games have ended. Raises `Disagreement` at the first disagreement."""
+        """Play until `playouts` games have ended. Raise `Disagreement` as soon as the batch and the rules differ."""
         while self.playouts < playouts:
             self._step()
 
@@ -108,6 +108,6 @@ class Lockstep:
 
 
 def _check_equal(what: str, batch: Any, reference: Any, tolerance: float = 0) -> None:
-    """Raise `Disagreement` unless both values are equal or, with a `tolerance`, numbers less than it apart."""
+    """Raise `Disagreement` unless both values are equal, or with a `tolerance` differ by less than that."""
     if abs(batch - reference) >= tolerance if tolerance else batch != reference:
         raise Disagreement(f"{what}: {batch} in the batch, {reference} by the reference rules")

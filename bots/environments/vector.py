@@ -20,8 +20,8 @@ from protocol.games import load_game
 from protocol.games.parsing import raise_illegal
 
 Seeds = int | Sequence[int] | None
-"""The seeds of the games' dice. An integer seeds game i with this number + i, a sequence has one seed for each game,
-None continues the dice that are there."""
+"""The seeds of the games' dice. From an integer, game i gets the integer + i; a sequence has one seed for each game;
+with None, dice that have a seed continue."""
 
 
 class VectorGames(DeepCopied):
@@ -29,7 +29,8 @@ class VectorGames(DeepCopied):
     `Environment` and `Encoding` explain vectors, masks, actions, rewards and `luck`.
 
     The rules are compiled if numba is installed. Dice have the same odds as in the arena, but come from a random
-    generator. A game that is over restarts at once. Raises `UnknownGame`, `BadConfig` or `UsageFault`.
+    generator. A game that is over restarts at once. The constructor raises `UnknownGame`, `BadConfig` or `UsageFault`
+    if an argument is wrong.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class VectorGames(DeepCopied):
         return self.batch.turn.copy()
 
     def reset(self, *, seed: Seeds = None) -> None:
-        """Restart all games. `seed` seeds their dice (see `Seeds`). Raises `UsageFault`."""
+        """Restart all games. `seed` seeds their dice (see `Seeds`). Raise `UsageFault` if it has another form."""
         self.reseed(seed)
         self.start_games(self._all)
 
@@ -74,8 +75,8 @@ class VectorGames(DeepCopied):
     def step(self, actions: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Play an action in every game.
 
-        Returns three arrays: the rewards by game and seat, whether the rank is settled by game and seat, and whether
-        the game was over and has restarted, by game. Raises `IllegalMove` and `UsageFault`, before any change.
+        Return three arrays: the rewards by game and seat, whether the rank is settled by game and seat, and whether the
+        game was over and has restarted, by game. Raise `IllegalMove` or `UsageFault` before any change.
         """
         self.play(self._all, actions)
         rewards, ended, over = self.rewards.copy(), self.ended.astype(bool), self.batch.over.astype(bool)
@@ -84,12 +85,12 @@ class VectorGames(DeepCopied):
         return rewards, ended, over
 
     def check_reset(self) -> None:
-        """Raise `UsageFault` before the first reset."""
+        """Raise `UsageFault` if the games have not been reset yet."""
         if not self._seeded:
             raise UsageFault("the games have not begun: call reset() first")
 
     def start_games(self, games: Numbers) -> None:
-        """Restart these games. Raises `UsageFault` if the config allows no move at all."""
+        """Restart these games. Raise `UsageFault` if the config allows no move at all."""
         self.batch.start_games(games)
         self.rewards[games], self.ended[games] = 0, 0
         if self.batch.over[games].all():
@@ -106,7 +107,7 @@ class VectorGames(DeepCopied):
         return vectors, masks
 
     def play(self, games: Numbers, actions: NDArray[Any]) -> None:
-        """Play an action in each of these games and set `rewards` to those of this step. Raises as `step` does."""
+        """Play an action in each of these games and set `rewards` to those of this step. Raise what `step` raises."""
         self.check_reset()
         actions = check_actions(actions, len(games))
         self.rewards[games] = 0
@@ -122,7 +123,7 @@ class VectorGames(DeepCopied):
 
 
 def check_actions(actions: NDArray[Any], count: int) -> NDArray[Any]:
-    """Return the actions as an array. Raises `UsageFault` unless they are `count` integers."""
+    """Return the actions as an array. Raise `UsageFault` unless they are `count` integers."""
     found = np.asarray(actions)
     if found.shape != (count,) or not np.issubdtype(found.dtype, np.integer):
         is_given = f"an array of {found.dtype} {found.shape}"
@@ -131,7 +132,7 @@ def check_actions(actions: NDArray[Any], count: int) -> NDArray[Any]:
 
 
 def _spread_seeds(seed: Seeds, count: int) -> list[int]:
-    """Return one seed for every game. Raises `UsageFault`."""
+    """Return one seed for every game. Raise `UsageFault` if `seed` has another form than `Seeds`."""
     if seed is None:
         return [int(each) for each in np.random.default_rng().integers(SEED_COUNT, size=count)]
     try:

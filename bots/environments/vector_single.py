@@ -76,7 +76,7 @@ class VectorSingle(DeepCopied, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
     def reset(
         self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Vectors, dict[str, Any]]:
-        """Restart all games as `VectorGames.reset` does. `options` is ignored. Raises `UsageFault`."""
+        """Restart all games as `VectorGames.reset` does. `options` is ignored. Raise `UsageFault` for a bad `seed`."""
         self.games.reseed(seed)
         if seed is not None:
             # Not the stream of `default_rng(seed)`, from which a learner of the same seed may draw its own moves.
@@ -88,9 +88,9 @@ class VectorSingle(DeepCopied, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
     def step(
         self, actions: NDArray[Any]
     ) -> tuple[Vectors, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Play an action in every game, then the opponents' moves up to the learner's next turn or the end.
+        """Play an action in every game, then the opponents' moves up to the learner's next turn or the end of the game.
 
-        Raises `IllegalMove` and `UsageFault`. If the learner's action is the cause, nothing has changed.
+        Raise `IllegalMove` or `UsageFault` for wrong actions. If they are the learner's, nothing has changed.
         """
         self.games.check_reset()
         actions = check_actions(actions, self.num_envs)
@@ -114,12 +114,12 @@ class VectorSingle(DeepCopied, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
         return vectors, rewards, over, np.zeros(self.num_envs, bool), self._infos() | ends
 
     def action_masks(self) -> Masks:
-        """Return 1 for every legal action, else 0: games × actions. All are 0 in a game that is over."""
+        """Return an array by game and action: 1 for a legal action, else 0. In a game that is over all are 0."""
         self.games.check_reset()
         return self._masks.copy()
 
     def render(self) -> tuple[str, ...] | None:
-        """Return the boards as text with `render_mode="ansi"`, else None."""
+        """Return the boards as text if `render_mode` is "ansi", else None."""
         if self.render_mode is None:
             return None
         self.games.check_reset()
@@ -135,7 +135,7 @@ class VectorSingle(DeepCopied, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
         return vectors
 
     def _is_done(self, games: Numbers) -> NDArray[np.bool_]:
-        """Return for each of these games whether the learner has no more moves."""
+        """Return an array that is true for each of these games in which the learner has no more moves."""
         out: NDArray[np.bool_] = (self.games.batch.over[games] + self.games.ended[games, self.seats[games]]) > 0
         return out
 

@@ -7,7 +7,7 @@ from pkgutil import resolve_name
 
 from bots.evaluation.base import Evaluate, ValueScale, evaluate_as_draw
 from protocol.errors import UsageFault
-from protocol.games import game_names, game_spec, is_known
+from protocol.games import game_names, game_spec, is_known_game
 from protocol.games.spec import EvaluationSpec
 
 
@@ -22,8 +22,8 @@ def names_of(game: str) -> tuple[str, ...]:
 
 
 def scale_of(game: str) -> ValueScale:
-    """Return the scale of the values that a search gives to the game's states."""
-    return ValueScale(**game_spec(game).value_scale) if is_known(game) else ValueScale()
+    """Return the scale of the values that a search gives to the states of a game."""
+    return ValueScale(**game_spec(game).value_scale) if is_known_game(game) else ValueScale()
 
 
 def default_weights(game: str, name: str) -> tuple[float, ...]:
@@ -33,9 +33,10 @@ def default_weights(game: str, name: str) -> tuple[float, ...]:
 
 
 def load_evaluation(game: str, name: str | None = None) -> Evaluate:
-    """Return the evaluation of `game` called `name`. None means the game's default; "none" counts all states as draws.
+    """Return the evaluation of `game` called `name`. None means the game's default; "none" counts every state as a
+    draw.
 
-    Raise `UsageFault` for a name that the game does not have.
+    Raise `UsageFault` if the game has no evaluation with this name.
     """
     specs = _specs_of(game)
     if name is None:
@@ -49,4 +50,4 @@ def load_evaluation(game: str, name: str | None = None) -> Evaluate:
 
 
 def _specs_of(game: str) -> Mapping[str, EvaluationSpec]:
-    return game_spec(game).evaluations if is_known(game) else {}
+    return game_spec(game).evaluations if is_known_game(game) else {}

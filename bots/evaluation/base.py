@@ -8,23 +8,24 @@ from typing import Any, NamedTuple
 from protocol.games.base import Game
 
 Evaluate = Callable[[Game[Any, Any], Any, int], float]
-"""An evaluation, (rules, state, seat) -> how good an unfinished state is for the seat, strictly between −1 and 1."""
+"""A function (rules, state, seat) -> how good an unfinished state is for the seat, strictly between −1 and 1."""
 EQUAL_WEIGHTS = (1.0, 1.0, 1.0, 1.0)
 """The default weights of the four features of Risk."""
 WIN_VALUE = 1_000_000.0
-"""The value of a win at the root. A win after n plies is worth n less, so a search prefers the quicker win."""
+"""The default value of a win at a search's root. A win after n plies is worth n less, so a search prefers quick
+wins."""
 
 
 class ValueScale(NamedTuple):
     """The scale of the values that a search gives to a game's states."""
 
     win: float = WIN_VALUE
-    """The value of a win at the root. It exceeds the number of plies of the longest game."""
+    """The value of a win at a search's root. It exceeds the number of plies of the longest match."""
     evaluation_factor: float = 1.0
-    """The value of a state that is evaluated as 1. In games with chance it is nearly that of a win, so that a mean over
-    outcomes weighs good states almost like wins. In other games only the order of values matters."""
+    """The value of a state that is evaluated as 1. In games with chance it is nearly that of a win, because a search
+    takes means over outcomes. In other games only the order of values matters."""
 
 
 def evaluate_as_draw(rules: Game[Any, Any], state: Any, seat: int) -> float:
-    """Return 0: every unfinished state counts as a draw."""
+    """Return 0, the value of a draw, for every unfinished state."""
     return 0.0

@@ -75,7 +75,7 @@ STOP_GRACE_S = 0.1
 _PLACEHOLDER_TOKEN = "-" * MIN_TOKEN_CHARS
 """The token of every bot in this process, where no token is checked."""
 _LIMITS = Limits(max_message=MAX_CLIENT_FRAME_BYTES, strikes=MAX_STRIKES, slots=1)
-"""The limits that the welcome tells a bot."""
+"""The limits that the welcome message names to a bot."""
 
 
 class TimeUp(BaseException):
@@ -151,7 +151,7 @@ class LocalClient:
 
     The bot plays as `name`. Its choices and nonces follow from `seed`; it is warmed up for `game`. `say` receives
     messages for its author. Exceptions of its code are raised again if `raises` is set; otherwise they lose the match,
-    as in an arena. Raises `UsageFault` for a name or version that no arena accepts.
+    as in an arena. The constructor raises `UsageFault` for a name or version that no arena accepts.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class LocalClient:
     def send(
         self, message: FromServer, timer: CodeTimer, timeout_s: float | None = None
     ) -> list[tuple[float, FromClient]]:
-        """Send the bot a message. Return its answers, each with the seconds of thinking before this answer.
+        """Send the bot a message. Return its answers, each with the seconds that the bot had been thinking by then.
 
         A bot's code that runs for longer than `timeout_s` seconds is interrupted and answers nothing.
         """
@@ -222,8 +222,8 @@ class LocalClient:
 
 
 class LocalMatch:
-    """A match in this process, described by a header, between guests in seat order (None: absent). The header's
-    commitment is to `seed`.
+    """A match in this process, described by a header that commits to `seed`. The guests are in seat order, None for an
+    absent bot.
 
     If `timed` is false, thinking takes no time on a bot's clock.
     """
@@ -266,7 +266,7 @@ class LocalMatch:
             return self._play_to_end()
 
     def resume(self, standing: MatchStanding, events: Sequence[MatchEvent]) -> ClosedMatch:
-        """Apply these events to a standing of the match, then play to the end. The result begins with the events."""
+        """Apply these events to a standing of the match, then play to the end. The result's events begin with them."""
         self._match.standing = standing
         with self._alarm.install_handler() if self._timed else contextlib.nullcontext():
             for act in events:  # no guest is present yet, so only lines and deadlines matter
@@ -344,7 +344,7 @@ class LocalMatch:
 
 
 def _event_of(seat: int, message: FromClient) -> MatchEvent:
-    """Return the event that a bot's message about the match means to the referee."""
+    """Return the referee's event for a bot's message about the match."""
     if isinstance(message, Move):
         return MoveReceived(seat, message.ply, message.move, message.info, waited_s=0.0)
     if isinstance(message, Ready):

@@ -38,14 +38,14 @@ from referee.replay import replay
 from referee.result import Result, match_points
 
 _PLAIN_TYPES = (str, int, float, bool, type(None))
-"""The types of attributes that are compared to tell apart two bots of the same class."""
+"""The types of those attributes by which two bots of the same class are told apart."""
 UNTIMED_CLOCK = Clock(bank_ms=10_000, increment_ms=0)
-"""The clock that bots see at every turn of an untimed match."""
+"""The clock that bots see, unchanged, at every turn of an untimed match."""
 
 
 @dataclass(frozen=True)
 class Played:
-    """A finished match. `seed` reproduces it."""
+    """A finished match. Playing again with `seed` gives the same match."""
 
     seed: str
     closed: ClosedMatch
@@ -80,7 +80,9 @@ class Played:
         ]
 
     def luck(self, value: str | None = None) -> Luck:
-        """Return the luck of each seat, measured by the value function `value` or the best one. Raises `UsageFault`."""
+        """Return the luck of each seat, measured by the value function `value`, by default the game's best one. Raise
+        `UsageFault` if there is no such function.
+        """
         return luck_of(self.record, value)
 
 
@@ -103,8 +105,8 @@ def play(
 
     With a `clock`, each bot is charged for its thinking and may lose on time. A bot that fails loses the match, as in
     an arena, and the failure is passed to `say`, by default printed on standard error. With `raises`, exceptions of a
-    bot's code are raised here. Raises `UsageFault` for bots that can't be made and for a bad clock, `UnknownGame` and
-    `BadConfig`.
+    bot's code are raised here. Raise `UsageFault` for bots that can't be made and for a bad clock, `UnknownGame` or
+    `BadConfig` for a wrong game or config.
     """
     once = [os.urandom(16).hex() if seed is None else seed]
     return next(play_all(bots, game, once, config=config, clock=clock, raises=raises, say=say))
@@ -128,7 +130,7 @@ def play_all(
     With `jobs` other than 1, this number of processes plays; None means one process a core. With `dask`, the address of
     a Dask scheduler, the cluster's workers play. Each worker makes its own bots. They begin when the first match is
     requested and play all seeds in batches. The matches do not depend on the workers if bots keep nothing between
-    matches. Raises what `play` raises, and `ArenaFault` if the workers are lost for good.
+    matches. Raise what `play` raises, and `ArenaFault` if the workers are lost for good.
     """
     table = _Table(bots, game, config, clock, raises=raises)
     if jobs == 1 and dask is None:
@@ -144,7 +146,7 @@ def play_all(
 
 
 class _Table:
-    """The bots of one game in this process, which play one match after the other."""
+    """The bots of one game in this process, which play matches one after the other."""
 
     def __init__(
         self,
@@ -168,9 +170,8 @@ class _Table:
         if entrants is None:
             entrants = None if names == given else tuple(map(_identity, bots, self._bots))
         self.entrants = entrants
-        """The data that identifies each bot, by seat; None if the bots' names do. It enters the match's id, so that
-        swapping two bots that share a name makes another match.
-        """
+        """The data that tells the bots apart, by seat; None if their names do. It enters the match's id, so swapping
+        two bots that share a name makes another match."""
         # A name is seed enough for a bot, as its choices and nonces follow from the match's id as well.
         self._guests = [
             LocalClient(bot, name, name, self._rules, self._tell, raises=raises)
@@ -191,7 +192,7 @@ class _Table:
 
 
 def _pickle_arguments(arguments: tuple[Any, ...]) -> bytes:
-    """Return the pickled arguments of a worker's `_Table`. Raises `UsageFault` if they can't be pickled."""
+    """Return the pickled arguments of `_Table`, for a worker. Raise `UsageFault` if they can't be pickled."""
     try:
         return pickle.dumps(arguments)
     except (AttributeError, TypeError, pickle.PicklingError) as exc:
@@ -202,7 +203,7 @@ def _pickle_arguments(arguments: tuple[Any, ...]) -> bytes:
 
 @lru_cache(maxsize=1)
 def _unpickle_table(packed: bytes) -> _Table:
-    """Return the worker's `_Table`, made from these arguments. It is kept for the worker's next batches."""
+    """Return a worker's `_Table`, made from these pickled arguments. It is kept for the worker's next batches."""
     bots, game, config, clock, raises, entrants = pickle.loads(packed)  # noqa: S301  by this program's own `_pickle_arguments`
     table = _Table(bots, game, config, clock, raises=raises, entrants=entrants)
     table.warm_up()
@@ -210,7 +211,7 @@ def _unpickle_table(packed: bytes) -> _Table:
 
 
 def _play_batch(packed: bytes, seeds: Sequence[str]) -> list[tuple[Played, list[str]]]:
-    """Play the matches of these seeds in a worker. Return each with the lines for the bots' authors."""
+    """Play the matches of these seeds in a worker. Return each match with the lines for the bots' authors."""
     table = _unpickle_table(packed)
     done = []
     for seed in seeds:
@@ -240,7 +241,7 @@ def _yield_in_order(
 
 
 def _check_clock(clock: Clock | None) -> Clock:
-    """Return the clock that bots see, which is `clock` if given. Raises `UsageFault` if it is no valid clock."""
+    """Return the clock that bots see: `clock`, by default `UNTIMED_CLOCK`. Raise `UsageFault` if it is invalid."""
     if clock is None:
         return UNTIMED_CLOCK
     if not isinstance(clock, Clock):
@@ -279,7 +280,7 @@ def _number_names(names: Sequence[str]) -> list[str]:
 
 
 def _identity(given: Bot | type[Bot] | str, bot: Bot) -> list[Any]:
-    """Return what tells a bot from another with the same name: its word, or its class and simple attributes."""
+    """Return the data that tells a bot from others of its name: its word, or its class and simple attributes."""
     if isinstance(given, str):
         return [given]
     plain = {key: repr(value) for key, value in sorted(vars(bot).items()) if isinstance(value, _PLAIN_TYPES)}
@@ -296,7 +297,7 @@ def _play_match(
     *,
     timed: bool,
 ) -> Played:
-    """Play one match. Its id follows from seed, game, config, names and `entrants`."""
+    """Play one match. Its id follows from the seed, the game, the config, the bots' names and `entrants`."""
     what = [seed, rules.name, rules.config, [guest.name for guest in guests]]
     told = encode_canonical(what if entrants is None else [*what, list(entrants)])
     match = f"play-{hashlib.sha256(told).hexdigest()[:16]}"

@@ -33,9 +33,9 @@ from referee.state import MatchStanding
 class Players(InProcessPlayers):
     """Bots that play one match after the other. They are warmed up for `game` before the first match.
 
-    `say` receives a bot's name and a message for its author. Raises `UsageFault` if a bot does not exist, can't be made
-    with its settings, or does not play the game. Unless `strict` is set, such a fault of a bot from a readable file is
-    put into `failed_bots` instead, and the bot is absent from its matches.
+    `say` receives a bot's name and a message for its author. The constructor raises `UsageFault` if a bot does not
+    exist, can't be made with its settings, or does not play the game. Unless `strict` is set, such a fault of a bot
+    from a readable file is put into `failed_bots` instead, and the bot is absent from its matches.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Players(InProcessPlayers):
         self._specs = {spec.name: spec for spec in specs}
 
     def play(self, header: Header, seed: bytes, on_ply: MatchObserver | None = None) -> ClosedMatch:
-        """Play the match that a header describes; its seats name these bots. The header's commitment is to `seed`.
+        """Play the match that a header describes. Its seats name these bots; it commits to `seed`.
 
         In the main thread, a bot that does not return is interrupted when its time is up; in other threads it is not.
         """
@@ -81,7 +81,7 @@ class Players(InProcessPlayers):
         events: Sequence[MatchEvent],
         observer: MatchObserver | None = None,
     ) -> ClosedMatch:
-        """Apply these events to a standing of the match that a header describes, then play it to its end. Thinking
+        """Continue a match, described by a header, from a standing: apply these events, then play to the end. Thinking
         takes no time.
 
         For a bot it is as if its program had been restarted. A bot that does not return from a call is not interrupted.
@@ -89,8 +89,8 @@ class Players(InProcessPlayers):
         return LocalMatch(header, seed, self._guests_of(header), timed=False, on_ply=observer).resume(standing, events)
 
     def join_seat(self, bot: str, seed: str) -> SeatPlayer:
-        """Return a function that passes a message to a bot and returns its answers, for a match with another referee. A
-        call that hangs is not interrupted.
+        """Return a function that passes a message to a bot and returns the bot's answers, for a match with another
+        referee. A call that does not return is not interrupted.
         """
         self._warm_up()
         guest = LocalClient(self._bots[bot], bot, seed, self._game, partial(self._say, bot))
@@ -112,7 +112,7 @@ class Players(InProcessPlayers):
 
     @contextmanager
     def _record_fault(self, spec: BotSpec, what: str) -> Iterator[None]:
-        """Put a fault of a bot from a file into `failed_bots` instead of raising it, unless `strict` is set."""
+        """Unless `strict` is set, put a fault of a bot from a file into `failed_bots` instead of raising the fault."""
         try:
             yield
         except UsageFault as fault:
@@ -122,13 +122,13 @@ class Players(InProcessPlayers):
 
 
 def _is_readable_file(spec: BotSpec) -> bool:
-    """Return whether the bot comes from a readable Python file, so that its faults are its author's."""
+    """Return whether the bot comes from a readable Python file. Its faults are then its author's."""
     file = spec.bot if spec.bot.endswith(".py") else spec.bot.rpartition(":")[0]
     return file.endswith(".py") and os.access(file, os.R_OK)
 
 
 def build_bot(spec: BotSpec) -> Bot:
-    """Return the bot that a spec names. Raises `UsageFault`."""
+    """Return the bot that a spec names. Raise `UsageFault` if it cannot be made."""
     file, _, cls = (spec.bot, "", None) if spec.bot.endswith(".py") else spec.bot.rpartition(":")
     if file.endswith(".py"):
         bot = load_bot(Path(file), cls, spec.name, spec.settings, spec.defaults)
@@ -139,7 +139,7 @@ def build_bot(spec: BotSpec) -> Bot:
 
 
 def warm_up_bot(bot: Bot, game: Game[Any, Any]) -> None:
-    """Warm up a bot for a game. Raises `UsageFault` if that fails."""
+    """Warm up a bot for a game. Raise `UsageFault` if that fails."""
     try:
         warm_up(bot, game)
     except Fault:
@@ -149,7 +149,7 @@ def warm_up_bot(bot: Bot, game: Game[Any, Any]) -> None:
 
 
 def _check_defaults(specs: Sequence[BotSpec], bots: Sequence[Bot]) -> None:
-    """Raise `UsageFault` for a default setting that none of the bots has."""
+    """Raise `UsageFault` if a default setting is one that none of the bots has."""
     known = {key for bot in bots for key in bot.settings}
     for key, value in ((key, value) for spec in specs for key, value in spec.defaults.items()):
         if key not in known:

@@ -1,8 +1,7 @@
 """`python my_bot.py --against my_bot_old.py`: compares a bot with an older version of it, and says which is better.
 
 Both versions play in this process, without an arena. They play every start from every seat, so that the advantage of a
-seat does not count. The client imports this module only for this, as a bot that plays at an arena needs no referee.
-"""
+seat does not count. Only this option imports this module, because a bot that plays at an arena needs no referee."""
 
 from __future__ import annotations
 
@@ -41,17 +40,17 @@ from referee.record import RecordedSeat, make_header
 from referee.result import Result, match_points
 
 DEFAULT_MATCHES = 200
-"""The number of matches between two versions by default."""
+"""The default number of matches between two versions."""
 MIN_STARTS = 10
 """The minimum number of starts after which the result says which version is better."""
 MAX_FORFEIT_SHARE = 0.05
-"""If a version forfeits a greater fraction of its matches, the result warns that forfeits decide more than play."""
+"""The maximum fraction of a version's matches lost by forfeit without a warning that forfeits decide the result."""
 PROGRESS_INTERVAL_S = 5.0
 """Seconds between two lines that report the progress of the matches."""
 MAX_COMPLAINTS = 3
-"""The maximum number of different messages about a version's faults that are printed."""
+"""The maximum number of different messages about the faults of one version that are printed."""
 CLOCK = Clock(bank_ms=10_000, increment_ms=100)
-"""The clock of the matches between versions."""
+"""The clock of a match between versions."""
 
 
 class ComparedVersions(Struct, kw_only=True):
@@ -59,18 +58,19 @@ class ComparedVersions(Struct, kw_only=True):
 
     seats: int
     scores: list[SideScore] = field(default_factory=list)
-    """The scores of the bot in every match."""
+    """The bot's score in every match against the other version."""
     starts: int = 0
     courses: set[tuple[Any, ...]] = field(default_factory=set)
-    """The distinct results of a start: rank and reason of each seat, and plies, of each of its matches."""
+    """The distinct outcomes of starts. An outcome has, for each match of a start, rank and reason of each seat, and the
+    number of plies."""
     forfeits: Counter[str] = field(default_factory=Counter)
     """The number of seats that each version has lost by forfeit, by the version's label."""
     played: Counter[str] = field(default_factory=Counter)
     """The number of seats that each version has played, by the version's label."""
 
     def take(self, number: int, results: Sequence[Result], labels: Sequence[Sequence[str]]) -> None:
-        """Add the results of a start, one match for each seat of the bot. `labels` names the version in each seat of
-        each match.
+        """Add the results of a start: one match for each seat of the bot. `labels` has the label of the version in each
+        seat of each match.
         """
         for result, sat in zip(results, labels, strict=True):
             for seat, label in zip(result.seats, sat, strict=True):
@@ -87,7 +87,7 @@ class ComparedVersions(Struct, kw_only=True):
 
 
 def compare_versions(bot: Bot, settings: Settings) -> None:
-    """Play the bot against another version of it, and say which is better. Raises `UsageFault`."""
+    """Play the bot against another version of it, and say which is better. Raise `UsageFault` if they cannot play."""
     assert settings.against is not None
     if settings.open or settings.opponent is not None:
         raise UsageFault("--against plays on this machine, without an arena: leave out --open and --opponent")
@@ -167,7 +167,7 @@ def _other_presets(rules: Game[Any, Any]) -> str:
 
 
 def _load(word: str, rules: Game[Any, Any]) -> Bot:
-    """Return the other version of the bot, loaded from the file or name `word`. Raises `UsageFault`."""
+    """Return the other version of the bot, from the file or name `word`. Raise `UsageFault` if it cannot be loaded."""
     if Path(word).is_file():
         made = load_bot(Path(word), None, Path(word).stem, {}, {})
     elif word.endswith(".py"):
@@ -184,7 +184,7 @@ def _load(word: str, rules: Game[Any, Any]) -> Bot:
 
 
 def _labels(bot: Bot, word: str) -> tuple[str, str]:
-    """Return the labels of the two versions: the names of their files, if these differ."""
+    """Return the labels of the two versions: the names of their files, if the names differ."""
     program = Path(sys.argv[0]).name
     own = program if program.endswith(".py") else bot.name
     other = Path(word).name if word.endswith(".py") else word
@@ -192,7 +192,7 @@ def _labels(bot: Bot, word: str) -> tuple[str, str]:
 
 
 class _Table:
-    """The two versions in this process, which play one match after the other."""
+    """The two versions of a bot in this process, which play one match after the other."""
 
     def __init__(
         self, rules: Game[Any, Any], bot: Bot, others: Sequence[Bot], labels: tuple[str, str], seed: str
@@ -208,7 +208,7 @@ class _Table:
         ]
 
     def play(self, start: int) -> tuple[list[Result], list[list[str]]]:
-        """Play a start once for each seat of the bot. Return the results, and the labels by match and seat."""
+        """Play a start once for each seat of the bot. Return the results, and the version's label by match and seat."""
         dealt = self._rules.config_of_deal(Dice(self._derive(f"start/{start}"), 0))
         game = load_game(self._rules.name, dealt)
         results, sat = [], []

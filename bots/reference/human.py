@@ -16,11 +16,11 @@ from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, End, Event
 
 MAX_SHOWN_MOVES = 30
-"""The maximum number of legal moves that are listed."""
+"""The maximum number of legal moves that are listed for a person."""
 LINE_WIDTH = 78
 """The width of a line on the terminal, in characters."""
 COMMANDS = "help, board, moves; Ctrl-D resigns, Ctrl-C quits"
-"""The list of the commands that a person can type, shown with every turn."""
+"""The list of the commands that a person can type, printed with every turn."""
 
 
 class Human(Bot):
@@ -80,7 +80,7 @@ def format_turn(turn: Turn, last_turn: Turn | None = None) -> str:
 
 
 def read_move(turn: Turn, text: str) -> Mapping[str, Any]:
-    """Return the legal move that `text` means: a number in the list, a notation, or JSON. Raises `BotFault`."""
+    """Return the legal move that `text` means: a number in the list, a notation or JSON. Raise `BotFault` if none."""
     words = " ".join(text.split())
     for label, _, move in _label_moves(turn):
         if words == label:
@@ -89,7 +89,7 @@ def read_move(turn: Turn, text: str) -> Mapping[str, Any]:
 
 
 def _handle_input(turn: Turn, text: str) -> Mapping[str, Any] | None:
-    """Return the move that was typed. If a command was typed, or no legal move, print the answer and return None."""
+    """Return the move that was typed. For a command or an illegal move, print the answer and return None."""
     asked = text.strip().lower()
     if asked in ("", "help", "?"):
         example = json.dumps(turn.legal[0])

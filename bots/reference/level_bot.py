@@ -27,8 +27,8 @@ TABLES_FILE = "levels.toml"
 
 
 class Mixture(Struct, frozen=True):
-    """The definition of the levels in a game. `bot` names a strong bot as on the command line. `random_share` is, for
-    each level from 1 on, the fraction of moves that are random; all other moves are the strong bot's.
+    """A game's definition of the levels. `bot` names a strong bot as on the command line. `random_share` is, for each
+    level from 1 on, the fraction of moves that are random; all other moves are the strong bot's.
     """
 
     bot: str
@@ -37,9 +37,9 @@ class Mixture(Struct, frozen=True):
 
 class _Tables(Struct, frozen=True):
     measured: Mapping[str, Mixture]
-    """The mixtures by name of the game or, for presets that have their own levels, of the pool."""
+    """The mixtures by name of the game or, for presets that have their own levels, by name of the pool."""
     unmeasured: Sequence[Mixture]
-    """The mixtures for games that `measured` does not contain. The first one whose bot plays the game applies."""
+    """The mixtures for games that are not in `measured`. The first one whose bot plays the game applies."""
 
 
 @cache
@@ -82,9 +82,9 @@ class Level(Bot):
         self._level = read_integer(name, LEVELLED_BOT, level, MAX_LEVEL) or 1
         self._own_mixture = mixture
         self._strong_bots: dict[str, Bot] = {}
-        """The strong bots, by the word of the command line that names each."""
+        """The strong bots, by the word that names each on the command line."""
         self._bots_by_match: dict[str, Bot] = {}
-        """The strong bot that was prepared for each match."""
+        """The strong bot that plays each match, by match."""
         self._random = RandomBot(name)
 
     def check_game(self, game: Game[Any, Any]) -> None:

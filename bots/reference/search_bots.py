@@ -1,4 +1,5 @@
-"""The reference bots that search or choose a move by a kernel, their common parts, and their time limits."""
+"""The reference bots that search or choose a move by a game's compiled code ("kernel"), their common parts, and their
+time limits."""
 
 from __future__ import annotations
 
@@ -44,21 +45,20 @@ WEIGHTS_HELP = (
 SETTING_DESCRIPTIONS = {
     key: line for game in kernel_games() for key, line in settings_class_of(game).descriptions.items()
 }
-"""Explanations of the settings of searches that only some games have, by key."""
+"""The explanations of settings that only the searches of some games have, by key of the setting."""
 DEFAULT_DEPTH = 3
-"""Default depth of `minimax` in games without a kernel."""
+"""The default depth, in plies, of `minimax` in games without a kernel."""
 EXPECTED_MOVES_LEFT = 30
 """The number of moves among which a bot divides the time on its clock."""
 CLOCK_RESERVE_S = 0.6
-"""Seconds of the clock that are not used for thinking. They suffice to send the 500 moves of a campaign on a busy
-machine."""
+"""Seconds of the clock that are kept in reserve. They suffice to send the 500 moves of a campaign on a busy machine."""
 MAX_SEARCH_S = 0.1
-"""The longest time for a move, in seconds, in games without a kernel. In these small games a longer search gains
-nothing, and tournaments stay quick."""
+"""The maximum seconds for a move in games without a kernel. In these small games a longer search gains nothing, and
+tournaments stay quick."""
 MAX_KERNEL_SEARCH_S = 1.0
-"""The longest time for a move, in seconds, in games with a kernel."""
+"""The maximum seconds for a move in games with a kernel."""
 NODES_PER_MS = 50
-"""Nodes that a search without a kernel visits in about a millisecond."""
+"""The number of nodes that a search without a kernel visits in about a millisecond."""
 
 
 def make_limit(
@@ -85,7 +85,7 @@ def make_limit(
 
 
 def cached_kernel(turn: Turn, find: Callable[[Game[Any, Any]], K]) -> K:
-    """Return the kernel that `find` returns for the turn's rules. It is kept in the match's memory."""
+    """Return the kernel that `find` returns for the rules of a turn. It is kept in the memory of the match."""
     if "kernel" not in turn.memory:
         turn.memory["kernel"] = find(turn.rules)
     kernel: K = turn.memory["kernel"]
@@ -99,12 +99,12 @@ def evaluation_name(game: str, name: str | None) -> str:
 
 
 def load_evaluation_for(game: str, name: str | None) -> Evaluate:
-    """Return the evaluation whose name `evaluation_name` returns."""
+    """Return the evaluation with the name that `evaluation_name` returns."""
     return load_evaluation(game, evaluation_name(game, name))
 
 
 class CompiledBot(Bot):
-    """A bot whose code is compiled before a match begins."""
+    """A bot whose code is compiled before a match begins, where numba is installed."""
 
     games = searchable_games()
 
@@ -113,7 +113,7 @@ class CompiledBot(Bot):
 
 
 class SearchingBot(CompiledBot):
-    """A bot that plays the move that a search finds. Settings may be text or numbers; bad ones raise `UsageFault`."""
+    """A bot that plays the move that a search finds. A setting is text or a number. A bad one raises `UsageFault`."""
 
     settings: ClassVar[Mapping[str, str]] = {
         "depth": "plies (in a campaign as horizon says) to look ahead, 1 to 64; the clock is then ignored",
@@ -122,8 +122,10 @@ class SearchingBot(CompiledBot):
         "weights": WEIGHTS_HELP,
         **SETTING_DESCRIPTIONS,
     }
+    kind: ClassVar[str]
+    """The bot's name on the command line, for messages about its settings."""
     algorithm: ClassVar[Algorithm]
-    """The algorithm of the bot's search in games with a kernel."""
+    """The algorithm by which the bot searches in games with a kernel."""
 
     def __init__(
         self,
@@ -137,15 +139,15 @@ class SearchingBot(CompiledBot):
         **own: str,
     ) -> None:
         super().__init__(name, version)
-        kind = type(self).__name__.lower()
+        kind = self.kind
         if unknown := own.keys() - SETTING_DESCRIPTIONS.keys():
             raise TypeError(f"{kind} has no setting {min(unknown)!r}")
         self.depth = read_integer(kind, "depth", depth, 64)
         self.nodes = read_integer(kind, "nodes", nodes, 10**9)
         self.search_settings = {game: _read_settings(kind, settings_class_of(game), own) for game in kernel_games()}
-        """The game-specific settings of the search, by name of the game."""
+        """The settings of the search that only one game has, by name of the game."""
         self.weights = {name: read_weights(kind, weights, name) for name in evaluation_names()}
-        """The weights of evaluations, by name of the evaluation, then of the game."""
+        """The weights of the evaluations, by name of the evaluation, then by name of the game."""
         self._weights_text = weights
         self._evaluation = None if eval is None else read_choice(kind, "eval", eval, evaluation_names())
 
@@ -167,7 +169,7 @@ class SearchingBot(CompiledBot):
         """Return the function that searches in games without a kernel."""
 
     def max_depth(self, kernel: Kernel | None) -> int:
-        """Return the depth limit of the search."""
+        """Return the depth limit of the search, in plies."""
         return self.depth or DEFAULT_MAX_DEPTH
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
@@ -201,7 +203,7 @@ class SearchingBot(CompiledBot):
 
 
 def _read_settings(bot: str, kind: type[SearchSettings], own: Mapping[str, str]) -> SearchSettings:
-    """Return the search settings with the values in `own`, and defaults for the rest. Raises `UsageFault`."""
+    """Return the search settings with the values in `own`, else with defaults. Raise `UsageFault` if a value is bad."""
     return kind(
         **{key: read_choice(bot, key, own[key], names) for key, names in choices_of(kind).items() if key in own}
     )
@@ -213,6 +215,7 @@ class Minimax(SearchingBot):
     The search deepens ply by ply, so that the move of a smaller depth is ready if time runs out.
     """
 
+    kind = "minimax"
     algorithm = "expectiminimax"
 
     def max_depth(self, kernel: Kernel | None) -> int:
@@ -224,8 +227,9 @@ class Minimax(SearchingBot):
 
 
 class AlphaBeta(SearchingBot):
-    """Searches by alpha-beta with iterative deepening and a transposition table, with Star1 in games with chance."""
+    """Searches by alpha-beta, or by Star1 in games with chance, with iterative deepening and a transposition table."""
 
+    kind = "alphabeta"
     algorithm = "alphabeta"
 
     def generic_search(self, turn: Turn) -> Callable[..., SearchResult[Any]]:
@@ -235,12 +239,14 @@ class AlphaBeta(SearchingBot):
 class GeneticBot(AlphaBeta):
     """Plays Risk with weights that `arena-bot tune` has tuned for the game and the evaluation."""
 
+    kind = "ga"
+
     def __init__(self, name: str, version: str = "", *, weights: str = "adjusted", **settings: Any) -> None:
         super().__init__(name, version, weights=weights, **settings)
 
 
 class Greedy(CompiledBot):
-    """Plays the move with the best expected evaluation; of several at random, in a campaign the first."""
+    """Plays the move with the best expected evaluation. Among equals it draws one; in a campaign it takes the first."""
 
     settings: ClassVar[Mapping[str, str]] = {"eval": EVAL_HELP}
 
@@ -266,8 +272,8 @@ class Greedy(CompiledBot):
         equals: list[Any] = []
         moves = rules.legal_moves(turn.position)
         for move in moves:
-            results = rules.outcomes(turn.position, move)
-            value = sum(float(chance) * value_of_state(tree, result) for chance, result in results)
+            outcomes = tree.outcomes(turn.position, move)
+            value = sum(float(chance) * value_of_state(tree, result) for chance, result in outcomes)
             if value > best:
                 best, equals = value, []
             if value == best:
@@ -282,7 +288,7 @@ def value_of_state(tree: SearchTree[Any, Any], state: Any) -> float:
 
 class Uct(CompiledBot):
     """Plays the most visited move of its Monte Carlo tree search. The value that it reports is the mean result of the
-    simulations, from 0 to 1. In a campaign, each turn of a playout lowers a result by a hundredth.
+    simulations, from 0 to 1. In a campaign, every turn of a playout lowers its result by a hundredth.
     """
 
     games = uct_games()

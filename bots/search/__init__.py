@@ -7,13 +7,24 @@ the registry of searches for particular games; `risk` has the searches for Risk.
 from bots.evaluation.base import WIN_VALUE
 from bots.search.alpha_beta import TranspositionTable, alphabeta, star1
 from bots.search.and_or_labelling import Labelling, label_root
-from bots.search.base import MAX_DEPTH, ChanceNotSupported, LimitReached, SearchLimit, SearchResult, deepen, win_value
+from bots.search.base import (
+    MAX_DEPTH,
+    ChanceNotSupported,
+    DealDue,
+    LimitReached,
+    SearchLimit,
+    SearchResult,
+    deepen,
+    list_outcomes,
+    win_value,
+)
 from bots.search.expectiminimax import expectiminimax, minimax, negamax
 
 __all__ = [
     "MAX_DEPTH",
     "WIN_VALUE",
     "ChanceNotSupported",
+    "DealDue",
     "Labelling",
     "LimitReached",
     "SearchLimit",
@@ -23,6 +34,7 @@ __all__ = [
     "deepen",
     "expectiminimax",
     "label_root",
+    "list_outcomes",
     "minimax",
     "negamax",
     "star1",

@@ -11,13 +11,15 @@ from bots.search.base import MAX_DEPTH, ChanceNotSupported, M, S, SearchLimit, S
 from protocol.games.base import Game
 
 INFINITY = float("inf")
-"""The bound of the window at the root, which no value reaches."""
+"""A value that no position has. The window at the root reaches from minus this to this."""
 Line = tuple[M, ...]
 Bound = Literal["exact", "lower", "upper"]
 
 
 class TableEntry(NamedTuple):
-    """A stored value of a position, or a bound on it. In a game without chance, plies to a win count from there."""
+    """A position's stored value, or a bound on it. In a game without chance, it counts the plies to the end from the
+    position, not from the root.
+    """
 
     value: float
     bound: Bound
@@ -29,13 +31,13 @@ class TableEntry(NamedTuple):
 
 
 class TranspositionTable(dict[Hashable, TableEntry]):
-    """A transposition table: entries by the keys of positions. A full table is cleared."""
+    """A transposition table: by position key, the stored entry. A full table is cleared."""
 
     def __init__(self, max_entries: int = 50_000) -> None:
         super().__init__()
         self._most = max_entries
         self.has_chance = False
-        """True once a move had several outcomes. Keys then contain the ply, as a value only holds at one ply."""
+        """True once a search met chance. Keys then contain the ply, because a value only holds at one ply."""
 
     def put(self, key: Hashable, entry: TableEntry) -> None:
         if len(self) >= self._most:
@@ -55,7 +57,7 @@ def alphabeta(
     """Search by fail-soft alpha-beta: a value outside the window of a node is a bound.
 
     Moves that caused most cutoffs elsewhere in the tree are tried first. With a `table`, a position that several lines
-    reach is searched once. Raises `ChanceNotSupported` in a game with chance, and `LimitReached` when `limit` is spent.
+    reach is searched once. Raise `ChanceNotSupported` in a game with chance, and `LimitReached` if `limit` is spent.
     """
     return _AlphaBetaSearch(SearchTree(rules, root, evaluate=evaluate, limit=limit), table, chance=False).search(
         root, depth
@@ -74,7 +76,7 @@ def star1(
     """Search by Star1, alpha-beta that also prunes at chance nodes (Ballard 1983). Outcomes not yet searched are worth
     at most a win and at least a loss, so a chance node can be cut off early. Without chance, Star1 is alpha-beta.
 
-    Raises `LimitReached` when `limit` is spent.
+    Raise `LimitReached` if `limit` is spent.
     """
     return _AlphaBetaSearch(SearchTree(rules, root, evaluate=evaluate, limit=limit), table, chance=True).search(
         root, depth
@@ -87,6 +89,7 @@ class _AlphaBetaSearch(Generic[S, M]):
     def __init__(self, tree: SearchTree[S, M], table: TranspositionTable | None, *, chance: bool) -> None:
         self._tree = tree
         self._rules = tree.rules
+        self._outcomes = tree.outcomes
         self._table = table
         self._chance = chance
         self._cuts: dict[tuple[int, M], int] = {}
@@ -98,9 +101,9 @@ class _AlphaBetaSearch(Generic[S, M]):
         return self._tree.make_result(value, line, depth)
 
     def _visit(self, state: S, plies_left: int, ply: int, alpha: float, beta: float) -> tuple[float, Line[M]]:
-        """Return a state's value, searched `plies_left` plies deep, and its line.
+        """Return MAX's value of a state, searched `plies_left` plies deep, and the principal variation.
 
-        A value outside `alpha` to `beta` is a bound.
+        A value outside the window from `alpha` to `beta` is only a bound.
         """
         tree = self._tree
         tree.count_visit(ply)
@@ -128,7 +131,7 @@ class _AlphaBetaSearch(Generic[S, M]):
     def _search_moves(
         self, state: S, mover: int, left: int, ply: int, window: tuple[float, float], first: Line[M]
     ) -> tuple[float, Line[M]]:
-        """Return the value of the mover's best move and its line. Stop at the first cutoff."""
+        """Return MAX's value of the mover's best move, and the principal variation. Stop at the first cutoff."""
         alpha, beta = window
         sign = 1 if mover == self._tree.seat else -1
         best = -sign * INFINITY
@@ -147,7 +150,7 @@ class _AlphaBetaSearch(Generic[S, M]):
         return best, line
 
     def _order_moves(self, state: S, mover: int, first: Line[M]) -> list[M]:
-        """Return the legal moves in the order to try them: the table's move, then those that caused most cutoffs."""
+        """Return the legal moves in the order to try: the table's move, then those that caused most cutoffs so far."""
         cuts = self._cuts
         moves = sorted(self._rules.legal_moves(state), key=lambda move: -cuts.get((mover, move), 0))
         if first and first[0] in moves:
@@ -158,7 +161,7 @@ class _AlphaBetaSearch(Generic[S, M]):
     def _visit_outcomes(
         self, state: S, move: M, left: int, ply: int, alpha: float, beta: float
     ) -> tuple[float, Line[M]]:
-        outcomes = self._rules.outcomes(state, move)
+        outcomes = self._outcomes(state, move)
         if len(outcomes) == 1:
             return self._visit(outcomes[0][1], left, ply, alpha, beta)
         if not self._chance:
@@ -189,7 +192,7 @@ class _AlphaBetaSearch(Generic[S, M]):
 
     @property
     def _has_ply_keys(self) -> bool:
-        """True if keys contain the ply: below a chance node a value holds at one ply only."""
+        """True if the table's keys contain the ply: in a game with chance a value holds at one ply only."""
         return self._table is not None and self._table.has_chance
 
     def _key(self, state: S, ply: int) -> Hashable:
@@ -203,5 +206,5 @@ def _is_usable(entry: TableEntry, left: int) -> bool:
 
 
 def _shift_win(value: float, plies: int) -> float:
-    """Return a value counted from a position `plies` deeper in the tree, where a win or loss is `plies` nearer."""
+    """Return the value that `value` has `plies` plies deeper in the tree, where a win or loss is that much nearer."""
     return value + plies if value >= 1 else value - plies if value <= -1 else value

@@ -37,7 +37,7 @@ def label_root(rules: Game[S, M], root: S, *, limit: SearchLimit | None = None) 
     """Label the root won, drawn or lost for MAX.
 
     A MAX node is won if one of its moves wins; a MIN node is lost if one of its moves loses. Labels do not depend on
-    the path, so each state is labelled once. Raises `ChanceNotSupported` in a game with chance, and `LimitReached` when
+    the path, so each state is labelled once. Raise `ChanceNotSupported` in a game with chance, and `LimitReached` when
     `limit` is spent.
     """
     tree = SearchTree(rules, root, limit=limit)

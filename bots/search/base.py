@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from bots.evaluation import scale_of
@@ -13,12 +15,13 @@ from protocol.errors import Fault
 from protocol.games import game_class, game_names
 from protocol.games.base import Game
 from protocol.games.simultaneous import SimultaneousGame
+from protocol.messages import CHANCE
 
 S = TypeVar("S")
 M = TypeVar("M", bound=Hashable)
 
 MAX_DEPTH = 1_000_000
-"""A search depth that no game reaches: it means to search to the end of the game."""
+"""The default search depth, which no game reaches: a search goes to the end of the game."""
 DEFAULT_MAX_DEPTH = 200
 """Default depth limit of iterative deepening."""
 
@@ -31,13 +34,47 @@ def searchable_games() -> tuple[str, ...]:
 
 
 def win_value(rules: Game[Any, Any]) -> float:
-    """Return the value of a win at the root. It exceeds the number of plies of the longest game."""
+    """Return the value of a win after no plies. It exceeds the number of plies of the longest match."""
     return scale_of(rules.name).win
 
 
 def evaluation_scale(rules: Game[Any, Any]) -> float:
     """Return the factor from an evaluation to a search's value: the value of a position that is evaluated as 1."""
     return scale_of(rules.name).evaluation_factor
+
+
+def has_deals(rules: Game[Any, Any]) -> bool:
+    """Return whether the game may have deals after the start, as positions in which `CHANCE` is to move."""
+    game = type(rules)
+    return game.apply_chance is not Game.apply_chance or game.chance_outcomes is not Game.chance_outcomes
+
+
+def list_outcomes(rules: Game[S, M], state: S, move: M) -> Sequence[tuple[Fraction, S]]:
+    """Return every possible state after a legal move and all deals that follow it, with its exact probability.
+
+    In each of these states a seat is to move, or the game is over.
+    """
+    outcomes = rules.outcomes(state, move)
+    if not has_deals(rules):
+        return outcomes
+    return [dealt for chance, after in outcomes for dealt in _resolve_deals(rules, chance, after)]
+
+
+def _resolve_deals(rules: Game[S, Any], probability: Fraction, state: S) -> Iterator[tuple[Fraction, S]]:
+    if rules.to_move(state) != CHANCE:
+        yield probability, state
+        return
+    for chance, after in rules.chance_outcomes(state):
+        yield from _resolve_deals(rules, probability * chance, after)
+
+
+class DealDue(Fault):
+    """A search was given a root in which a deal comes before the next move."""
+
+    def __init__(self, game: str) -> None:
+        super().__init__(
+            f"{game}: a deal comes before the next move: search from a position in which a seat is to move"
+        )
 
 
 class ChanceNotSupported(Fault):
@@ -70,8 +107,8 @@ class SearchLimit:
         """Nodes visited so far."""
 
     def count_node(self) -> None:
-        """Count one node. Raises `LimitReached` if no node was left, or if the deadline has passed, which is checked
-        every 32 nodes.
+        """Count one node. Raise `LimitReached` if no node was left, or if the deadline, which is checked every 32
+        nodes, has passed.
         """
         self.nodes_spent += 1
         if self.nodes_left is not None:
@@ -93,8 +130,8 @@ class SearchResult(Generic[M]):
     """The result of a search."""
 
     value: float
-    """Value for the seat to move: `win_value` − plies for a win, plies − `win_value` for a loss, 0 for a draw, else an
-    evaluation."""
+    """Value for the seat to move: 0 for a draw, `win_value` − n for a win in n plies, n − `win_value` for a loss in n
+    plies, else an evaluation."""
     move: M | None
     """The best move; None only if the game is over."""
     line: tuple[M, ...]
@@ -112,7 +149,10 @@ class SearchResult(Generic[M]):
 
 
 class SearchTree(Generic[S, M]):
-    """A game from MAX's side, with counts of visited states. MAX moves at the root, every other seat is MIN."""
+    """A game as MAX sees it, with counts of visited states. MAX is the seat to move at the root, others are MIN.
+
+    The constructor raises `DealDue` if a deal comes before the next move.
+    """
 
     def __init__(
         self,
@@ -125,13 +165,19 @@ class SearchTree(Generic[S, M]):
         self.rules = rules
         self.win = win_value(rules)
         self.seat = rules.to_move(root)
+        if self.seat == CHANCE:
+            raise DealDue(rules.name)
+        self.outcomes: Callable[[S, M], Sequence[tuple[Fraction, S]]] = (
+            partial(list_outcomes, rules) if has_deals(rules) else rules.outcomes
+        )
+        """Returns what `list_outcomes` does, in games without deals at no cost."""
         self._evaluate = evaluate
         self._opinion = evaluation_scale(rules)
         self._limit = limit
         self.nodes = self.leaves = self.estimates = self.deepest = 0
 
     def count_visit(self, ply: int) -> None:
-        """Count a visited state, `ply` plies below the root. Raises `LimitReached` when the limit is spent."""
+        """Count a visited state, `ply` plies below the root. Raise `LimitReached` if the limit is spent."""
         self.nodes += 1
         if ply > self.deepest:
             self.deepest = ply
@@ -149,20 +195,20 @@ class SearchTree(Generic[S, M]):
         return self.win - ply if ranks.count(1) == 1 else 0.0
 
     def evaluate(self, state: S) -> float:
-        """Return the evaluation of an unfinished state at the horizon."""
+        """Return MAX's value of an unfinished state at the search's horizon, by its evaluation."""
         self.leaves += 1
         self.estimates += 1
         return self._opinion * self._evaluate(self.rules, state, self.seat or 0)
 
     def only_outcome(self, state: S, move: M) -> S:
-        """Return the only outcome of a move. Raises `ChanceNotSupported` if there are several."""
-        outcomes = self.rules.outcomes(state, move)
+        """Return the only outcome of a move. Raise `ChanceNotSupported` if it has several outcomes."""
+        outcomes = self.outcomes(state, move)
         if len(outcomes) > 1:
             raise ChanceNotSupported(self.rules.name)
         return outcomes[0][1]
 
     def make_result(self, value: float, line: tuple[M, ...], depth: int) -> SearchResult[M]:
-        """Return the result of a search with this value and line, and the counts of this tree."""
+        """Return the result of a search: MAX's value, the principal variation, the depth, and this tree's counts."""
         return SearchResult(
             value=value,
             move=line[0] if line else None,
@@ -184,10 +230,10 @@ def deepen(
     max_depth: int = DEFAULT_MAX_DEPTH,
     **options: Any,
 ) -> SearchResult[M]:
-    """Search by iterative deepening: call `search` with depth 1, 2, 3, … up to `max_depth`. Pass `options` on.
+    """Search by iterative deepening: call `search` with `options` and depth 1, 2, 3, … up to `max_depth`.
 
     Deepening stops when `limit` is spent, when the whole game was searched, or when a win or loss is forced. The result
-    is that of the last completed depth. Its nodes are those of all depths, its leaves those of completed depths. If no
+    is that of the last completed depth, but its `nodes` sums all depths and its `leaves` all completed depths. If no
     depth was completed, the move is the first legal one.
     """
     result: SearchResult[M] | None = None

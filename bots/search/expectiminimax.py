@@ -17,7 +17,7 @@ def minimax(
 ) -> SearchResult[M]:
     """Search by minimax: MAX takes the greatest value, MIN the least.
 
-    Raises `ChanceNotSupported` in a game with chance, and `LimitReached` when `limit` is spent.
+    Raise `ChanceNotSupported` in a game with chance, and `LimitReached` when `limit` is spent.
     """
     return _search(SearchTree(rules, root, evaluate=evaluate, limit=limit), root, depth, chance=False)
 
@@ -32,7 +32,7 @@ def negamax(
 ) -> SearchResult[M]:
     """Search by negamax, minimax with one rule for both sides: a state's value for MIN is minus its value for MAX.
 
-    Raises `ChanceNotSupported` in a game with chance, and `LimitReached` when `limit` is spent.
+    Raise `ChanceNotSupported` in a game with chance, and `LimitReached` when `limit` is spent.
     """
     tree = SearchTree(rules, root, evaluate=evaluate, limit=limit)
 
@@ -68,13 +68,13 @@ def expectiminimax(
 ) -> SearchResult[M]:
     """Search by expectiminimax: a move's value is the mean over its outcomes.
 
-    Outcomes count as nodes, chance nodes do not. Raises `LimitReached` when `limit` is spent.
+    Outcomes count as nodes, chance nodes do not. Raise `LimitReached` when `limit` is spent.
     """
     return _search(SearchTree(rules, root, evaluate=evaluate, limit=limit), root, depth, chance=True)
 
 
 def _search(tree: SearchTree[S, M], root: S, depth: int, *, chance: bool) -> SearchResult[M]:
-    rules = tree.rules
+    rules, list_outcomes = tree.rules, tree.outcomes
 
     def visit(state: S, ply: int) -> tuple[float, tuple[M, ...]]:
         tree.count_visit(ply)
@@ -86,7 +86,7 @@ def _search(tree: SearchTree[S, M], root: S, depth: int, *, chance: bool) -> Sea
         best = -tree.win if mover == tree.seat else tree.win
         line: tuple[M, ...] = ()
         for move in rules.legal_moves(state):
-            outcomes = rules.outcomes(state, move)
+            outcomes = list_outcomes(state, move)
             rest: tuple[M, ...] = ()
             if len(outcomes) == 1:
                 value, rest = visit(outcomes[0][1], ply + 1)

@@ -20,15 +20,16 @@ Algorithm = Literal["expectiminimax", "alphabeta"]
 
 
 class SearchSettings(Struct, frozen=True):
-    """The game-specific settings of a search. Each field of a subclass is one of a few names and has a default.
+    """The settings of a search that only one game has. Each field of a subclass is one of a few names and has a
+    default.
 
     Decoding accepts any text; `choices_of` lists the valid names.
     """
 
     descriptions: ClassVar[Mapping[str, str]] = {}
-    """A one-line explanation of each field."""
+    """A one-line explanation of each field, by the field's name."""
     is_used: ClassVar[bool] = True
-    """False if the search ignores its settings."""
+    """False if the game's search ignores these settings."""
 
     @property
     def needs_rng(self) -> bool:
@@ -49,14 +50,14 @@ class TimedSearch(MoveFinder, Protocol):
     """A search whose nodes all take about the same time."""
 
     nodes_per_ms: ClassVar[int]
-    """Nodes visited in about a millisecond."""
+    """The number of nodes visited in about a millisecond."""
 
 
 class Kernel(TimedSearch, Protocol):
     """The compiled search of one game."""
 
     default_depth: ClassVar[int]
-    """Default depth of a search with fixed depth."""
+    """The default depth of a search with a fixed depth."""
 
     def search(
         self,
@@ -70,21 +71,21 @@ class Kernel(TimedSearch, Protocol):
         below: Callable[[int], int] | None = None,
         limit: SearchLimit,
     ) -> SearchResult[Any]:
-        """Return the best move by iterative deepening up to `depth` within `limit`; always a legal one.
+        """Return the best move found by iterative deepening up to `depth` within `limit`. It is always legal.
 
         `settings` is an instance of the game's settings class (see `settings_class_of`). If the settings need random
         moves, `below(n)` returns a random number from 0 to n − 1, as in `Game.sample`.
         """
 
     def perft(self, position: Any, depth: int) -> int:
-        """Return the number of paths of exactly `depth` plies, counting every outcome of chance."""
+        """Return the number of paths of exactly `depth` plies in the game tree, counting every outcome of chance."""
 
 
 class OnePlyKernel(Kernel, Protocol):
-    """A kernel that can also search one ply exactly: the rules would be too slow to list the outcomes of a move."""
+    """A kernel that can also search one ply exactly, where the rules would be too slow to list a move's outcomes."""
 
     def search_one_ply(self, position: Any, *, evaluation: str, limit: SearchLimit) -> SearchResult[Any]:
-        """Return the move with the best mean over all its outcomes. Once `limit` is spent, no more moves are tried."""
+        """Return the move with the best mean value over all its outcomes, of those tried before `limit` was spent."""
 
 
 class TreeSearch(TimedSearch, Protocol):
@@ -93,7 +94,7 @@ class TreeSearch(TimedSearch, Protocol):
     def search(
         self, position: Any, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: SearchLimit
     ) -> SearchResult[Any]:
-        """Return the most visited move within `limit`; always a legal one.
+        """Return the most visited move within `limit`. It is always legal.
 
         `events` are those of the match since the last call. `below(n)` returns a random number from 0 to n − 1.
         """
@@ -103,7 +104,7 @@ class TreeSearch(TimedSearch, Protocol):
 
 
 class Policy(MoveFinder, Protocol):
-    """A player of one game that does not search."""
+    """A player of one game that chooses moves without a search."""
 
     def choose_move(self, position: Any) -> Any:
         """Return the policy's move in an unfinished position."""
@@ -126,7 +127,7 @@ def kernel_for(rules: Game[Any, Any]) -> Kernel | None:
 
 
 def one_ply_for(rules: Game[Any, Any]) -> OnePlyKernel | None:
-    """Return the game's kernel if it can search one ply; None if the rules themselves are fast enough for that."""
+    """Return the game's kernel if it can search one ply; None if the rules themselves are fast enough for one ply."""
     return cast(OnePlyKernel, kernel_for(rules)) if rules.name in games_with("has_one_ply_search") else None
 
 
@@ -142,5 +143,5 @@ def settings_class_of(game: str) -> type[SearchSettings]:
 
 
 def choices_of(settings_class: type[SearchSettings]) -> dict[str, tuple[str, ...]]:
-    """Return the valid values of each field of the settings."""
+    """Return the valid values of each field of a settings class, by field."""
     return {field.name: get_args(field.type) for field in structs.fields(settings_class)}

@@ -34,21 +34,20 @@ _SCORES_PER_LINE = 100
 _ADJUSTED_SCORES_PER_LINE = 10
 """Maximum number of luck-adjusted scores on a line of the file."""
 _MISSING_SCORE = "."
-"""Stands in the file for the score of a game that has not been played."""
+"""The text that stands in the file for the score of a game that has not been played."""
 _SCORE_CHARACTERS: Mapping[float | None, str] = {1.0: "1", 0.0: "0", 0.5: "=", None: _MISSING_SCORE}
-"""The character for each score in the file, if luck is not adjusted for."""
+"""The character that stands in the file for a score, by score, if luck is not adjusted for."""
 _ADJUSTED_SCORE_PATTERN = re.compile(rf"-?\d{{1,9}}\.\d{{{SCORE_DECIMALS}}}")
 """The pattern of a luck-adjusted score in the file."""
 _FITNESS_RANGES: Mapping[str, tuple[float, float]] = {"results": (0, 1), "adjusted": (-10, 10)}
-"""The lowest and the highest valid fitness, by the kind of fitness. A luck-adjusted score may be outside 0 to 1, and so
-may the mean of several.
-"""
+"""The minimum and maximum valid fitness, by the kind of fitness. A luck-adjusted score may be outside 0 to 1, and so
+may the mean of several."""
 _SCORES_BY_CHARACTER = {character: score for score, character in _SCORE_CHARACTERS.items()}
-"""The score for each character of `_SCORE_CHARACTERS`."""
+"""The score that each character of `_SCORE_CHARACTERS` stands for, by character."""
 
 
 _COUNT_WORDS = {4: "four", 6: "six"}
-"""English words for the counts of weights."""
+"""The English words for the numbers of weights that a message names, by number."""
 
 
 class TuningNotSaved(ArenaFault):
@@ -56,7 +55,7 @@ class TuningNotSaved(ArenaFault):
 
 
 def save_tuning(tuning: Tuning, path: Path) -> None:
-    """Write the tuning to its file atomically. Raises `TuningNotSaved`."""
+    """Write the tuning to its file atomically. Raise `TuningNotSaved` if that fails."""
     text = f"# {format_command(tuning)}\n{tomli_w.dumps(_make_document(tuning), multiline_strings=True)}"
     try:
         with replacing_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
@@ -70,9 +69,9 @@ def save_tuning(tuning: Tuning, path: Path) -> None:
 
 @contextlib.contextmanager
 def lock_tuning(path: Path) -> Iterator[None]:
-    """Lock the file of a tuning during this context against other processes that would continue the tuning.
+    """Lock the file of a tuning in this context against other processes that would continue the tuning.
 
-    Raises `ArenaFault` if another process holds the lock, `TuningNotSaved` if the file can't be locked. On Windows
+    Raise `ArenaFault` if another process holds the lock, `TuningNotSaved` if the file can't be locked. On Windows
     nothing is locked.
     """
     with contextlib.ExitStack() as held:
@@ -86,7 +85,7 @@ def lock_tuning(path: Path) -> Iterator[None]:
 
 
 def load_tuning(name: str) -> Tuning:
-    """Return the tuning in a file. Raises `UsageFault` if `save_tuning` could not have written it so."""
+    """Return the tuning in a file. Raise `UsageFault` if `save_tuning` would never have written the file so."""
     held = read_file(name)
     where = held.file if isinstance(held, FileTable) else short_repr(name)
     try:
@@ -181,7 +180,7 @@ class _Running(Struct):
 
 
 class _File(Struct):
-    """The keys that are read from a file, but for its search. All other keys follow from these and are only checked."""
+    """The keys that are read from a file, except its search. All other keys follow from these and are only checked."""
 
     game: str
     provenance: _Provenance
@@ -192,7 +191,7 @@ class _File(Struct):
 
 
 def _file_class(kind: type[SearchSettings]) -> type[Struct]:
-    """Return the struct of a file for a game with search settings of this class, which its table `search` contains."""
+    """Return the struct of a file whose table `search` has the settings of this class."""
     own = [(field.name, field.type) for field in structs.fields(kind)]
     numbers = [("depth", int | None, None), ("nodes", int | None, None), ("eval", str, FEATURES_EVALUATION)]
     search = defstruct("_Search", [*own, *numbers])
@@ -294,8 +293,8 @@ def _read_row(line: str, method: Method, what: str, count: int, more: int) -> tu
 
 
 def _find_difference(held: Any, right: Any, where: str) -> str | None:
-    """Return a message about the first key at which a file, `held`, differs from what would be written, `right`. Return
-    None if they are equal.
+    """Return a message about the first key at which a file, `held`, differs from its right content, `right`; None if
+    they are equal.
     """
     if isinstance(held, dict) and isinstance(right, dict):
         for key in (*held, *right):

@@ -36,15 +36,14 @@ MAX_GENERATIONS = 1000
 """The maximum number of generations of a tuning."""
 MAX_GAMES: Mapping[Fitness, int] = {"results": 100_000, "adjusted": 40_000}
 """The maximum number of games of a generation, by kind of fitness. With more, the tuning's file would be too long for
-`read_file`.
-"""
+`read_file`."""
 MAX_WEIGHT = 1000.0
-"""The highest value of `Method.highest`."""
+"""The maximum of `Method.highest`, the highest weight."""
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """The parameters of the genetic algorithm. The defaults are those of the project's report."""
+    """The parameters of the genetic algorithm, by default those in the report of arman-aminian/risk-game-ai-agent."""
 
     genes: int = 100
     tournaments: int = 10
@@ -55,18 +54,17 @@ class Method:
     seats: Seating = "drawn"
     """The seats of a pair. "drawn": random for every start. "both": every start is played twice, with seats swapped."""
     best: int = 3
-    """The number of genes of each tournament that become parents."""
+    """The number of genes of each tournament, the fittest, that become parents."""
     children: int = 12
-    """The number of new genes that are the average of two parents."""
+    """The number of new genes of a generation that are the average of two parents."""
     mutants: int = 3
-    """The number of new genes that are a parent with one weight replaced at random."""
+    """The number of new genes of a generation that are a parent with one weight changed at random."""
     generations: int = 4
     highest: float = 10.0
-    """The highest weight. The first weights are random from 0 to this."""
+    """The highest weight. The weights of the first generation are random from 0 to this."""
     step: float = 1.0
-    """The greatest change of a mutant's weight is `highest` in the first generation, and is multiplied by this factor
-    in each further one.
-    """
+    """The factor by which each generation multiplies the maximum change of a mutant's weight, which is `highest` at
+    first."""
     fitness: Fitness = "results"
     """The kind of fitness. "results": the mean score. "adjusted": the mean of scores minus luck."""
 
@@ -112,7 +110,7 @@ class Method:
 
 
 class ScheduledGame(NamedTuple):
-    """A game to play: the index of the gene in seat 0, that of the gene in seat 1, and the seeds as in `TuningGame`."""
+    """A game to play: the indices of the genes in seat 0 and seat 1, and the seeds as in `GameSpec`."""
 
     first: int
     second: int
@@ -121,8 +119,8 @@ class ScheduledGame(NamedTuple):
 
 
 class Generation(NamedTuple):
-    """A generation whose games are all played. `number` counts from 1. `fitness` is by gene, rounded to
-    `FITNESS_DECIMALS`, and from 0 to 1 if luck is not adjusted for.
+    """A generation whose games are all played. `number` counts from 1. `fitness` has the fitness of each gene, rounded
+    to `FITNESS_DECIMALS`, and from 0 to 1 if luck is not adjusted for.
     """
 
     number: int
@@ -131,7 +129,7 @@ class Generation(NamedTuple):
 
 
 def draw_first_genes(method: Method, seed: str, weights: int = len(EQUAL_WEIGHTS)) -> tuple[Gene, ...]:
-    """Return the random genes of generation 1. Each has `weights` weights, uniform from 0 to `method.highest`."""
+    """Return the random genes of generation 1: `weights` weights each, uniform from 0 to `method.highest`."""
     chance = _make_rng(seed, 1, "genes")
     return tuple(
         _redraw_zeros(lambda: tuple(_draw_weight(chance, method) for _ in range(weights))) for _ in range(method.genes)
@@ -159,8 +157,8 @@ def schedule_games(method: Method, seed: str, number: int) -> tuple[ScheduledGam
 
 
 def compute_fitness(method: Method, meetings: Sequence[ScheduledGame], scores: Sequence[float]) -> tuple[float, ...]:
-    """Return the fitness of each gene, its mean score. `scores` are those of seat 0: 1 for a win, 0.5 for a draw, 0 for
-    a loss, minus luck if it is adjusted for.
+    """Return the fitness of each gene, its mean score. `scores` are those of seat 0 by game: 1 for a win, 0.5 for a
+    draw, 0 for a loss, minus luck if it is adjusted for.
     """
     points, games = [0.0] * method.genes, [0] * method.genes
     for meeting, score in zip(meetings, scores, strict=True):
@@ -186,12 +184,10 @@ def breed_genes(method: Method, seed: str, generation: Generation) -> tuple[Gene
 
 
 def fittest_index(generation: Generation) -> int:
-    """Return the index of the fittest gene of a generation."""
     return _rank_genes(generation, range(len(generation.genes)))[0]
 
 
 def median_fitness(generation: Generation) -> float:
-    """Return the median fitness of the genes of a generation."""
     return round(median(generation.fitness), FITNESS_DECIMALS)
 
 
@@ -209,7 +205,7 @@ def _select_parents(method: Method, seed: str, generation: Generation) -> list[i
 
 
 def _rank_genes(generation: Generation, genes: Sequence[int]) -> list[int]:
-    """Return the indices of genes by falling fitness; of equal genes, the lower index first."""
+    """Return the indices of genes, the fittest first; of equal genes, the lower index first."""
     return sorted(genes, key=lambda gene: (-generation.fitness[gene], gene))
 
 

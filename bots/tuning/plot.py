@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _TIMELESS_METADATA: Mapping[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
-"""Metadata for each picture format that leave out the time, so that equal tunings give equal bytes."""
+"""The metadata that leave out the time, by picture format, so that equal tunings give equal bytes."""
 _SIZE_INCHES = (6.4, 4.0)
 """Width and height of a plot in inches."""
 _DOT_SPACING = 0.05
-"""The distance between two dots of equal fitness in a generation. Generations are 1 apart."""
+"""The distance between two dots of equal fitness in a generation, where 1 is the distance between generations."""
 _MAX_ROW_WIDTH = 0.8
-"""The greatest width of a row of dots of equal fitness. If there are many, they are closer together."""
+"""The maximum width of a row of dots of equal fitness, in the same unit. Many dots are closer together."""
 
 
 def check_plot(path: Path) -> None:
@@ -35,8 +35,8 @@ def check_plot(path: Path) -> None:
 
 
 def plot(tuning: Tuning, path: Path) -> None:
-    """Draw the fitness in the finished generations: a dot for every gene, lines for best and median. Raises
-    `ArenaFault` if the file can't be written.
+    """Draw the fitness in the finished generations: a dot for every gene, lines for best and median. Raise `ArenaFault`
+    if the file can't be written.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -77,7 +77,7 @@ def _draw(tuning: Tuning, axes: Axes) -> None:
 
 
 def _dot_offsets(fitness: Sequence[float]) -> list[float]:
-    """Return the horizontal offset of each dot; dots of equal fitness stand side by side."""
+    """Return the horizontal offset of each dot, so that dots of equal fitness stand side by side."""
     counts, seen = Counter(fitness), Counter[float]()
     offsets = []
     for value in fitness:

@@ -14,7 +14,7 @@ from protocol.games import game_part, games_with
 
 
 class TuningPreset(NamedTuple):
-    """The method and the setup that a tuning of one game starts with."""
+    """The method and the setup with which a tuning of one game starts."""
 
     method: Method
     setup: Setup

@@ -37,7 +37,8 @@ FEATURES_EVALUATION = "features"
 CACHED_SETUPS = 4
 """The number of setups for which a thread caches rules and search."""
 SCORE_DECIMALS = 4
-"""The decimals of a luck-adjusted score. The rounding error is about a hundredth of the scores' spread."""
+"""The number of decimal places of a luck-adjusted score. The rounding error is about a hundredth of the scores'
+spread."""
 
 
 class Setup(NamedTuple):
@@ -63,14 +64,14 @@ class Setup(NamedTuple):
 
     @property
     def default_weights(self) -> Gene:
-        """The default weights of the evaluation."""
+        """The default weights of the setup's evaluation."""
         return default_weights(self.game, self.evaluation)
 
 
 class TuningGame(NamedTuple):
     """A game to play: the weights of seats 0 and 1, and `start`, the seed of deal, dice and random drafts.
 
-    If `dice` is given, `dice` seeds dice and drafts, so that games with the same deal can have different dice.
+    If `dice` is given, it seeds dice and drafts instead, so that games with the same deal can have different dice.
     """
 
     first: Gene
@@ -95,7 +96,7 @@ class ScoreAndLuck(NamedTuple):
 
 
 def check_setup(setup: Setup) -> Game[Any, Any]:
-    """Return the rules of a setup's games. Raises `UsageFault` for a setup that can't be played."""
+    """Return the rules of a setup's games. Raise `UsageFault` if the setup can't be played."""
     game = setup.game
     if game not in weighted_games():
         raise UsageFault(f"{short_repr(game)} has no weights to tune: one of {', '.join(weighted_games())}")
@@ -113,8 +114,8 @@ def check_setup(setup: Setup) -> Game[Any, Any]:
 
 
 def play_all(setup: Setup, games: Sequence[TuningGame], version: str) -> list[float]:
-    """Play games and return the score of each. Raises `ArenaFault` if `version` is not that of this program,
-    `UsageFault` as `check_setup` does.
+    """Play games and return the score of each. Raise `ArenaFault` if this program has another version than `version`,
+    `UsageFault` if `check_setup` would.
     """
     _check_version(version)
     return [play(setup, seats).score for seats in games]
@@ -126,7 +127,7 @@ def play_with_luck(
     """Play as `play_all` does, and measure the luck of every game by the value function named `value`.
 
     The value function may need an exact table, which is solved first. Games of the same start need different dice: with
-    equal dice their results are alike, and the mean looks too certain.
+    equal dice their results are alike, and the mean looks more certain than it is.
     """
     _check_version(version)
     freed = []
@@ -150,15 +151,15 @@ def _check_version(version: str) -> None:
         )
 
 
-def play(setup: Setup, spec: TuningGame, second_setup: Setup | None = None) -> FinishedGame:
-    """Play one game. Seat 1 may have its own search, `second_setup`. Raises `UsageFault` as `check_setup` does."""
+def play(setup: Setup, tuning_game: TuningGame, second_setup: Setup | None = None) -> FinishedGame:
+    """Play one game. Seat 1 may have its own search, `second_setup`. Raise `UsageFault` if `check_setup` would."""
     rules = rules_and_kernel(setup)[0]
     setups = setup, second_setup or setup
     kernels = [rules_and_kernel(each)[1] for each in setups]
-    deal = hashlib.sha256(spec.start.encode()).digest()
-    own = spec.start if spec.dice is None else spec.dice
+    deal = hashlib.sha256(tuning_game.start.encode()).digest()
+    own = tuning_game.start if tuning_game.dice is None else tuning_game.dice
     key = hashlib.sha256(own.encode()).digest()
-    weights = spec.first, spec.second
+    weights = tuning_game.first, tuning_game.second
     state, moves = rules.initial(Dice(deal, 0))[0], []
     states = [state]
     while (seat := rules.to_move(state)) is not None:
@@ -182,7 +183,6 @@ def play(setup: Setup, spec: TuningGame, second_setup: Setup | None = None) -> F
 
 
 def _load_rules(setup: Setup) -> Game[Any, Any]:
-    """Return the rules of the setup's game. Raises `UsageFault` for a config that the game does not have."""
     try:
         config = json.loads(setup.config)
     except (ValueError, RecursionError):
@@ -196,17 +196,15 @@ def _load_rules(setup: Setup) -> Game[Any, Any]:
 
 
 def rules_and_kernel(setup: Setup) -> tuple[Game[Any, Any], Kernel]:
-    """Return the rules and the kernel of a setup, cached for the last few setups. Each thread has its own cache, as a
-    kernel is not thread-safe.
-
-    Raises `UsageFault` as `check_setup` does.
+    """Return the rules and the kernel of a setup, from a cache of the last few setups. Each thread has its own cache,
+    because a kernel is not thread-safe. Raise `UsageFault` if `check_setup` would.
     """
     return _thread_cache.last(setup)
 
 
 @lru_cache(CACHED_SETUPS)
 def load_value_function(setup: Setup, name: str) -> ValueFunction:
-    """Return the value function `name` of the setup's game, cached. Raises `UsageFault` if there is none."""
+    """Return the value function `name` of the setup's game, cached. Raise `UsageFault` if there is none."""
     return load_value(rules_and_kernel(setup)[0], name)
 
 

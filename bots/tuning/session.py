@@ -19,7 +19,7 @@ from machine.console import Console
 from machine.workers.local import WorkerPool, spread
 
 SAVE_OVERHEAD_RATIO = 0.05
-"""The fraction of a generation's time that writing the tuning's file may take."""
+"""The maximum fraction of a generation's time that saving the tuning's file may take."""
 
 
 def format_speed(games: int, seconds: float) -> str:
@@ -28,7 +28,7 @@ def format_speed(games: int, seconds: float) -> str:
 
 
 def _make_work(tuning: Tuning) -> Callable[[Sequence[TuningGame]], list[float]]:
-    """Return the function that workers run: it plays games and returns their scores as the tuning stores them."""
+    """Return the function by which workers play games and return the scores as the tuning stores them."""
     if tuning.value is None:
         return partial(play_all, tuning.setup, version=tuning.version)
     return partial(play_adjusted, tuning.setup, version=tuning.version, value=tuning.value)
@@ -100,11 +100,10 @@ class Tuner:
         return scores
 
     def _record_scores(self, running: RunningGeneration, scores: Sequence[float | None]) -> None:
-        """Copy the scores so far into the tuning. It is not called after every game, as it costs more than a game."""
+        """Copy the scores so far into the tuning. This takes longer than a game, so it is not done after every game."""
         self.tuning = replace(self.tuning, running=running._replace(scores=tuple(scores)))
 
     def _finish_generation(self, running: RunningGeneration, scores: Sequence[float | None]) -> None:
-        """Compute the fitness of the genes from the scores, and breed the next generation."""
         method, seed, number = self.tuning.method, self.tuning.seed, len(self.tuning.generations) + 1
         known = [score for score in scores if score is not None]
         shares = compute_fitness(method, schedule_games(method, seed, number), known)
@@ -118,7 +117,6 @@ class Tuner:
         self._save_interval_s = (self._saved_at - begin) / SAVE_OVERHEAD_RATIO
 
     def _report_generation(self, games: int, seconds: float) -> None:
-        """Print a line about the finished generation, of which this session played `games` games."""
         last, method = self.tuning.generations[-1], self.tuning.method
         speed = f", {format_speed(games, seconds)}" if games else ""
         self._console.print(

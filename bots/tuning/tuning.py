@@ -1,4 +1,4 @@
-"""A tuning: its preset, method, setup and progress. genetic.py explains the terms."""
+"""A tuning of weights: its preset, method, setup and progress. genetic.py explains the terms."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ MAX_SEED_LENGTH = 64
 
 
 class RunningGeneration(NamedTuple):
-    """The generation in progress: its genes, and for each game the score of seat 0, None if the game is not played
-    yet.
-    """
+    """The generation in progress: its genes, and by game the score of seat 0, None if the game is not played yet."""
 
     genes: tuple[Gene, ...]
     scores: tuple[float | None, ...]
@@ -42,7 +40,7 @@ class Tuning:
     preset: str
     seed: str
     version: str
-    """The version of bot-arena. Other versions may play different games."""
+    """The version of bot-arena that plays the tuning. Other versions may play different games."""
     method: Method
     setup: Setup
     value: str | None = None
@@ -58,7 +56,7 @@ class Tuning:
 
     @property
     def best(self) -> tuple[Gene, float] | None:
-        """The fittest weights of the last finished generation, with their fitness."""
+        """The fittest weights of the last finished generation, and their fitness."""
         if not self.generations:
             return None
         last = self.generations[-1]
@@ -67,7 +65,7 @@ class Tuning:
 
     @property
     def games(self) -> int:
-        """Games played so far."""
+        """The number of games played so far."""
         now = 0 if self.running is None else sum(score is not None for score in self.running.scores)
         return len(self.generations) * self.method.games + now
 
@@ -88,12 +86,11 @@ def format_config(config: Mapping[str, Any]) -> str:
 
 
 def drop_nulls(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the table without the keys whose values are None."""
     return {key: value for key, value in table.items() if value is not None}
 
 
 def check_tuning(tuning: Tuning) -> None:
-    """Raise `UsageFault` for a tuning that can't be played, or can't be stored in a file."""
+    """Raise `UsageFault` if a tuning can't be played, or can't be stored in a file."""
     read_preset(tuning.preset, tuning.setup.game)
     check_seed(tuning.seed)
     check_setup(tuning.setup)
@@ -106,7 +103,7 @@ def check_tuning(tuning: Tuning) -> None:
 
 
 def choose_value_function(method: Method, setup: Setup) -> str | None:
-    """Return the name of the best value function to measure luck by; None if the fitness is not luck-adjusted. Raises
+    """Return the name of the best value function to measure luck by; None if the fitness is not luck-adjusted. Raise
     `UsageFault` if the game has no luck.
     """
     if method.fitness == "results":
@@ -120,8 +117,8 @@ def choose_value_function(method: Method, setup: Setup) -> str | None:
 
 
 def _check_value(tuning: Tuning) -> None:
-    """Raise `UsageFault` if the tuning's value function does not fit its fitness, or, while the tuning is not finished,
-    cannot measure luck here.
+    """Raise `UsageFault` if the tuning's value function does not fit its fitness, or cannot measure luck for the games
+    that are still to be played.
     """
     if tuning.method.fitness == "results":
         if tuning.value is not None:
@@ -134,13 +131,13 @@ def _check_value(tuning: Tuning) -> None:
 
 
 def check_seed(seed: str) -> None:
-    """Raise `UsageFault` for a seed that is too long, empty or not printable."""
+    """Raise `UsageFault` if a seed is too long, empty or not printable."""
     if not 1 <= len(seed) <= MAX_SEED_LENGTH or not seed.isprintable():
         raise UsageFault(f"seed is {short_repr(seed)}: it must have 1 to {MAX_SEED_LENGTH} printable characters")
 
 
 def format_command(tuning: Tuning) -> str:
-    """Return the command line that starts the same tuning, without the option for its file."""
+    """Return the command line that starts the same tuning, without the name of its file."""
     usual = tuning_presets()[tuning.preset][tuning.setup.game]
     words = ["arena-bot", "tune", tuning.setup.game, "--preset", tuning.preset]
     before = settable_values(*usual)
@@ -155,11 +152,11 @@ def format_command(tuning: Tuning) -> str:
 
 
 def settable_values(method: Method, setup: Setup) -> dict[str, Any]:
-    """Return the values that `--set` may change, by key."""
+    """Return the values that `--set` may change, by its key."""
     return {**asdict(method), **setup.search}
 
 
 def _format_value(value: Any) -> str:
-    """Return the text from which `read_value` reads this config value."""
+    """Return the text of a config value, from which `read_value` reads the value again."""
     plain = isinstance(value, str) and not value.startswith("@") and read_value(value) == value
     return value if plain else json.dumps(value)

@@ -1,6 +1,5 @@
-"""Sets of weights for evaluations: named ones in files of a game's room, those of a tuning's file, and the reading of
-them from text.
-"""
+"""Sets of weights for evaluations of Risk: the reading of weights from text, from a tuning's file and from the named
+sets in this folder."""
 
 from __future__ import annotations
 
@@ -78,7 +77,8 @@ def read_weights(
 
     `text` is a list of numbers (`1,2,3,4` or `1/2/3/4`), the name of a set, or `@FILE`, the file of a tuning. Numbers
     and files apply to both games. `equal` means the default weights. Weights of another evaluation are replaced by the
-    default weights, unless `strict` is set. Raises `UsageFault`, whose message begins with the bot's name.
+    default weights, unless `strict` is set. If the weights are invalid, raise a `UsageFault` that begins with the bot's
+    name.
     """
     usual = {game: weights for game in weighted_games() if (weights := default_weights(game, evaluation))}
     if text == _EQUAL_NAME:
@@ -122,7 +122,7 @@ def _load_named_set(bot: str, game: str, evaluation: str, name: str) -> tuple[fl
 
 
 def _load_weights(bot: str, name: str) -> tuple[float, ...]:
-    """Return the weights in the file of a tuning, its key `weights`. Raises `UsageFault`."""
+    """Return the weights in a tuning's file, its key `weights`. Raise `UsageFault` if they are missing or invalid."""
     held = read_file(name)
     where = f"{bot}: in {held.file if isinstance(held, FileTable) else repr(name)}"
     if not isinstance(held, FileTable) or "weights" not in held:

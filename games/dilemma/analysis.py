@@ -21,9 +21,10 @@ MAX_NUMBER_LENGTH = 40
 def score_strategies(
     names: Iterable[str], payoffs: Payoffs, *, noise: Fraction, go_on: Fraction, rounds: int | None
 ) -> dict[str, dict[str, Fraction]]:
-    """Return the mean payoff a round of each named strategy against each, itself included; without `names`, of all.
+    """Return the mean payoff a round of each named strategy against each named one, itself included. Without `names`,
+    take all strategies.
 
-    Raises `UsageFault` for a text that is no strategy.
+    Raise `UsageFault` if a text is no strategy.
     """
     known = strategies(payoffs)
     chosen = {name: _read(name, known) for name in names} or known
@@ -39,7 +40,9 @@ def score_strategies(
 
 
 def read_probability(what: str, text: str, max_probability: str = "1") -> Fraction:
-    """Return a probability from text, a decimal or a fraction. Raises `UsageFault`; `what` names it in the message."""
+    """Return a probability from a decimal or a fraction. Raise `UsageFault` for any other text. Its message calls the
+    probability `what`.
+    """
     try:
         chance = Fraction(text.strip()) if len(text) <= MAX_NUMBER_LENGTH and "e" not in text.lower() else Fraction(-1)
     except (ValueError, ZeroDivisionError):
@@ -52,7 +55,7 @@ def read_probability(what: str, text: str, max_probability: str = "1") -> Fracti
 
 
 def read_payoffs(text: str) -> Payoffs:
-    """Return the payoffs of a symmetric round from the text R,S,T,P. Raises `UsageFault`."""
+    """Return the payoffs of a symmetric round from the text R,S,T,P. Raise `UsageFault` if it has another form."""
     parts = [part.strip() for part in text.split(",")]
     try:
         numbers = [int(part) for part in parts if len(part) < MAX_NUMBER_LENGTH]

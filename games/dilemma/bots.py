@@ -30,8 +30,8 @@ class MemoryOneBot(Bot):
 
     @abstractmethod
     def strategy(self, game: Dilemma, seat: int) -> MemoryOne:
-        """Return the bot's probabilities of cooperating in a seat. Raises `UsageFault` if the payoffs do not allow its
-        strategy.
+        """Return the bot's probabilities of cooperating in `seat`. Raise `UsageFault` if the payoffs rule its strategy
+        out.
         """
 
     def check_game(self, game: Game[Any, Any]) -> None:
@@ -109,8 +109,7 @@ class Generous(MemoryOneBot):
 
 class Extort(MemoryOneBot):
     """Extorts twice the opponent's gain: against any opponent, its mean gain over mutual defection is twice that of the
-    opponent (Press and Dyson, 2012). Of these zero-determinant strategies it is half-way to the sharpest, like
-    extort-2.
+    opponent (Press and Dyson, 2012). With Axelrod's payoffs this is the zero-determinant strategy extort-2.
     """
 
     def strategy(self, game: Dilemma, seat: int) -> MemoryOne:

@@ -18,24 +18,20 @@ ROUND_RESULTS = tuple((own, other) for own in CHOICES for other in CHOICES)
 """The possible results of a round, own choice first, in the order of a strategy's probabilities."""
 
 Payoffs = Sequence[Sequence[tuple[int, int]]]
-"""The payoffs in a dilemma's config: for each choice of seat 0 and each choice of seat 1, the payoffs of both seats."""
+"""The type of a dilemma's payoffs: for each choice of seat 0 and each choice of seat 1, those of both seats."""
 Scores = tuple[Fraction, Fraction]
-"""The average payoffs of both seats per round."""
+"""The type of a score: the average payoffs of both seats per round."""
 
 Matrix = list[list[Fraction]]
 
 AXELROD_PAYOFFS: Payoffs = (((3, 3), (0, 5)), ((5, 0), (1, 1)))
 """The payoffs of the prisoner's dilemma in Axelrod's tournaments."""
 EXTORTION_FACTOR = 2
-"""The default factor of `extortion`: the strategy's surplus over mutual defection, for each point of the other seat's
-surplus.
-"""
+"""The default `chi` of `extortion`: the strategy's surplus over mutual defection divided by the other seat's."""
 
 
 class MemoryOne(NamedTuple):
-    """A strategy: the probability to cooperate in the first round, and after each of `ROUND_RESULTS` (CC, CD, DC,
-    DD).
-    """
+    """A strategy: the probability to cooperate first, and after each of `ROUND_RESULTS` (CC, CD, DC, DD)."""
 
     first: Fraction
     after: tuple[Fraction, Fraction, Fraction, Fraction]
@@ -76,9 +72,7 @@ TIT_FOR_TAT = memory_one(1, 1, 0, 1, 0)
 PAVLOV = memory_one(1, 1, 0, 0, 1)
 """The strategy that cooperates first, then exactly if both seats made the same choice."""
 GRIM = memory_one(1, 1, 0, 0, 0)
-"""The strategy that never cooperates again after a defection by either seat, including its own accidental defection
-under noise.
-"""
+"""The strategy that never cooperates again after a defection by either seat, even after its own defection by noise."""
 
 
 def generous_tit_for_tat(other_payoffs: PayoffTable) -> MemoryOne:
@@ -117,8 +111,8 @@ def extortion(
 
 
 def strategies(payoffs: Payoffs = AXELROD_PAYOFFS) -> dict[str, MemoryOne]:
-    """Return the named strategies of seat 0; `generous_tit_for_tat` and `extortion` only if both seats are in a
-    prisoner's dilemma.
+    """Return the strategies of seat 0 by name. `generous_tit_for_tat` and `extortion` are among them only if both seats
+    are in a prisoner's dilemma.
     """
     found = {
         "always-cooperate": ALWAYS_COOPERATE,
@@ -207,7 +201,7 @@ def _add(one: Matrix, two: Matrix) -> Matrix:
 
 
 def _discounted_visits(begin: list[Fraction], step: Matrix, go_on: Fraction) -> list[Fraction]:
-    """Return the expected number w of times that each result occurs, from w = begin + go_on · w · step."""
+    """Return the expected number of times that each result occurs: the vector w with w = begin + go_on · w · step."""
     size = range(len(begin))
     return _solve_system([[(at == of) - go_on * step[of][at] for of in size] for at in size], begin)
 

@@ -20,13 +20,13 @@ from protocol.messages import CHANCE, Event
 MIN_CHOICES, MAX_CHOICES = 2, 5
 """`MIN_CHOICES` and `MAX_CHOICES` limit the number of choices of a seat."""
 MAX_ROUNDS = 10_000
-"""Maximum rounds of a match."""
+"""Maximum number of rounds of a match."""
 MAX_PAYOFF = 1_000_000
-"""Maximum size of a payoff, positive or negative."""
+"""Maximum absolute value of a payoff."""
 CHANCE_DENOMINATOR = 10_000
-"""Chances are whole multiples of 1 / CHANCE_DENOMINATOR."""
+"""The chances in a config are stored as whole multiples of 1 / CHANCE_DENOMINATOR."""
 _EXACT_ARITHMETIC = Context(traps=[InvalidOperation, Inexact])
-"""Decimal arithmetic that raises an exception rather than round."""
+"""A context for decimal arithmetic that raises an exception instead of rounding."""
 MAX_CHOICE_NAME_CHARS = 20
 """Maximum characters in the name of a choice."""
 
@@ -41,7 +41,9 @@ _AXELROD_PAYOFFS = [[[3, 3], [0, 5]], [[5, 0], [1, 1]]]
 
 
 class DilemmaState(NamedTuple):
-    """A state: the number of rounds played, the payoffs so far, the last choices, and whether the match is over."""
+    """A state of the dilemma: the number of rounds played, the payoffs so far, the choices in the last round, and
+    whether the match is over.
+    """
 
     at: int
     payoffs: tuple[int, int]
@@ -170,13 +172,13 @@ class Dilemma(SimultaneousGame[DilemmaState, int]):
         ]
 
     def _noise_outcomes(self, choice: int, seat: int) -> list[tuple[Fraction, int]]:
-        """Return each choice that noise may turn a choice into, with its probability."""
+        """Return each choice that may be played instead of a seat's choice, because of noise, with its probability."""
         noise, others = Fraction(self.noise, CHANCE_DENOMINATOR), len(self.choices[seat]) - 1
         changed = [(noise / others, other) for other in range(others + 1) if other != choice] if noise else []
         return [(1 - noise, choice), *changed]
 
     def _apply_noise(self, choice: int, seat: int, dice: Dice) -> int:
-        """Return the choice that is played instead of a seat's choice: noise may change it."""
+        """Return the choice that is played for a seat: its own choice, or another one if noise changes it."""
         purpose = f"noise-{seat}"
         if not self.noise or dice.choice(purpose, CHANCE_DENOMINATOR) >= self.noise:
             return choice
@@ -187,7 +189,7 @@ class Dilemma(SimultaneousGame[DilemmaState, int]):
         return state.payoffs
 
     def count_rounds(self, state: DilemmaState) -> tuple[int, int]:
-        """Return the number of complete rounds and of rounds to come. With `go_on`, the second is 1 / (1 − go_on),
+        """Return the numbers of complete rounds and of rounds to come. With `go_on`, the second is 1 / (1 − go_on),
         rounded half up, or the rest of `rounds` if that is smaller.
         """
         left = self.rounds - state.at
@@ -208,7 +210,7 @@ class Dilemma(SimultaneousGame[DilemmaState, int]):
         return (1 + (one < two), 1 + (two < one))
 
     def view_event(self, event: Event, seat: int | None) -> Event:
-        """Hide the choices that the other seats intended, if noise may have changed them."""
+        """Return the event without the choices that the other seats made, if noise may have changed them."""
         if event.moves is None or not self.noise:
             return event
         seen = [move if at == seat else None for at, move in enumerate(event.moves)]
@@ -242,7 +244,7 @@ class Dilemma(SimultaneousGame[DilemmaState, int]):
         return f"{state.at}{of} rounds played, payoffs {one} and {two}{last}"
 
     def notation(self, move: int) -> str:
-        """Return the name of a choice, if both seats have the same names; else its number."""
+        """Return the name of a choice if both seats' choices have the same names, else its number."""
         names = self.choices[0]
         return names[move] if self.choices[0] == self.choices[1] and move < len(names) else str(move)
 
@@ -316,7 +318,6 @@ def is_prisoners_dilemma(payoffs: Sequence[Sequence[Sequence[int]]]) -> bool:
 
 
 def _default_names(payoffs: Sequence[Sequence[Sequence[int]]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return default names for the choices, by seat."""
     if is_prisoners_dilemma(payoffs):
         return COOPERATE_OR_DEFECT, COOPERATE_OR_DEFECT
     return tuple("abcde"[: len(payoffs)]), tuple("abcde"[: len(payoffs[0])])
@@ -344,8 +345,8 @@ def _is_name(value: Any) -> bool:
 
 
 def _parse_chance(key: str, value: Any, most: int) -> int:
-    """Parse a chance, given as a number or a decimal string, into multiples of 1 / CHANCE_DENOMINATOR, at most `most`.
-    Raises `BadConfig`.
+    """Convert a chance, given as a number or a decimal string, to multiples of 1 / CHANCE_DENOMINATOR. Raise
+    `BadConfig` if it is invalid or above `most`.
     """
     try:
         if type(value) not in (int, float, str):

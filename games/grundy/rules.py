@@ -14,15 +14,15 @@ from protocol.messages import Event
 
 
 class Heaps(NamedTuple):
-    """The heaps in the order of their creation, and the ply."""
+    """A position: the heaps in the order of their creation, and the ply."""
 
     heaps: tuple[int, ...]
     at: int
 
 
 class Split(NamedTuple):
-    """A split of heap number `heap` (from 0): `split`, the smaller part, replaces it; the rest becomes the
-    last heap.
+    """A move: split the heap with index `heap`, counted from 0. `split`, the size of the smaller part, replaces it; the
+    rest becomes the last heap.
     """
 
     heap: int
@@ -30,7 +30,7 @@ class Split(NamedTuple):
 
 
 class Grundy(Game[Heaps, Split]):
-    """Grundy's game. Config: `heaps`, 1 to 16 heaps of 1 to 200. Seat 0 begins."""
+    """Grundy's game. Config: `heaps`, which are 1 to 16 heaps of 1 to 200 counters. Seat 0 begins."""
 
     name = "grundy"
     title = "Grundy’s game"

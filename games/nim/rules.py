@@ -1,4 +1,4 @@
-"""Nim: a move takes from one heap. The seat that cannot move loses, or wins in misère play."""
+"""Nim: a move takes counters from one heap. The seat that cannot move loses, or wins in misère play."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from protocol.games.parsing import (
 from protocol.messages import CHANCE, Event
 
 MAX_LISTED_MOVES = 512
-"""Maximum moves that a `turn` lists. If there are more, the `turn` also has `options`."""
+"""Maximum number of legal moves that a `turn` message lists. If there are more, the message also has `options`."""
 MAX_DEAL_DRAWS = 20_000
-"""Maximum number of draws of all heaps for one deal."""
+"""Maximum number of times that heaps are drawn for one deal, until they make a valid position."""
 MAX_MEAN_DEAL_BYTES = 520
-"""Maximum bytes of dice that a deal may take on average. One deal in 10⁹ takes 21 times as many bytes, in some 5 ms."""
+"""Maximum mean number of random bytes of a deal. One deal in 10⁹ takes 21 times as many bytes, in some 5 ms."""
 _CONFIG_DEFAULTS = {"heaps": [3, 5, 7], "take": None, "misere": False, "start": "given"}
-"""The defaults of the keys of a config."""
+"""The default of each key of a config of Nim."""
 
 
 class Position(NamedTuple):
-    """The heaps, the seat whose turn it is (even if it cannot move), and the ply."""
+    """A position: the heaps, the seat whose turn it is (even if it cannot move), and the ply."""
 
     heaps: tuple[int, ...]
     seat: int
@@ -84,7 +84,7 @@ class Nim(Game[Position, Take]):
             else tuple(sorted(set(parse_integers("nim", "take", take, count=(1, 16), bounds=(1, 1000)))))
         )
         self._min_take = 1 if self.take is None else self.take[0]
-        """The smallest allowed removal."""
+        """The smallest number of counters that a move may take."""
         self.misere = parse_choice("nim", "misere", given["misere"], (False, True))
         self.start = parse_choice("nim", "start", given["start"], ("given", "p-position"))
         if self.start == "p-position" and self._find_smallest_lost_position() is None:
@@ -100,8 +100,8 @@ class Nim(Game[Position, Take]):
         }
 
     def _find_smallest_lost_position(self) -> tuple[int, ...] | None:
-        """Return a smallest lost position that has a move; None if there is none. Its heaps are the first that can have
-        their size; all others are empty.
+        """Return a smallest lost position that has a move; None if there is none. Its counters are in the first heaps
+        that are large enough; all other heaps are empty.
         """
         least = self._min_take
         large = [heap for heap, size in enumerate(self.heaps) if size >= least]
@@ -134,7 +134,7 @@ class Nim(Game[Position, Take]):
 
     @cached_property
     def _values(self) -> Sequence[int]:
-        """The Grundy value of each size of a heap that can be dealt."""
+        """The Grundy value of each size that a dealt heap may have."""
         return first_grundy_values(self.take, max(self.heaps) + 1)
 
     @property
@@ -149,8 +149,8 @@ class Nim(Game[Position, Take]):
         return Position(heaps, 0, 1), Event(ply=0, seat=CHANCE, move={"heaps": list(heaps)})
 
     def _deal(self, dice: Dice) -> tuple[int, ...]:
-        """Draw heaps uniformly (purpose "deal") until the position is lost and has a move. If `MAX_DEAL_DRAWS` draws
-        find none, return the smallest such position.
+        """Draw heaps uniformly (dice purpose "deal") until the position is lost and has a move, and return them. If
+        `MAX_DEAL_DRAWS` draws find none, return the smallest such position.
         """
         for drawn in islice(dice.choices("deal", [size + 1 for size in self.heaps]), MAX_DEAL_DRAWS):
             if self._is_valid_deal(drawn):

@@ -20,22 +20,19 @@ from protocol.games.base import NO_DICE
 from protocol.messages import CHANCE
 
 EQUAL_MOVE_TOLERANCE_CHIPS = 0.003
-"""Maximum difference, in chips, between the values of moves that count as equally good. It is the accuracy of the
-tables.
-"""
+"""Maximum difference in chips of the values of moves that count as equally good. It is the accuracy of the tables."""
 
 MAX_NEGLIGIBLE_PROBABILITY = 0.001
-"""Maximum probability at which the opponent counts as never making a move. Such small probabilities are left over from
-solving.
+"""A move of the opponent with at most this probability counts as never made: solving leaves such small probabilities.
 """
 
 Belief = Sequence[tuple[Number, PokerState]]
-"""Possible states for a seat that does not see all cards, each with its probability."""
+"""The type of a seat's belief: the states that are possible by what it sees, each with its probability."""
 MoveValues = Mapping[str, Number]
 
 
 def grader_of(game: Poker) -> Grader:
-    """Return the grader for the moves of a match, in chips of the hand."""
+    """Return the grader of moves in a match of poker. Values are chips won in the hand."""
     known = move_values(game.name)
 
     def grade(state: Any, move: Any) -> MoveGrade:
@@ -50,7 +47,7 @@ def grader_of(game: Poker) -> Grader:
 
 @cache
 def move_values(game: str) -> Mapping[Knowledge, MoveValues]:
-    """Return the average winnings in chips of each move, for every decision of a seat.
+    """Return, for every decision of both seats, the average winnings in chips of each move.
 
     If the opponent makes a move whose probability is at most `MAX_NEGLIGIBLE_PROBABILITY`, the move is no evidence
     about the opponent's card: beliefs do not change.
@@ -65,7 +62,8 @@ def move_values(game: str) -> Mapping[Knowledge, MoveValues]:
 def best_response_values(
     game: str, strategy: Strategy, seat: int, negligible: float = 0.0
 ) -> dict[Knowledge, MoveValues]:
-    """Return the average winnings in chips of each move of a seat that plays the best response to a strategy.
+    """Return, for every decision of a seat that plays the best response to a strategy, the average winnings in chips of
+    each move.
 
     Moves of the opponent with a probability of at most `negligible` are no evidence about the opponent's card.
     """
@@ -134,8 +132,8 @@ def _table_after(rules: Poker, state: PokerState, move: str) -> PokerState:
 
 @cache
 def hand_value_function(game: str) -> Callable[[PokerState], Number]:
-    """Return a function that values the current hand for seat 0 in equilibrium, before the deal or with all cards
-    known.
+    """Return a function from a state to the chips that seat 0 wins on average in the current hand, in equilibrium. The
+    state is before the deal, or has all dealt cards.
     """
     rules, start = single_hand(game)
     strategy = equilibrium_of(game)

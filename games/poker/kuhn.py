@@ -9,9 +9,7 @@ from games.poker.rules import Poker
 
 
 class Kuhn(Poker):
-    """Kuhn poker, with an ante of 1 and a bet of 1. With perfect play the first player loses 1/18 of a chip per hand
-    (Kuhn, 1950).
-    """
+    """Kuhn poker (1950) with ante 1 and bet 1. In equilibrium, the first player loses 1/18 of a chip per hand."""
 
     name = "kuhn"
     title = "Kuhn poker"

@@ -28,22 +28,23 @@ MOVE_EXAMPLE = '{"do": "check"}'
 
 
 class PokerState(NamedTuple):
-    """The state of a match. `cards` and `public` are None before they are dealt; in a seat's view, another seat's card
-    is None, too. `bets` has for each round of betting a string with the first letters of the moves.
+    """A state of a match. `cards` (of both seats) and `public` are None before they are dealt. In a seat's view, the
+    other seat's card is None, too. `bets` has for each round of betting a string with the letters of the moves
+    (`letter_of`).
     """
 
     at: int
     hand: int
-    """The number of complete hands."""
+    """The number of complete hands of the match."""
     chips: tuple[int, int]
     """The chips that each seat won in complete hands, negative for a loss."""
     cards: tuple[int | None, int | None] | None
     public: int | None
     bets: tuple[str, ...]
     paid: tuple[int, int]
-    """The chips that each seat put into the pot."""
+    """The chips that each seat has put into the pot of the current hand."""
     seat: int
-    """The seat to move, now or after the deal."""
+    """The seat to move now, or after the deal if one is due."""
 
 
 class Poker(Game[PokerState, str]):
@@ -52,13 +53,13 @@ class Poker(Game[PokerState, str]):
     """
 
     ranks_of_cards: ClassVar[str]
-    """The letters of the ranks, lowest first."""
+    """The letters of the ranks of cards, the lowest first."""
     cards_per_rank: ClassVar[int]
-    """The number of cards per rank."""
+    """The number of cards of each rank in the deck."""
     stakes: ClassVar[tuple[int, ...]]
     """The size of a bet or raise in each round of betting. A public card is dealt before each round but the first."""
     max_bets_per_round: ClassVar[int]
-    """Maximum number of bets and raises in a round."""
+    """Maximum number of bets and raises in a round of betting."""
     draw_probability = 0.05
     payoff_unit = "hand"
     hidden = True
@@ -116,7 +117,7 @@ class Poker(Game[PokerState, str]):
         return state._replace(at=state.at + 1, public=public)
 
     def information_set(self, state: PokerState, seat: int) -> tuple[int | None, int | None, tuple[str, ...]]:
-        """Return the rank of the seat's own card, the rank of the public card, and the bets: suits do not matter."""
+        """Return the rank of the seat's own card, the rank of the public card, and the bets. Suits do not matter."""
         own = None if state.cards is None else state.cards[seat]
         return self._rank(own), self._rank(state.public), state.bets
 
@@ -155,7 +156,9 @@ class Poker(Game[PokerState, str]):
         return self._next_hand(after, winner, at), Event(ply=state.at, seat=seat, move={"do": move}, result=result)
 
     def _showdown_winner(self, state: PokerState) -> int | None:
-        """Return the seat that wins the showdown: a pair with the public card, else the higher card; None for a tie."""
+        """Return the seat that wins the showdown, by a pair with the public card, else by the higher card; None for a
+        tie.
+        """
         assert state.cards is not None
         one, two = (self._strength(card, state.public) for card in state.cards)
         return None if one == two else int(two > one)
@@ -175,7 +178,6 @@ class Poker(Game[PokerState, str]):
         return state.chips
 
     def count_rounds(self, state: PokerState) -> tuple[int, int]:
-        """Return the number of complete hands and the number of hands to come."""
         return state.hand, self.hands - state.hand
 
     @property

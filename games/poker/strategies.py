@@ -21,20 +21,21 @@ from protocol.games import load_game
 from protocol.games.base import Game
 
 SOLVED_GAMES = ("kuhn", "leduc")
-"""The games with an equilibrium in this module."""
+"""The games whose equilibrium this module knows."""
 KUHN_VALUE = Fraction(-1, 18)
-"""The equilibrium value of a hand for the player who moves first."""
+"""The expected chips won in a hand of Kuhn poker by the player who moves first, in equilibrium."""
 LEDUC_FILE = Path(__file__).with_name("leduc.json")
 """The file with the table of the equilibrium of Leduc poker."""
 PROBABILITY_UNITS = 1_000_000
-"""The integer that stands for probability 1 in a table of a strategy."""
+"""The integer that stands for probability 1 in a file with a strategy."""
 _THIRD = Fraction(1, 3)
+"""The probability of a bluff in Kuhn poker."""
 _MISSING_CARD_SYMBOL = "-"
-"""The symbol for a missing card in a table."""
+"""The symbol for a card that has not been dealt, in a file with a strategy."""
 
 
 def single_hand(game: str) -> tuple[Poker, PokerState]:
-    """Return the rules of a single hand, and its state before the deal."""
+    """Return the rules of a match of a single hand, and the state before the deal."""
     rules = load_game(game, {"hands": 1})
     assert isinstance(rules, Poker)
     return rules, PokerState(0, 0, (0, 0), None, None, ("",), (ANTE, ANTE), 0)
@@ -42,21 +43,19 @@ def single_hand(game: str) -> tuple[Poker, PokerState]:
 
 @cache
 def equilibrium_of(game: str) -> Strategy:
-    """Return the equilibrium strategy of both seats. Raises `UsageFault` for a game without one."""
+    """Return the equilibrium strategy of both seats. Raise `UsageFault` for a game without one."""
     if game not in SOLVED_GAMES:
         raise UsageFault(f"no equilibrium of {game} is known: {' and '.join(SOLVED_GAMES)} have one")
     return _kuhn() if game == "kuhn" else read_table(LEDUC_FILE, *single_hand(game))[0]
 
 
 def knowledge_of(rules: Game[Any, Any], state: PokerState) -> Knowledge:
-    """Return the key in a strategy for the seat to move, in any hand of a match."""
+    """Return the key of the strategy's entry for the seat to move, in any hand of a match."""
     return state.seat ^ state.hand % 2, rules.information_set(state, state.seat)
 
 
 def _kuhn() -> Strategy:
-    """Return the one of Kuhn's equilibria (1950) in which the first player bluffs most. Ranks are in the order jack,
-    queen, king.
-    """
+    """Return Kuhn's equilibrium (1950) with the most bluffs of the first player. Ranks are jack, queen, king."""
     check, bet = (1, 0), (0, 1)
     bluff = (1 - _THIRD, _THIRD)
     acts: dict[tuple[int, str], tuple[tuple[Number, Number], ...]] = {
@@ -73,7 +72,7 @@ def _kuhn() -> Strategy:
 
 
 def write_table(path: Path, rules: Poker, strategy: Strategy, facts: Mapping[str, float]) -> None:
-    """Write a strategy as JSON, with `facts` in its header. Raises `OSError`."""
+    """Write a strategy as JSON, with `facts` in its header. Raise `OSError` if that fails."""
     rows = {_format_key(rules, key): _round_probabilities(chances) for key, chances in strategy.items()}
     head = {"game": rules.name, **facts, "parts": PROBABILITY_UNITS}
     lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(row)}" for key, row in sorted(rows.items()))
@@ -81,7 +80,7 @@ def write_table(path: Path, rules: Poker, strategy: Strategy, facts: Mapping[str
 
 
 def read_table(path: Path, rules: Poker, start: PokerState) -> tuple[Strategy, dict[str, Any]]:
-    """Return the strategy and the header that `write_table` wrote. Raises `UsageFault` for an invalid file."""
+    """Return the strategy and the header that `write_table` wrote. Raise `UsageFault` if the file is invalid."""
     try:
         head = json.loads(decode(path.read_bytes()))
         rows = head.pop("strategy")
@@ -128,7 +127,7 @@ def _format_key(rules: Poker, key: Knowledge) -> str:
 
 
 def _round_probabilities(chances: Sequence[Number]) -> list[int]:
-    """Round probabilities to integers that sum to `PROBABILITY_UNITS`. The largest takes the remainder."""
+    """Convert probabilities to integers that sum to `PROBABILITY_UNITS`. The largest takes the rounding errors."""
     parts = [round(PROBABILITY_UNITS * float(chance)) for chance in chances]
     parts[parts.index(max(parts))] += PROBABILITY_UNITS - sum(parts)
     return parts

@@ -18,14 +18,15 @@ from machine.cache import cache_folder
 from protocol.games.base import NO_DICE
 
 _NEGLIGIBLE_PROBABILITY = 1e-12
-"""`compute_best_play` ignores longer games once they are less likely than this."""
+"""The probability of an unfinished game below which `compute_best_play` no longer follows the game."""
 
 
 class BestPlay(NamedTuple):
     """Statistics of games in which both sides play the first of their best moves.
 
     `plies`, `attacks` and `chosen_attacks` are means over the dice; a chosen attack is made although a reinforcement is
-    legal. `unfinished` is the fraction of games that `max_plies` ends. `positions` counts the distinct positions met.
+    legal. `unfinished` is the fraction of games that the limit `max_plies` ends. `positions` counts the positions that
+    may arise.
     """
 
     plies: float
@@ -36,13 +37,13 @@ class BestPlay(NamedTuple):
 
 
 def duel_facts(board: Board, max_troops: int, table: Table | None = None, *, play: bool = False) -> dict[str, Any]:
-    """Return the facts about a map, ready for JSON, from `table`. Without a table, solve the map first.
+    """Return the facts about a map, ready for JSON, from its exact `table`. Without a table, solve the map first.
 
     `seconds` is the time to solve the map, without compilation; null with a given table. A value is the expected result
-    for the seat that makes the move, off by at most `error`. `best_play` is null unless `play` is set, which takes
-    longer.
+    for the seat that makes the move, off by at most `error`. `best_play` is null unless `play`, which takes longer, is
+    set.
 
-    Raises `UsageFault` if the map is too large or numba is missing.
+    Raise `UsageFault` if the map is too large or numba is missing.
     """
     seconds = None
     if table is None:
@@ -70,8 +71,8 @@ def duel_facts(board: Board, max_troops: int, table: Table | None = None, *, pla
 
 
 class StartValue(NamedTuple):
-    """The value of the empty board under one `max_troops`: the expected result of seat 0, off by at most `error`.
-    `seconds` is the processor time to solve the table; null if the table existed.
+    """The value of the empty board for one limit `max_troops`: the expected result of seat 0, off by at most `error`.
+    `seconds` is the processor time that solving the table took; null if the table existed.
     """
 
     max_troops: int
@@ -106,7 +107,7 @@ def solve_curve(board: Board, first: int, last: int) -> Iterator[StartValue]:
 
 
 def _list_invasions(table: Table, rules: Duel, position: Position) -> list[tuple[dict[str, Any], Position]]:
-    """Return the invasions of an opening position as JSON, each with the position after it."""
+    """Return the invasions that are legal in an opening position, as JSON, each with the position after it."""
     return [
         (
             {**rules.encode_move(move), "name": rules.notation(move), "value": value},
@@ -117,7 +118,7 @@ def _list_invasions(table: Table, rules: Duel, position: Position) -> list[tuple
 
 
 def compute_best_play(table: Table, rules: Duel) -> BestPlay:
-    """Return the statistics of best play. They are exact but for the one game in 10^12 that is longest."""
+    """Return the statistics of best play. They are exact, except that the longest of 10^12 games is left out."""
     import numpy
 
     places = {rules.initial(NO_DICE)[0]: 0}

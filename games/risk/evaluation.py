@@ -1,9 +1,8 @@
 """Evaluations of a Risk position, written to be read; games/risk/search has faster ones on flat arrays.
 
 `features`, for both Risk games, is a mean of four features. `unam`, for bounded Risk, is from the paper that proposed
-this game. `outlook`, for campaigns, is a seat's fraction of all seats' strength: the product of powers of its units and
-its land.
-"""
+this game. `outlook`, for campaigns, is a seat's fraction of the sum of all seats' strengths; a strength is the product
+of powers of the seat's units and its land."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from games.risk.rules.duel import NO_OWNER
 from protocol.games.base import Game
 
 FEATURES_BOUND = 0.999
-"""`features` and `outlook` lie between minus and plus this value."""
+"""The maximum of `features` and `outlook`. Their minimum is minus this value."""
 
 
 def features(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[float] = EQUAL_WEIGHTS) -> float:
@@ -28,7 +27,7 @@ def features(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[flo
 
 
 def unam(rules: Game[Any, Any], state: Any, seat: int) -> float:
-    """Return `unam_score` divided by its bound on this map. For bounded Risk only."""
+    """Return `unam_score` divided by its bound on this map, for bounded Risk."""
     return unam_score(rules, state, seat) / unam_bound(rules.map, rules.max_troops)  # type: ignore[attr-defined]
 
 
@@ -53,8 +52,8 @@ def unam_score(rules: Game[Any, Any], state: Any, seat: int) -> int:
 
 
 def breadth_first_pairs(board: Board) -> list[tuple[int, int]]:
-    """Return the pairs (v, u) of a breadth-first walk from territory 0: the walk reaches u from v, and `unam_score`
-    rates u compared with v (Prieto et al. 2014).
+    """Return the pairs (v, u) of a breadth-first walk from territory 0 that reaches u from v. `unam_score` rates u
+    compared with v (Prieto et al. 2014).
 
     Territory 0 is not marked at the start, so it is rated too when the walk comes back to it.
     """
@@ -77,30 +76,30 @@ class OutlookWeights(NamedTuple):
     """The weights of `outlook`, from 0 to 10. Each has a unit, such as tenths, that keeps its default in this range."""
 
     idle: float = 4.0
-    """The value of a unit without enemy neighbours, in tenths of a unit."""
+    """The worth of a unit on a territory without enemy neighbours, in tenths of a unit."""
     danger: float = 3.0
     """The penalty, in tenths of a unit, for each unit by which the strongest neighbouring enemy exceeds a territory's
-    troops. It is capped at the number of troops."""
+    units. Each of the territory's units is penalized at most once."""
     army: float = 5.0
-    """The exponent of a seat's units, in fifths."""
+    """The exponent of a seat's units in its strength, in fifths."""
     income: float = 1.0
     """The land value of each unit of the next draft; a territory has land value 1."""
     progress: float = 2.0
     """The land value of each unit of a continent's bonus, times the square of the fraction of it that the seat holds.
     """
     land: float = 6.5
-    """Half of the exponent of a seat's land. It is high, as little land changes hands between bots that attack whenever
-    they can."""
+    """Half of the exponent of a seat's land in its strength. It is high, because little land changes hands between bots
+    that attack whenever they can."""
 
 
 DEFAULT_OUTLOOK_WEIGHTS = OutlookWeights()
 """The weights of `outlook` unless others are given."""
 TEMPO_FACTOR = 3.0
-"""The factor by which the seat to move is stronger, in `outlook`."""
+"""The factor by which `outlook` multiplies the strength of the seat to move."""
 
 
 def outlook(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[float] = DEFAULT_OUTLOOK_WEIGHTS) -> float:
-    """Return the seat's fraction of all seats' strength, mapped from 0 … 1 to −1 … 1. For campaigns only."""
+    """Return the seat's fraction of the sum of all seats' strengths, mapped from 0 … 1 to −1 … 1, for campaigns."""
     assert isinstance(rules, Campaign)
     named = OutlookWeights(*weights)
     shares = [strength(rules, state, each, named) for each in range(rules.seats)]

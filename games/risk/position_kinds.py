@@ -10,7 +10,7 @@ from games.risk.rules.duel import NO_OWNER, Duel
 from measuring.position_kinds import PositionClassifier
 
 CLEAR_LEAD_FACTOR = 1.2
-"""Ratio of troops above which one of two seats is ahead of the other."""
+"""Ratio of the troops of two seats above which one is ahead of the other."""
 LAST_EARLY_ROUND, LAST_MIDDLE_ROUND = 3, 10
 """`LAST_EARLY_ROUND` is the last round of the early part of a campaign, `LAST_MIDDLE_ROUND` of the middle part."""
 

@@ -43,7 +43,7 @@ STRATEGY_DESCRIPTIONS: Mapping[str, str] = {
     "greedy": "leaves an even number of heaps that allow a move (misère: odd)",
     "random": "any legal move",
 }
-"""A description of each strategy of `Contest`, by its name."""
+"""A description of each strategy of `Contest`, by the strategy's name."""
 
 
 def position_facts(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool = False) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class PositionPair(NamedTuple):
 
 
 MAX_PLIES = 300
-"""The maximum number of objects in the heaps of a contest. No game has more plies."""
+"""The maximum number of objects in the heaps of a contest. A game has at most one ply for each object."""
 MAX_STARTS = 100_000
 """The maximum number of positions in which a contest looks for lost positions to start from."""
 
@@ -107,9 +107,10 @@ class Contest:
         }
 
     def lost_positions(self, heaps: Sequence[int]) -> dict[Heaps, int]:
-        """Return the lost positions that have a move, with heaps no larger than `heaps`. Raises `GameTooLarge`.
+        """Return the positions that are lost for the seat to move and allow a move, with heaps no larger than `heaps`.
 
-        Each comes with the number of orders of its heaps in which a game with `start: p-position` may begin.
+        The value of each is the number of orders of its heaps in which a game with `start: p-position` may begin. Raise
+        `GameTooLarge` if there are too many positions.
         """
         bounds = sorted(heaps)
         few = comb(bounds[-1] + len(bounds), len(bounds)) <= MAX_STARTS and sum(bounds) <= MAX_PLIES
@@ -125,7 +126,7 @@ class Contest:
         return found
 
     def win_rate(self, mover: str, replier: str, starts: Mapping[Heaps, int]) -> float:
-        """Return the fraction of games that `mover` wins when it moves first in the weighted positions of `starts`."""
+        """Return the fraction of games that `mover` wins when it moves first. `starts` maps positions to weights."""
         players = (self.strategies[mover], self.strategies[replier])
         known: dict[tuple[Heaps, int], float] = {}
 
@@ -142,14 +143,16 @@ class Contest:
         return sum(count * chance(position, 0) for position, count in starts.items()) / weight
 
     def win_rates(self, starts: Mapping[Heaps, int]) -> dict[str, dict[str, float]]:
-        """Return the `win_rate` of every strategy against every strategy, by the name of the mover."""
+        """Return the `win_rate` of every strategy against every strategy, by mover, then by replier."""
         return {
             row: {column: self.win_rate(row, column, starts) for column in STRATEGY_DESCRIPTIONS}
             for row in STRATEGY_DESCRIPTIONS
         }
 
     def find_pair(self, heaps: Sequence[int]) -> PositionPair | None:
-        """Return the two smallest positions of equal value and different difficulty, with no heap above the largest."""
+        """Return the two smallest positions of equal value and different difficulty, among those with no heap above the
+        largest of `heaps`; None if there are none.
+        """
         seen: dict[float, list[tuple[float, Heaps]]] = {}
         candidates = combinations_with_replacement(range(max(heaps) + 1), len(heaps))
         for position in sorted(candidates, key=lambda heaps: (sum(heaps), heaps)):
@@ -202,9 +205,7 @@ class Contest:
         return self._uniform(position, good) or self._random(position)
 
     def _random(self, position: Heaps) -> Replies:
-        """Return each position that a uniformly random move may lead to, with its probability. Moves of heaps of equal
-        size lead to the same position.
-        """
+        """Return each position that a uniformly random move may lead to, with its probability."""
         weights = {apply_move(position, move): position.count(move.heap) for move in moves(position, self._rule)}
         total = sum(weights.values())
         return {following: weight / total for following, weight in weights.items()}
@@ -215,7 +216,7 @@ def _count_taken(move: HeapMove) -> int:
 
 
 def _count_orders(position: Heaps, bounds: Heaps) -> int:
-    """Return in how many different orders the heaps of a position are no larger than `bounds`, heap by heap."""
+    """Return the number of different orders of a position's heaps in which each heap is within its bound."""
 
     @cache
     def fit(left: Heaps) -> int:

@@ -23,13 +23,13 @@ class HeapGame(Protocol):
 
 
 def theory_of(rules: Game[Any, Any]) -> tuple[HeapRule, bool]:
-    """Return the rule for one heap in a heap game, and whether the game is misère."""
+    """Return the rule of moves in one heap, in nim or Grundy's game, and whether the game is misère."""
     heap_game = cast(HeapGame, rules)
     return heap_game.heap_rule, heap_game.misere
 
 
 def to_message_move(heaps: tuple[int, ...], move: HeapMove) -> dict[str, int]:
-    """Return a move of the theory, on the first heap of its size, in the format of messages."""
+    """Convert a move of the theory to the format of messages. Of several heaps of its size, it takes the first."""
     heap = heaps.index(move.heap)
     if len(move.parts) == 1:
         return {"heap": heap, "take": move.heap - move.parts[0]}

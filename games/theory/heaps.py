@@ -1,4 +1,6 @@
-"""Single heaps: their moves under each rule, and their Grundy values. Sums of heaps are in impartial.py."""
+"""Moves in a single heap under each rule of a heap game, and Grundy values of heaps. For positions of several heaps,
+see impartial.py.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,16 @@ from functools import cache, lru_cache, reduce
 from operator import xor
 
 AllowedTakes = tuple[int, ...] | None
-"""The numbers that a move may remove from a heap, ascending and distinct. None means any positive number."""
+"""The type of the numbers that a move may remove from a heap, ascending and distinct. None means any positive number.
+"""
 
 
 class HeapRule(ABC):
-    """A rule for moves in heaps; each move changes one heap."""
+    """A rule of moves in a heap game. Each move changes one heap."""
 
     @abstractmethod
     def results(self, size: int) -> Sequence[tuple[int, ...]]:
-        """Return the distinct results of one move in a heap, each a tuple of heaps; empty if there is no move."""
+        """Return the distinct results of one move in a heap of `size`. A result is a tuple of heaps."""
 
     @abstractmethod
     def value(self, size: int) -> int:
@@ -30,19 +33,19 @@ class HeapRule(ABC):
         return reduce(xor, map(self.value, result))
 
     def count_results(self, size: int) -> int:
-        """Return the number of results of a heap."""
+        """Return the number of distinct results of one move in a heap."""
         return len(self.results(size))
 
     def min_reachable_heaps(self, size: int) -> int:
-        """Return a lower bound on the number of different heaps that a heap can become, itself included."""
+        """Return a lower bound on the number of different sizes that a heap can have, now or later."""
         return 1
 
     def count_results_with_value(self, size: int, wanted: int) -> int:
-        """Return the number of results of a heap with the Grundy value `wanted`."""
+        """Return the number of results of one move in a heap that have the Grundy value `wanted`."""
         return len(self.results_with_value(size, wanted))
 
     def results_with_value(self, size: int, wanted: int) -> Sequence[tuple[int, ...]]:
-        """Return the results of a heap with the Grundy value `wanted`."""
+        """Return the results of one move in a heap that have the Grundy value `wanted`."""
         return [result for result in self.results(size) if self.value_of(result) == wanted]
 
 
@@ -77,7 +80,7 @@ class SubtractionRule(HeapRule):
         self.period: int | None = None
         """The period of the Grundy values; None until enough values have been computed to detect it."""
         self.preperiod = 0
-        """The size of the first heap of the periodic part."""
+        """The least heap size from which the Grundy values are periodic."""
 
     def results(self, size: int) -> list[tuple[int]]:
         return [(size - take,) for take in self.take if take <= size]
@@ -98,8 +101,8 @@ class SubtractionRule(HeapRule):
         return sum(self.value(size - take) == wanted for take in self.take if take <= size)
 
     def _extend(self, size: int) -> None:
-        """Compute values in doubling steps until `size` is among them or the period is found. One assignment replaces
-        the old values, so that threads may share a rule.
+        """Compute Grundy values in doubling steps, up to that of `size` or until the period is found. One assignment
+        replaces the old values, so that threads may share a rule.
         """
         values = bytearray(self._values)
         circle = None
@@ -126,8 +129,8 @@ def _find_period(values: bytearray, memory: int) -> tuple[int, int] | None:
 
 
 def _append_values(values: bytearray, take: tuple[int, ...], upto: int) -> None:
-    """Append Grundy values until there are `upto` of them. Each is the least value that no heap one removal away
-    has.
+    """Append Grundy values until there are `upto` of them. Each is the least number that is not the value of a heap
+    after one removal.
     """
     bits = [1 << value for value in values[-take[-1] :]] if len(values) >= take[-1] else [1 << v for v in values]
     offset = len(values) - len(bits)
@@ -144,9 +147,7 @@ def _append_values(values: bytearray, take: tuple[int, ...], upto: int) -> None:
 
 
 def first_grundy_values(take: AllowedTakes, count: int) -> Sequence[int]:
-    """Return the Grundy values of the heap sizes below `count` in Nim with these removals. No period is searched
-    for.
-    """
+    """Return the Grundy values of heap sizes below `count` in Nim with these removals, without finding a period."""
     if take is None:
         return range(count)
     values = bytearray(take[0])
@@ -180,8 +181,8 @@ class GrundyRule(HeapRule):
 
 
 def _split_values(known: bytes, upto: int) -> bytes:
-    """Return the Grundy values of all heap sizes up to `upto`. The values of all pairs of parts are combined in one
-    operation, as bytes of two long integers.
+    """Return the Grundy values of all heap sizes up to `upto`. The values of all splits of a heap are computed in one
+    operation on two long integers, in which each byte is the value of a part.
     """
     values = bytearray(known)
     for size in range(len(values), upto + 1):
@@ -195,9 +196,9 @@ def _split_values(known: bytes, upto: int) -> bytes:
 
 @lru_cache(maxsize=64)
 def nim_rule(take: AllowedTakes) -> HeapRule:
-    """Return the rule of Nim with these removals. Rules are cached, because their values grow with use."""
+    """Return the rule of Nim with these removals. Rules are cached, because they keep the values that they compute."""
     return AnyTakeRule() if take is None else SubtractionRule(tuple(sorted(set(take))))
 
 
 GRUNDY_RULE = GrundyRule()
-"""The rule of Grundy's game, shared because its values grow with use."""
+"""The rule of Grundy's game. One object is shared, because it keeps the values that it has computed."""

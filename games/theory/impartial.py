@@ -20,9 +20,9 @@ from games.theory.heaps import AllowedTakes, HeapRule, nim_rule
 
 Class = Literal["P", "N"]
 MAX_POSITIONS = 20_000
-"""Maximum number of positions that an enumeration visits."""
+"""Maximum number of positions that `reachable_positions` returns."""
 _MAX_MEAN_MOVES = 20
-"""Maximum number of moves per position on average, which limits the time of an enumeration."""
+"""Maximum number of moves per position, on average, that `reachable_positions` tries. It limits the time."""
 Heaps = tuple[int, ...]
 
 
@@ -34,7 +34,7 @@ class HeapMove(NamedTuple):
 
 
 def grundy(heaps: Iterable[int], rule: HeapRule) -> int:
-    """Return the Grundy value of a sum of heaps: the exclusive or of their values."""
+    """Return the Grundy value of a position of several heaps: the exclusive or of the heaps' values."""
     return reduce(xor, map(rule.value, heaps), 0)
 
 
@@ -60,8 +60,8 @@ def outcome(heaps: Iterable[int], rule: HeapRule, *, misere: bool = False) -> Cl
 
 
 def _needed_values(heaps: Sequence[int], rule: HeapRule, misere: bool) -> list[tuple[int, int]]:
-    """Return for each distinct heap the Grundy value that the result of a move in it must have to make the sum a
-    P-position.
+    """Return each distinct heap size, with the Grundy value that the result of a move in such a heap must have to lead
+    to a P-position.
     """
     values = {size: rule.value(size) for size in heaps}
     total = large = 0
@@ -76,9 +76,8 @@ def _needed_values(heaps: Sequence[int], rule: HeapRule, misere: bool) -> list[t
 
 
 def win_fraction(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> Fraction:
-    """Return the value of a position: the fraction of the distinct next positions that are P-positions; 0 for a
-    P-position. Distinct heaps lead to distinct positions, so no position need be built. If there is no move, it is 0 in
-    normal play and 1 in misère play.
+    """Return the value of a position: the fraction of the distinct next positions that are P-positions. It is 0 for a
+    P-position; without a move, 0 in normal play and 1 in misère play.
     """
     won = moves = 0
     for size, wanted in _needed_values(heaps, rule, misere):
@@ -88,7 +87,7 @@ def win_fraction(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) 
 
 
 def winning_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[HeapMove]:
-    """Return every distinct move to a P-position."""
+    """Return every distinct move to a P-position, in which the mover's opponent loses."""
     return [
         HeapMove(size, result)
         for size, wanted in _needed_values(heaps, rule, misere)
@@ -147,8 +146,8 @@ def count_lost_positions(heaps: Sequence[int], values: Sequence[int], *, misere:
 
 
 def _count_nim_sum_zero(heaps: Sequence[int], values: Sequence[int]) -> int:
-    """Return how many positions have the nim-sum 0. The Walsh-Hadamard transforms of the heaps' value distributions are
-    multiplied; the count is the mean of the product.
+    """Return how many positions with heaps up to these sizes have the nim-sum 0. It is the mean of the product of the
+    Walsh-Hadamard transforms of the distributions of each heap's value.
     """
     among = 1 << max(values[: max(heaps) + 1]).bit_length()
     distribution = [0] * among
@@ -226,7 +225,7 @@ class Difficulty:
         return 1 - self._flawless[first]
 
     def _flawless_probability(self, position: Heaps) -> float:
-        """Return the probability that the opponent makes no error from here on."""
+        """Return the probability that the opponent makes no error from this position on."""
         followers = {apply_move(position, move) for move in moves(position, self._rule)}
         if not followers:
             return 1.0
@@ -236,7 +235,9 @@ class Difficulty:
         return sum(self._flawless[following] for following in right) / len(followers)
 
     def hardest_moves(self, heaps: Sequence[int]) -> list[HeapMove] | None:
-        """Return the moves from a P-position after which an error is likeliest; None if it cannot be computed."""
+        """Return the moves from a P-position after which an error of the opponent is likeliest; None if too many
+        positions are reachable.
+        """
         if self.error_probability(heaps) is None:
             return None
         kept = [(self._flawless[apply_move(heaps, move)], move) for move in moves(heaps, self._rule)]

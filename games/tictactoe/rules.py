@@ -19,7 +19,9 @@ _MARKS = ".XO"
 
 
 class Grid(NamedTuple):
-    """A position: `cells` row by row, 0 empty, 1 seat 0's, 2 seat 1's. The number of marks is the ply."""
+    """A position: `cells` row by row (0 empty, 1 with a mark of seat 0, 2 with one of seat 1). The ply is the number of
+    marks.
+    """
 
     cells: tuple[int, ...]
 
@@ -48,7 +50,7 @@ class TicTacToe(Game[Grid, int]):
         return None if self.winner(state) is not None or 0 not in state.cells else self.ply(state) % 2
 
     def winner(self, state: Grid) -> int | None:
-        """Return the seat with three in a row; None if there is none."""
+        """Return the seat with three marks in a row; None if neither has."""
         cells = state.cells
         for a, b, c in LINES:
             if cells[a] and cells[a] == cells[b] == cells[c]:

@@ -1,4 +1,4 @@
-"""Graders, which grade moves of solved games."""
+"""The registry of graders, by the game's name. A grader grades moves of a solved game."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def grader_of(game: Game[Any, Any]) -> Grader:
 
 
 def unit_of(game: Game[Any, Any]) -> str | None:
-    """Return the unit of move values of a solved game; None for expected results."""
+    """Return the unit of a solved game's move values; None if they are expected results."""
     return game_spec(game.name).move_value_unit
 
 

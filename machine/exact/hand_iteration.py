@@ -1,6 +1,4 @@
-"""Rounds of CFR+ over a game tree in flat arrays. Nodes are sorted by depth, and the children of a node are
-adjacent.
-"""
+"""Rounds of CFR+ over a game tree in flat arrays. Nodes are sorted by depth, with siblings side by side."""
 
 from __future__ import annotations
 
@@ -35,7 +33,9 @@ def _compute_reach(seat: int, tree: Any, now: Any, own: Any, others: Any) -> Non
 def _update_regrets(
     seat: int, weight: float, tree: Any, now: Any, own: Any, others: Any, worth: Any, regret: Any, mean: Any
 ) -> None:
-    """Compute each node's value for a seat, add its regrets, and add its current strategy to the mean."""
+    """Compute the value of each node for a seat. Add the regrets of the seat's acts to `regret`, and its current
+    strategy to the mean strategy.
+    """
     who, first, count, slot, chance, value = tree
     for node in range(len(who) - 1, -1, -1):
         if count[node] == 0:

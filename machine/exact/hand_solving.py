@@ -11,11 +11,12 @@ from fractions import Fraction
 from typing import Any
 
 from machine.compiled import floats, ints, zeros
+from protocol.errors import UsageFault
 from protocol.games.base import Game
 from protocol.messages import CHANCE
 
 Knowledge = tuple[int, Hashable]
-"""A seat and what it knows (its information set), which is a key of a strategy."""
+"""The type of a key of a strategy: a seat and what it knows (its information set)."""
 Number = float | Fraction
 Strategy = Mapping[Knowledge, Sequence[Number]]
 
@@ -43,12 +44,14 @@ class _Node:
         else:
             self.key = seat, rules.information_set(state, seat)
             for move in rules.legal_moves(state):
-                for _chance, after in rules.outcomes(state, move):
-                    self.children.append(_Node(rules, after))
+                outcomes = rules.outcomes(state, move)
+                if len(outcomes) > 1:
+                    raise UsageFault(f"{rules.name} can't be solved by CFR+: dice are part of a move, not an event")
+                self.children.append(_Node(rules, outcomes[0][1]))
 
 
 class Solver:
-    """A CFR+ solver of the game from a given state on, which can run in steps."""
+    """A solver by CFR+ of the game that begins at a given state. It can run in steps."""
 
     def __init__(self, rules: Game[Any, Any], state: Any) -> None:
         nodes = [_Node(rules, state)]
@@ -116,7 +119,7 @@ def strategy_value(rules: Game[Any, Any], state: Any, strategy: Strategy) -> Num
 
 
 def best_response(rules: Game[Any, Any], state: Any, strategy: Strategy, seat: int) -> Number:
-    """Return the average winnings of a seat that plays the best response to the other's strategy."""
+    """Return the average winnings of a seat that plays the best response to the other seat's strategy."""
     root = _Node(rules, state)
     reached: dict[Knowledge, list[tuple[_Node, Number]]] = {}
 
@@ -152,7 +155,7 @@ def best_response(rules: Game[Any, Any], state: Any, strategy: Strategy, seat: i
 
 
 def exploitability(rules: Game[Any, Any], state: Any, strategy: Strategy) -> Number:
-    """Return how much a best response gains over the value of the strategy, as the average over both seats. It is 0 in
-    equilibrium.
+    """Return how much more a seat wins by the best response to a strategy than by the strategy itself, as the average
+    over both seats. It is 0 in equilibrium.
     """
     return (best_response(rules, state, strategy, 0) + best_response(rules, state, strategy, 1)) / 2

@@ -6,10 +6,8 @@ from fractions import Fraction
 
 
 def solve(table: list[list[Fraction]]) -> list[Fraction] | None:
-    """Solve linear equations. Each row of the table has the coefficients, then the right side. Return the solution, or
-    None unless there is exactly one.
-
-    The table is modified.
+    """Solve linear equations. Each row of `table`, which is modified, has the coefficients, then the right side. Return
+    the solution, or None unless there is exactly one.
     """
     size = len(table)
     for at in range(size):

@@ -19,7 +19,7 @@ from machine.exact.linear_equations import solve
 Matrix = tuple[tuple[tuple[int, int], ...], ...]
 """The type of a payoff matrix: a row for each choice of seat 0, with both payoffs for each choice of seat 1."""
 Mix = tuple[Fraction, ...]
-"""The probability of each choice of a seat."""
+"""The type of a mixed strategy (a mix): the probability of each choice of a seat."""
 
 
 class _MixWithReplies(NamedTuple):
@@ -79,9 +79,7 @@ def _is_symmetric(payoffs: Matrix) -> bool:
 
 
 def _mixes(payoffs: Sequence[Sequence[int]]) -> Iterator[_MixWithReplies]:
-    """Yield the mixes of n rows that make n columns best responses. `payoffs` are the payoffs of the player who chooses
-    columns.
-    """
+    """Yield the mixes of n rows that make n columns best responses. `payoffs` are those of the column player."""
     rows, columns = range(len(payoffs)), range(len(payoffs[0]))
     seen = set()
     for size in range(1, min(len(rows), len(columns)) + 1):
@@ -97,9 +95,7 @@ def _mixes(payoffs: Sequence[Sequence[int]]) -> Iterator[_MixWithReplies]:
 
 
 def _solve_mix(payoffs: Sequence[Sequence[int]], support: Sequence[int], equal: Sequence[int]) -> Mix | None:
-    """Return the mix over the rows of `support` that makes the columns in `equal` pay the same, if there is exactly
-    one; else None.
-    """
+    """Return the mix of the rows `support` that makes the columns in `equal` pay the same; None unless it is unique."""
     size = len(support)
     table = [[Fraction(payoffs[row][column]) for row in support] + [Fraction(-1), Fraction(0)] for column in equal]
     table.append([Fraction(1)] * size + [Fraction(0), Fraction(1)])

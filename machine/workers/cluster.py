@@ -31,13 +31,13 @@ class ClusterTimeouts:
     """Time limits for a cluster."""
 
     answer_timeout_s: float = 8.0
-    """Seconds in which a scheduler must answer."""
+    """Seconds within which the cluster's scheduler must answer."""
     workers_timeout_s: float = 60.0
-    """Seconds in which a cluster must get workers."""
+    """Maximum seconds to wait until a cluster without workers gets some."""
 
 
 class _ClusterTask:
-    """A function and its task, pickled together. Unpickling calls the function with the task and gives the result.
+    """A function and its task (the argument), pickled together. Unpickling calls the function and gives its result.
 
     Dask itself only runs `pickle.loads`. A class that Dask unpickles would have to be importable by the scheduler, and
     a worker without it would die.
@@ -119,7 +119,8 @@ def cluster_pool(address: str, timeouts: ClusterTimeouts | None = None) -> Itera
 
     The size of the pool is the number of threads of all workers at the start. The scheduler reassigns the tasks of a
     lost worker. If there are no workers, the function prints a line to standard error and waits for workers, up to
-    `workers_timeout_s`. Raises `UsageFault` and `ArenaFault`.
+    `workers_timeout_s`. Raise `UsageFault` without Dask or for an invalid address, and `ArenaFault` if the scheduler
+    does not answer or no workers come.
     """
     timeouts = timeouts or scale_timeouts(ClusterTimeouts())
     connect = _client_class()
@@ -132,7 +133,7 @@ def cluster_pool(address: str, timeouts: ClusterTimeouts | None = None) -> Itera
 
 
 def _client_class() -> Any:
-    """Return `distributed.Client`, silenced unless Dask's configuration sets up logging. Raises `UsageFault`."""
+    """Return `distributed.Client`, silenced unless Dask's settings set up logging. Raise `UsageFault` without Dask."""
     try:
         import dask.config
 
@@ -145,7 +146,7 @@ def _client_class() -> Any:
 
 
 def _wait_for_threads(address: str, timeouts: ClusterTimeouts) -> int:
-    """Wait until a cluster has workers, and return their number of threads. Raises `ArenaFault`."""
+    """Wait until a cluster has workers, and return their number of threads. Raise `ArenaFault` if none come in time."""
     patient_until = time.monotonic() + timeouts.workers_timeout_s
     told = False
     while not (threads := _count_threads(address, timeouts.answer_timeout_s)):
@@ -162,10 +163,10 @@ def _wait_for_threads(address: str, timeouts: ClusterTimeouts) -> int:
 
 
 def _count_threads(address: str, answer_timeout_s: float) -> int:
-    """Return the number of threads of all workers.
+    """Return the number of threads of all workers of a cluster.
 
     The function uses a connection of its own, because a Dask client would wait for ever if another program answers at
-    the address. Raises `UsageFault` and `ArenaFault`.
+    the address. Raise `UsageFault` if the address is invalid, and `ArenaFault` if no scheduler answers.
     """
     try:
         workers = asyncio.run(_fetch_workers(address, answer_timeout_s))

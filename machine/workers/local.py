@@ -36,23 +36,21 @@ R = TypeVar("R")
 TASKS_PER_WORKER = 3
 """Number of tasks assigned to each worker: one is running, the rest are queued."""
 MAX_LOSSES_IN_A_ROW = 3
-"""Maximum number of times that workers may be lost without a result in between."""
+"""Number of losses of workers, without a result between them, after which the pool gives up."""
 CHUNK_DURATION_S = 0.3
-"""Target duration of a chunk of tasks, in seconds. It is long compared with the transfer of a chunk and short compared
-with all the work.
+"""Target duration of a chunk (the items that a worker processes in one task), in seconds: long compared with the
+transfer of a chunk, and short compared with all the work.
 """
 TERMINATE_TIMEOUT_S = 6.0
 """Seconds within which worker processes must end after SIGTERM."""
 MAX_CHUNK_GROWTH = 8
-"""Maximum ratio of the size of a new chunk to that of the last completed chunk."""
+"""Maximum ratio of the number of items in a new chunk to that in the last completed chunk."""
 WORKER_CHECK_DELAY_S = 5.0
 """Seconds without a result after which the pool checks that there are workers."""
 
 
 class WorkerPool(ABC):
-    """A pool of workers that exist until the end of the `with` statement that made them. Only one `run` at a time is
-    allowed.
-    """
+    """A pool of workers that exist until the `with` block ends that made them. It allows one `run` at a time."""
 
     size: int
     """The number of tasks that run at the same time."""
@@ -60,8 +58,8 @@ class WorkerPool(ABC):
     def run(self, work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[tuple[int, R]]:
         """Yield the number of each task (from 0) and its result, once, in the order of completion.
 
-        Tasks are taken from `tasks` in order, shortly before workers need them. Workers must be able to import `work`;
-        its exceptions are raised by this function. Raises `ArenaFault` if the workers are lost and cannot be replaced.
+        Tasks are taken from `tasks` in order, shortly before workers need them. Workers must be able to import `work`.
+        Raise the exceptions that it raises. Raise `ArenaFault` if the workers are lost and cannot be replaced.
         """
         waiting = enumerate(tasks)
         flying: dict[Future[R], tuple[int, T]] = {}
@@ -119,15 +117,17 @@ class WorkerPool(ABC):
 
     @abstractmethod
     def broadcast(self, work: Callable[[], object]) -> None:
-        """Run `work` in each worker process that continues after the end of this pool."""
+        """Run `work` in every worker process that continues after the end of this pool, as those of a cluster do."""
 
     @abstractmethod
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
-        """Submit a task. Raises `BrokenExecutor` if the workers are lost, and `ArenaFault` if none can be started."""
+        """Submit a task. Raise `BrokenExecutor` if the workers are lost, and `ArenaFault` if none can be started."""
 
     @abstractmethod
     def _check_workers(self) -> None:
-        """Check that there are workers, after `WORKER_CHECK_DELAY_S` without a result. Raises `ArenaFault`."""
+        """Check whether there still are workers, after `WORKER_CHECK_DELAY_S` without a result. Raise `ArenaFault` if
+        there are none and none come.
+        """
 
     @abstractmethod
     def _stop(self) -> None:
@@ -182,9 +182,10 @@ class _ProcessPool(WorkerPool):
 
 @contextmanager
 def process_pool(jobs: int) -> Iterator[WorkerPool]:
-    """Yield a pool of `jobs` processes. They start with the first tasks, and end with the block or with this process.
+    """Yield a pool of `jobs` processes of this machine. They start with the first tasks, and end with the block or with
+    this process.
 
-    A killed worker costs time, but no results. Raises `UsageFault` for fewer than one.
+    A killed worker costs time, but no results. Raise `UsageFault` if `jobs` is below 1.
     """
     if jobs < 1:
         raise UsageFault(f"jobs is {jobs}: it must be 1 or more")
@@ -196,7 +197,9 @@ def process_pool(jobs: int) -> Iterator[WorkerPool]:
 
 
 def spread(pool: WorkerPool, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> Iterator[tuple[int, R]]:
-    """Yield the number of each item (from 0) and its result, once. The work is split as in `spread_chunks`."""
+    """Yield the number of each item (from 0) and its result, once, in the order of completion. Work is split into
+    chunks as in `spread_chunks`.
+    """
     for start, results in spread_chunks(pool, work, items):
         yield from enumerate(results, start)
 
@@ -208,7 +211,7 @@ def spread_chunks(
     (from 0) of its first item.
 
     `work` returns a result for each item of a chunk. Chunks grow to about `CHUNK_DURATION_S`, or to `max_chunk_items`
-    items; near the end they shrink, so that all workers finish together. Raises the exceptions of `WorkerPool.run`.
+    items; near the end they shrink, so that all workers finish together. Raise the exceptions of `WorkerPool.run`.
     """
     starts: list[int] = []
     length = 1
@@ -252,9 +255,7 @@ def _end_with_parent() -> None:
 
 
 def _start_resource_tracker() -> None:
-    """Start multiprocessing's resource tracker, and suppress the warnings that it would print if this process is
-    killed.
-    """
+    """Start multiprocessing's resource tracker so that it prints no warnings if this process is killed."""
     if sys.platform != "win32":
         sys.warnoptions.append("ignore::UserWarning:multiprocessing.resource_tracker")
         try:

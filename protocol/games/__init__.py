@@ -37,9 +37,13 @@ def game_names() -> tuple[str, ...]:
     return tuple(_specs())
 
 
-def is_known(name: str) -> bool:
-    """Return whether there is a game of this name."""
+def is_known_game(name: str) -> bool:
     return name in _specs()
+
+
+def missing_rules_message(name: str) -> str:
+    """Return the sentence about stored matches of a game whose rules this arena does not have."""
+    return f"this arena does not have the rules of {name[:40]}"
 
 
 def game_spec(name: str) -> GameSpec:
@@ -71,30 +75,30 @@ def game_class(name: str) -> type[Game[Any, Any]]:
 
 
 def payoff_unit(name: str) -> str:
-    """Return the unit of a game's payoffs, such as `round`; empty if ranks are the result, or the game is unknown."""
-    return game_class(name).payoff_unit if is_known(name) else ""
+    """Return the unit of a game's payoffs, such as `round`; empty without payoffs, or for an unknown game."""
+    return game_class(name).payoff_unit if is_known_game(name) else ""
 
 
 def default_preset(name: str) -> str:
-    """Return the preset that is played without a config. Raise `UnknownGame`."""
+    """Return the preset of a game that is played without a config. Raise `UnknownGame` for an unknown name."""
     return next(iter(game_class(name).presets))
 
 
 def load_game(name: str, config: Mapping[str, Any] | None = None) -> Game[Any, Any]:
-    """Return a game under a config, or under its default preset if there is no config. Raise `UnknownGame` or
-    `BadConfig`.
+    """Return a game under a config; without one, under its default preset. Raise `UnknownGame` or `BadConfig` if the
+    name or the config is invalid.
     """
     return game_class(name)(config or {"preset": default_preset(name)})
 
 
 def config_keys(name: str) -> tuple[str, ...]:
-    """Return the keys of a game's configs, including those omitted at their defaults. Raise `UnknownGame`."""
+    """Return all keys of a game's configs, even if configs may omit them. Raise `UnknownGame` for an unknown name."""
     return tuple(dict.fromkeys((*load_game(name).config, *game_class(name).late_keys)))
 
 
 def shared_game(game: str, config: Mapping[str, Any]) -> Game[Any, Any]:
-    """Return a game as `load_game` does, but share it among all matches with an equal config while they last. Games are
-    immutable, so a large map is read and held only once. Raise `UnknownGame` or `BadConfig`.
+    """Return what `load_game` returns, but one object for all matches with an equal config. A large map is then read
+    and held only once. Raise `UnknownGame` or `BadConfig` if `load_game` does.
     """
     key = game, _pack(config)
     rules = _shared_games.get(key)

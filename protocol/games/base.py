@@ -28,34 +28,34 @@ class Game(ABC, Generic[S, M]):
 
     name: ClassVar[str]
     title: ClassVar[str]
-    """The name of the game for people."""
+    """The name of the game in texts for people."""
     about: ClassVar[str]
     """One sentence on what players do in the game."""
     config: dict[str, Any]
-    """The whole config, normalised, as messages carry it: all keys except `late_keys` at their defaults."""
+    """The whole config as messages carry it: all keys, except `late_keys` that have their default value."""
     seats: int = 2
     max_seats: ClassVar[int] = 2
     """The largest number of seats of a match under any config."""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]]
-    """The named configs of the game, each with a rating pool. The first is the default."""
+    """The configs of the game that have a name and a rating pool. The first is the default."""
     preset_for_people: ClassVar[str | None] = None
     """The preset that people are offered first. Its matches last some minutes. None stands for the first preset."""
     preset_titles: ClassVar[Mapping[str, str]]
     """The names of presets as people read them, after the game's title: `Nim, classic`."""
     late_keys: ClassVar[Mapping[str, Any]] = {}
-    """Config keys that are newer than the oldest records, with their defaults. A config omits such a key at its
-    default, so digests of old records stay valid.
+    """Config keys that are newer than the oldest records, each with its default. A config omits a key with this value,
+    so that digests of old records stay valid.
     """
     tutorial: ClassVar[Mapping[str, Any] | None] = None
     """The config of the game's tutorial; None if the game has no tutorial."""
     draw_probability: ClassVar[float]
-    """The draw probability of equal players, by which all rating pools of the game compute."""
+    """The probability that a match of equal players is drawn, which all rating pools of the game assume."""
     payoff_unit: ClassVar[str] = ""
     """The unit of payoffs, `round` or `hand`, if they are the result; empty if `returns` is None."""
     zero_sum: bool = True
-    """One player's gain is the other's loss. Only then does a lead in a match mean better play."""
+    """True if one player's gain is the other's loss. Only then does a lead in a match mean better play."""
     hidden: bool = False
-    """States or events have parts that a seat may not see. Each seat gets its `view`, and digests are salted."""
+    """True if a seat may not see all of a state or an event. Each seat then gets its `view`, and digests are salted."""
 
     @abstractmethod
     def __init__(self, config: Mapping[str, Any]) -> None: ...
@@ -67,23 +67,21 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def initial(self, dice: Dice) -> tuple[S, Event | None]:
-        """Return the first state, and the event of the deal that made it, if there is a deal. `dice` are the dice of
-        ply 0.
-        """
+        """Return the first state, and the event of the deal, if there is one. `dice` are the dice of ply 0."""
 
     def state_before_deal(self) -> S | None:
-        """Return the state before the first deal, if that deal counts as luck and is among the `chance_outcomes`.
-        Return None if there is no deal, or if both seat orders of a paired match get one deal.
+        """Return the state before the first deal, whose `chance_outcomes` are the deals, if that deal counts as luck.
+        Return None if there is no deal, or if both matches of a pair get the same deal.
         """
         return None
 
     @abstractmethod
     def to_move(self, state: S) -> int | None:
-        """Return the seat to move; `CHANCE` if `apply_chance` comes first; None once the game is over."""
+        """Return the seat to move; `CHANCE` if a chance event (`apply_chance`) is due; None once the game is over."""
 
     @abstractmethod
     def ply(self, state: S) -> int:
-        """Return the number of the ply: 0 at the start (1 after a deal), plus 1 for every move."""
+        """Return the number of the state's ply: 0 at the start (1 after a deal), plus 1 for every move."""
 
     @abstractmethod
     def key(self, state: S) -> Hashable:
@@ -102,7 +100,9 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def apply(self, state: S, move: M, dice: Dice) -> tuple[S, Event]:
-        """Return the state after `move`, and the event. Raises `IllegalMove`, with what would be legal."""
+        """Return the state after `move`, and the event. Raise `IllegalMove`, which says what would be legal, if the
+        move is not legal.
+        """
 
     def apply_chance(self, state: S, dice: Dice) -> tuple[S, Event]:
         """Return the state after the chance event that is due, and the event."""
@@ -113,7 +113,9 @@ class Game(ABC, Generic[S, M]):
         raise ValueError(f"{self.name} has no deals after the start")
 
     def information_set(self, state: S, seat: int) -> Hashable:
-        """Return the information set of a state for a seat: equal for states that it cannot distinguish."""
+        """Return the information set of a state for a seat. It is equal for all states that the seat cannot
+        distinguish.
+        """
         return self.key(state)
 
     def outcomes(self, state: S, move: M) -> Sequence[tuple[Fraction, S]]:
@@ -121,13 +123,13 @@ class Game(ABC, Generic[S, M]):
         return ((PROBABILITY_ONE, self.apply(state, move, NO_DICE)[0]),)
 
     def outcome_cost(self, state: S, move: M) -> int:
-        """Return roughly how many states `outcomes` enumerates for a move, for callers that must limit their time."""
+        """Estimate how many states `outcomes` enumerates for a move, for callers that must limit their time."""
         return 1
 
     @abstractmethod
     def ranks(self, state: S) -> tuple[int, ...]:
-        """Return the rank of every seat: 1 is best, equal numbers are a tie. With more than two seats it is called
-        during the game, too: seats still in the game share rank 1, seats that are out have the ranks after them.
+        """Return the rank of every seat: 1 is best, equal numbers are a tie. With more than two seats, this also works
+        during the game: seats still in the game share rank 1, and seats that are out have the ranks after them.
         """
 
     def returns(self, state: S) -> tuple[int, ...] | None:
@@ -135,18 +137,20 @@ class Game(ABC, Generic[S, M]):
         return None
 
     def count_rounds(self, state: S) -> tuple[int, int]:
-        """Return the number of complete rounds and the number of rounds to come, in a game with payoffs. If chance ends
-        the match, the number to come is the expected one.
+        """Return the numbers of complete rounds and of rounds to come, in a game with payoffs. If chance ends the
+        match, the second number is the expected one.
         """
         raise ValueError(f"{self.name} has no payoffs")
 
     @property
     def least_payoffs(self) -> tuple[int, ...]:
-        """The least payoff of each seat in a round, in a game with payoffs. A seat that left gets it every round."""
+        """The least payoff that each seat can get in a round, in a game with payoffs. A seat that left the match gets
+        it every round.
+        """
         raise ValueError(f"{self.name} has no payoffs")
 
     def reason(self, state: S) -> str:
-        """Return why the finished game is over: `win`, `draw`, `ply_limit` or `round_limit`."""
+        """Return why a finished game ended: `win`, `draw`, `ply_limit` or `round_limit`."""
         return DRAW if len(set(self.ranks(state))) == 1 else WIN
 
     def remove_seat(self, state: S, seat: int) -> S:
@@ -154,40 +158,40 @@ class Game(ABC, Generic[S, M]):
         raise ValueError(f"{self.name} can't continue without seat {seat}")
 
     def config_of_deal(self, dice: Dice) -> Mapping[str, Any]:
-        """Return a config that starts with the deal of these dice, which a paired match plays in both seat orders."""
+        """Return a config that fixes the deal that these dice make, so that both matches of a pair begin with it."""
         return self.config
 
     # What a seat may see.
 
     def view(self, wire: dict[str, Any], seat: int | None) -> dict[str, Any]:
-        """Return what a seat, or a spectator (None), may see of an encoded state during the game, encoded likewise."""
+        """Return the part of an encoded state that a seat, or a spectator (None), may see during the game."""
         return wire
 
     def view_event(self, event: Event, seat: int | None) -> Event:
-        """Return what a seat, or a spectator (None), may see of an event during the game."""
+        """Return the part of an event that a seat, or a spectator (None), may see during the game."""
         return event
 
     # How states and moves travel.
 
     @abstractmethod
     def encode_state(self, state: S) -> dict[str, Any]:
-        """Return the state as messages carry it, with `to_move` (null once the game is over) and `ply`."""
+        """Return a state as messages carry it, with the keys `to_move` (null once the game is over) and `ply`."""
 
     @abstractmethod
     def decode_state(self, wire: Mapping[str, Any]) -> S:
-        """Invert `encode_state`. Raises `KeyError`, `TypeError` or `ValueError` for other values."""
+        """Invert `encode_state`. Raise `KeyError`, `TypeError` or `ValueError` for a value that is no encoded state."""
 
     @abstractmethod
     def encode_move(self, move: M) -> dict[str, Any]:
-        """Return the move as messages carry it."""
+        """Return a move as messages carry it."""
 
     @abstractmethod
     def decode_move(self, wire: Any) -> M:
-        """Parse a move from a message. Raises `MalformedMove`, with the right form."""
+        """Parse a move from a message. Raise `MalformedMove`, which shows the right form, if it is malformed."""
 
     def legal_moves_for_turn(self, state: S) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-        """Return the legal moves for a `turn` message, encoded. If the list is incomplete, also return the message's
-        `options`.
+        """Return the encoded legal moves for a `turn` message, and the message's `options`. These are None if the list
+        of moves is complete.
         """
         return [self.encode_move(move) for move in self.legal_moves(state)], None
 
@@ -195,7 +199,7 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def draw_board(self, state: S) -> str:
-        """Draw the state for a terminal, at most 80 columns wide."""
+        """Return a drawing of the state for a terminal, at most 80 columns wide."""
 
     def describe(self, state: S) -> str:
         """Describe the state in words, for readers who see no drawing, such as speech programs and language models."""
@@ -206,16 +210,16 @@ class Game(ABC, Generic[S, M]):
         """Return a short notation of the move, for tables and replays."""
 
     move_syntax: ClassVar[str] = ""
-    """Examples of moves as people write them."""
+    """Examples of moves as a person writes them."""
 
     def parse_move(self, text: str) -> M:
-        """Parse a move that a person wrote, as `notation` writes it or shorter. Raises `MalformedMove` with
-        examples.
+        """Parse a move that a person wrote, as `notation` writes it or shorter. Raise `MalformedMove`, which shows
+        examples, for another text.
         """
         raise MalformedMove(f"moves of {type(self).__name__} can only be written in JSON")
 
     def describe_changes(self, before: S, after: S) -> str:
-        """Describe the differences between two states. If there are many, draw the whole second state instead."""
+        """Describe the differences between two states. If there are many, return a drawing of the second state."""
         return self.draw_board(after)
 
     def summarise(self, state: S) -> str:
@@ -223,39 +227,37 @@ class Game(ABC, Generic[S, M]):
         return ""
 
     def describe_event(self, event: Event) -> str:
-        """Describe the result of dice or a deal in a few words. Return an empty text if the move alone says
-        everything.
-        """
+        """Describe the result of dice or a deal in a few words; empty if the move alone says everything."""
         return " ".join(",".join(map(str, row)) for row in event.dice or ())
 
     # The rating pools.
 
     @functools.cached_property
     def preset(self) -> str | None:
-        """The name of the preset with this config; None if there is none."""
+        """The name of the preset that has this config; None if no preset has it."""
         return self.preset_of(self.config)
 
     @classmethod
     def preset_of(cls, config: Mapping[str, Any]) -> str | None:
-        """Return the name of the preset with this whole config; None if there is none."""
+        """Return the name of the preset that has this whole config; None if no preset has it."""
         return next((name for name, (known, _) in _presets(cls).items() if known == config), None)
 
     @property
     def pool(self) -> str | None:
-        """The rating pool of this config, `game/preset`; None if the config is no preset."""
+        """The name of the rating pool of this config, `game/preset`; None if the config is no preset."""
         preset = self.preset
         return None if preset is None else f"{self.name}/{preset}"
 
     @property
     def pools(self) -> list[str]:
-        """The pools that may rate a match under this config: its own pool, or else the pools of all presets that can
-        deal this config. Then come the pools for matches with people under the same presets.
+        """The rating pools that may rate a match under this config: its own pool, or else the pools of all presets
+        whose deal can lead to this config. For each of these, the pool for matches with people follows.
         """
         found = self._pools_that_deal() if self.pool is None else [self.pool]
         return [*found, *map(people_pool, found)]
 
     def _pools_that_deal(self) -> list[str]:
-        """Return the pools of the presets that can deal this config."""
+        """Return the rating pools of the presets whose deal can lead to this config."""
         return [
             f"{self.name}/{name}"
             for name, (config, drawn) in _presets(type(self)).items()
@@ -265,7 +267,7 @@ class Game(ABC, Generic[S, M]):
 
 @functools.cache
 def _presets(game: type[Game[Any, Any]]) -> dict[str, tuple[dict[str, Any], frozenset[str]]]:
-    """Return the presets of a game, each with its whole config and the keys that a deal changes."""
+    """Return the presets of a game by name, each with its whole config and the config keys that a deal sets."""
     found = {}
     for name, preset in game.presets.items():
         made = game(preset)
@@ -275,7 +277,7 @@ def _presets(game: type[Game[Any, Any]]) -> dict[str, tuple[dict[str, Any], froz
 
 
 class _NoDice(Dice):
-    """Dice for moves without chance: a roll is a bug in the rules."""
+    """Dice for moves without chance. A roll raises an error, because it is a bug in the rules."""
 
     def __init__(self) -> None:
         super().__init__(b"", 0)
@@ -285,4 +287,4 @@ class _NoDice(Dice):
 
 
 NO_DICE = _NoDice()
-"""The dice to pass for moves without chance."""
+"""The dice to pass to `Game.apply` for moves without chance."""

@@ -11,12 +11,12 @@ from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.games.base import Game
 
 MAX_MOVE_DIGITS = 20
-"""Maximum digits of a number in a move that a person writes. Python itself converts at most 4300 digits."""
+"""Maximum number of digits of a number in a move that a person writes. Python itself converts at most 4300 digits."""
 
 
 def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """Return a whole config: the values of `config`, else of the preset that it names, else the defaults in `defaults`
-    and the game's `late_keys`. Raises `BadConfig` for an unknown key or preset.
+    and the game's `late_keys`. Raise `BadConfig` for an unknown key or preset.
     """
     given, defaults = dict(config), {**defaults, **game.late_keys}
     base: Mapping[str, Any] = {}
@@ -34,7 +34,9 @@ def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults:
 def parse_integers(
     game: str, key: str, value: Any, *, count: tuple[int, int], bounds: tuple[int, int]
 ) -> tuple[int, ...]:
-    """Parse a config value that is a list of integers, or one integer, within bounds. Raises `BadConfig`."""
+    """Return a config value that is a list of integers, or one integer, as a tuple. Raise `BadConfig` if the integers
+    or their count are out of bounds.
+    """
     items = [value] if type(value) is int else value
     (fewest, most), (low, high) = count, bounds
     if not isinstance(items, (list, tuple)) or not fewest <= len(items) <= most:
@@ -43,14 +45,14 @@ def parse_integers(
 
 
 def parse_integer(game: str, key: str, value: Any, low: int, high: int) -> int:
-    """Parse a config value that is an integer within bounds. Raises `BadConfig`."""
+    """Return a config value that is an integer. Raise `BadConfig` if it is another value or out of bounds."""
     if type(value) is not int or not low <= value <= high:
         raise BadConfig(f"{game}: {key} is {short_repr(value)}: it must be an integer from {low} to {high}")
     return value
 
 
 def parse_choice(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
-    """Parse a config value that must be one of `values`. Raises `BadConfig`."""
+    """Return a config value that is one of `values`. Raise `BadConfig` if it is another value."""
     for known in values:
         if type(value) is type(known) and value == known:
             return value
@@ -58,8 +60,8 @@ def parse_choice(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
 
 
 def read_move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
-    """Return the integer fields `names` of a move that has no other fields. Raises `MalformedMove`, which shows the
-    example `form`.
+    """Return the integer fields `names` of a move. Raise `MalformedMove`, which shows the example `form`, if the move
+    has other fields.
     """
     if type(wire) is dict and len(wire) == len(names):
         for name in names:
@@ -71,8 +73,8 @@ def read_move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
 
 
 def read_move_kind(wire: Any, forms: Mapping[str, tuple[str, Sequence[str]]]) -> tuple[str, tuple[int, ...]]:
-    """Return the kind of a move, which is its field `do`, and its other fields, which are integers. `forms` has an
-    example and the names of the other fields for each kind. Raises `MalformedMove`.
+    """Return the kind of a move, which is its field `do`, and its other fields, which are integers. `forms` has, by
+    kind, an example and the names of the other fields. Raise `MalformedMove` if the move has another form.
     """
     do = wire.get("do") if isinstance(wire, Mapping) else None
     if not isinstance(do, str) or do not in forms:
@@ -107,8 +109,8 @@ def parse_whole_number(text: str) -> int | None:
 
 
 def parse_two_numbers(text: str, pattern: str, move_syntax: str) -> tuple[int, int]:
-    """Return the two numbers in a text that matches a pattern, in upper or lower case. Raises `MalformedMove` with
-    examples.
+    """Return the two numbers in a move that a person wrote in the form of `pattern`, in upper or lower case. Raise
+    `MalformedMove`, which shows the examples in `move_syntax`, for another text.
     """
     found = re.fullmatch(pattern, text.strip(), re.IGNORECASE)
     one, two = map(parse_whole_number, found.groups()) if found else (None, None)
@@ -118,5 +120,5 @@ def parse_two_numbers(text: str, pattern: str, move_syntax: str) -> tuple[int, i
 
 
 def raise_illegal(reason: str) -> NoReturn:
-    """Raise `IllegalMove`. Unlike the statement `raise`, a call may stand inside an expression."""
+    """Raise `IllegalMove`. Unlike the statement `raise`, a call can be part of an expression."""
     raise IllegalMove(reason)

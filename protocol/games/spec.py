@@ -18,7 +18,7 @@ class EvaluationSpec(NamedTuple):
 
 
 class GameSpec(NamedTuple):
-    """What exists for one game. Nothing is imported until it is used: code is named by its place, `module:name`.
+    """The description of one game. It names code by its place, `module:name`, and imports nothing.
 
     Only `name`, `room` and `rules` are required. Whatever a game does not have is None or empty.
     """

@@ -15,7 +15,7 @@ from arena.server.matchmaking import MatchRate
 from machine.timestamps import utc_now
 from protocol.codec import JSON, MSGPACK
 from protocol.display_names import MAX_DISPLAY_LENGTH
-from protocol.games import game_names
+from protocol.games import game_class, game_names
 from protocol.messages import MAX_SERVER_FRAME_BYTES, ListedBot, ListedMatch, ListedSeek, Listing
 from timeouts import WITHIN
 from virtual_time import advance
@@ -91,7 +91,7 @@ async def test_a_listing_is_made_once_for_all_who_ask_in_a_while(serve: Any) -> 
 
 
 async def test_what_is_too_much_is_counted(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, most in (("MAX_LISTED_BOTS", 3), ("MAX_LISTED_MATCHES", 1), ("MAX_LISTED_SEEKS", 2)):
+    for name, most in (("MAX_LISTED_BOTS", 3), ("MAX_LISTED_MATCHES", 1), ("MAX_LISTED_SEEKS", 6)):
         monkeypatch.setattr(ladder if name == "MAX_LISTED_SEEKS" else client_registry, name, most)
     served = await serve()
     clients = [await served.enter(f"bot-{number}", slots=9) for number in range(5)]
@@ -117,7 +117,10 @@ def test_the_largest_listing_fits_into_a_frame() -> None:
     name, label, display = "n" * 32, "𝔸" * 64, "𝔸" * MAX_DISPLAY_LENGTH
     others = [name] * 5
     seek = ListedSeek(game="risk-campaign", preset="p" * 16, rated=True, open=True, opponents=others, unknown=others)
-    seeks = [seek] * ladder.MAX_LISTED_SEEKS
+    naming = [seek] * (ladder.MAX_LISTED_SEEKS // ladder.NAMING_SEEK_WEIGHT)
+    open_ones = [ListedSeek(game=game, open=True, presets=list(game_class(game).presets)) for game in game_names()]
+    longest = max(open_ones, key=lambda one: len(msgspec.json.encode(one)))
+    seeks = max(naming, [longest] * ladder.MAX_LISTED_SEEKS, key=lambda some: len(msgspec.json.encode(some)))
     bot = ListedBot(
         bot=name,
         display=display,

@@ -20,8 +20,9 @@ def test_counts_of_pairs_are_told_as_fishtest_and_fastchess_do() -> None:
         "score           0.50229 (0.50055-0.50403)  better 99.5 %",
         "Elo             +1.59 (+0.39 to +2.80)",
         "normalised Elo  +3.05 (+0.74 to +5.36)",
-        "LLR 2.9455: h0 (0 normalised Elo) below -2.94, h1 (2 normalised Elo) above 2.94",
-        "h1 is accepted",
+        "The LLR is 2.9455: the test accepts h0 (0 normalised Elo) below -2.94,",
+        "and h1 (2 normalised Elo) above 2.94.",
+        "h1 is accepted.",
     ]
 
 
@@ -29,7 +30,7 @@ def test_three_counts_are_of_single_games_lost_drawn_and_won() -> None:
     done = call("arena", "llr", "480", "1000", "520", "--unit", "elo", "--h1", "5")
     assert done.out.splitlines()[0] == "2,000 games"
     assert done.out.splitlines()[1].startswith("score           0.51000 (")
-    assert done.out.endswith("\nundecided\n")
+    assert done.out.endswith("\nNeither is accepted.\n")
 
 
 @pytest.mark.parametrize(

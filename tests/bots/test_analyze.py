@@ -17,9 +17,7 @@ from bots.commands.output import print_table
 from bots.search.base import searchable_games
 from commands import call, on_terminal
 from games.risk.exact import (  # noqa: F401 - their code is compiled for all tests, not for the cache of one
-    rows,
-    sweeps,
-    values,
+    rows as duel_rows,
 )
 from games.risk.exact.table import solve
 from games.risk.rules.maps import load_map

@@ -123,6 +123,9 @@ def test_a_bot_that_can_play_nothing_stops(script: Any) -> None:
 def test_it_has_slots_for_its_seeks_and_some_matches_unless_it_says_otherwise() -> None:
     open_to_all = read_command_line(RandomBot("house"), ["--open"])
     assert merge_settings(open_to_all).slots == DEFAULT_OPEN_SLOTS
+    slots = {games: merge_settings(open_to_all, games=games).slots for games in (1, 8, 9, 13, 56, 99)}
+    assert slots == {1: 16, 8: 16, 9: 17, 13: 21, 56: 64, 99: 64}
+    assert merge_settings(open_to_all, PartialSettings(game="nim"), games=13).slots == DEFAULT_OPEN_SLOTS
     assert merge_settings(open_to_all, PartialSettings(slots=2)).slots == 2
     assert merge_settings(read_command_line(RandomBot("house"), [])).open is False
 

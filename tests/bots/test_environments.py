@@ -247,6 +247,50 @@ class Recorder:
         return ((before, move, after) for (before, move), after in zip(self._moves, ends, strict=True))
 
 
+def noting(choose: Callable[[np.ndarray], int], chosen: list[int]) -> Callable[[np.ndarray], int]:
+    def choose_and_note(mask: np.ndarray) -> int:
+        chosen.append(choose(mask))
+        return chosen[-1]
+
+    return choose_and_note
+
+
+def plies_with_deals(world: AECEnv, chosen: list[int]) -> Iterator[tuple[Any, Any, Any]]:
+    """The plies of the game in which these numbers were chosen one after the other, deals between moves included."""
+    rules, numbers, dice = world.unwrapped.rules, iter(chosen), world.unwrapped._dice
+    state = rules.initial(dice(0))[0]
+    while (seat := rules.to_move(state)) is not None:
+        moves: Any = None
+        if seat == CHANCE:
+            after = rules.apply_chance(state, dice(rules.ply(state)))[0]
+        elif isinstance(rules, SimultaneousGame):
+            moves = {seat: rules.legal_moves_of(state, seat)[next(numbers)] for seat in rules.movers(state)}
+            after = rules.resolve_round(state, moves, dice(rules.ply(state)))[0]
+        else:
+            moves = world.unwrapped.encoding.moves(state)[next(numbers)]
+            after = rules.apply(state, moves, dice(rules.ply(state)))[0]
+        yield state, moves, after
+        state = after
+
+
+@pytest.mark.parametrize(
+    ("game", "config"),
+    [("kuhn", {"hands": 5}), ("leduc", {"hands": 3}), ("dilemma", {"rounds": 4, "noise": "0.3"})],
+    ids=str,
+)
+def test_luck_of_deals_between_moves_and_of_rounds_is_taken_off_what_is_paid(game: str, config: Any) -> None:
+    plain, freed = env(game, config), env(game, config, luck=None)
+    value = load_value(plain.unwrapped.rules)
+    for seed in range(3):
+        chosen: list[int] = []
+        results = play(plain, noting(at_random(seed), chosen), seed)
+        luck = luck_along(plain.unwrapped.rules, value, plies_with_deals(plain, chosen))
+        assert {event.seat for event in luck.events} == {CHANCE}
+        returns = play(freed, at_random(seed), seed)
+        for agent, amount in zip(results, luck.total, strict=True):
+            assert returns[agent] == pytest.approx(results[agent] - amount)
+
+
 def test_an_observation_is_the_seats_own_view() -> None:
     world = Environment("tictactoe")
     world.reset()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from bots.client.bot import Bot, Choice
+from bots.client.loading import find_entry_point
 from bots.evaluation import load_evaluation
 from bots.reference.perfect import Perfect
 from bots.reference.random_bot import RandomBot
@@ -218,6 +219,12 @@ def test_a_setting_that_cannot_be_is_refused_in_one_line(cls: Any, key: str, val
     with pytest.raises(UsageFault, match=f"{key} is '{value}': it must be an integer from 1 to") as caught:
         cls("bot", **{key: value})
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("bot", ["minimax", "alphabeta", "ga"])
+def test_a_refused_setting_names_the_bot_as_the_command_line_does(bot: str) -> None:
+    with pytest.raises(UsageFault, match=f"^{bot}: depth is '0'"):
+        find_entry_point(bot).load()("mine", depth="0")
 
 
 @pytest.mark.parametrize("weights", ["1,2,3", "1,2,3,-4", "0/0/0/0", "a,b,c,d", "inf,1,1,1", "nan,1,1,1"])

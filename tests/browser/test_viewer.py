@@ -298,6 +298,27 @@ async def test_of_a_game_without_a_board_the_moves_are_told(
         await expect(page.locator(".moves tr[aria-current]")).to_contain_text('{"bid":1}, {"bid":3}')
 
 
+async def test_a_match_without_states_is_shown_with_why_it_has_none_and_no_move_is_said_to_be_refereed(
+    reading: Visits, library: str, kept: dict[str, str]
+) -> None:
+    async def forget(route: Route) -> None:
+        document = await (await route.fetch()).json()
+        document["header"] |= {"game": "auction", "config": {}}
+        document |= {"start": {}, "fault": "this arena does not have the rules of auction"}
+        document["plies"] = [line | {"state": None} for line in document["plies"]]
+        await route.fulfill(json=document)
+
+    async with reading(library) as visit:
+        page = await visit.open("/matches")
+        await page.route(f"**/api/v1/matches/{kept['nim']}", forget)
+        await page.goto(f"{library}/matches/{kept['nim']}#ply=2")
+        await expect(page.locator("#viewer .banner")).to_have_text("this arena does not have the rules of auction")
+        await expect(page.locator(".moves tr[aria-current]")).to_contain_text("take")
+        await tab(page, "Verify")
+        await page.get_by_role("button", name="Verify in this browser").click()
+        await expect(page.locator(".verdict")).to_contain_text("No move was refereed")
+
+
 async def test_grades_that_come_late_leave_the_list_of_moves_where_it_was(
     reading: Visits, library: str, kept: dict[str, str]
 ) -> None:

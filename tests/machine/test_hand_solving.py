@@ -59,6 +59,14 @@ def test_what_can_be_exploited_falls_as_rounds_go_on_to_the_value_of_the_game() 
     assert strategy_value(rules, start, solver.strategy()) == pytest.approx(float(KUHN_VALUE), abs=0.0001)
 
 
+def test_a_game_whose_moves_contain_dice_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules, start = single_hand("kuhn")
+    plain = rules.outcomes
+    monkeypatch.setattr(rules, "outcomes", lambda state, move: [*plain(state, move)] * 2)
+    with pytest.raises(UsageFault, match="kuhn can't be solved by CFR"):
+        Solver(rules, start)
+
+
 def test_rounds_at_once_or_in_pieces_come_to_the_same() -> None:
     rules, start = single_hand("kuhn")
     whole, pieces = Solver(rules, start), Solver(rules, start)

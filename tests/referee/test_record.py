@@ -438,7 +438,7 @@ LIES: list[tuple[str, Callable[[Rows], None], str]] = [
     ("no ratings", drop_ratings, "the match is rated, but the footer has no ratings"),
     ("the config", change_config, "m-1: ply 0: "),
     ("a config that cannot be", change_header("config", {"heaps": [-1]}), "m-1: the header: nim: heaps[0] is -1"),
-    ("the game", change_header("game", "chess"), "m-1: the header: there is no game 'chess'"),
+    ("the game", change_header("game", "chess"), "m-1: this arena does not have the rules of chess"),
     ("another game", change_header("game", "tictactoe"), "m-1: the header: tictactoe has no config key 'heaps'"),
     ("the match id", change_header("match", "m-12"), "the seed does not match the commitment in the header"),
     ("the commitment", change_header("commitment", "0" * 64), "the seed does not match the commitment in the header"),

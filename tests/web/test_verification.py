@@ -641,7 +641,7 @@ def test_of_a_game_without_rules_here_the_digests_are_checked(check: Checking) -
     told = json.loads(forged(lines_of("nim-classic")))
     told["header"]["game"] = "hex"
     (steps,) = check([json.dumps(told).encode()])
-    assert [(step["what"], step["ok"]) for step in steps[3:5]] == [("scope", None), ("digest", False)]
+    assert [(step["what"], step["ok"]) for step in steps[3:6]] == [("scope", None), ("turn", True), ("digest", False)]
 
 
 def test_a_match_that_was_called_off_before_its_first_turn_is_found_true(check: Checking) -> None:
@@ -672,23 +672,60 @@ def of_unknown_rules(name: str) -> bytes:
     return json.dumps(document).encode()
 
 
-@pytest.mark.parametrize("name", ["nim-classic", "kuhn-short"])
-def test_of_a_game_without_rules_here_nothing_is_said_to_be_verified_but_digests(
-    check: Checking, judge: Judging, name: str
+@pytest.mark.parametrize(
+    ("name", "turns"),
+    [
+        ("nim-classic", "whose turn it was in {moves} events. "),
+        ("kuhn-short", "whose turn it was in {moves} events. "),  # the first deal is in no turn
+        ("dilemma-prison", ""),
+    ],
+)
+def test_of_a_game_without_rules_here_a_line_says_what_was_checked_and_that_no_move_was_refereed(
+    check: Checking, judge: Judging, name: str, turns: str
 ) -> None:
     document = of_unknown_rules(name)
     (steps,) = check([document])
     assert wrong(steps) == []
     (verdict,) = judge([document])
     assert verdict["kind"] == "partial"
-    assert verdict["text"].startswith(
-        "Digests alone: this page does not know the rules of hex, so it did not check the moves, the dice or the result"
+    plies = [line["event"] for line in lines_of(name) if line["type"] == "ply"]
+    moves = sum("moves" not in event for event in plies) - (name == "kuhn-short")
+    whose = f", {turns.format(moves=moves)}" if turns else ". "
+    assert verdict["text"] == (
+        "No move was refereed: this page does not know the rules of hex. Checked: that the seed is the one that was "
+        f"committed to, that {len(plies)} digests form a chain{whose}Not checked: moves, dice, the result; "
+        f"arena replay verify {name} checks them where the rules are installed."
     )
-    assert "Verified" not in verdict["text"]
-    forgery = json.loads(document)
-    forgery["plies"][-1]["event"]["seat"] = 1 - forgery["plies"][-1]["event"]["seat"]
-    (verdict,) = judge([json.dumps(forgery).encode()])
-    assert verdict["kind"] == "bad"
+
+
+def test_of_a_game_without_rules_here_digests_and_turns_are_checked(judge: Judging) -> None:
+    document = of_unknown_rules("nim-classic")
+    forgery, turn = json.loads(document), json.loads(document)
+    forgery["plies"][-1]["event"]["move"]["take"] += 1
+    turn["plies"][2]["event"]["seat"] = 1 - turn["plies"][2]["event"]["seat"]
+    verdicts = judge([json.dumps(forgery).encode(), json.dumps(turn).encode()])
+    assert [verdict["kind"] for verdict in verdicts] == ["bad", "bad"]
+    assert "The digest does not follow" in verdicts[0]["text"]
+    assert verdicts[1]["text"] == "Wrong at move 3: It was the turn of seat 1 at move 3, not of this event."
+
+
+def test_digests_are_not_said_to_be_wrong_or_checked_where_the_arena_has_no_rules_and_so_no_states(
+    judge: Judging,
+) -> None:
+    document = json.loads(of_unknown_rules("nim-classic"))
+    document["start"] = {}
+    for line in document["plies"]:
+        line["state"] = None
+    seed = json.loads(json.dumps(document))
+    seed["footer"]["seed"] = "00" * 32
+    verdict, wrong_seed = judge([json.dumps(one).encode() for one in (document, seed)])
+    assert verdict["kind"] == "partial"
+    assert verdict["text"].split(". ")[1:] == [
+        "Checked: that the seed is the one that was committed to",
+        "Not checked: moves, dice, the result, and digests, because this arena gives no states without the rules; "
+        "arena replay verify nim-classic checks them where the rules are installed.",
+    ]
+    assert wrong_seed["kind"] == "bad"
 
 
 SAID = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from arena.server.ladder import MAX_LISTED_SEEKS, NAMING_SEEK_WEIGHT
 from arena.web.pages import taking_part
-from arena.web.pages.taking_part import list_offers
+from arena.web.pages.taking_part import MAX_OFFERED_SEATS, list_offers
 from arena.web.site import STATIC_FOLDER
 from programs import program
 from protocol.display_names import PLAIN_LETTERS, nearest_bot_name
-from protocol.games import game_names, load_game
+from protocol.games import game_class, game_names, load_game
 from timeouts import WITHIN
 
 Map = dict[str, Any]
@@ -152,8 +154,14 @@ def test_who_waits_for_a_bot_that_does_not_play_this_is_told_what_it_plays(ask: 
     assert ask("otherwise", FAIR, DUEL, "ann", []) == (
         "fair does not play Risk: the duel, South America. It plays Risk: the duel, Europe, fair."
     )
-    many = {"bot": "many", "seeks": [{"game": f"game-{number}", "open": True} for number in range(8)]}
-    for bot in (GREEDY, PERSON, COLD, {"bot": "idle"}, many):
+    twelve = [{"game": f"game-{number}", "open": True} for number in range(12)]
+    told = ask("otherwise", {"bot": "some", "seeks": twelve}, DUEL, "ann", [])
+    assert told.startswith("some does not play Risk: the duel, South America. It plays ")
+    many = {"bot": "many", "seeks": [{"game": f"game-{number}", "open": True} for number in range(MAX_LISTED_SEEKS)]}
+    naming = [{"game": f"game-{number}", "open": False, "opponents": ["zoe"]} for number in range(7)]
+    rest = {"bot": "rest", "seeks": [*naming, {"game": "nim", "open": True}]}
+    assert MAX_LISTED_SEEKS - 7 * NAMING_SEEK_WEIGHT - 1 < NAMING_SEEK_WEIGHT
+    for bot in (GREEDY, PERSON, COLD, {"bot": "idle"}, many, rest):
         assert ask("otherwise", bot, DUEL, "ann", []) == "", bot
 
 
@@ -184,23 +192,27 @@ def test_seats_are_offered_up_to_the_most_that_a_game_has_and_no_number_is_tried
     assert [preset.seats for preset in campaign.presets] == [[2, 3, 4, 5, 6]] * len(campaign.presets)
 
 
-def test_seats_are_counted_no_further_than_a_game_has_them_whatever_its_rules_accept(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(("most", "last"), [(6, 6), (sys.maxsize, 16)])
+def test_seats_are_counted_no_further_than_a_game_or_a_page_has_them_whatever_its_rules_accept(
+    monkeypatch: pytest.MonkeyPatch, most: int, last: int
 ) -> None:
     asked: list[int] = []
 
     def accepting(game: str, config: Map) -> Any:
         asked.append(config.get("players", 0))
+        if asked[-1] > MAX_OFFERED_SEATS:
+            raise AssertionError(f"the page asks for {asked[-1]} seats")
         return load_game(game, {"preset": config["preset"]})
 
     monkeypatch.setattr(taking_part, "load_game", accepting)
+    monkeypatch.setattr(game_class("risk-campaign"), "max_seats", most)
     list_offers.cache_clear()
     try:
         found = {one.game: one.presets[0].seats for one in list_offers()}
     finally:
         list_offers.cache_clear()
-    assert found["risk-campaign"] == [2, 3, 4, 5, 6]
-    assert max(asked) == 6
+    assert found["risk-campaign"] == list(range(2, last + 1))
+    assert max(asked) == last
 
 
 def test_people_are_offered_a_short_match_first() -> None:

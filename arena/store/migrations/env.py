@@ -1,4 +1,4 @@
-"""The script that Alembic runs, with a connection whose transaction the caller commits."""
+"""The script that Alembic runs to migrate a database. The caller passes a connection and commits its transaction."""
 
 from __future__ import annotations
 

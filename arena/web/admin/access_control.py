@@ -98,12 +98,12 @@ class AdminRequest(NamedTuple):
         return Response(body, status, media_type="text/html")
 
     def redirect_done(self, said: str, at: str = PREFIX) -> Response:
-        """Redirect to the page `at`, which then shows the success of a change as `said`."""
+        """Redirect to the page `at`, which then shows the message `said` about a change that succeeded."""
         self.session.notice = "done", said
         return RedirectResponse(at, HTTPStatus.SEE_OTHER)
 
     def redirect_failed(self, said: str, at: str = PREFIX) -> Response:
-        """Redirect to the page `at`, which then shows the failure of a change as `said`."""
+        """Redirect to the page `at`, which then shows the message `said` about a change that failed."""
         self.session.notice = "failed", said
         return RedirectResponse(at, HTTPStatus.SEE_OTHER)
 

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def connect_server(request: AdminRequest) -> AsyncIterator[OperatorConnection]:
-    """Connect to the server with the session's token. If the server refuses the token, the session ends. Raises the
+    """Connect to the server with the session's token. If the server refuses the token, the session ends. Raise the
     errors of `connect_to_url`.
     """
     client = request.request.client
@@ -29,7 +29,7 @@ async def connect_server(request: AdminRequest) -> AsyncIterator[OperatorConnect
 
 
 async def ask(admin_request: AdminRequest, request: Request, answer: type[T]) -> T:
-    """Send one request and return the server's answer. Raises the errors of `connect_server` and
+    """Send one request and return the server's answer. Raise the errors of `connect_server` and
     `OperatorConnection.ask`.
     """
     async with connect_server(admin_request) as operator:

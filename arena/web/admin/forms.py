@@ -40,7 +40,7 @@ def fits(size: str, most: int = MAX_FORM_BYTES) -> bool:
 
 
 async def read_form(request: Request, max_bytes: int = MAX_FORM_BYTES) -> Form:
-    """Return the form in a request's body. Raises `HTTPException` if it is no form or has more than `max_bytes`."""
+    """Return the form in a request's body. Raise `HTTPException` if it is no form or has more than `max_bytes`."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM_MEDIA_TYPE:
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the form must be sent as {FORM_MEDIA_TYPE}")
     said = request.headers.get("content-length", "")

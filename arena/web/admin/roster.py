@@ -125,7 +125,7 @@ async def _proposed(request: AdminRequest, text: str) -> str:
 
 
 def _parse_names(text: str) -> NameList:
-    """Parse a list of names, as CSV or one per line. Raises `UsageFault`."""
+    """Parse a list of names, as CSV or one per line. Raise `UsageFault` if it has no name or is an invalid CSV."""
     lines = text.lstrip("\ufeff").splitlines()
     if not any(line.strip() for line in lines):
         raise UsageFault("write a name on each line, or a CSV with a column name")

@@ -30,9 +30,9 @@ from protocol.errors import ArenaFault, Fault, UsageFault
 from protocol.games import game_class, game_names
 
 MAX_LATEST_TOURNAMENTS = 20
-"""Maximum number of latest tournaments on the page."""
+"""Maximum number of latest tournaments on the admin page of tournaments."""
 MAX_STANDING_ROWS = 10
-"""Maximum rows shown of a tournament's table."""
+"""Maximum number of rows that the page shows of a tournament's table."""
 FORMAT_WORDS = {"round-robin": "round robin", "gauntlet": "gauntlet: the first against all others", "swiss": "Swiss"}
 """The words for each tournament format in the form."""
 TOURNAMENTS_PATH = f"{PREFIX}/tournaments"
@@ -76,7 +76,6 @@ async def change(request: AdminRequest) -> Response:
 
 
 async def _page(request: AdminRequest, form: Form, wrong: str = "", status: int = HTTPStatus.OK) -> Response:
-    """Show the page of tournaments, with the fields of the submitted form filled in."""
     online, running, unknown = [], {}, ""
     try:
         async with connect_server(request) as operator:
@@ -108,7 +107,7 @@ async def _page(request: AdminRequest, form: Form, wrong: str = "", status: int 
 
 
 def _parse_form(form: Form) -> StartTournament:
-    """Parse the form of a new tournament. Raises `UsageFault`, and `BotFault` for an unknown game."""
+    """Parse the form of a new tournament. Raise `UsageFault` if a field is wrong, `BotFault` if the game is unknown."""
     game, _, preset = form.one("pool").partition("/")
     game_class(game)
     config: dict[str, Any] = {"preset": preset} if preset else {}
@@ -136,7 +135,7 @@ def _parse_form(form: Form) -> StartTournament:
 
 
 async def _resume_request(request: AdminRequest) -> StartTournament:
-    """Return the request that resumes a stored tournament. Raises `UsageFault`."""
+    """Return the request that resumes a tournament. Raise `UsageFault` unless these pages started it."""
     name = request.form.one("tournament")
     known = await request.read(tournament_table, name, site_of(request.request).cached_standings)
     if known is None or known.arguments.get("rated", True):

@@ -44,7 +44,7 @@ _PATH_PARAMETERS = {
     "match": "the id of a finished match",
     "tournament": "the id of a tournament",
 }
-"""The descriptions of the parameters in paths."""
+"""The descriptions of the parameters in the paths of the API, by name."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -205,7 +205,7 @@ def _schema(answer: Any) -> Any:
 
 
 def read_query(query_type: type[Q], request: Request) -> Q:
-    """Parse the query of a request. Empty values count as absent. Raises a `UsageFault` that names the wrong field."""
+    """Parse the query of a request. Empty values count as absent. Raise a `UsageFault` that names a wrong field."""
     given: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         if name not in query_type.__struct_fields__:

@@ -38,6 +38,7 @@ from arena.store.match_search import Search, search_matches
 from arena.store.paging import MAX_PAGE_ROWS, Page
 from arena.store.registry import latest_incidents
 from arena.store.result_queries import OUTCOMES, record_of, result_of
+from arena.store.store import Reader
 from arena.store.tournaments import TournamentRow, TournamentTable, tournaments_page
 from arena.transparency_log.signed_log import ConsistencyProof, InclusionProof, LogEntry, SignedTreeHead
 from arena.web import lookups
@@ -231,13 +232,19 @@ def _presets(name: str) -> list[PresetRow]:
 def pools(request: ApiRequest[OfGame]) -> Rows[PoolRow]:
     """List the pools with rated matches."""
     if request.query.game is not None:
-        game_class(request.query.game)
+        _check_game(request.site.reader, request.query.game)
     return Rows(
         rows=[
             PoolRow(game=rating_system.game_of(pool), pool=pool, people=is_people_pool(pool))
             for pool in request.site.reader.read(pools_with_results, request.query.game)
         ]
     )
+
+
+def _check_game(reader: Reader, game: str) -> None:
+    """Raise `UsageFault` for a game that has neither rules nor matches here."""
+    if wrong := lookups.unknown_game_message(reader, game):
+        raise UsageFault(wrong)
 
 
 def leaderboard(request: ApiRequest[BoardQuery]) -> Leaderboard:
@@ -261,14 +268,14 @@ def bot(request: ApiRequest[Query]) -> Profile:
 
 
 def _of_bot(request: ApiRequest[OfPool], query: Callable[..., list[R]]) -> Rows[R]:
-    """Return rows about a bot in a pool. Raises `NotFound` and `UsageFault` for unknown names."""
+    """Return rows about a bot in a pool. Raise `NotFound` if there is no such bot, and `UsageFault` if no such pool."""
     rows = request.site.reader.read(query, request.path["bot"], request.query.pool)
     _check_known(request, rows)
     return Rows(rows=rows)
 
 
 def _page_of_bot(request: ApiRequest[PagedOfPool], query: Callable[..., Page[R]]) -> Page[R]:
-    """Return a page of rows about a bot in a pool. Raises the errors of `_of_bot`."""
+    """Return a page of rows about a bot in a pool. Raise the errors of `_of_bot`."""
     page = request.site.reader.read(query, request.path["bot"], **msgspec.structs.asdict(request.query))
     _check_known(request, page.rows)
     return page
@@ -281,13 +288,11 @@ def _check_known(request: ApiRequest[Any], rows: Sequence[object]) -> None:
 
 
 def _check_bot(request: ApiRequest[Any]) -> None:
-    """Raise `NotFound` unless the bot exists. Called if an answer about the bot has no rows."""
     if wrong := lookups.unknown_bot_message(request.site.reader, request.path["bot"]):
         raise NotFound(wrong)
 
 
 def _check_pool(request: ApiRequest[Any]) -> None:
-    """Raise `UsageFault` unless the pool exists. Called if an answer about the pool has no rows."""
     if request.query.pool is not None and (
         wrong := lookups.unknown_pool_message(request.site.reader, request.query.pool)
     ):
@@ -331,7 +336,7 @@ def matches(request: ApiRequest[MatchesQuery]) -> Page[Result]:
     """List finished matches, newest first, as in `arena matches --json`."""
     query, reader = request.query, request.site.reader
     if query.game is not None:
-        game_class(query.game)
+        _check_game(reader, query.game)
     wanted = Search(**{name: getattr(query, name) for name in Search.__struct_fields__})
     page = reader.read(search_matches, wanted, after=query.after, limit=query.limit)
     if not page.rows:
@@ -350,7 +355,6 @@ def result(request: ApiRequest[Query]) -> Result:
 
 
 def _result(request: ApiRequest[Any]) -> Result:
-    """Return a match's result. Raises `NotFound`."""
     found = request.site.reader.read(result_of, request.path["match"])
     if found is None:
         raise _no_match(request.path["match"])
@@ -362,7 +366,7 @@ def _no_match(name: str) -> NotFound:
 
 
 def _record(request: ApiRequest[Any]) -> bytes:
-    """Return a match's record, gzipped. Raises `NotFound`."""
+    """Return a match's record, gzipped. Raise `NotFound` if there is none."""
     body = request.site.reader.read(record_of, request.path["match"])
     if body is None:
         raise _no_match(request.path["match"])
@@ -391,7 +395,7 @@ def grades(request: ApiRequest[GradesQuery]) -> Grades:
 
 def grade_request(request: ApiRequest[GradesQuery]) -> tuple[bytes, GradeRequest] | None:
     """Return a match's record and the request for its grades, if grading may have to solve a table or simulate games;
-    else None. Raises `UsageFault` for a seat that does not exist.
+    else None. Raise `UsageFault` if the match has no such seat.
     """
     stored, seat = _result(request), request.query.seat
     if seat is not None and seat >= len(stored.seats):

@@ -57,18 +57,18 @@ class Library:
         return [name for name, path in self._files.items() if path.suffix == ".md"]
 
     def searchable_documents(self) -> Iterator[tuple[str, RenderedDocument]]:
-        """Yield the documents to search by name, without the changelog, which would match everything."""
+        """Yield the name and content of each document to search: all but the changelog, which would always match."""
         return ((name, self.document(name)) for name in self.names() if name != "CHANGELOG")
 
     def path(self, name: str) -> Path:
-        """Return the path of a document or file. Raises `NotFound`."""
+        """Return the path of a document or file. Raise `NotFound` if there is none of this name."""
         found = self._files.get(name.removesuffix(".md"))
         if found is None:
             raise NotFound(f"there is no document {short_repr(name)}: {PREFIX} lists them")
         return found
 
     def document(self, name: str) -> RenderedDocument:
-        """Return a document. It is rendered only the first time. Raises `NotFound`."""
+        """Return a document, which is rendered only the first time. Raise `NotFound` if there is none of this name."""
         path = self.path(name)
         if (document := self._read.get(name)) is None:
             folder = path.parent.relative_to(self._root).as_posix()

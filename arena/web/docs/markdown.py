@@ -20,15 +20,15 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 _INVALID_ANCHOR_CHARS = re.compile(r"[^\w\- ]")
-"""Matches the characters of a heading that are left out of its anchor."""
+"""The pattern of the characters of a heading that are left out of its anchor."""
 _HTML_COMMENT_PATTERN = re.compile(r"<!--.*?-->", re.DOTALL)
-"""Matches a comment in HTML."""
+"""The pattern of a comment in HTML."""
 _ALIGNMENT_PATTERN = re.compile(r"text-align:(\w+)")
-"""Matches the alignment of a table cell in its style, with the alignment as a group."""
+"""The pattern of the alignment of a table cell in its style. Its group is the alignment."""
 _SCROLL_BLOCK_TAG = '<div class="scroll" role="group" aria-label="A table" tabindex="0">'
-"""The tag before a table, in a block that scrolls."""
+"""The HTML tag that begins a scrolling block, which contains a table."""
 _HIGHLIGHTER = HtmlFormatter(nowrap=True, classprefix="hl-")
-"""Formats code as HTML with colours."""
+"""The formatter of code as HTML with colours."""
 
 
 class Target(Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class Target(Struct, frozen=True, kw_only=True):
 
 
 Resolve = Callable[[str], Target | None]
-"""Resolves the address of a link or picture; returns None if it is not available here."""
+"""A function that resolves the address of a link or picture, or returns None if the address is not available here."""
 
 
 class Section(Struct, frozen=True, kw_only=True):
@@ -74,7 +74,6 @@ def render(text: str, resolve: Resolve) -> RenderedDocument:
 
 
 def _render_code(code: str, language: str, _: str) -> str:
-    """Return code as HTML in a scrolling block, with syntax highlighting if the language is known."""
     try:
         coloured = highlight(code, get_lexer_by_name(language), _HIGHLIGHTER) if language else escape(code)
     except ClassNotFound:
@@ -144,7 +143,6 @@ def _place_anchors(tokens: Sequence[Token]) -> None:
 
 
 def _plain(token: Token) -> str:
-    """Return the text of a token without its markup."""
     if token.type in ("softbreak", "hardbreak"):
         return " "
     if token.children is None:

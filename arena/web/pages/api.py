@@ -74,7 +74,6 @@ def _example(operation: Operation, names: dict[str, str]) -> str | None:
 
 
 def _field(parameter: dict[str, Any]) -> Field:
-    """Describe a parameter of the OpenAPI description in words."""
     schema = parameter["schema"]
     kinds = [each for each in schema.get("anyOf", [schema]) if each.get("type") != "null"]
     kind = kinds[0]

@@ -47,8 +47,8 @@ RECENT_MATCHES = 10
 FORM_MATCHES = 8
 """Number of latest matches that the page shows as the bot's form."""
 DATE_LABEL_RANGE = (33, 67)
-"""Positions in percent of the rating curve's width. A date label between them does not touch the labels at the ends of
-the curve, even on a phone.
+"""The range of positions on the rating curve, in percent of its width, at which a date label does not touch the labels
+at the ends, even on a phone.
 """
 MAX_CURVE_ROWS = 12
 """Approximate maximum number of rows in the table of the rating curve's points."""
@@ -101,7 +101,7 @@ def bot(request: Request) -> Response:
 
 
 def _find_next_opponent(reader: Reader, bot: str, pool: str | None) -> str | None:
-    """Return the bot ranked next above this one, in pools that are ranked by rating."""
+    """Return the bot ranked next above this one; None if there is none, or if the pool is not ranked by rating."""
     return None if pool is None or payoff_unit(game_of(pool)) else reader.read(next_opponent, bot, pool)
 
 

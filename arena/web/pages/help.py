@@ -11,9 +11,10 @@ from starlette.responses import Response
 
 from arena.web.docs.library import library
 from arena.web.errors import NotFound
-from arena.web.rendering import render_page
+from arena.web.lookups import list_games
+from arena.web.rendering import render_page, site_of
 from protocol.display import list_choices
-from protocol.games import game_class, game_names, load_game
+from protocol.games import game_class, game_names, load_game, missing_rules_message
 
 
 class Rules(NamedTuple):
@@ -26,8 +27,10 @@ class Rules(NamedTuple):
 def rules(request: Request) -> Response:
     """Show the rules of a game; the browser draws its examples."""
     game = request.path_params["game"]
+    if game not in (there := list_games(site_of(request).reader)):
+        raise NotFound(f"there is no game {game}: {list_choices(there)}")
     if game not in game_names():
-        raise NotFound(f"there is no game {game}: {list_choices(game_names())}")
+        return render_page(request, "no_rules.html", game=game, told=missing_rules_message(game), others=game_names())
     tutorial = game_class(game).tutorial
     return render_page(
         request,
@@ -42,8 +45,8 @@ def rules(request: Request) -> Response:
 
 @functools.cache
 def rules_of(game: str) -> Rules:
-    """Return the section of docs/rules.md whose heading ends with the game's title. An added game has no such section:
-    return the game's own description.
+    """Return the section of docs/rules.md whose heading ends with the game's title. For an added game, which has no
+    such section, return the game's own description.
     """
     shelf = library()
     sections = re.split(r"^## ", shelf.path("rules").read_text(encoding="utf-8"), flags=re.MULTILINE)

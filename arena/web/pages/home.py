@@ -39,7 +39,6 @@ def home(request: Request) -> Response:
 
 
 def _is_replayable(reader: Reader, result: Result) -> bool:
-    """Return whether a match has a suitable length and still has its record."""
     if result.reason == reasons.VOID or result.plies not in REPLAY_PLIES:
         return False
     try:

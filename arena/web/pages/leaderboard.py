@@ -9,6 +9,7 @@ from arena.ratings.rating_system import PROVISIONAL_MATCHES, game_of
 from arena.store.leaderboards import default_sort, leaderboard_page, pools_with_results
 from arena.store.pool_payoffs import MIN_RANKED_OPPONENTS, MIN_RANKED_ROUNDS
 from arena.store.seasons import list_seasons
+from arena.store.store import Reader
 from arena.web import lookups
 from arena.web.charts import make_scale, payoff_scale
 from arena.web.errors import NotFound
@@ -29,7 +30,7 @@ def leaderboard(request: Request) -> Response:
     asked = {name: request.query_params.get(name) or None for name in ("season", "search", "sort", "order", "after")}
     pools = sorted(reader.read(pools_with_results, season=asked["season"]), key=_pool_order)
     game, preset = request.path_params.get("game"), request.path_params.get("preset")
-    pool = _choose_pool(pools, game, preset)
+    pool = _choose_pool(reader, pools, game, preset)
     sort, order = asked["sort"] or default_sort(pool or ""), asked["order"] or "desc"
     board, drawn, unit = None, None, ""
     if pool:
@@ -79,13 +80,12 @@ def _pool_order(pool: str) -> tuple[int, bool, str]:
 
 
 def _has_same_kind(one: str, other: str) -> bool:
-    """Return whether two pools have the same game, and both have bots or both have people."""
     return game_of(one) == game_of(other) and is_people_pool(one) == is_people_pool(other)
 
 
 def _find_counterpart(pool: str | None, pools: list[str]) -> str | None:
-    """Return the pool of people for a pool of bots, or the reverse; or None. It has the same game and, if possible, the
-    same preset.
+    """Return the pool of people for a pool of bots, or the reverse; None if there is none. It has the same game and, if
+    possible, the same preset.
     """
     if pool is None:
         return None
@@ -94,13 +94,13 @@ def _find_counterpart(pool: str | None, pools: list[str]) -> str | None:
     return same if same in others else next(iter(others), None)
 
 
-def _choose_pool(pools: list[str], game: str | None, preset: str | None) -> str | None:
+def _choose_pool(reader: Reader, pools: list[str], game: str | None, preset: str | None) -> str | None:
     """Return the pool that the URL names. If it names only a game, or nothing, return the first that fits, or None."""
     if game is not None and preset is not None:
         if f"{game}/{preset}" not in pools:
             raise NotFound(lookups.no_leaderboard_message(game, preset, pools))
         return f"{game}/{preset}"
     fitting = [pool for pool in pools if game in (None, game_of(pool))]
-    if game is not None and not fitting and (wrong := lookups.unknown_game_message(game)):
+    if game is not None and not fitting and (wrong := lookups.unknown_game_message(reader, game)):
         raise NotFound(wrong)
     return fitting[0] if fitting else None

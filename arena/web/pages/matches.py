@@ -19,18 +19,24 @@ from arena.web.answers import Pieces, StreamedAnswer
 from arena.web.errors import NotFound
 from arena.web.formatting import OUTCOME_WORDS, REASON_WORDS, reason_words, result_sentence
 from arena.web.grading import NO_METHOD, grading_method
-from arena.web.lookups import list_pools, unknown_bot_message, unknown_pool_message, unknown_tournament_message
+from arena.web.lookups import (
+    list_games,
+    list_pools,
+    unknown_bot_message,
+    unknown_pool_message,
+    unknown_tournament_message,
+)
 from arena.web.rendering import render_bytes, render_page, site_of
 from arena.web.titles import game_title, match_title, pool_title
 from protocol.display import list_choices
 from protocol.errors import BadRecord, UsageFault
-from protocol.games import game_names
+from protocol.games import is_known_game, missing_rules_message
 from protocol.names import MATCH_ID_PATTERN
 from referee import record_reader
 from referee.result import Result
 
 PAGE_ROWS = 50
-"""The number of matches on a page of the list."""
+"""The number of matches on a page of the list of matches."""
 VISIBLE_FIELDS = ("bot", "game")
 """Search fields that are always visible. The page hides other fields until the visitor opens them, unless they are
 filled in.
@@ -65,7 +71,7 @@ def matches(request: Request) -> Response:
         words=_describe_search(asked),
         wrong=wrong,
         found=found or Page(rows=[], total=0),
-        games={game: game_title(game) for game in game_names()},
+        games={game: game_title(game) for game in list_games(reader)},
         pools={pool: pool_title(pool) for pool in list_pools(reader)},
         reasons=REASON_WORDS,
         outcomes=OUTCOME_WORDS,
@@ -75,8 +81,7 @@ def matches(request: Request) -> Response:
 
 
 def _find_errors(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
-    """Return the errors of the search fields, by field name."""
-    known = {"game": game_names(), "reason": REASON_WORDS, "outcome": OUTCOMES}
+    known = {"game": list_games(reader), "reason": REASON_WORDS, "outcome": OUTCOMES}
     wrong = {
         name: f"there is no {name} {asked[name]}: {list_choices(values)}"
         for name, values in known.items()
@@ -157,6 +162,7 @@ def _render_stored(request: Request, result: Result, data: bytes | None, damage:
         config=msgspec.json.format(msgspec.json.encode(result.config)).decode(),
         record=record,
         damage=damage,
+        missing_rules="" if is_known_game(result.game) else missing_rules_message(result.game),
         graded=NO_METHOD if record is None else grading_method(result.game, result.config),
     )
 

@@ -24,7 +24,9 @@ from protocol.games.base import Game
 from protocol.names import is_bot_name
 
 MAX_LOST_MATCHES = 10
-"""Maximum number of a bot's recent losses on the page."""
+"""Maximum number of recent losses of a bot that the page for connecting it shows."""
+MAX_OFFERED_SEATS = 16
+"""The largest number of seats that a page offers, even if the rules of a game accept any number."""
 EXAMPLE_NAME = "mine"
 """The bot's name in the example code, unless the visitor gives one."""
 
@@ -32,8 +34,8 @@ EXAMPLE_NAME = "mine"
 class PresetOffer(Struct, frozen=True, kw_only=True):
     """A preset that can be chosen on a page. `config` has only what differs from the game's defaults.
 
-    `seats` are the possible numbers of seats, and `usual` is the preset's own. For each number of seats with which the
-    config equals a preset, `pools` has that preset. `graded` is the method by which moves are graded.
+    `seats` are the possible numbers of seats, `usual` is the number in the preset. For each number of seats with which
+    the config equals a preset, `pools` has that preset. `graded` is the method by which moves are graded.
     """
 
     preset: str
@@ -107,7 +109,7 @@ def _preset(game: str, name: str) -> PresetOffer:
     made = load_game(game, {"preset": name})
     tables = {made.seats: made}
     if "players" in made.config:
-        numbers = range(2, game_class(game).max_seats + 1)
+        numbers = range(2, min(game_class(game).max_seats, MAX_OFFERED_SEATS) + 1)
         tables = {number: table for number in numbers if (table := _table(game, name, number)) is not None}
     return PresetOffer(
         preset=name,

@@ -46,7 +46,7 @@ def tournament(request: Request) -> Response:
     shown = lookups.find_tournament(site, request.path_params["tournament"])
     config = shown.arguments.get("config") or {}
     first = [row.bot for row in shown.table if row.rank == 1]
-    unit = payoff_unit(shown.game)
+    unit = payoff_unit(shown.game) or ("round" if shown.payoffs else "")  # without the rules, the unit is unknown
     return render_page(
         request,
         "tournament.html",

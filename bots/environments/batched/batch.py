@@ -32,7 +32,7 @@ Masks = NDArray[np.int8]
 
 
 ThrowCounts = Counter[tuple[int, int, int]]
-"""The numbers of throws, by number of attacking dice, number of defending dice and attackers lost."""
+"""The import path of the class of a game's batch, by the game's name."""
 
 
 class Batch(ABC, Generic[S]):
@@ -42,7 +42,8 @@ class Batch(ABC, Generic[S]):
     """
 
     luck_value_functions: ClassVar[tuple[str, ...]] = (NoLuck.name,)
-    """The names of value functions, of `measuring.value_registry`, by which a batch of this game can measure luck."""
+    """The names, in `measuring.value_registry`, of the value functions by which a batch of this game can measure
+    luck."""
 
     def __init__(self, rules: Game[S, Any], count: int, luck: str = NoLuck.name) -> None:
         self.rules = rules
@@ -51,12 +52,13 @@ class Batch(ABC, Generic[S]):
         self.encoding: Encoding[S, Any] = encoding_of(rules)
         self._generators: Numbers = np.ones((count, 2), np.int64)
 
-    # `turn`, `over` and `generators` may be views of an array of states. They are not stored as attributes:
-    # numpy copies and pickles a view as an array of its own, so a copied batch would read stale data.
+        # `turn`, `over` and `generators` may be views of an array of states. They are not stored as attributes:
+        # numpy copies and pickles a view as an array of its own, so a copied batch would read stale data.
+
     @property
     @abstractmethod
     def turn(self) -> Numbers:
-        """The seat to move in each game; meaningless in a game that is over."""
+        """The seat to move in each game; without meaning for a game that is over."""
 
     @property
     @abstractmethod
@@ -69,7 +71,7 @@ class Batch(ABC, Generic[S]):
         return self._generators
 
     def seed(self, seeds: Iterable[int]) -> None:
-        """Set the dice of every game by its own seed."""
+        """Set the dice of every game by the game's own seed."""
         self.generators[:] = [seed_state(seed % SEED_COUNT) for seed in seeds]
 
     def start_games(self, games: Numbers) -> None:
@@ -104,17 +106,17 @@ class Batch(ABC, Generic[S]):
 
     @abstractmethod
     def observe(self, games: Numbers, seats: Numbers, vectors: Vectors, masks: Masks) -> None:
-        """Write for one seat of each of these games what the seat sees, to `vectors`, and its action mask, to `masks`.
+        """Write what one seat of each of these games sees to `vectors`, and the seat's action mask to `masks`.
 
-        The mask is all 0 unless the seat is to move.
+        A mask is all 0 unless the seat is to move.
         """
 
     def step(self, games: Numbers, actions: Numbers, rewards: NDArray[np.float64], ended: NDArray[np.int8]) -> int:
         """Play an action in each of these games, none of which may be over.
 
-        `rewards` and `ended` are arrays over all games, by game and seat. A step adds to `rewards`, and sets `ended` to
-        1 for a seat whose rank is settled. Returns −1, or the index in `games` of the first illegal action, in which
-        case nothing has changed.
+        `rewards` and `ended` are arrays by game and seat, over all games. A step adds to `rewards`, and sets `ended` to
+        1 for a seat whose rank is settled. Return −1, or the index in `games` of the first illegal action; then nothing
+        has changed.
         """
         return int(self._step(games, np.ascontiguousarray(actions, np.int64), rewards, ended))
 
@@ -129,10 +131,10 @@ class Batch(ABC, Generic[S]):
 
 
 class RowBatch(Batch[S]):
-    """A batch whose states are the rows of one array, each `width` numbers long."""
+    """A batch whose states are the rows of one array. A row has `width` numbers."""
 
     columns: ClassVar[tuple[int, int]]
-    """The columns that say which seat is to move, and whether the game is over."""
+    """The two columns of a row that say which seat is to move and whether the game is over."""
 
     def __init__(self, rules: Game[S, Any], count: int, luck: str, *, width: int) -> None:
         super().__init__(rules, count, luck)
@@ -157,7 +159,7 @@ def _draw_numbers(generators: Any, games: Any, below: int, drawn: Any) -> None:
 
 
 def draw_numbers(generators: Numbers, games: Numbers, below: int) -> Numbers:
-    """Return for each of these games a random number from 0 to `below` − 1, drawn from its own dice."""
+    """Return a random number from 0 to `below` − 1 for each of these games, drawn by the game's own dice."""
     drawn = np.empty(len(games), np.int64)
     _draw_numbers(generators, games, below, drawn)
     return drawn
@@ -166,7 +168,7 @@ def draw_numbers(generators: Numbers, games: Numbers, below: int) -> Numbers:
 def make_batch(rules: Game[Any, Any], count: int, luck: str | None) -> Batch[Any]:
     """Return a batch of `count` games by these rules; `luck` None chooses the best value function.
 
-    Raises `UsageFault` if batches do not support the game or the value function.
+    Raise `UsageFault` if batches do not support the game or the value function.
     """
     found: type[Batch[Any]] | None = game_part(rules.name, "batch")
     if found is None:

@@ -39,13 +39,12 @@ from protocol.games.base import Game
 
 PLY_SLOT, ELIMINATED_BEFORE_SLOT, EXTRA_SLOTS = 0, 1, 1 + MAX_PLAYERS
 """These are slots of a batch, counted from the end of the slots of `field`. PLY_SLOT holds the ply. At
-ELIMINATED_BEFORE_SLOT begin the numbers of seats that were eliminated before each seat. EXTRA_SLOTS is the number of
-all these slots.
-"""
+ELIMINATED_BEFORE_SLOT a list begins that has, for each seat, the number of seats eliminated before it. EXTRA_SLOTS is
+the number of all these slots."""
 
 
 class CampaignBatch(RowBatch[Position]):
-    """A batch of campaigns. The logarithms in vectors come from a table."""
+    """A batch of campaigns. The logarithms of troops in its vectors come from a table."""
 
     columns = (TURN, OVER)
 
@@ -175,7 +174,7 @@ def _draft(board: Any, field: Any, room: Any, pressure: Any) -> None:
 
 @compiled
 def _reward_survivors(board: Any, field: Any, rewards: Any, ended: Any) -> None:
-    """Reward the seats that are not eliminated in a finished game. Territories decide their ranks, then units."""
+    """Reward the surviving seats of a finished game. A seat with more territories ranks higher; troops break ties."""
     players = board[SEATS]
     for seat in range(players):
         if not field[IS_IN_GAME + seat]:

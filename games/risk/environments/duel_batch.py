@@ -53,18 +53,17 @@ TURN, OVER, PLY = range(TROOPS_OF_SEAT + MAX_PLAYERS, TROOPS_OF_SEAT + MAX_PLAYE
 PLY the ply.
 """
 NO_LUCK, FEATURES_LUCK, TABLE_LUCK = range(3)
-"""These are the modes of measuring luck: NO_LUCK not at all, FEATURES_LUCK by features, TABLE_LUCK by the table of
-exact values.
-"""
+"""These are the ways to measure luck: NO_LUCK not at all, FEATURES_LUCK by features of the position, TABLE_LUCK by the
+table of exact values."""
 LUCK_MODES = {
     NoLuck.name: NO_LUCK,
     value_functions.PLAIN_FEATURES_NAME: FEATURES_LUCK,
     value_functions.EXACT_NAME: TABLE_LUCK,
 }
-"""The mode of measuring luck by each value function."""
+"""The way to measure luck that each value function means, by the function's name."""
 _FEATURE_WEIGHT = 1 / 4
-"""The value in points of a seat whose evaluation by features is 1, before the other seat's value is subtracted: the
-difference is a value in points, as in `games.risk.measuring`."""
+"""The value in points of a seat whose evaluation by features is 1. A position's value in points is the difference of
+both seats' values, as in `measuring.risk`."""
 
 
 class DuelBatch(Batch[Position]):
@@ -121,8 +120,8 @@ class DuelBatch(Batch[Position]):
 
 @lru_cache(maxsize=4)
 def _load_values(board: Board, max_troops: int) -> tuple[Any, list[int]]:
-    """Return `Table.arrays` of the solved map. A table that `arena-bot solve` has stored is memory-mapped, which
-    compiled loops cannot read, so the map is solved again in memory.
+    """Return `Table.arrays` of the solved map. A stored table is memory-mapped, which compiled loops cannot read, so
+    the map is solved again in memory.
     """
     table = cached_table(board, max_troops)
     return (solve(board, max_troops) if isinstance(table.values, MappedValues) else table).arrays()
@@ -195,7 +194,7 @@ def _value_after(
     owner: int,
     troops: int,
 ) -> float:
-    """Return the value to seat 0, in points, of the position after cell `at` gets this owner and these troops."""
+    """Return the value for seat 0, in points, of the position in which cell `at` has this owner and these troops."""
     if mode == FEATURES_LUCK:
         return evaluate_change(board, first, scale, at, owner, troops) - evaluate_change(
             board, second, scale, at, owner, troops

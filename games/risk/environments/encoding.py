@@ -66,7 +66,7 @@ class CampaignEncoding(Encoding[campaign.Position, campaign.Move]):
         self.actions = self._end + 1
         self.size = rules.seats * (2 * self._count + 2) + 4
         self.log_shares = _log_shares(_max_units(rules))
-        """The number that stands in a vector for each number of units."""
+        """The numbers that stand in vectors for numbers of units, with the number of units as index."""
 
     def vector(self, state: campaign.Position, seat: int) -> Vector:
         rules, to_move = self._rules, self._rules.to_move(state)
@@ -102,7 +102,7 @@ def _list_attacks(board: Board) -> Sequence[tuple[int, int]]:
 
 
 def _max_units(rules: Campaign) -> int:
-    """Return an upper bound on the units on the map: the initial units plus all that the rounds can bring."""
+    """Return an upper bound on the units on the map: the initial units plus all that may be drafted in the rounds."""
     count, bonuses = len(rules.map), sum(continent.bonus for continent in rules.map.continents)
     first = count * rules.initial_units + (rules.first_draft or 0)
     return first + rules.max_rounds * rules.seats * (3 + count + bonuses)
@@ -110,7 +110,7 @@ def _max_units(rules: Campaign) -> int:
 
 @cache
 def _log_shares(max_units: int) -> Vector:
-    """Return the logarithm of 1 + n for each number n of units up to `max_units`, divided by the last of these."""
+    """Return log(1 + n) / log(1 + `max_units`) for each number n of units up to `max_units`."""
     logs = np.log1p(np.arange(max_units + 1))
     shares: Vector = (logs / logs[-1]).astype(np.float32)
     return shares

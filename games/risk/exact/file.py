@@ -17,8 +17,8 @@ from protocol.errors import UsageFault
 _HEADER_BYTES = 4096
 """Bytes of a table file's header: JSON, padding and a newline.
 
-The rest of the file is 32-bit integers: first the numbers of the rows, then the values, by row and by the set of
-territories of the mover's opponent.
+The rest of the file is 32-bit integers: first the number of each row of boards (duel_rows.py), then the values, by row
+and by the set of territories that the mover's opponent holds.
 """
 WIN_VALUE = 1 << 30
 """The value of a win, in units of the stored integers."""
@@ -27,9 +27,7 @@ _WRITE_CHUNK_VALUES = 1 << 20
 
 
 class SolvingStats(NamedTuple):
-    """Cost and accuracy of solving a table. `error` is the maximum error of a value, `cpu` the processor time in
-    seconds.
-    """
+    """Cost and accuracy of solving a table: `error` of a value at most, `cpu` processor seconds, `seconds` in all."""
 
     sweeps: int
     error: float
@@ -46,7 +44,9 @@ def place_of(shape: Shape, folder: Path) -> Path:
 
 
 def write_mapped(path: Path, shape: Shape, stats: SolvingStats, heads: Any, values: Any) -> None:
-    """Write a table file. The values are integers in which a win is `WIN_VALUE`. Raises `OSError`."""
+    """Write a table file. `heads` are the numbers of its rows, `values` integers in which a win is `WIN_VALUE`. Raise
+    `OSError` if that fails.
+    """
     parts = [
         heads,
         *(values[first : first + _WRITE_CHUNK_VALUES] for first in range(0, len(values), _WRITE_CHUNK_VALUES)),
@@ -67,7 +67,7 @@ class MappedValues:
     """The values in a table file, and the facts in its header."""
 
     def __init__(self, path: Path, shape: Shape) -> None:
-        """Map the file. Raises `OSError` if it cannot be read, and `UsageFault` if it is damaged."""
+        """Map the file. Raise `OSError` if it cannot be read, and `UsageFault` if it is damaged."""
         import numpy
 
         self.path = path
@@ -85,8 +85,9 @@ class MappedValues:
     def value_at(self, digits: Sequence[int]) -> float:
         """Return a position's value for the mover.
 
-        `digits` has one digit for each place: 0 for a free territory, the number of troops for a territory of the
-        mover, and the troop limit plus the number of troops for a territory of the opponent.
+        `digits` has a digit for each territory, at the index that `Shape.places` has for it: 0 for a free territory,
+        the number of troops for a territory of the mover, and the troop limit plus the number of troops for one of the
+        opponent.
         """
         return self._value(tuple(digits), {})
 
@@ -116,7 +117,7 @@ class MappedValues:
         return int(self._values[(row << len(digits)) + apply_symmetry(waits, image)]) / WIN_VALUE
 
     def check(self) -> None:
-        """Verify the checksum of the whole file. Raises `UsageFault` if it does not match."""
+        """Raise `UsageFault` if the checksum of the whole file does not match."""
         with self.path.open("rb") as file:
             file.seek(_HEADER_BYTES)
             if hashlib.file_digest(file, "sha256").hexdigest() != self._head["sha256"]:
@@ -132,7 +133,6 @@ def _map_file(path: Path) -> mmap.mmap:
 
 
 def _read_header(path: Path, shape: Shape) -> dict[str, Any]:
-    """Return the header of a table file after checking its key and length."""
     try:
         with path.open("rb") as file:
             head: dict[str, Any] = json.loads(file.read(_HEADER_BYTES))

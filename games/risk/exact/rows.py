@@ -13,9 +13,7 @@ from games.risk.rules.duel import DEFAULT_INVASION_TROOPS, REINFORCEMENT_TROOPS
 from machine.compiled import compiled, entry, ints, zeros
 
 SYMMETRY_BITS = 7
-"""Number of low bits of a spot. A spot encodes the index of a row, shifted by this many bits, and the index of a
-symmetry in the low bits.
-"""
+"""Number of low bits of a spot that hold the index of a symmetry. The bits above them hold the index of a row."""
 SYMMETRY_MASK = (1 << SYMMETRY_BITS) - 1
 """The mask of the bits of a spot that hold the index of a symmetry."""
 REINFORCEMENT_KIND, ATTACK_KIND, EQUAL_ATTACK_KIND = 0, 1, 2
@@ -23,7 +21,7 @@ REINFORCEMENT_KIND, ATTACK_KIND, EQUAL_ATTACK_KIND = 0, 1, 2
 an attack that frees its source if it fails.
 """
 MOVE_SIZE = 6
-"""Number of integers of an encoded move.
+"""Maximum number of integers of an encoded move.
 
 The integers are the kind of the move (such as `ATTACK_KIND`), its index in `build_masks`, the spot to which it leads,
 and the bit of the territory that it takes. For an attack, two more are the spot after a failure, and the bit of the
@@ -34,14 +32,15 @@ territory that a failure frees.
 class BoardRows(NamedTuple):
     """Flat integer arrays that describe the rows of full boards of a map.
 
-    A row's number has a digit for each territory, in base `cap`: `cap` minus the troops. So a reinforcement leads to a
-    lower number.
+    The number of a row has a digit for each territory, in base `cap`: `cap` minus the troops. So a reinforcement leads
+    to a lower number.
     """
 
     heads: Any
     """The numbers of the stored rows, in ascending order."""
     spots: Any
-    """The spot for each row number: the stored row that represents it, and the symmetry between both rows."""
+    """The spot of each row, by the row's number: the stored row that represents it, and the symmetry between the two.
+    """
     holders: Any
     """holders[symmetry, set] is the set of territories that `set` becomes under the symmetry. A set is an unsigned
     32-bit integer with a bit for each territory.
@@ -49,7 +48,7 @@ class BoardRows(NamedTuple):
 
 
 def build_rows(shape: Shape) -> BoardRows:
-    """Return the rows of full boards of a map. This takes seconds for the largest maps."""
+    """Return a map's rows of full boards: what `BoardRows` describes. This takes seconds for the largest maps."""
     import numpy
 
     count = len(shape.places)
@@ -63,8 +62,8 @@ def build_rows(shape: Shape) -> BoardRows:
 
 @entry
 def number_rows(heads: Any, spots: Any, cap: int, weights: Any, digits: Any) -> int:
-    """Fill the arrays `heads` and `spots`, and return the number of stored rows. `digits` is scratch space that must be
-    0 and is 0 afterwards.
+    """Fill the arrays `heads` and `spots` of `BoardRows`, and return the number of stored rows. `digits` is scratch
+    space that must be 0 and is 0 afterwards.
     """
     count = len(digits)
     kept = 0
@@ -94,9 +93,10 @@ def number_rows(heads: Any, spots: Any, cap: int, weights: Any, digits: Any) -> 
 
 
 def build_masks(shape: Shape) -> Any:
-    """Return a mask for each move on a map, in the order of `fill_moves`, and for each set of territories held.
+    """Return masks that say which side can make which move: one for each move on a map, in the order of `fill_moves`,
+    and each set of territories.
 
-    A mask is 0 if the side that holds the territories can make the move, else minus infinity. The result is a flat
+    A mask is 0 if a side that holds these territories can make the move, else minus infinity. The result is a flat
     array of 64-bit floats.
     """
     import numpy
@@ -111,7 +111,7 @@ def build_masks(shape: Shape) -> Any:
 
 @compiled
 def fill_moves(number: int, cap: int, ends: Any, spots: Any, scratch: Any, moves: Any) -> int:
-    """Fill `moves` with the moves of a row, and return the number of integers written.
+    """Fill `moves` with the encoded moves (see `MOVE_SIZE`) of row `number`, and return the number of integers written.
 
     `ends` lists each border in both directions, as source and target. `scratch` is scratch space of two integers for
     each territory.

@@ -17,15 +17,17 @@ from protocol.errors import UsageFault
 MAX_POSITIONS_ON_DEMAND = 20_000_000
 """Maximum number of positions of a table that is solved on demand."""
 MAX_STORED_BOARDS = (4 << 30) // 6
-"""Maximum number of full boards that are stored for a table. With 6 bytes for each board, a table has at most 4 GiB."""
+"""Maximum number of full boards (without free territories) in a table. With 6 bytes for each, values and margins take
+at most 4 GiB.
+"""
 _MAX_LABELLED_TERRITORIES = 9
-"""Maximum number of territories of a map whose symmetries are computed to find out whether its table is small
+"""Maximum number of territories of a map whose symmetries are computed only to find out whether its table is small
 enough.
 """
 _MAX_SYMMETRIES = 128
-"""Maximum size of the group of symmetries that is used. A larger group would cost more than it saves."""
+"""Maximum number of symmetries of a map that are used. More would cost more than they save."""
 FORMAT_VERSION = 2
-"""Version of the format of the stored values."""
+"""Version of the format in which values are stored."""
 
 
 class Shape(NamedTuple):
@@ -35,7 +37,7 @@ class Shape(NamedTuple):
 
     edges: tuple[tuple[int, int], ...]
     places: tuple[int, ...]
-    """The number of each territory in `edges`."""
+    """The number in `edges` of each territory of the map."""
     cap: int
 
     @property
@@ -50,9 +52,7 @@ class Shape(NamedTuple):
 
 
 def small_shape_of(board: Board, max_troops: int) -> Shape:
-    """Return the shape of a table that is solved on demand. Raises `UsageFault` if the table is too large or numba is
-    missing.
-    """
+    """Return the shape of a table to solve on demand. Raise `UsageFault` if it is too large or numba is missing."""
     count = len(board)
     check_compiled()
     if _count_positions(count, max_troops) > MAX_POSITIONS_ON_DEMAND:
@@ -88,12 +88,12 @@ def check_compiled() -> None:
 
 
 def is_solved_on_demand(board: Board, max_troops: int) -> bool:
-    """Return whether the table of a board is solved on demand, by its number of positions."""
+    """Return whether the table of a board has so few positions that it is solved on demand."""
     return _count_positions(len(board), max_troops) <= MAX_POSITIONS_ON_DEMAND
 
 
 def is_solvable(board: Board, max_troops: int) -> bool:
-    """Return whether `arena-bot solve` accepts a board."""
+    """Return whether `arena-bot solve` can make the table of a board, by its size."""
     boards = int((2 * max_troops) ** len(board))
     if boards <= MAX_STORED_BOARDS:
         return True
@@ -115,8 +115,8 @@ def _count_positions(territories: int, cap: int) -> int:
 
 @lru_cache(maxsize=64)
 def _canonical_labelling(board: Board) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
-    """Return the borders and places of the canonical labelling: of all labellings, the one with the lowest borders in
-    order. The result is cached, because a ring of nine territories takes seconds.
+    """Return the borders and places of the canonical labelling: the labelling whose sorted borders are the least. The
+    result is cached, because a ring of nine territories takes seconds.
     """
     return min((_relabel_borders(board, places), places) for places in _labellings(board))
 
@@ -140,8 +140,8 @@ def _labellings(board: Board) -> Iterable[tuple[int, ...]]:
 
 
 def symmetries(shape: Shape) -> list[tuple[int, ...]]:
-    """Return a group of symmetries of the graph. Each symmetry has for each place the new place. The first is the
-    identity.
+    """Return a group of symmetries of the graph of a map. A place is a territory's number in `edges`, and a symmetry
+    lists the new place of each place. The first one is the identity.
 
     If there are at most 128 symmetries, the group has them all. A larger group is reduced to the subgroup that fixes
     the first few places.
@@ -170,7 +170,6 @@ def _count_stored_boards(shape: Shape) -> int:
 
 
 def _count_cycles(image: Sequence[int]) -> int:
-    """Return the number of cycles of a permutation."""
     left, found = set(range(len(image))), 0
     while left:
         at = left.pop()
@@ -182,7 +181,7 @@ def _count_cycles(image: Sequence[int]) -> int:
 
 
 def apply_symmetry(holders: int, image: Sequence[int]) -> int:
-    """Return the set of territories held after a symmetry, given the set `holders` before it. Bit k is set if the mover
-    holds territory k.
+    """Return the set of territories that the set `holders` becomes under the symmetry `image`. Bit k of a set stands
+    for the territory at place k.
     """
     return sum((holders >> place & 1) << to for place, to in enumerate(image))

@@ -29,39 +29,39 @@ from machine.compiled import ints, zeros
 from protocol.errors import ArenaFault, UsageFault
 
 MAX_FINAL_CHANGE = 1
-"""Largest change of a value, in units, in the last sweep of the iteration. The limit is not 0, because rounding keeps
-some values changing.
+"""The iteration ends after a sweep in which no value changed by more than this many units of a stored value. The limit
+is not 0, because rounding keeps some values changing.
 """
 _FIRST_MARGINS = (1 << 10, 1 << 12, 1 << 14)
-"""Initial error margins of the proof, tried in this order. The first is six hundred-millionths of a win; the larger
-ones allow for more rounding errors.
+"""Initial error margins of the proof, in units of a stored margin, tried in this order. The first is 6e-8 of a win; the
+larger ones allow for more rounding errors.
 """
 _SWEEPS_PER_MARGIN = 25
 """Number of sweeps after which the proof tries the next initial margin."""
 _EXTRAPOLATION_INTERVAL_SWEEPS = 30
 """Number of sweeps between two extrapolations of the values."""
 _MAX_STALLED_SWEEPS = 2 * _EXTRAPOLATION_INTERVAL_SWEEPS
-"""Number of sweeps without a new smallest change after which the iteration stops. It leaves time for another
-extrapolation, which repairs a bad one.
+"""The iteration stops after this many sweeps in a row in which the largest change of a value was not smaller than ever
+before. This leaves time for the next extrapolation, which repairs a bad one.
 """
 _MAX_STORED_CHANGE = 30_000
-"""The number to which the largest change of a sweep is scaled, so that changes fit in 16 bits."""
+"""The number to which the largest change of a value in a sweep is scaled, so that changes can be stored in 16 bits."""
 _MIN_EXTRAPOLATED_CHANGE = 5
-"""Largest change of a sweep, in units, at which values are not extrapolated, because rounding distorts small changes
-too much.
+"""Values are only extrapolated if one of them changed by more than this many units in the last sweep. Rounding distorts
+smaller changes too much.
 """
 _ROWS_PER_TASK = 500
 """Number of rows in a task of a thread. Rows are in the order in which sweeps converge fastest. With small tasks,
 threads stay close to each other in this order.
 """
 _STATS_SIZE = 3
-"""Count of the 8-byte numbers in front of the values: sweeps, seconds and processor seconds so far."""
+"""Count of the 8-byte numbers before the values in a file of unfinished values: sweeps, seconds and processor seconds
+so far.
+"""
 
 
 class SolvingProgress(NamedTuple):
-    """Progress of solving a table. `change` is the largest change of a value in the last sweep; None during the
-    proof.
-    """
+    """Progress of solving a table. `change` is the largest change of a value in the last sweep; None in the proof."""
 
     sweeps: int
     change: float | None
@@ -72,7 +72,7 @@ def solve_mapped(shape: Shape, folder: Path, jobs: int, on_sweep: Callable[[Solv
     """Solve `shape` with `jobs` threads, write its table to `folder` and return its path; `on_sweep` is called after
     each sweep.
 
-    If the process ends early, the work done is kept and continued by the next call. Raises `UsageFault` if another
+    If the process ends early, the work done is kept and continued by the next call. Raise `UsageFault` if another
     process is solving the table, and `ArenaFault` if the folder cannot hold it.
     """
     path = place_of(shape, folder)
@@ -90,8 +90,8 @@ def solve_mapped(shape: Shape, folder: Path, jobs: int, on_sweep: Callable[[Solv
 
 
 class DuelSolver:
-    """A table that is being solved: rows of `values`, with an error margin for each value. Before the proof, the array
-    of margins holds the changes of values.
+    """A solver of one table: `values` by row, and an error margin for each value. Before the proof, the array of
+    margins holds the last changes of the values.
     """
 
     def __init__(self, shape: Shape, unfinished: Path, jobs: int, on_sweep: Callable[[SolvingProgress], None]) -> None:
@@ -150,7 +150,7 @@ class DuelSolver:
             self._report(change / WIN_VALUE)
 
     def _prove(self) -> int:
-        """Return a proven error margin.
+        """Return an error margin of all values, after proving it.
 
         The proof succeeds if after a sweep no margin is wider than the initial margin. If a margin reaches
         `MAX_MARGIN`, it has overflowed, and a larger initial margin is tried.
@@ -171,12 +171,12 @@ class DuelSolver:
         )
 
     def _map_rows(self, task: Callable[[int, int], Any]) -> Any:
-        """Run a task for all rows, split into parts of `_ROWS_PER_TASK`, and return the results of the parts."""
+        """Run a task in threads for parts of `_ROWS_PER_TASK` rows, until all are done. Return the parts' results."""
         firsts = range(0, self.length, _ROWS_PER_TASK)
         return self._pool.map(task, firsts, (min(first + _ROWS_PER_TASK, self.length) for first in firsts))
 
     def sweep_rows(self, first: int, last: int) -> int:
-        """Update the values of the rows from `first` to `last`, and return the largest change."""
+        """Update the values of the rows from `first` to `last` - 1, and return the largest change."""
         room = self._rooms.get()
         try:
             return sweep(self.values, first, last, self._moves, *room[:-1])
@@ -184,7 +184,7 @@ class DuelSolver:
             self._rooms.put(room)
 
     def sweep_margins(self, first: int, last: int) -> int:
-        """Update the margins of the rows from `first` to `last`, and return the widest margin."""
+        """Update the margins of the rows from `first` to `last` - 1, and return the widest margin."""
         room = self._rooms.get()
         try:
             return sweep_bounds(self.values, self.margins, first, last, self._moves, *room)
@@ -192,10 +192,11 @@ class DuelSolver:
             self._rooms.put(room)
 
     def _sweep_and_store_changes(self, unit: float, first: int, last: int) -> tuple[int, float, float]:
-        """Update rows, store each change in multiples of `unit`, and return the largest change and two sums.
+        """Update the values of rows, store their changes in multiples of `unit`, and return the largest change and two
+        sums.
 
-        The first is the sum of products of each change with the change stored before it. The second is the sum of
-        squares of the changes stored before.
+        The first sum is of the products of each new change with the stored change of the same value, the second of the
+        squares of the stored changes.
         """
         part = slice(first * self._boards, last * self._boards)
         before, notes = self.values[part].astype(float), self._changes[part]
@@ -216,8 +217,8 @@ class DuelSolver:
 
 
 def open_values(path: Path, length: int) -> tuple[Any, Any]:
-    """Open the file of unfinished values. Return its statistics (see `_STATS_SIZE`) and its values, which are all 0 in
-    a new file.
+    """Open a file of unfinished values. Return its statistics (see `_STATS_SIZE`) and its values, which are all 0 in a
+    new file.
     """
     size = 8 * _STATS_SIZE + 4 * length
     with path.open("r+b" if path.exists() else "wb") as file:

@@ -19,17 +19,17 @@ from games.risk.rules.duel import WIN_PROBABILITY
 from machine.compiled import compiled, entry
 
 MARGINS_PER_UNIT = 16
-"""Error margins are stored in finer units than values: this many units of a margin are one unit of a value."""
+"""Number of units of a stored error margin in one unit of a stored value."""
 MAX_MARGIN = (1 << 16) - 1
 """The largest margin that can be stored. It means that no error bound is known."""
 _WIN_WEIGHT = float(WIN_PROBABILITY.numerator)
+"""Number of `_TOTAL_WEIGHT` attacks that are won on average. Whole numbers avoid an additional rounding."""
 _LOSS_WEIGHT = float(WIN_PROBABILITY.denominator - WIN_PROBABILITY.numerator)
+"""Number of `_TOTAL_WEIGHT` attacks that are lost on average."""
 _TOTAL_WEIGHT = float(WIN_PROBABILITY.denominator)
-"""These three weights are whole numbers, so that rounding happens only once: of `_TOTAL_WEIGHT` attacks, `_WIN_WEIGHT`
-are won on average and `_LOSS_WEIGHT` lost.
-"""
+"""The number of attacks from which `_WIN_WEIGHT` and `_LOSS_WEIGHT` are counted."""
 SCRATCH_ROWS = 4
-"""Number of scratch rows for each thread, behind the table. Symmetries are applied in these rows."""
+"""Number of scratch rows for each thread, behind the table, in which symmetries are applied to rows."""
 
 
 class RowMoves(NamedTuple):
@@ -47,8 +47,8 @@ class RowMoves(NamedTuple):
 
 @compiled
 def _find_row(table: Any, spot: int, holders: Any, boards: int, scratch: int) -> int:
-    """Return the offset of the row of `spot`. If the spot has a symmetry, apply it in the scratch row and return the
-    offset of that row.
+    """Return the offset in `table` of the row that `spot` encodes. If the spot has a symmetry, apply it to a copy of
+    the row in the scratch row, and return the offset of that.
     """
     at = (spot >> SYMMETRY_BITS) * boards
     turn = (spot & SYMMETRY_MASK) * boards
@@ -111,7 +111,8 @@ def sweep(
     moves: Any,
     best: Any,
 ) -> int:
-    """Recompute the values of the rows `first` to `last` in place, from the values so far. Return the largest change.
+    """Recompute the values of the rows `first` to `last` - 1 in place, from the values so far. Return the largest
+    change.
 
     `SCRATCH_ROWS` scratch rows begin at `spare`. `room` and `moves` are the arguments `scratch` and `moves` of
     `fill_moves`. `best` has room for a row.
@@ -206,7 +207,7 @@ def sweep_bounds(
     low: Any,
     high: Any,
 ) -> int:
-    """Recompute the margins of the rows `first` to `last` in place, from the values and margins so far. Return the
+    """Recompute the margins of the rows `first` to `last` - 1 in place, from the values and margins so far. Return the
     widest margin.
 
     A margin of `MAX_MARGIN` has overflowed and is no error bound; neither are margins computed from it. The arguments

@@ -22,16 +22,14 @@ from protocol.errors import UsageFault
 
 
 def may_need_solving(config: Mapping[str, Any]) -> bool:
-    """Return whether a config differs from all presets in its map or troop limit. If so, its table may have to be
-    solved.
-    """
+    """Return whether no preset has a config's map and troop limit, so that its table may have to be solved."""
     presets = (Duel({"preset": preset}).config for preset in Duel.presets)
     return all((config.get("map"), config.get("max_troops")) != (one["map"], one["max_troops"]) for one in presets)
 
 
 def read_values(path: Path, key: str) -> tuple[Any, int] | None:
-    """Return the values (64-bit floats) and the number of sweeps that `write_values` stored. Return None if the file is
-    missing or invalid.
+    """Return the values (64-bit floats) and the number of sweeps from a file of `write_values`. Return None if the file
+    is missing or invalid.
     """
     import numpy
 
@@ -60,7 +58,7 @@ def write_values(path: Path, key: str, values: Any, sweeps: int) -> None:
 
 
 _MIN_TOLERANCE = 1e-7
-"""Minimum of `value_tolerance`."""
+"""The least difference of values that `value_tolerance` tolerates, even if values are exact."""
 
 
 def value_tolerance(error: float) -> float:
@@ -69,10 +67,10 @@ def value_tolerance(error: float) -> float:
 
 
 class FlatValues:
-    """The values of a table in memory, indexed by the number of a position."""
+    """The values of a table in memory, by the index of the position (see `Table.arrays`)."""
 
     error = 1e-9
-    """The largest error of a value that tests found."""
+    """The maximum error of a value, as measured by tests."""
 
     def __init__(self, shape: Shape, values: Any, sweeps: int) -> None:
         self.sweeps = sweeps
@@ -80,20 +78,21 @@ class FlatValues:
         self._values = values
 
     def value_at(self, digits: Sequence[int]) -> float:
-        """Return the value of a position for the mover. `digits` are those of `MappedValues.value_at`."""
+        """Return the value for the mover of the position that `digits` describe, as in `MappedValues.value_at`."""
         return float(self._values[sum(digit * weight for digit, weight in zip(digits, self._weights, strict=True))])
 
     def arrays(self, places: Sequence[int]) -> tuple[Any, list[int]]:
-        """Return the values and the weights of the territories at `places`, in the form of `Table.arrays`."""
+        """Return all values, and the weights of the territories at `places`, as `Table.arrays` explains them."""
         return self._values, [self._weights[place] for place in places]
 
 
 class Table:
-    """The solution of one map and troop limit. A value is the expected result of the seat to move: win 1, loss −1.
+    """The values of all positions of bounded Risk on one map with one troop limit. A value is the expected result of
+    the seat to move: win 1, loss −1.
 
     The values ignore `max_plies`: without a limit, every game ends with probability 1, whatever the players do.
-    `armies` are the `armies` of the config. They change the values of positions with free territories, which are
-    computed from the values of the boards to which the invasions lead.
+    `armies` comes from the config. It changes the values of positions with free territories. These values are computed
+    from those of the boards to which invasions lead.
     """
 
     def __init__(
@@ -109,7 +108,7 @@ class Table:
         self._places = shape.places
 
     def value(self, position: Position) -> float:
-        """Return the value of `position` for the seat to move. Raises `ValueError` for another map or troop limit."""
+        """Return the value of `position` for the seat to move. Raise `ValueError` for another map or troop limit."""
         if not self._rules.armies or position.owner.count(NO_OWNER) < 2:
             return self.values.value_at(self._digits(position))
         position = position._replace(at=0)
@@ -120,15 +119,16 @@ class Table:
     def arrays(self) -> tuple[Any, list[int]]:
         """Return the values of all positions as 64-bit floats for compiled loops, and the weight of each territory.
 
-        A position's number is the sum of weight times digit: a digit is the troops of the mover, or `max_troops` plus
-        the troops of the opponent. Raises `UsageFault` for a table mapped from a file.
+        The index of a position is the sum of weight times digit over all territories. A digit is 0 for a free
+        territory, the troops of the mover, or `max_troops` plus the troops of the opponent. Raise `UsageFault` for a
+        table mapped from a file.
         """
         if isinstance(self.values, MappedValues):
             raise UsageFault("this table is in a file that is mapped, and not in memory")
         return self.values.arrays(self._places)
 
     def move_values(self, position: Position) -> list[tuple[Action, float]]:
-        """Return the expected result of each legal move for the mover, with best play after it."""
+        """Return each legal move with the mover's expected result, if both sides play their best after it."""
         open_ended = position._replace(at=0)
         return [
             (move, -sum(float(chance) * self.value(after) for chance, after in self._rules.outcomes(open_ended, move)))
@@ -162,16 +162,17 @@ class Table:
 
 
 def solve(board: Board, max_troops: int) -> Table:
-    """Solve `board`. Raises `UsageFault` if the table would be too large, or without numba."""
+    """Compute the table of a map. Raise `UsageFault` if it would be too large, or without numba."""
     shape = small_shape_of(board, max_troops)
     return Table(board, shape, FlatValues(shape, *_solve_values(shape)))
 
 
 def load_or_solve(board: Board, max_troops: int, folder: Path | None = None, armies: Sequence[int] = ()) -> Table:
-    """Return the mapped table that `arena-bot solve` left in `folder` (default: `cache_folder`), or else a small table.
+    """Return the table that `arena-bot solve` left in `folder` (default: `cache_folder`), or else one that can be
+    solved now.
 
-    The small table is read from its file in the folder; if there is none, it is solved and stored there. Raises
-    `UsageFault`, also for a damaged table.
+    The latter is read from its file in the folder; if there is none, it is solved and stored there. Raise `UsageFault`
+    if numba is missing, the former is damaged, or the table is too large to solve now.
     """
     folder = cache_folder() if folder is None else folder
     if (mapped := load_mapped(board, max_troops, folder, armies)) is not None:
@@ -221,7 +222,9 @@ def store_new_tables_in(folder: Path, max_bytes: int) -> None:
 
 
 def load_mapped(board: Board, max_troops: int, folder: Path, armies: Sequence[int] = ()) -> Table | None:
-    """Return the table that `arena-bot solve` left in `folder`, or None. Raises `UsageFault`."""
+    """Return the table of `arena-bot solve` in `folder`, or None. Raise `UsageFault` if it is damaged, or without
+    numba.
+    """
     check_compiled()
     if not is_solvable(board, max_troops):
         return None
@@ -233,16 +236,14 @@ def load_mapped(board: Board, max_troops: int, folder: Path, armies: Sequence[in
 
 
 def check_table(board: Board, max_troops: int) -> None:
-    """Check that `load_or_solve` could return a table, without solving it. Raises the same `UsageFault` as
-    `load_or_solve`.
-    """
+    """Raise `UsageFault` if `load_or_solve` would raise it. Nothing is solved."""
     if load_mapped(board, max_troops, cache_folder()) is None:
         small_shape_of(board, max_troops)
 
 
 @lru_cache(maxsize=4)
 def cached_table(board: Board, max_troops: int, armies: tuple[int, ...] = ()) -> Table:
-    """Return the table like `load_or_solve`, cached in memory."""
+    """Return the table that `load_or_solve` returns, cached in memory."""
     return load_or_solve(board, max_troops, armies=armies)
 
 
@@ -256,7 +257,7 @@ def _solve_values(shape: Shape) -> tuple[Any, int]:
 
 
 def grader_of(game: Duel) -> Grader:
-    """Return a grader of moves that uses the exact table. Raises `UsageFault` like `solve`."""
+    """Return a grader that uses the table of exact values. Raise `UsageFault` if `load_or_solve` does."""
     table = cached_table(game.map, game.max_troops, game.armies)
 
     def grade(state: Any, move: Any) -> MoveGrade:
@@ -272,5 +273,5 @@ def grader_of(game: Duel) -> Grader:
 
 
 def can_grade(game: Duel) -> bool:
-    """Return whether `grader_of` works on this machine without a table from `arena-bot solve`."""
+    """Return whether `grader_of` works on this machine even if `arena-bot solve` has made no table."""
     return HAS_NUMBA and is_solved_on_demand(game.map, game.max_troops)

@@ -10,13 +10,11 @@ from games.risk.rules.duel import DEFAULT_INVASION_TROOPS, REINFORCEMENT_TROOPS,
 from machine.compiled import compiled, entry, ints, zeros
 
 TOLERANCE = 1e-10
-"""Largest change of a value in the last sweep of the iteration. With this limit, values are right to 1e-9 in all
-tests.
-"""
+"""Maximum change of a value in the last sweep of the iteration. In all tests, values are then right to 1e-9."""
 _WIN_PROBABILITY = float(WIN_PROBABILITY)
 """The probability that an attack succeeds, as a float."""
 _NO_MOVE_VALUE = 2.0
-"""Stands for the value to the opponent if the mover has no such move. It is worse for the mover than any result."""
+"""The opponent's value after the best move of a kind, if the mover has no move of this kind. It is above any result."""
 
 
 def iterate_values(shape: Shape) -> tuple[Any, int]:

@@ -30,7 +30,7 @@ class Features(NamedTuple):
 
 
 FEATURE_NAMES = Features._fields
-"""The names of the features, in their order."""
+"""The names of the features, in the order of the fields of `Features`."""
 
 
 def measure_features(rules: Game[Any, Any], state: Any, seat: int) -> tuple[float, float, float, float]:
@@ -51,7 +51,7 @@ def measure_features(rules: Game[Any, Any], state: Any, seat: int) -> tuple[floa
 def _borders(
     neighbours: Sequence[int], owner: Sequence[int], troops: Sequence[int], territory: int
 ) -> tuple[float, float]:
-    """Return the mean strength of an owned territory against its enemies, and the share of its borders that is open."""
+    """Return a territory's mean strength against neighbouring enemies, and the share of its borders that is open."""
     seat, own = owner[territory], troops[territory]
     shares = [own / (own + troops[other]) for other in neighbours if owner[other] not in (seat, NO_OWNER)]
     return (sum(shares) / len(shares), len(shares) / len(neighbours)) if shares else (1.0, 0.0)

@@ -22,7 +22,7 @@ Rows = list[list[float]]
 
 class ShareValue(ValueFunction):
     """A value function of shares. `constants` has for each of `SHARE_NAMES` two factors: always_k and open_k in the
-    formula above.
+    formula at the top of this module.
     """
 
     def __init__(self, name: str, game: Campaign, constants: Sequence[tuple[float, float]]) -> None:
@@ -48,7 +48,7 @@ def count_seats_in(position: Position) -> int:
 
 
 def luck_of_shares(game: Campaign, before: Position, outcomes: Outcomes, after: Position) -> Rows:
-    """Return how much chance changed each share of each seat."""
+    """Return, for each share of each seat, its value in `after` less its mean over the outcomes."""
     neighbours = game.map.neighbours
     sums: Rows = [[0.0] * game.seats for _ in SHARE_NAMES]
     for at, (holder, troops) in enumerate(zip(before.owner, before.troops, strict=True)):

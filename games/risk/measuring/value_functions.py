@@ -37,18 +37,15 @@ from measuring.value_function import (
 from protocol.games.base import Game
 
 EXACT_NAME, PLAIN_FEATURES_NAME = "exact", "features-1"
-"""`EXACT_NAME` is the name of the value function of the exact table, `PLAIN_FEATURES_NAME` of the one of plain
-features.
-"""
+"""The names of the value functions made from the exact table and from plain features."""
 MAX_QUICK_POSITIONS = 1_000_000
-"""Maximum number of positions of a table that is solved in some 20 s."""
+"""Maximum number of positions of a table that counts as quick: a table with this many is solved in some 20 s."""
 _MAX_DRAWN_PLY_RATIO = 1 / 3
-"""Ratio of the ply limit to squared territories times troops. Below this measured ratio, plain features remove more
-luck than coefficients that were fitted to another map.
+"""Ratio of the ply limit of a match to squared territories times troops. Below this ratio, which was measured, plain
+features remove more luck than coefficients that were fitted to another map.
 """
 _GENERAL_MAP_BY_GAME = {"risk-duel": "africa"}
-"""The map whose coefficients are used on any map, by game. On other maps they are called `general-1` instead of
-`fitted-1`.
+"""The map, by game, whose coefficients are used on any map. On other maps they are called `general-1`, not `fitted-1`.
 
 Campaigns have no such map: battles matter more on small maps, so adjusted results would vary more than raw results.
 """
@@ -145,7 +142,7 @@ def _is_often_drawn(game: Duel) -> bool:
 
 
 def campaign_values(game: Campaign) -> ValueFactories:
-    """Return the value functions of this campaign, the best first; none without dice."""
+    """Return the value functions of this campaign, the best first. A campaign without dice has none."""
     return {**_fitted_values(game), PLAIN_FEATURES_NAME: plain_features_value} if game.battle == "dice" else {}
 
 
@@ -160,7 +157,7 @@ def _fitted_values(game: Duel | Campaign) -> ValueFactories:
 
 
 def _share_values(game: Duel | Campaign) -> ValueFactories:
-    """Return the value function of shares for more than two seats, if its constants were fitted to the map."""
+    """Return the value function of shares for more than two seats; none if its constants were not fitted to the map."""
     found = _map_coefficients(game, f"-{game.seats}")
     if found is None:
         return {}
@@ -198,7 +195,8 @@ def _mean_features(game: Game[Any, Any], state: Any) -> SeatValues:
 
 
 def _map_coefficients(game: Duel | Campaign, seats: str = "") -> Coefficients | None:
-    """Return the coefficients fitted to the map, or None; `seats` is the file's suffix for more than two seats.
+    """Return the coefficients fitted to the map, or None. `seats` ends the file's name: `-3` for three seats, "" for
+    two.
 
     Under another troop limit or draft, the coefficients are still unbiased, but remove a little less luck.
     """

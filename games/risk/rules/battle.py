@@ -17,21 +17,21 @@ from protocol.messages import Event
 DICE_PURPOSE = "attack"
 """The purpose under which `Dice` draws the dice of battles."""
 MAX_ATTACK_DICE = 3
-"""Maximum dice of the attacker in a round."""
+"""Maximum number of dice of the attacker in a round of a battle."""
 MAX_DEFENCE_DICE = 2
-"""Maximum dice of the defender in a round."""
+"""Maximum number of dice of the defender in a round of a battle."""
 DIE_SIDES = 6
 """The number of sides of a die."""
 MAX_LISTED_ROUNDS = 500
-"""Maximum number of rounds whose dice an event lists; clients would refuse more. Later rounds follow from the dice
-alone.
+"""Maximum number of rounds of a battle whose dice an event lists, because clients would refuse more. The dice of later
+rounds can be computed again from the seed.
 """
 
 
 def roll_battle(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, list[list[int]]]:
-    """Return the attackers and defenders left after a battle, one of them 0, and the dice of each round. The dice
-    alternate between attacker and defender, in the order of the draws (purpose "attack"). A long battle lists only its
-    first `MAX_LISTED_ROUNDS`.
+    """Return the attackers and defenders left after a battle, one of them 0, and the dice of each round. The list
+    alternates between the attacker's and the defender's dice, in the order of the draws, and has at most
+    `MAX_LISTED_ROUNDS` rounds.
     """
     rolls: list[list[int]] = []
     while attackers and defenders:
@@ -57,8 +57,8 @@ def battle_without_dice(attackers: int, defenders: int) -> tuple[int, int]:
 
 @cache
 def round_odds(attack_dice: int, defence_dice: int) -> tuple[tuple[Fraction, int, int], ...]:
-    """Return the possible losses of attackers and defenders in a round, with exact probabilities, fewest lost attackers
-    first.
+    """Return the possible results of a round: the exact probability, the lost attackers and the lost defenders, the
+    fewest lost attackers first.
     """
     throws = DIE_SIDES ** (attack_dice + defence_dice)
     ways = _round_ways(attack_dice, defence_dice)
@@ -67,8 +67,8 @@ def round_odds(attack_dice: int, defence_dice: int) -> tuple[tuple[Fraction, int
 
 @lru_cache(maxsize=1024)
 def battle_odds(attackers: int, defenders: int) -> tuple[tuple[Fraction, int, int], ...]:
-    """Return the possible numbers of attackers and defenders left after a battle, with exact probabilities, best for
-    the attacker first. Time and memory grow with attackers × defenders.
+    """Return the possible results of a battle: the exact probability, and the attackers and defenders left, the best
+    for the attacker first. Time and memory grow with attackers × defenders.
     """
     # Counts over a common power of six, per state, are much faster than fractions.
     ways: dict[tuple[int, int], tuple[int, int]] = {(attackers, defenders): (1, 0)}
@@ -90,8 +90,8 @@ def battle_odds(attackers: int, defenders: int) -> tuple[tuple[Fraction, int, in
 
 
 def _add_ways(ways: dict[tuple[int, int], tuple[int, int]], state: tuple[int, int], count: int, power: int) -> None:
-    """Add `count` ways, out of six to the `power`, to the ways of a state. If the power of the state's ways differs,
-    both counts are first brought to the larger power.
+    """Add a probability, `count` / 6 ** `power`, to that of a state in `ways`. If the powers differ, both counts are
+    first brought to the larger power.
     """
     before, over = ways.get(state, (0, power))
     if over < power:
@@ -112,8 +112,8 @@ def _round_ways(attack_dice: int, defence_dice: int) -> tuple[tuple[int, int, in
 
 
 def _loss_table(attack_dice: int, defence_dice: int) -> dict[tuple[int, ...], int]:
-    """Return a table from each throw of a round (the attacker's dice, then the defender's) to the number of defenders
-    lost.
+    """Return the number of lost defenders for each throw of a round. A throw is the attacker's dice, then the
+    defender's.
     """
     defences = [(throw, sorted(throw, reverse=True)) for throw in _throws(defence_dice)]
     table = {}
@@ -131,11 +131,13 @@ def _throws(dice: int) -> Iterator[tuple[int, ...]]:
 _LOSS_TABLES = {
     (a, d): _loss_table(a, d) for a in range(1, MAX_ATTACK_DICE + 1) for d in range(1, MAX_DEFENCE_DICE + 1)
 }
-"""The `_loss_table` for each number of the attacker's and the defender's dice."""
+"""The `_loss_table` for each number of the attacker's dice and each number of the defender's."""
 
 
 def describe_attack(event: Event) -> str:
-    """Describe an attack: `6-3 taken`, or after several rounds `5 rounds, taken, 3 left`; empty for another move."""
+    """Describe the result of an attack: `6-3 taken`, or after several rounds `5 rounds, taken, 3 left`; empty for
+    another move.
+    """
     if event.result is None:
         return ""
     rows = event.dice or ()

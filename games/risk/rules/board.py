@@ -13,9 +13,9 @@ from protocol.display import short_repr
 from protocol.errors import BadConfig
 
 MAX_COORDINATE = 100
-"""Maximum x and y of a territory."""
+"""Maximum x and y of a territory on a map."""
 _MAX_LABEL_CHARS = 24
-"""Maximum characters of a territory's name in a message."""
+"""Maximum characters of a territory's name in an error message."""
 MIN_TERRITORIES, MAX_TERRITORIES = 2, 100
 """`MIN_TERRITORIES` and `MAX_TERRITORIES` limit the number of territories of a map."""
 MAX_BORDERS = 1000
@@ -23,7 +23,7 @@ MAX_BORDERS = 1000
 300.
 """
 MAX_BONUS = 100
-"""Maximum bonus of a continent, and maximum sum of all bonuses: the battles of larger armies would delay other matches.
+"""Maximum bonus of a continent, and maximum sum of a map's bonuses. Battles of larger armies would delay other matches.
 """
 MAX_NAME_CHARS = 40
 """Maximum characters in the name of a territory or continent."""
@@ -41,7 +41,7 @@ class Territory(NamedTuple):
 
 
 class Continent(NamedTuple):
-    """A continent. `bonus` is the number of extra units in a classic draft for a seat that holds all its
+    """A continent. `bonus` is the number of additional units in a classic draft for a seat that holds all its
     territories.
     """
 
@@ -57,7 +57,7 @@ class Board:
     territories: tuple[Territory, ...]
     continents: tuple[Continent, ...]
     borders: tuple[tuple[int, int], ...]
-    """Pairs of territories, each once, the lower index first, in ascending order."""
+    """The pairs of territories with a border, each once, the lower index first, in ascending order."""
 
     def __len__(self) -> int:
         return len(self.territories)
@@ -90,18 +90,18 @@ class Board:
         }
 
     def label(self, territory: int) -> str:
-        """Return the index and name of a territory for a message; a long name is cut."""
+        """Return the index and the name of a territory, for error messages. A long name is cut."""
         name = self.territories[territory].name
         return f"{territory} ({name if len(name) <= _MAX_LABEL_CHARS else name[: _MAX_LABEL_CHARS - 1] + '…'})"
 
 
 def parse_map(value: Mapping[str, Any], where: str) -> Board:
-    """Parse a map, connected or not. Raises `BadConfig` whose message begins with `where`."""
+    """Parse a map, connected or not. Raise `BadConfig`, whose message begins with `where`, if it is invalid."""
     return _MapParser(where).board(value)
 
 
 def check_connected(board: Board, where: str) -> None:
-    """Raise `BadConfig` if the map has more than one part. The message begins with `where`."""
+    """Raise `BadConfig`, whose message begins with `where`, if parts of the map are not connected."""
     parts = _connected_components(board)
     if len(parts) > 1:
         one, other = (board.territories[min(part)].name for part in parts[:2])
@@ -125,7 +125,7 @@ def _connected_components(board: Board) -> list[set[int]]:
 
 
 class _MapParser:
-    """A parser of one map. Any error is a `BadConfig` in one line."""
+    """A parser of one map. It raises `BadConfig`, with a message of one line, for any error."""
 
     def __init__(self, where: str) -> None:
         self._where = where
@@ -179,8 +179,8 @@ class _MapParser:
         return tuple(sorted(seen))
 
     def _finder(self, what: str, rows: str, names: Sequence[str]) -> Callable[[Any, str], int]:
-        """Return a function that finds the index of a territory or a continent by its name or index. Refuse duplicate
-        names.
+        """Return a function that finds the index of a territory or a continent by its name or index. Raise `BadConfig`
+        if names are not unique.
         """
         index: dict[Any, int] = {}
         for i, name in enumerate(names):

@@ -29,11 +29,11 @@ __all__ = ["Attack", "Campaign", "Draft", "EndTurn", "Move", "Position"]
 MAX_PLAYERS = 6
 """The maximum number of seats of a campaign."""
 MIN_CLASSIC_DRAFT = 3
-"""Minimum units of a classic draft."""
+"""Minimum number of new units of a seat in a classic draft."""
 MAX_FIRST_DRAFT = 100
-"""Maximum of the config key `first_draft`."""
+"""Maximum value of the config key `first_draft`."""
 MAX_UNITS = 10_500
-"""Maximum number of units that may enter a game with dice. A battle of this many units takes some 3 ms."""
+"""Maximum number of units that may enter a game with dice. To fight a battle of this many units takes some 3 ms."""
 _CONFIG_DEFAULTS = {
     "map": "grid-6x6",
     "players": 2,
@@ -44,7 +44,7 @@ _CONFIG_DEFAULTS = {
     "max_rounds": 100,
     "deal": None,
 }
-"""The defaults of the keys of a config."""
+"""The default of each key of a campaign's config."""
 
 
 class Campaign(Game[Position, Move]):
@@ -122,7 +122,7 @@ class Campaign(Game[Position, Move]):
             )
 
     def initial(self, dice: Dice) -> tuple[Position, Event | None]:
-        """Return the first state. Without a `deal` in the config, the 16 bytes of a deal are drawn (purpose "deal")."""
+        """Return the first state. Without a `deal` in the config, draw the 16 bytes of one (dice purpose "deal")."""
         if self.deal is not None:
             return self._start(self.deal, 0), None
         state = self._start(_draw_deal(dice), 1)
@@ -132,7 +132,7 @@ class Campaign(Game[Position, Move]):
         return self.config if self.deal is not None else {**self.config, "deal": _draw_deal(dice)}
 
     def _start(self, deal: str, at: int) -> Position:
-        """Return the first state of a deal: territory k of the shuffle goes to seat k mod players."""
+        """Return the first state, in which territory k of the shuffle by `deal` belongs to seat k mod players."""
         owner = [0] * len(self.map)
         for k, territory in enumerate(Dice(bytes.fromhex(deal), 0).shuffle("deal", range(len(self.map)))):
             owner[territory] = k % self.seats
@@ -158,8 +158,8 @@ class Campaign(Game[Position, Move]):
         return state[:-1]
 
     def legal_moves(self, state: Position) -> Sequence[Move]:
-        """Return the legal moves. In a draft, only the draft of the draft rule is listed. In attacks, every attack is
-        listed with the most units, by index, then the end of the turn.
+        """Return the legal moves that are listed. In a draft, this is only the draft that the draft rule makes. After
+        it, these are all attacks with the most units, by index of territory, then the end of the turn.
         """
         if self.to_move(state) is None:
             return ()
@@ -239,7 +239,7 @@ class Campaign(Game[Position, Move]):
         return state if left or self.to_move(state) is None else self._next_turn(state)
 
     def _next_turn(self, state: Position) -> Position:
-        """Return the state at the next seat's turn. A round ends after its last seat that is not out."""
+        """Return the state at the start of the next seat's turn. A round ends after the last seat that is not out."""
         order = self._seat_order(state.round)
         later = [seat for seat in order[order.index(state.seat) + 1 :] if seat not in state.out]
         number = state.round if later else state.round + 1
@@ -253,14 +253,14 @@ class Campaign(Game[Position, Move]):
         )
 
     def _seat_order(self, number: int) -> range:
-        """Return the order of all seats in a round, including those that are out."""
+        """Return all seats in the order of their turns in a round, including seats that are out."""
         return range(self.seats - 1, -1, -1) if self.snake and number % 2 == 0 else range(self.seats)
 
     def _first_seat(self, number: int, out: Sequence[int]) -> int:
         return next(seat for seat in self._seat_order(number) if seat not in out)
 
     def remove_seat(self, state: Position, seat: int) -> Position:
-        """Return the state after a seat is out. Its troops stay and defend themselves."""
+        """Return the state after a seat has left. Its troops stay and defend themselves."""
         if seat in state.out:
             return state
         state = state._replace(out=(*state.out, seat))

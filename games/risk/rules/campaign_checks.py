@@ -11,9 +11,9 @@ from protocol.games.parsing import raise_illegal
 
 
 class Position(NamedTuple):
-    """The owner and troops of each territory, and the state of the turn. `phase` is "draft" or "attack", `units` the
-    number to place in a draft, `out` the seats that are out, first to last. Once the game is over, `seat` is the first
-    of its round that is not out.
+    """A position: the owner and troops of each territory, and the state of the turn. `phase` is "draft" or "attack",
+    `units` the number to place in a draft, `out` the seats that are out, first to last. Once the game is over, `seat`
+    is the seat that would move next.
     """
 
     owner: tuple[int, ...]
@@ -28,7 +28,7 @@ class Position(NamedTuple):
 
 
 def check_move(board: Board, state: Position, move: Move) -> None:
-    """Raise `IllegalMove`, with what would be legal, if a move is not."""
+    """Raise `IllegalMove`, which says what would be legal, if a move is not."""
     if state.phase == "draft":
         if not isinstance(move, Draft):
             raise_illegal(f"a turn begins with a draft: {state.units} units to place, as in {DRAFT_EXAMPLE}")

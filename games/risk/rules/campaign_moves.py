@@ -19,21 +19,21 @@ _MOVE_FORMS = {
     "attack": ('{"do": "attack", "from": 0, "to": 1, "units": 3}', ("from", "to", "units")),
     "end": ('{"do": "end"}', ()),
 }
-"""An example of each kind of move, with the names of its integer fields."""
+"""An example of each kind of move in JSON, with the names of its integer fields, by kind."""
 _MAX_LISTED_TERRITORIES = 4
-"""Maximum territories of a draft that `notation` lists."""
+"""Maximum number of territories of a draft that `notation` lists."""
 MOVE_EXAMPLES = "draft a1 3 b2 1, b2 > a2 2 to attack with two, end"
-"""Examples of moves as people write them."""
+"""Examples of moves as a person writes them."""
 
 
 class Draft(NamedTuple):
-    """A placement of new units: pairs of a territory and its number of units, in ascending order."""
+    """A placement of new units: pairs of a territory and its number of new units, in order of territory."""
 
     units: tuple[tuple[int, int], ...]
 
 
 class Attack(NamedTuple):
-    """An attack with `units` from `source` against `to`."""
+    """An attack with `units` units from the territory `source` against the territory `to`."""
 
     to: int
     source: int
@@ -41,14 +41,14 @@ class Attack(NamedTuple):
 
 
 class EndTurn(NamedTuple):
-    """The end of the turn."""
+    """A move that ends the turn."""
 
 
 Move = Draft | Attack | EndTurn
 
 
 def encode(move: Move) -> dict[str, Any]:
-    """Return the move as messages carry it."""
+    """Return a move of the campaign as messages carry it."""
     if isinstance(move, Draft):
         return {"do": "draft", "units": [list(pair) for pair in move.units]}
     if isinstance(move, Attack):
@@ -57,7 +57,7 @@ def encode(move: Move) -> dict[str, Any]:
 
 
 def decode(wire: Any) -> Move:
-    """Parse a move from a message. Raises `MalformedMove`, with the right form."""
+    """Parse a move from a message. Raise `MalformedMove`, which shows the right form, if it is malformed."""
     if isinstance(wire, Mapping) and wire.get("do") == "draft" and wire.keys() == {"do", "units"}:
         return Draft(_parse_pairs(wire["units"]))
     do, fields = read_move_kind(wire, _MOVE_FORMS)
@@ -74,7 +74,7 @@ def _parse_pairs(value: Any) -> tuple[tuple[int, int], ...]:
 
 
 def notation(move: Move, board: Board) -> str:
-    """Return the move in a few words. A long draft is cut to its first territories."""
+    """Return a move in a few words. Of a long draft, only the first territories are listed."""
     name = [territory.name for territory in board.territories]
     if isinstance(move, Draft):
         return f"draft {list_first((f'{name[at]}+{count}' for at, count in move.units), _MAX_LISTED_TERRITORIES, ' ')}"
@@ -84,7 +84,7 @@ def notation(move: Move, board: Board) -> str:
 
 
 def parse(text: str, board: Board) -> Move:
-    """Parse a move that a person wrote. Raises `MalformedMove`."""
+    """Parse a move that a person wrote. Raise `MalformedMove` if it is malformed."""
     source, attacks, rest = text.partition(">")
     if attacks:
         target = parse_counts(board, rest)
@@ -102,7 +102,7 @@ def parse(text: str, board: Board) -> Move:
 
 
 def random_split(units: int, parts: int, below: Callable[[int], int]) -> list[int]:
-    """Split `units` into `parts` of 0 or more, uniformly over all splits: bars at random places among the units.
+    """Draw numbers of units, 0 or more for each of `parts` parts, with sum `units`. All splits are equally likely.
     `below(n)` draws a number from 0 to n − 1.
     """
     places = units + parts - 1

@@ -14,10 +14,10 @@ def pressure_draft(
     """Return the seat's territories that get units, each with its number of units, in ascending order. The numbers sum
     to `units`.
 
-    The pressure on a territory is the number of enemy troops next to it, divided by its own troops. The half of the
-    territories under most pressure shares the units in proportion to pressure, rounded, with at least 1 each while
-    units last. Units left over are dealt one by one in turn. `seat` must own a territory, and `units` must be 1 or
-    more.
+    The pressure on a territory is the number of enemy troops next to it, divided by its own troops. The units are
+    shared among the half of the territories under most pressure, in proportion to pressure. Shares are rounded and at
+    least 1, while units last. Units left over go one each to these territories in turn. `seat` must own a territory,
+    and `units` must be 1 or more.
     """
     pressure = territories_by_pressure(neighbours, owner, troops, seat)
     kept = list(pressure)[: (len(pressure) + 1) // 2]

@@ -23,27 +23,27 @@ from protocol.messages import Event
 from protocol.reasons import PLY_LIMIT, WIN
 
 NO_OWNER = -1
-"""The owner of a free territory."""
+"""The number that stands for the owner of a free territory."""
 DEFAULT_INVASION_TROOPS = 3
-"""Troops of an invasion for which the config gives no number."""
+"""Number of troops of an invasion for which the config gives no number."""
 REINFORCEMENT_TROOPS = 2
-"""Troops that a reinforcement adds to a territory."""
+"""Number of troops that a reinforcement adds to a territory."""
 WIN_PROBABILITY = Fraction(15, 36)
-"""The probability that one die beats another."""
+"""The probability that the attacker's die beats the defender's, so that an attack succeeds."""
 MAX_REFUSAL_CHARS = 200
 """Maximum characters of the message that refuses an illegal move."""
 _CONFIG_DEFAULTS = {"map": "south-america", "max_troops": 10, "max_plies": 400}
-"""The defaults of the keys of a config."""
+"""The default of each key of a duel's config."""
 _MOVE_FORMS = {
     "invade": ('{"do": "invade", "to": 0}', ("to",)),
     "reinforce": ('{"do": "reinforce", "at": 0}', ("at",)),
     "attack": ('{"do": "attack", "from": 0, "to": 1}', ("from", "to")),
 }
-"""An example of each kind of move, with the names of its integer fields."""
+"""An example of each kind of move in JSON, with the names of its integer fields, by kind."""
 
 
 class Position(NamedTuple):
-    """The owner (−1 for none) and troops (0 without an owner) of each territory, the seat to move, and the ply."""
+    """A position: each territory's owner (−1: none) and troops (0 if free), the seat to move, and the ply."""
 
     owner: tuple[int, ...]
     troops: tuple[int, ...]
@@ -52,7 +52,7 @@ class Position(NamedTuple):
 
 
 class Action(NamedTuple):
-    """An action. `do` is invade, reinforce or attack, and `to` is the target territory. `source` is the territory from
+    """A move. `do` is invade, reinforce or attack, and `to` is the target territory. `source` is the territory from
     which an attack comes, −1 for other actions.
     """
 
@@ -119,8 +119,8 @@ class Duel(Game[Position, Action]):
         return state.owner, state.troops, state.seat
 
     def legal_moves(self, state: Position) -> Sequence[Action]:
-        """Return all invasions while a territory is free, by index. After that, return reinforcements, then attacks,
-        each by index.
+        """Return the legal moves by index of territory: all invasions while a territory is free; after that, all
+        reinforcements, then all attacks.
         """
         seat = self.to_move(state)
         if seat is None:
@@ -164,7 +164,7 @@ class Duel(Game[Position, Action]):
         )
 
     def invasion_troops(self, free: int) -> int:
-        """Return the troops of an invasion while this many territories are free."""
+        """Return the number of troops of an invasion that begins with `free` free territories."""
         invasion = len(self.map) - free
         return self.armies[invasion] if invasion < len(self.armies) else DEFAULT_INVASION_TROOPS
 
@@ -176,7 +176,7 @@ class Duel(Game[Position, Action]):
         return _set_territory(state, move.source, state.seat if left else NO_OWNER, left)
 
     def _check(self, state: Position, move: Action, seat: int) -> None:
-        """Raise `IllegalMove`, with the legal moves by territory index, if a move is not legal."""
+        """Raise `IllegalMove`, which lists the legal moves by index of territory, if a move is not legal."""
         for territory in (move.to, move.source) if move.do == "attack" else (move.to,):
             if not 0 <= territory < len(self.map):
                 raise_illegal(f"there is no territory {territory}: they are 0 to {len(self.map) - 1}")
@@ -213,7 +213,7 @@ class Duel(Game[Position, Action]):
         return f"{self.map.label(territory)} is {holder}"
 
     def _append_legal_moves(self, state: Position, why: str) -> str:
-        """Return the reason `why` a move is illegal, followed by as many legal moves of each kind as fit in a line."""
+        """Return the reason `why` a move is illegal, and as many legal moves of each kind as fit in a line."""
         by_kind: dict[str, list[str]] = {}
         for move in self.legal_moves(state):
             where = f"{move.source}-{move.to}" if move.do == "attack" else str(move.to)

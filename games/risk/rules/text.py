@@ -21,25 +21,27 @@ from protocol.games.parsing import MAX_MOVE_DIGITS, parse_whole_number
 SEAT_LETTERS = "ABCDEF"
 """The letters that stand for seats 0 to 5 in drawings."""
 MAX_LISTED_CHANGES = 4
-"""Maximum number of changed territories to list. If there are more, a drawing of the whole board is clearer."""
+"""Maximum number of changed territories to list. If there are more, the whole map is drawn instead."""
 MAP_WIDTH_COLUMNS = 80
-"""Columns of a drawn map."""
+"""Width of a drawn map in columns."""
 MAX_MAP_HEIGHT_ROWS = 41
-"""Maximum rows of a drawn map."""
+"""Maximum height of a drawn map in rows."""
 MAX_TERRITORIES_WITH_PIECES = 12
-"""Maximum number of territories of a map whose drawing shows troops as pieces, too."""
+"""Maximum number of territories of a map on which troops are also drawn as pieces of the board game."""
 MAX_TROOPS_AS_PIECES = 49
-"""Maximum troops of any territory on a map whose drawing shows troops as pieces."""
+"""Maximum number of troops of any territory up to which all troops are also drawn as pieces of the board game."""
 LABEL_NAME_LENGTHS = (21, 16, 13, 10, 8, 6)
-"""Maximum lengths of territory names in labels, tried from the longest."""
+"""Maximum lengths of territory names in labels, in characters, tried from the longest."""
 LABEL_SHIFTS = sorted(product(range(-8, 9), range(-3, 4)), key=lambda by: (abs(by[0]) + 2 * abs(by[1]), by))
 """Shifts (columns, rows) by which a label may move to find room, smallest first."""
 MIN_WRAPPED_BORDER_LENGTH = 0.8 * MAX_COORDINATE
-"""Length above which a border leaves the drawing at one edge and comes back at the other, unless the map is small."""
+"""Horizontal length, in coordinates of a map, above which a border is drawn off both edges, unless the map is small."""
 
 
 class _Label(NamedTuple):
-    """A label of two lines; `left` and `top` are the column and the row of its first character."""
+    """A territory's label of two lines on a drawn map. `title` is the first line. `left` and `top` are the column and
+    the row of its first character.
+    """
 
     left: int
     top: int
@@ -52,7 +54,7 @@ class _Label(NamedTuple):
 
 
 _Mark: TypeAlias = tuple[tuple[int, int], str]
-"""A character of a border on a drawn map, with its column and row."""
+"""The type of a mark: the column and the row of a character of a border on a drawn map, and the character."""
 
 
 class _Layout(NamedTuple):
@@ -64,8 +66,9 @@ class _Layout(NamedTuple):
 
 
 def draw_map(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
-    """Draw the board, at most 80 columns wide. A label has index and name above owner (`A` is seat 0, `.` none) and
-    troops. Small armies on small maps also show as pieces of the board game: infantry 1, cavalry 5, artillery 10.
+    """Return a drawing of the map with its troops, at most 80 columns wide. The label of a territory has index and name
+    above owner (`A` is seat 0, `.` none) and troops. Small armies on small maps also show as pieces of the board game:
+    infantry 1, cavalry 5, artillery 10.
     """
     pieces = len(board) <= MAX_TERRITORIES_WITH_PIECES and max(troops) <= MAX_TROOPS_AS_PIECES
     armies = [
@@ -78,7 +81,7 @@ def draw_map(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
 
 
 def describe_map(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
-    """List the territories with owner, troops and neighbours, then the continents."""
+    """Return a list in words of the territories with owner, troops and neighbours, then of the continents."""
     names = [place.name for place in board.territories]
     lines = list(_legend(board, owner, pieces=False, picture=False))
     for i, name in enumerate(names):
@@ -132,7 +135,7 @@ def _draw_picture(layout: _Layout, armies: Sequence[str]) -> Iterator[str]:
 
 
 def _draw_border(board: Board, labels: Sequence[_Label], border: tuple[int, int]) -> Iterator[_Mark]:
-    """Yield the places (column and row) and marks of a border, between the middles of labels or off the edges."""
+    """Yield the marks of a border, which joins the middles of two labels or leads from them off the map."""
     left, right = sorted((labels[end] for end in border), key=lambda label: label.middle)
     if wraps_around(board, border):
         yield from (((column, left.top), "·") for column in range(0, left.left, 2))
@@ -147,8 +150,8 @@ def _draw_border(board: Board, labels: Sequence[_Label], border: tuple[int, int]
 
 @lru_cache(maxsize=16)
 def _place_labels(board: Board, army_width: int) -> _Layout | None:
-    """Lay out the borders and every label, if possible at its coordinates and with a long name. `army_width` is the
-    width of its second line. None if even short names do not fit.
+    """Return places for the borders and for every label, if possible at its territory's coordinates and with a long
+    name. `army_width` is the width of a label's second line. Return None if even short names do not fit.
     """
     exact, near = LABEL_SHIFTS[:1], LABEL_SHIFTS
     lowest = min(9 + len(board), MAX_MAP_HEIGHT_ROWS) if len(board) <= MAX_TERRITORIES_WITH_PIECES else 15
@@ -196,7 +199,7 @@ def _overlap(label: _Label, other: _Label, gap: int) -> bool:
 
 
 def _shorten_name(name: str, length: int) -> str:
-    """Cut a name to `length`: its words lose their last letters, the longest word first."""
+    """Cut a name to `length` characters: the longest word loses its last letter, until the name fits."""
     words = name.split(" ")
     while len(" ".join(words)) > length:
         longest = max(range(len(words)), key=lambda i: (len(words[i]), i))
@@ -220,7 +223,7 @@ def _draw_table(board: Board, owner: Sequence[int], troops: Sequence[int]) -> It
 
 
 def parse_territory(board: Board, text: str) -> int:
-    """Find a territory by index, by name in any case, or by a unique prefix. Raises `MalformedMove`."""
+    """Find a territory by index, name or unique prefix, in any case. Raise `MalformedMove` if the text names none."""
     wanted = " ".join(text.casefold().split())
     names = [" ".join(place.name.casefold().split()) for place in board.territories]
     if wanted in names:
@@ -244,7 +247,7 @@ def parse_territory(board: Board, text: str) -> int:
 
 def parse_counts(board: Board, text: str) -> tuple[tuple[int, int], ...]:
     """Parse territories with numbers of units, such as `a1 3 b2 1` or `a1+3 b2+1`. Return pairs of territory and units,
-    in ascending order of territory. Raises `MalformedMove`.
+    in ascending order of territory. Raise `MalformedMove` for another text.
     """
     found: dict[int, int] = {}
     left = text.replace(",", " ").strip()

@@ -15,11 +15,11 @@ from machine.compiled import compiled, floats
 MAX_TABLE_UNITS = 80
 """The maximum number of attackers or defenders in `odds_table`. Larger battles are scaled down to it."""
 _ROW_LENGTH = 3 * (MAX_TABLE_UNITS + 1)
-"""The length of a row of `odds_table`, which holds the battles with one number of attackers."""
+"""The number of slots of `odds_table` that hold the battles with one number of attackers."""
 SUFFICIENT_OFFSET = (MAX_TABLE_UNITS + 1) * _ROW_LENGTH
-"""The index in `odds_table` of its last part: for each number of defenders, how many attackers are sufficient."""
+"""The index in `odds_table` of its last part: for each number of defenders, the sufficient number of attackers."""
 SUFFICIENT_PROBABILITY = 0.9
-"""A number of attackers is sufficient if they win a battle with at least this probability."""
+"""The minimum winning probability for which a number of attackers is called sufficient."""
 
 
 @cache
@@ -48,7 +48,7 @@ def odds_table(dice: bool) -> Any:
 
 
 def _odds_with_dice(table: list[float], attackers: int, defenders: int) -> list[float]:
-    """Return the three numbers that `odds_table` holds for a battle, from those for the battles after one round."""
+    """Return a battle's three numbers in `odds_table`, from those of the battles to which one round of dice leads."""
     if not attackers or not defenders:
         return [float(attackers > 0), float(attackers), float(defenders)]
     won = left = held = 0.0
@@ -68,7 +68,7 @@ def _odds_without_dice(attackers: int, defenders: int) -> list[float]:
 
 @compiled
 def look_up_odds(odds: Any, attackers: int, defenders: int) -> tuple[float, float, float]:
-    """Return the probability of a win, the mean attackers left after a win and the mean defenders after a loss."""
+    """Return a battle's probability of a win, the mean attackers left by a win and the mean defenders by a loss."""
     most = max(attackers, defenders)
     if most <= MAX_TABLE_UNITS:
         at = attackers * _ROW_LENGTH + 3 * defenders
@@ -99,20 +99,20 @@ _ROUND_PROBABILITIES = tuple(
     for defending in range(1, MAX_DEFENCE_DICE + 1)
     for chance in _round_probabilities(attacking, defending)
 )
-"""The `_round_probabilities`, by number of attacking dice, then by number of defending dice."""
+"""The values of `_round_probabilities`, by number of attacking dice, then by number of defending dice."""
 
 
 def floats_needed(units: int) -> int:
-    """Return the most floats that `write_results` needs in `chances` for one battle, with `units` units on the map."""
+    """Return the maximum number of floats that `write_results` writes for a battle, with `units` units on the map."""
     return 4 * units + 3
 
 
 @compiled
 def write_probabilities(chances: Any, begin: int, attackers: int, defenders: int) -> None:
-    """Write the probability of each battle result to `chances`, from `begin` on.
+    """Write the probability of each result of a battle to `chances`, from `begin` on.
 
-    The results are that `attackers` … 1 attackers are left, then that 1 … `defenders` defenders are left. The next
-    3 × (`defenders` + 1) floats are scratch space.
+    The results are that `attackers` … 1 attackers are left, then that 1 … `defenders` defenders are left. The next 3 ×
+    (`defenders` + 1) floats are scratch space.
     """
     width = defenders + 1
     rows = begin + attackers + defenders
@@ -141,8 +141,8 @@ def write_probabilities(chances: Any, begin: int, attackers: int, defenders: int
 
 @compiled
 def units_left(result: int, attackers: int) -> int:
-    """Return the units left by a result, given its index in `write_probabilities`: attackers if positive, defenders if
-    negative.
+    """Return the units left by the battle result with this index in `write_probabilities`: attackers if positive,
+    defenders if negative.
     """
     return attackers - result if result < attackers else attackers - result - 1
 
@@ -157,7 +157,7 @@ def fight_without_dice(attackers: int, defenders: int) -> int:
 
 @compiled
 def write_mean_results(chances: Any, begin: int, attackers: int, defenders: int) -> int:
-    """Write a battle as two results, win and loss, each with the mean number of units left; the likelier first."""
+    """Write a battle as two results, win and loss, the likelier first, each with the mean number of units left."""
     write_probabilities(chances, begin, attackers, defenders)
     won = lost = spared = held = 0.0
     for i in range(attackers):
@@ -198,7 +198,8 @@ in DICE_MODE all results of the dice.
 
 @compiled
 def write_results(chances: Any, begin: int, attackers: int, defenders: int, battle_mode: int) -> int:
-    """Write a battle's results from `begin` on: first the probability of each, then the units that each leaves.
+    """Write a battle's results to `chances` from `begin` on: first the probability of each, then the units that each
+    leaves.
 
     Return the number of results.
     """

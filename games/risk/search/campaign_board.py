@@ -28,8 +28,8 @@ BORDERS, SOURCES, BORDER_COUNT, SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, CONTINENT
 """
 
 KEY_DIGIT_BASE = 64
-"""The base in which a search key takes a cell's troops, digit by digit. The two lower digits are combined with the
-owner; the third, which only armies from 4,096 on have, is not."""
+"""The base of the digits into which a search key splits a cell's troops. The random numbers of the two lower digits
+depend on the owner. That of the third, which only armies from 4,096 on have, does not."""
 SEAT_KEYS, ATTACKS_LEFT_KEYS, PLY_KEYS, ROUND_KEYS, TURN_KEY_COUNT = 0, 8, 32, 256, 2048
 """These are offsets in the random numbers of `make_keys`, after those for territories' lower digits. At SEAT_KEYS begin
 the numbers for the seat to move, at ATTACKS_LEFT_KEYS for the attacks left, at PLY_KEYS for the ply, at ROUND_KEYS for
@@ -88,7 +88,7 @@ def make_keys(territories: int) -> Any:
 
 @compiled
 def cell_key(board: Any, state: Any, keys: Any, at: int) -> int:
-    """Return what one cell contributes to the search key."""
+    """Return the number that one cell contributes to the search key."""
     begin = (board[at + 3] * MAX_PLAYERS + state[at]) * 2 * KEY_DIGIT_BASE
     troops = state[at + 1]
     key = (

@@ -21,7 +21,7 @@ from protocol.dice import Dice
 DEFAULT_SETTINGS = CampaignSettings()
 """The default settings of `CampaignKernel.search`."""
 _DRAFT_RULE_SETTINGS = CampaignSettings(draft="rule")
-"""The settings with which drafts follow the draft rule."""
+"""The settings of a search in which drafts follow the draft rule."""
 
 
 class CampaignKernel:
@@ -47,10 +47,11 @@ class CampaignKernel:
         below: Callable[[int], int] | None = None,
         limit: SearchLimit,
     ) -> SearchResult[Move]:
-        """Return the best move by iterative deepening over turns up to `depth` within `limit`; always a legal one.
+        """Return the best move found by iterative deepening over turns up to `depth` within `limit`. It is always
+        legal.
 
-        It uses turn_search.py if `settings.draft` is `search`, and for attacks if the evaluation is `outlook`.
-        Otherwise it uses campaign_search.py, where drafts at the root follow `settings.draft`.
+        The search of turn_search.py is used if `settings.draft` is `search`, and for attacks if the evaluation is
+        `outlook`. Otherwise that of campaign_search.py is used, where drafts at the root follow `settings.draft`.
         """
         if settings.draft != "search" and (evaluation != "outlook" or position.phase == "draft"):
             if evaluation == "outlook":
@@ -72,7 +73,7 @@ class CampaignKernel:
         )
 
     def search_one_ply(self, position: Position, *, evaluation: str, limit: SearchLimit) -> SearchResult[Move]:
-        """Return the move with the best mean over all its outcomes. Once `limit` is spent, no more moves are tried.
+        """Return the move with the best mean value over all its outcomes, of those tried before `limit` was spent.
 
         With `outlook` the moves are all drafts to one territory, split drafts to the best territories, and attacks.
         """
@@ -83,7 +84,7 @@ class CampaignKernel:
         return self._search_turns(position, limit, evaluation=evaluation, weights=weights, **once)
 
     def _search_turns(self, position: Position, limit: SearchLimit, **options: Any) -> SearchResult[Move]:
-        """Return what `TurnSearch` finds. If there is no time for it, return a move that takes microseconds."""
+        """Return the result of `TurnSearch`. Without time for that, return a move that is found in microseconds."""
         if limit.nodes_left is None or limit.nodes_left >= MIN_NODES:
             found = self.turn_search.search(position, limit=limit, **options)
             if found is not None:
@@ -96,7 +97,7 @@ class CampaignKernel:
         return replace(once, depth=0)
 
     def perft(self, position: Position, depth: int) -> int:
-        """Return the number of paths of exactly `depth` plies, with drafts by the rule and every result of a battle."""
+        """Return the number of game paths of exactly `depth` plies, with drafts by the rule and all battle results."""
         return self.draft_rule_search.perft(position, depth)
 
     def warm_up(self) -> None:

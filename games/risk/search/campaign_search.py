@@ -137,7 +137,7 @@ MAX_ATTACKS = 3
 quiescence search.
 """
 COMPLETE_FLAG = 4
-"""Added to the kind of bound in a table entry if no evaluation entered the value."""
+"""The number that is added to the kind of bound in a table entry if no evaluation entered the value."""
 DEFAULT_SETTINGS = CampaignSettings(draft="rule")
 """The default settings of `CampaignSearch.search`."""
 _ONE_PLY_SETTINGS = CampaignSettings(battles="dice", horizon="plies", draft="rule")
@@ -145,17 +145,17 @@ _ONE_PLY_SETTINGS = CampaignSettings(battles="dice", horizon="plies", draft="rul
 _GREEDY_SETTINGS = CampaignSettings(draft="greedy")
 """The settings with which `CampaignSearch.warm_up` compiles greedy drafts."""
 NO_SEAT = -1
-"""Stands for the seat that searches in the array `state` of `CampaignSearch.perft`, which needs no evaluation."""
+"""The number in place of a seat in the array `state` of `CampaignSearch.perft`, which searches for no seat."""
 _BATTLE_MODES: Mapping[BattleMode, int] = {"sure": NO_DICE_MODE, "means": MEANS_MODE, "dice": battle_odds.DICE_MODE}
 """The value of play[BATTLE_MODE] for each value of `settings.battles`."""
 MAX_PLIES = 40
 """The greatest depth of a search, in plies."""
 MIN_NODES = 50
-"""The least limit of nodes for a search. With fewer nodes, a move is chosen without a search."""
+"""The minimum limit of nodes for a search. With fewer nodes, a move is chosen without a search."""
 TABLE_SIZE = 2**17
-"""Positions that the transposition table holds: the same number on every machine, so that moves are the same."""
+"""The number of positions in the transposition table, the same on every machine, so that moves are the same."""
 VALUE_TOLERANCE = 0.1
-"""A greedy draft counts values as equal if they differ by no more than this. Values range up to 900,000; their rounding
+"""The maximum difference of values that a greedy draft counts as equal. Values range up to 900,000; their rounding
 errors reach some hundredths."""
 
 
@@ -249,7 +249,7 @@ def income(board: Any, state: Any, seat: int) -> int:
 
 @compiled
 def place_draft(board: Any, state: Any, play: Any, keys: Any, pressure: Any) -> None:
-    """Place the new units of the seat to move by the draft rule. `pressure` has space for a float a territory."""
+    """Place the new units of the seat to move by the draft rule. `pressure` has space for one float a territory."""
     seat = play[TURN]
     play[DRAFTING] = 0
     kept = share_units(board, state, play, DRAFT_SCRATCH, pressure, seat, income(board, state, seat))
@@ -290,7 +290,7 @@ def list_moves(board: Any, state: Any, play: Any, begin: int) -> int:
 
 @entry
 def attack_size(troops: int, defenders: int, all_attacks: int) -> int:
-    """Return the units that an attack sends: all that can go; for a candidate the mean of both armies, rounded up."""
+    """Return the units that an attack sends: all but one; for a candidate the mean of both armies, rounded up."""
     return troops - 1 if all_attacks else (troops + defenders + 1) // 2
 
 
@@ -319,7 +319,7 @@ def apply_attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: 
 
 @compiled
 def make_move(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, units_left: int) -> bool:
-    """Play an attack of `size` units that leaves `units_left`, or end the turn. Return whether the game is over for
+    """Play an attack of `size` units whose result is `units_left`, or end the turn. Return whether the game is over for
     MAX.
     """
     play[ELIMINATED] = -1
@@ -346,7 +346,7 @@ def write_battle(board: Any, state: Any, play: Any, chances: Any, begin: int, mo
 
 @compiled
 def value_of_terminal(board: Any, state: Any, play: Any, ply: int) -> float:
-    """Return MAX's value of a game that is over for MAX. Among survivors, territories decide, then units."""
+    """Return MAX's value of a game that is over for MAX. Surviving seats are ranked by territories, then by units."""
     count_terminal(play, ply)
     top = state[SEAT]
     if not play[ALIVE + top]:
@@ -372,7 +372,7 @@ def value_of_terminal(board: Any, state: Any, play: Any, ply: int) -> float:
 
 @compiled
 def evaluate_leaf(board: Any, state: Any, play: Any, scale: Any, ply: int, alpha: float, beta: float) -> float:
-    """Return the value at the horizon, after a quiescence search if play[QUIESCENCE] is set."""
+    """Return MAX's value of a position at the horizon, after a quiescence search if play[QUIESCENCE] is set."""
     play[play[LINES] + ply * play[LINE_LENGTH]] = 0
     more = min(play[ATTACKS_LEFT], MAX_ATTACKS) if play[QUIESCENCE] else 0
     return search_quiescence(board, state, play, scale, more, board[BORDER_COUNT], ply, alpha, beta)
@@ -380,10 +380,10 @@ def evaluate_leaf(board: Any, state: Any, play: Any, scale: Any, ply: int, alpha
 
 @compiled
 def first_sources_after(board: Any, last: int) -> tuple[int, int]:
-    """Return two cells: after the attack `last`, attacks may start from the first cell and those after it, and from the
-    second.
+    """Return two cells. After the attack `last`, attacks may start from the first cell, any cell after it, and the
+    second cell.
 
-    board[BORDER_COUNT] as `last` means no attack. So attacks that share no territory are only tried in one order.
+    So attacks that share no territory are only tried in one order. board[BORDER_COUNT] as `last` means no attack.
     """
     if last == board[BORDER_COUNT]:
         return FIRST_CELL, FIRST_CELL
@@ -460,8 +460,8 @@ def search_quiescence(
 def search_expectiminimax(
     board: Any, state: Any, play: Any, keys: Any, scale: Any, chances: Any, room: int, depth_left: int, ply: int
 ) -> float:
-    """Return the expectiminimax value of an unfinished position, `depth_left` turns or plies deep. The space of
-    `chances` is free from `room` on.
+    """Return the expectiminimax value of an unfinished position, `depth_left` turns or plies deep. The array `chances`
+    is free from the index `room` on.
     """
     if play[STOP] or play[NODES] >= play[NODE_LIMIT]:
         play[STOP] = 1
@@ -665,7 +665,7 @@ def draft_greedily(board: Any, state: Any, scale: Any, counts: Any, units: int) 
 
 @entry
 def perft(board: Any, state: Any, play: Any, keys: Any, pressure: Any, depth: int) -> int:
-    """Count the paths of exactly `depth` plies, with every attack at full strength and every result."""
+    """Count the game paths of exactly `depth` plies, with every attack at full strength and every battle result."""
     if depth == 0:
         return 1
     save_position(state, play, depth)
@@ -697,7 +697,7 @@ def perft(board: Any, state: Any, play: Any, keys: Any, pressure: Any, depth: in
 
 
 class CampaignSearch:
-    """The search with drafts by the draft rule, in a campaign with one configuration. It runs one search at a time."""
+    """The search of one campaign in which drafts follow the draft rule. It runs one search at a time."""
 
     def __init__(self, rules: Campaign) -> None:
         self.rules = rules
@@ -724,7 +724,7 @@ class CampaignSearch:
         candidates: bool = True,
         limit: SearchLimit,
     ) -> SearchResult[Move]:
-        """Return the best move by iterative deepening up to `depth` within `limit`; always a legal one.
+        """Return the best move found by iterative deepening up to `depth` within `limit`. It is always legal.
 
         Depth counts turns if `settings.horizon` is `turns`, else plies. A horizon in the middle of a turn favours
         ending the turn early, as the next draft comes sooner. With the horizon `calm`, the seat to move goes on with
@@ -782,7 +782,8 @@ class CampaignSearch:
         return replace(result, nodes=limit.nodes_spent - before)
 
     def search_one_ply(self, position: Position, *, evaluation: str, limit: SearchLimit) -> SearchResult[Move]:
-        """Return the move with the best mean over the dice, among attacks at full strength and the end of the turn.
+        """Return the move with the best mean value over the dice, among attacks at full strength and the end of the
+        turn.
 
         Once `limit` is spent, no more moves are tried. The odds of battles are floats here: with the exact fractions of
         the rules, large armies would take seconds.
@@ -819,8 +820,8 @@ class CampaignSearch:
     def _choose_draft(
         self, position: Position, drafting: DraftMode, below: Callable[[int], int] | None, state: Any, scale: Any
     ) -> Move:
-        """Return the draft of the seat to move, chosen as `drafting` says. A `greedy` draft changes `state`. Raises
-        `ValueError` for a `random` draft without `below`.
+        """Return the draft of the seat to move, chosen as `drafting` says. A `greedy` draft changes `state`. Raise
+        `ValueError` if `below` is missing for a `random` draft.
         """
         rules = self.rules
         if drafting == "greedy":
@@ -872,7 +873,6 @@ class CampaignSearch:
         return tuple(line)
 
     def _decode_move(self, position: Position, number: int, play: Any) -> Move:
-        """Convert a move number to a move of the rules."""
         values = self._values
         if number == values[BORDER_COUNT]:
             return EndTurn()
@@ -882,7 +882,7 @@ class CampaignSearch:
         return Attack(to, source, int(size))
 
     def perft(self, position: Position, depth: int) -> int:
-        """Return the number of paths of exactly `depth` plies, counting drafts and every result of a battle."""
+        """Return the number of game paths of exactly `depth` plies, counting drafts and every result of a battle."""
         if depth == 0:
             return 1
         if self.rules.to_move(position) is None:

@@ -75,14 +75,14 @@ DISCOUNT_PER_TURN = 0.01
 ever."""
 
 PREDICTED_LIKELIHOOD = 0.95
-"""The likelihood of a move that a policy predicts, in `OpponentModel`."""
+"""The probability in `OpponentModel` that a player who follows a policy makes the move that the policy predicts."""
 UNPREDICTED_LIKELIHOOD = 0.35
-"""The likelihood of a move that the raider does not predict, if the player is a raider. It is high, as the raider
-stands for every player that is not a rush."""
+"""The likelihood in `OpponentModel` of a move that the policy raider does not predict, for a player taken for a raider.
+It is high, because the raider stands for every player that does not rush."""
 TRUST_DECAY = 0.03
-"""The fraction by which trust moves back to its prior after each move, as players may change their behaviour."""
+"""The fraction by which trust moves back to its prior after each move, because players may change their ways."""
 PRIOR_RUSH_TRUST = 0.3
-"""The trust in the rush, a probability, before an opponent's first move."""
+"""The probability, before an opponent's first move, that the opponent follows the policy rush."""
 
 
 class UctParams(NamedTuple):
@@ -100,7 +100,7 @@ class UctParams(NamedTuple):
 
 
 PARAMS_BY_DRAFT = {"classic": UctParams(), "territories": UctParams(army=1.0, income=12.0, tempo=10.0)}
-"""The default parameters by draft rule. With `territories` every territory brings a unit, so income weighs more."""
+"""The default parameters by draft rule. With `territories` each territory brings a unit, so income weighs more."""
 
 
 @entry
@@ -181,8 +181,8 @@ def apply_decision(board: Any, field: Any, odds: Any, decision: int) -> None:
 def select_candidate(
     tree: Any, totals: Any, work: Any, priors: Any, found: Any, node: int, count: int, exploration: float
 ) -> int:
-    """Return the index of the candidate to visit by PUCT (Rosin 2011; Silver et al. 2017). The value of an unvisited
-    candidate is its parent's mean.
+    """Return the index of the candidate to visit by PUCT (Rosin 2011; Silver et al. 2017). An unvisited candidate
+    counts with the mean value of its parent.
     """
     child, visits, total = tree[node + CHILD], 0, 0.0
     while child:
@@ -210,7 +210,7 @@ def select_candidate(
 
 @compiled
 def integer_power(base: float, power: int) -> float:
-    """Return `base` to a whole power by multiplication, which gives the same result on every machine."""
+    """Return `base` to the power of a whole number, by multiplication: the result is the same on every machine."""
     product = 1.0
     for _ in range(power):
         product *= base
@@ -314,7 +314,8 @@ def simulate(
 
 
 class OpponentModel:
-    """The trust that each opponent in a match follows a policy, raider or rush, by how well each predicted its moves.
+    """The trust, a probability, that each opponent in a match follows a policy, raider or rush. It grows if the policy
+    predicts the opponent's moves.
 
     The trust is that of a fixed-share forecaster (Herbster, Warmuth 1998).
     """
@@ -326,11 +327,13 @@ class OpponentModel:
         self._last_position: Position | None = None
 
     def cumulative_trust(self) -> Any:
-        """Return by seat the cumulative trust over policies, by which `draw_policies` draws."""
+        """Return, by seat and policy, the sum of the trust in policies up to this one, for the draws of
+        `draw_policies`.
+        """
         return floats(sum(trust[: policy + 1]) for trust in self.trust for policy in range(POLICY_COUNT))
 
     def learn(self, position: Position, events: Sequence[Event]) -> None:
-        """Update the trust by the events since the last call, or since the match began, up to the first gap in them."""
+        """Update the trust by the events since the last call, the first time by all events. Stop at a gap in them."""
         begin, self._last_position = self._find_start(events), position
         if begin is None:
             return
@@ -350,7 +353,7 @@ class OpponentModel:
             at += 1
 
     def _find_start(self, events: Sequence[Event]) -> Position | None:
-        """Return the position before the events; None if it is unknown. A position from a deal has no income yet."""
+        """Return the position before the events; None if unknown. After a deal, its units to place are missing."""
         rules = self._raid.rules
         if self._last_position is not None:
             return self._last_position

@@ -14,8 +14,8 @@ from machine.compiled import compiled
 def share_units(board: Any, cells: Any, placements: Any, begin: int, pressure: Any, seat: int, units: int) -> int:
     """Share the units of a draft among the cells of `seat` under most pressure. Return the number of these cells.
 
-    Write the cells to `placements` from `begin` on, and the units of each `board[TERRITORY_COUNT]` slots further on. In
-    `cells`, a cell begins with its owner and its troops. `pressure` has space for a float a territory.
+    Write the cells to `placements` from `begin` on, and each cell's units `board[TERRITORY_COUNT]` slots after the
+    cell. In `cells`, a cell begins with its owner and its troops. `pressure` has space for one float a territory.
     """
     kept = _sort_by_pressure(board, cells, placements, begin, pressure, seat)
     total = 0.0
@@ -35,7 +35,7 @@ def share_units(board: Any, cells: Any, placements: Any, begin: int, pressure: A
 
 @compiled
 def _sort_by_pressure(board: Any, cells: Any, room: Any, begin: int, pressure: Any, seat: int) -> int:
-    """Sort the seat's cells into `room` by pressure, greatest first. Return half their number, rounded up."""
+    """Write the seat's cells to `room` by pressure, greatest first. Return half their number, rounded up."""
     own = 0
     for at in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):
         if cells[at] != seat:

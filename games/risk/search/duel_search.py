@@ -57,7 +57,7 @@ from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
 from protocol.games.base import NO_DICE
 
 REINFORCEMENT = duel.REINFORCEMENT_TROOPS
-"""Troops that a reinforcement adds."""
+"""The number of troops that a reinforcement adds."""
 SUCCESS_PROBABILITY = float(duel.WIN_PROBABILITY)
 """The probability that an attack takes the territory."""
 FAILURE_PROBABILITY = float(1 - duel.WIN_PROBABILITY)
@@ -86,13 +86,12 @@ MOVE_LISTS = 16
 """The index in `work` at which the lists of moves begin, one for each ply."""
 
 ENTRY_LENGTH = 2
-"""The slots of an entry in `table`: a position's key; then its best move, depth and bound, packed. The position's value
-is worths[slot // ENTRY_LENGTH].
-"""
+"""The number of slots of an entry in `table`: one for a position's key, one for its best move, depth and bound, packed.
+The position's value is worths[slot // ENTRY_LENGTH]."""
 DEFAULT_SETTINGS = DuelSettings()
 """The default settings of `DuelSearch.search`, which ignores all settings."""
 TABLE_SIZE = 2**18
-"""Positions that the transposition table holds: the same number on every machine, so that moves are the same."""
+"""The number of positions in the transposition table, the same on every machine, so that moves are the same."""
 
 
 def duel_board(rules: duel.Duel) -> list[int]:
@@ -149,7 +148,7 @@ def list_moves(board: Any, state: Any, work: Any, mover: int, begin: int) -> int
 
 @compiled
 def troops_placed(board: Any, state: Any, at: int) -> int:
-    """Return the troops in a cell after an invasion or a reinforcement."""
+    """Return the troops in a cell after it has been invaded or reinforced."""
     if state[FREE_COUNT]:
         return board[board[ARMIES] + state[FREE_COUNT]]  # type: ignore[no-any-return]
     return min(state[at + 1] + REINFORCEMENT, board[MAX_TROOPS])  # type: ignore[no-any-return]
@@ -163,7 +162,9 @@ def is_drawn_after(board: Any, work: Any, ply: int) -> bool:
 
 @entry
 def count_paths(board: Any, state: Any, work: Any, left: int, ply: int) -> int:
-    """Return the number of paths of exactly `left` plies, at least 1, counting both results of each attack."""
+    """Return the number of paths of exactly `left` plies below a position, where `left` is at least 1. Both results of
+    each attack count.
+    """
     mover = state[SEAT] ^ (ply & 1)
     begin = MOVE_LISTS + ply * board[MAX_MOVES]
     end = list_moves(board, state, work, mover, begin)
@@ -190,7 +191,7 @@ def count_paths(board: Any, state: Any, work: Any, left: int, ply: int) -> int:
 
 @compiled
 def note_frontier(work: Any, ply: int, leaves: int, estimates: int, chosen: int) -> None:
-    """Count a position and the leaves one ply below it. Set the position's line to the move `chosen`."""
+    """Count a position and the leaves one ply below it. Set the position's principal variation to the move `chosen`."""
     work[NODES] += leaves + 1
     work[LEAVES] += leaves
     work[ESTIMATES] += estimates
@@ -201,7 +202,7 @@ def note_frontier(work: Any, ply: int, leaves: int, estimates: int, chosen: int)
 
 @compiled
 def search_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int) -> float:
-    """Return the expectiminimax value one ply deep. Results are evaluated without making the moves."""
+    """Return the expectiminimax value of a position, one ply deep. Results are evaluated without making the moves."""
     mover = state[SEAT] ^ (ply & 1)
     sign = -1.0 if ply & 1 else 1.0
     best, chosen = -INFINITY, 0
@@ -258,7 +259,7 @@ def search_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int) -> 
 
 @entry
 def search_expectiminimax(board: Any, state: Any, scale: Any, work: Any, left: int, ply: int) -> float:
-    """Return the expectiminimax value for MAX of an unfinished position, searched `left` plies deep, at least 1."""
+    """Return the expectiminimax value for MAX of an unfinished position, searched `left` plies deep (1 or more)."""
     if work[STOP] or work[NODES] >= work[NODE_LIMIT]:
         work[STOP] = 1
         return 0.0
@@ -298,7 +299,7 @@ def search_expectiminimax(board: Any, state: Any, scale: Any, work: Any, left: i
 
 @compiled
 def hash_at(board: Any, at: int, owner: int, troops: int) -> int:
-    """Return what one cell contributes to the key of a position."""
+    """Return the number that one cell contributes to the key of a position."""
     if owner == NO_OWNER:
         return 0
     return board[board[ZOBRIST] + (2 * board[at + INDEX] + owner) * (board[MAX_TROOPS] + 1) + troops]  # type: ignore[no-any-return]
@@ -306,13 +307,13 @@ def hash_at(board: Any, at: int, owner: int, troops: int) -> int:
 
 @compiled
 def hash_ply(board: Any, ply: int) -> int:
-    """Return what the ply contributes to the key: below a chance node, a value only holds at one ply."""
+    """Return the number that the ply contributes to the key: below a chance node, a value holds at one ply only."""
     return board[board[ZOBRIST] + 2 * board[TERRITORY_COUNT] * (board[MAX_TROOPS] + 1) + ply]  # type: ignore[no-any-return]
 
 
 @compiled
 def order_moves(work: Any, cuts: int, begin: int, end: int, first: int) -> None:
-    """Sort the moves from `begin` to `end`: `first`, the table's move, then those that caused most cutoffs."""
+    """Sort the moves from `begin` to `end`: the table's move `first`, then those that caused most cutoffs."""
     for i in range(begin + 1, end):
         move = work[i]
         j = i
@@ -334,7 +335,7 @@ def star1_window(
 
 @compiled
 def look_up_bounds(table: Any, worths: Any, key: int, left: int, low: float, high: float) -> tuple[float, float]:
-    """Return bounds on a position's value for the seat that moved to it: `low` and `high`, narrowed by the table."""
+    """Return bounds on a position's value for the seat that moved to it: `low` and `high`, or tighter stored ones."""
     slot = ENTRY_LENGTH * (key & (len(worths) - 1))
     if table[slot] != key or (table[slot + 1] >> 2) & 255 != left:
         return low, high
@@ -450,7 +451,7 @@ def search_alpha_beta(
     beta: float,
     key: int,
 ) -> float:
-    """Return the value of an unfinished position for the seat to move, or a bound outside `alpha` to `beta`."""
+    """Return the value of an unfinished position for the seat to move. Outside `alpha` to `beta` it is only a bound."""
     # It is this long because it is the hot loop. What it does for a move needs nearly all that it knows of
     # the position, and a call a move costs nodes a second, above all in plain Python.
     if work[STOP] or work[NODES] >= work[NODE_LIMIT]:
@@ -568,7 +569,7 @@ class DuelSearch:
         below: Callable[[int], int] | None = None,
         limit: SearchLimit,
     ) -> SearchResult[Action]:
-        """Return the best move by iterative deepening up to `depth` within `limit`; always a legal one.
+        """Return the best move found by iterative deepening up to `depth` within `limit`. It is always legal.
 
         The search may exceed the node limit, by fewer nodes than the moves of one position have results. The line ends
         early at a position that the table already knew.
@@ -585,7 +586,7 @@ class DuelSearch:
         self._searches += 1
 
         def search_depth(rules: Duel, root: Position, *, depth: int, limit: SearchLimit) -> SearchResult[Action]:
-            """Search once, `depth` plies deep. Raises `LimitReached` when the limit is spent."""
+            """Search once, `depth` plies deep. Raise `LimitReached` if the limit is spent."""
             work_buffers.reset_counts(work, limit.nodes_left)
             arrays = self._board, state, scale, work
             if algorithm == "expectiminimax":
@@ -607,7 +608,7 @@ class DuelSearch:
         return tuple(line)
 
     def perft(self, position: Position, depth: int) -> int:
-        """Return the number of paths of exactly `depth` plies, counting both results of each attack."""
+        """Return the number of paths of exactly `depth` plies in the game tree, with both results of each attack."""
         depth_left = self.rules.max_plies - position.at
         if depth == 0:
             return 1

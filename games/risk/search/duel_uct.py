@@ -47,14 +47,14 @@ visits, from MOVES on the legal moves of a position.
 MAX_DEPTH = MOVES - PATH
 """The maximum number of nodes on the path of a simulation."""
 EXPLORATION = 0.4
-"""The exploration constant of PUCT."""
+"""The exploration constant of PUCT, the formula that chooses the move to visit."""
 _SUCCESS_THRESHOLD = int(duel.WIN_PROBABILITY * DRAW_RANGE)
-"""An attack takes the territory if the random number drawn for it is below this."""
+"""The exclusive upper bound of the random numbers with which an attack takes the territory."""
 
 
 @compiled
 def select_move(tree: Any, totals: Any, work: Any, found: Any, node: int, last: int, count: int) -> int:
-    """Return the move to visit by PUCT with uniform priors (Rosin 2011). `last` is 1 if the previous move of the
+    """Return the move to visit by PUCT with uniform priors (Rosin 2011). `last` is 1 if the move before it in the
     simulation was a successful attack, else 0.
     """
     child, visits, total = tree[node + CHILD], 0, 0.0
@@ -109,7 +109,7 @@ def simulate(
     found: Any,
     sims: int,
 ) -> None:
-    """Add `sims` simulations to the tree. `rng` is the state of the random generator."""
+    """Add `sims` simulations to the tree. `rng` is the state of the random generator that rolls the dice."""
     for _ in range(sims):
         state[:] = root
         node = last = depth = 0
@@ -135,7 +135,7 @@ def simulate(
 
 
 class DuelUct:
-    """The tree search of bounded Risk with one configuration. It runs one search at a time."""
+    """The tree search of bounded Risk under one configuration. It runs one search at a time."""
 
     nodes_per_ms: ClassVar[int] = uct_tree.SIMULATIONS_PER_MS
 
@@ -159,8 +159,8 @@ class DuelUct:
     def search(
         self, position: Position, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: SearchLimit
     ) -> SearchResult[Action]:
-        """Return the most visited action within `limit`, which counts simulations. If `limit` allows no simulation,
-        return the first legal action.
+        """Return the most visited move within `limit`, which counts simulations. If `limit` allows none, return the
+        first legal move.
 
         The search ignores `events`: it assumes that the opponent plays well. `below(n)` returns a random number from 0
         to n − 1.

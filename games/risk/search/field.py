@@ -42,9 +42,9 @@ SIZE, BONUS, BLOCK_WIDTH = MAX_PLAYERS, MAX_PLAYERS + 1, MAX_PLAYERS + 2
 is the number of the continent's territories that each seat holds. BLOCK_WIDTH is the number of slots of a block.
 """
 NO_CELL = -1
-"""Takes the place of a cell in a move that has no source or no target."""
+"""The number in place of a cell in a move that has no source or no target."""
 POSITION_BEGIN = TURN
-"""The index in `field` at which the position begins, after the random generator."""
+"""The index in `field` at which the position begins. Before it is the random generator."""
 
 
 def make_field(rules: Campaign, position: Position, seed: int) -> Any:
@@ -75,10 +75,10 @@ def make_field(rules: Campaign, position: Position, seed: int) -> Any:
 
 
 def _round_thresholds() -> tuple[int, ...]:
-    """Return two thresholds for each number of attacking and defending dice.
+    """Return two thresholds for each number of attacking dice and of defending dice.
 
-    If a round's random number is below the first, the attacker loses nothing; below the second, less than all units at
-    stake.
+    If a round's random number is below the first threshold, the attacker loses nothing. If it is below the second, the
+    attacker loses less than all units at stake.
     """
     limits = []
     for attacking in range(1, MAX_ATTACK_DICE + 1):
@@ -90,7 +90,7 @@ def _round_thresholds() -> tuple[int, ...]:
 
 
 _ROUND_THRESHOLDS = _round_thresholds()
-"""The two thresholds by number of attacking dice, then by number of defending dice."""
+"""The thresholds of `_round_thresholds`, by number of attacking dice, then by number of defending dice."""
 
 
 @compiled
@@ -151,7 +151,7 @@ def income(board: Any, field: Any, seat: int) -> int:
 
 @compiled
 def place_units(field: Any, at: int, units: int) -> None:
-    """Place drafted units on a territory. Placing the last unit ends the draft."""
+    """Place drafted units on a territory. The draft ends with the last unit."""
     field[at + 1] += units
     field[UNITS] -= units
     if field[UNITS] == 0:

@@ -24,12 +24,12 @@ from machine.compiled import compiled
 OUTLOOK = 3
 """The mode of the evaluation `outlook`. flat_position.py has the other modes."""
 _IDLE, _DANGER, _ARMY, _INCOME, _PROGRESS, _LAND = range(6)
-"""These are the indices of the weights of the evaluation `outlook` in its array of weights."""
+"""These are the indices of the weights of the evaluation `outlook` in the array of its weights."""
 
 
 @compiled
 def _continent_progress(field: Any, seat: int) -> float:
-    """Return the sum over continents of the bonus, times the square of the fraction that the seat holds."""
+    """Return the sum over continents of the bonus times the square of the seat's fraction of the continent."""
     found = 0.0
     for i in range(field[CONTINENT_COUNT]):
         block = field[BLOCKS] + i * BLOCK_WIDTH
@@ -40,7 +40,7 @@ def _continent_progress(field: Any, seat: int) -> float:
 
 @compiled
 def outlook(board: Any, field: Any, weights: Any, strengths: Any, seat: int) -> float:
-    """Return a seat's strength as a fraction of all seats' strength. `strengths` has space for a float a seat."""
+    """Return a seat's fraction of the sum of all seats' strengths. `strengths` has space for one float a seat."""
     for each in range(board[SEATS]):
         strengths[each] = 0.0
     for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):

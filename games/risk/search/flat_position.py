@@ -24,7 +24,7 @@ NO_EVALUATION, FEATURES, UNAM = 0, 1, 2
 features, UNAM for `evaluate_unam`.
 """
 MODES = {"none": NO_EVALUATION, "features": FEATURES, "unam": UNAM}
-"""The mode of each evaluation by its name."""
+"""The mode of each evaluation, by the evaluation's name."""
 
 FIRST_CELL, CELL_LENGTH = 24, 4
 """FIRST_CELL is the cell of the first territory, CELL_LENGTH the number of slots of a cell. A territory's cell is where
@@ -71,10 +71,10 @@ TROOPS_OF_SEAT = TERRITORIES_OF_SEAT + MAX_PLAYERS
 """state[TROOPS_OF_SEAT + seat] is the number of a seat's troops."""
 
 SHARE_BITS = 27
-"""The binary digits of a share of troops, which is below 1 and stored as an integer."""
+"""The number of binary digits of a share of troops, which is below 1 and stored as an integer."""
 SHARE_UNIT = reduce(lcm, range(1, 23))
-"""The integer that stands for 1 in a fraction of a territory's neighbours. The fraction is exact for up to 22
-neighbours; for more, its error is at most 4e-7."""
+"""The integer that stands for 1 in fractions of a territory's number of neighbours. They are exact for up to 22
+neighbours; for more, their error is at most 4e-7."""
 SAFE_STRENGTH = SHARE_UNIT << SHARE_BITS
 """The integer that stands for strength 1, the strength of a territory without enemy neighbours."""
 VALUE_WITHOUT_TERRITORY, BASE, PER_TERRITORY, PER_UNITS, PER_STRENGTH, PER_EXPOSED, PER_POINT = range(7)
@@ -85,7 +85,7 @@ factors of the four features. PER_POINT is the factor of `evaluate_unam`.
 
 
 def cell_of(territory: int) -> int:
-    """Return the cell of a territory, given its index."""
+    """Return the cell of a territory, given the territory's index."""
     return FIRST_CELL + CELL_LENGTH * territory
 
 
@@ -112,8 +112,8 @@ def board_values(board: Board) -> list[int]:
 def scale_values(board: Board, weights: Sequence[float], opinion: float, max_troops: int = 0) -> list[float]:
     """Return the array `scale`, the factors that turn sums into a value, as a list. `floats` converts it to an array.
 
-    `weights` are those of the four features, `opinion` is the value of an evaluation of 1. Only `evaluate_unam` needs
-    `max_troops`.
+    `weights` are those of the four features, `opinion` is the value of a position that is evaluated as 1. Only
+    `evaluate_unam` needs `max_troops`.
     """
     stretch = opinion * FEATURES_BOUND
     territories, units, strength, compactness = (2 * stretch * weight / (sum(weights) or 1.0) for weight in weights)
@@ -130,7 +130,7 @@ def scale_values(board: Board, weights: Sequence[float], opinion: float, max_tro
 
 @compiled
 def weigh_features(scale: Any, owned: int, army: int, units: int, strength: int, exposed: int) -> float:
-    """Return the weighted value of MAX's features from their sums."""
+    """Return the weighted value of MAX's features, computed from the sums behind them."""
     if owned == 0:
         return scale[VALUE_WITHOUT_TERRITORY]  # type: ignore[no-any-return]
     return (  # type: ignore[no-any-return]
@@ -203,7 +203,7 @@ def set_cell(board: Any, state: Any, at: int, owner: int, troops: int) -> None:
 
 @compiled
 def _update_border_sums(board: Any, state: Any, at: int, was: int, before: int) -> None:
-    """Update the sums along the borders of a cell whose owner was `was`, with `before` troops."""
+    """Update the sums along the borders of a cell that belonged to `was` and had `before` troops."""
     seat, shares = state[SEAT], board[SHARES]
     owner, troops = state[at + OWNER], state[at + TROOPS]
     strength, exposed = state[STRENGTH], state[EXPOSED]
@@ -262,7 +262,8 @@ def make_state(board: Any, position: Any, seat: int, mode: int) -> Any:
 def evaluate_change(board: Any, state: Any, scale: Any, at: int, owner: int, troops: int) -> float:
     """Return what `evaluate` would return after `set_cell` with the same arguments, and leave the state unchanged.
 
-    It repeats `_update_border_sums` and `evaluate` without writing: nine in ten positions of a search are leaves.
+    The code repeats that of `_update_border_sums` and `evaluate` without writing, because nine in ten positions of a
+    search are leaves.
     """
     was, before = state[at], state[at + 1]
     if state[MODE] != FEATURES:

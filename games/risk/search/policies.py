@@ -1,9 +1,8 @@
-"""Fixed policies that the campaign's tree search assumes the players to follow: the raider, also for its own seat, and
-the rush, a naive first idea.
+"""Fixed policies that the campaign's tree search assumes the players to follow: the raider, which it also uses for its
+own seat, and the rush, a naive first idea.
 
 The raider drafts all new units where the attacks from there gain most, then attacks while an attack gains enough. An
-attack's gain is its expected change of a value counted in units. The gains give the tree search its priors.
-"""
+attack's gain is its expected change of a value counted in units. The gains give the tree search its priors."""
 
 from __future__ import annotations
 
@@ -37,31 +36,31 @@ TERRITORY, ENEMY_LOSS, IDLE, KILLED, CONTINENT, PROGRESS, ELIMINATION, MIN_GAIN,
 
 
 class RaidWeights(NamedTuple):
-    """The weights of the raider, in units. `floats` converts them to an array."""
+    """The weights by which the raider computes gains, in units. `floats` converts them to an array."""
 
     territory: float = 4.0
-    """The value of a territory won."""
+    """The value of winning a territory."""
     taken: float = 1.0
-    """The value of an enemy's loss of a territory."""
+    """The value of taking a territory from an enemy, in addition to `territory`."""
     idle: float = 0.4
     """The value of an own unit without enemy neighbours."""
     killed: float = 0.85
-    """The value of an enemy unit killed."""
+    """The value of killing an enemy unit."""
     hold: float = 3.3
-    """The value of each unit of a continent's bonus, won or taken away."""
+    """The value, for each unit of a continent's bonus, of winning the bonus or taking it from an enemy."""
     progress: float = 0.9
     """The fraction of `hold` that counts for progress towards holding a continent."""
     elimination: float = 7.5
     """The value of eliminating a seat."""
     least: float = 0.6
-    """The least gain for which the raider attacks."""
+    """The minimum gain for which the raider attacks."""
     fear: float = 0.06
-    """The loss for each unit by which the strongest enemy next to a conquered territory outnumbers its new units."""
+    """The penalty for each unit by which the strongest enemy beside a conquered territory outnumbers its units."""
 
 
 @compiled
 def unit_weight(board: Any, field: Any) -> float:
-    """Return the weight of a unit: below 1 if the seat to move has more units than all others together."""
+    """Return the weight of a unit in gains: below 1 if the seat to move has more units than all others together."""
     seat = field[TURN]
     own, others = 1 + field[UNITS], 1
     for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
@@ -116,8 +115,8 @@ def attack_gain(
 def site_value(
     board: Any, field: Any, odds: Any, weights: Any, unit_weight: float, path: Any, site: int, units: int
 ) -> float:
-    """Return the gain of repeated attacks at full strength from a cell, `site`, that gets `units` new units. Overwrite
-    `path`.
+    """Return the gain of repeated attacks at full strength that start from the cell `site` with `units` new units.
+    Overwrite `path`.
     """
     seat, taken = field[TURN], 0
     value, likely = 0.0, 1.0
@@ -157,7 +156,7 @@ def choose_site(board: Any, field: Any, odds: Any, weights: Any, worth: float, p
 
 @compiled
 def choose_attack(board: Any, field: Any, odds: Any, weights: Any, worth: float) -> tuple[int, int, int]:
-    """Return source, target and units of the raider's attack; NO_CELL to end the turn."""
+    """Return source, target and units of the raider's attack. Source and target are NO_CELL to end the turn."""
     seat = field[TURN]
     best, source, target, sent = weights[MIN_GAIN], NO_CELL, NO_CELL, 0
     for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
@@ -191,7 +190,7 @@ def choose_rush_site(board: Any, field: Any) -> int:
 
 @compiled
 def choose_rush_attack(board: Any, field: Any) -> tuple[int, int, int]:
-    """Return source, target and units of the rush's attack, always at full strength; NO_CELL to end the turn."""
+    """Return source, target and units of the rush's attack, at full strength. The cells are NO_CELL to end the turn."""
     seat = field[TURN]
     most, source, target, sent = 0, NO_CELL, NO_CELL, 0
     for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
@@ -205,12 +204,12 @@ def choose_rush_attack(board: Any, field: Any) -> tuple[int, int, int]:
 
 
 RAID, RUSH, POLICY_COUNT = range(3)
-"""RAID and RUSH are the numbers of the two policies. POLICY_COUNT is how many policies there are."""
+"""RAID and RUSH are the numbers of the two policies, raider and rush. POLICY_COUNT is the number of policies."""
 
 
 @compiled
 def play_turn(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy: int) -> None:
-    """Play the turn, or the rest of it, by a policy."""
+    """Play the turn in progress to its end by a policy."""
     seat, number = field[TURN], field[flat.ROUND]
     worth = unit_weight(board, field) if policy == RAID else 1.0
     if field[DRAFTING]:
@@ -242,7 +241,7 @@ def choose_move(board: Any, field: Any, odds: Any, weights: Any, path: Any, poli
 
 
 class RaidPolicy:
-    """The raider in a campaign with one configuration, with given weights."""
+    """The raider with given weights, in a campaign under one configuration."""
 
     def __init__(self, rules: Campaign, weights: Sequence[float] = RaidWeights()) -> None:
         self.rules = rules
@@ -253,15 +252,15 @@ class RaidPolicy:
         """Scratch space for `site_value`."""
 
     def choose_move(self, position: Position) -> Move:
-        """Return the raider's move in an unfinished position, without search or chance, in microseconds."""
+        """Return the raider's move in an unfinished position, in microseconds and without search or chance."""
         return self.choose_move_on_field(make_field(self.rules, position, 0))
 
     def choose_move_on_field(self, field: Any) -> Move:
-        """Return the raider's move on a `field`."""
+        """Return the raider's move in the position of the array `field`."""
         return self.decode_move(*map(int, choose_move(self.board, field, self.odds, self.weights, self.path, RAID)))
 
     def decode_move(self, source: int, target: int, units: int) -> Move:
-        """Convert a move of `choose_move` to a move of the rules."""
+        """Convert a move that `choose_move` returned to a move of the rules."""
         if source == NO_CELL:
             return EndTurn()
         at = int(self.board[source + INDEX])

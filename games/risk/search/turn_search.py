@@ -76,7 +76,7 @@ MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, S
 - WIDTHS: where the limits on moves begin: on drafts, for each of WIDTH_COUNT turns, then on attacks likewise.
 """
 WIDTH_COUNT = 4
-"""The number of turns with their own limits of moves. Later turns have the limits of the last of these."""
+"""The number of turns that have their own limits of moves. Later turns have the limits of the last of these turns."""
 SLOT_COUNT = WIDTHS + 2 * WIDTH_COUNT
 """The number of fixed slots at the start of `work`. The saved positions, the lists of moves and the draft of
 DRAFT_RULE_MOVE follow.
@@ -86,20 +86,20 @@ MAX_MOVES = 64
 GAINS = MAX_PLAYERS
 """The index in `scores` of the gains of listed moves, MAX_MOVES slots a ply. Before them is a float for each seat."""
 MIN_PROBABILITY = 0.001
-"""Battle results with a lower probability are ignored."""
+"""The minimum probability of a battle result that is not ignored."""
 EVALUATIONS = {**MODES, "outlook": OUTLOOK}
-"""The mode of each evaluation by its name."""
+"""The mode of each evaluation, by the evaluation's name."""
 MAX_PLIES_PER_TURN = MAX_ATTACKS + 2
 """The maximum number of plies of a turn: a draft in two halves, then attacks."""
 MAX_TURNS = 6
 """The greatest depth of a search, in turns."""
 TABLE_SIZE = 2**17
-"""Positions that the transposition table holds: the same number on every machine, so that moves are the same."""
+"""The number of positions in the transposition table, the same on every machine, so that moves are the same."""
 
 
 class SearchWidth(NamedTuple):
-    """Maximum numbers of moves to search: `drafts` and `attacks` by turn, `splits` for the best drafts at the root that
-    are also tried with half of the units.
+    """The maximum numbers of moves to search: `drafts` and `attacks` by turn of the search. `splits` is the number of
+    best drafts at the root that are also tried with half of the units.
     """
 
     drafts: Sequence[int]
@@ -108,7 +108,7 @@ class SearchWidth(NamedTuple):
 
 
 DEFAULT_WIDTH = SearchWidth((6, 2, 2, 2), (3, 1, 1, 1), 2)
-"""The limits of moves by default: fewer after the first turn."""
+"""The default limits of moves: fewer after the first turn of the search."""
 FULL_WIDTH = SearchWidth((MAX_MOVES // 2,) * WIDTH_COUNT, (MAX_MOVES - 1,) * WIDTH_COUNT, 2)
 """The limits of the widest search: as many moves as a list has space for."""
 
@@ -117,7 +117,7 @@ FULL_WIDTH = SearchWidth((MAX_MOVES // 2,) * WIDTH_COUNT, (MAX_MOVES - 1,) * WID
 def insert_move(
     work: Any, scores: Any, begin: int, first: int, count: int, max_moves: int, move: int, score: float
 ) -> int:
-    """Insert a move into a sorted list of `count` moves that keeps the `max_moves` best. Return its new length."""
+    """Insert a move into a sorted list of `count` moves, which keeps the `max_moves` best. Return its new length."""
     if count == max_moves:
         if max_moves == 0 or score <= scores[first + count - 1]:
             return count
@@ -135,9 +135,9 @@ def insert_move(
 def list_drafts(
     board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, path: Any, ply: int, max_drafts: int
 ) -> int:
-    """Write the drafts of a ply, greatest gain first. Return how many there are.
+    """Write the drafts that are searched at a ply, greatest gain first. Return how many there are.
 
-    At the root they include half drafts to the best cells and the draft by the draft rule.
+    At the root these include half drafts to the best cells and the draft by the draft rule.
     """
     seat, worth = field[TURN], unit_weight(board, field)
     begin, first = work[LISTS] + ply * MAX_MOVES, GAINS + ply * MAX_MOVES
@@ -159,7 +159,7 @@ def list_drafts(
 def list_attacks(
     board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, ply: int, max_attacks: int
 ) -> int:
-    """Write the attacks of a ply, greatest gain first, then the end of the turn. Return the number of moves."""
+    """Write the attacks searched at a ply, greatest gain first, then the turn's end. Return the number of moves."""
     seat, worth = field[TURN], unit_weight(board, field)
     begin, first = work[LISTS] + ply * MAX_MOVES, GAINS + ply * MAX_MOVES
     count = 0
@@ -194,7 +194,7 @@ def list_moves(
     turn: int,
     first_move: int,
 ) -> int:
-    """Write the moves of a ply, with `first_move` at the front if it is one of them. Return how many there are."""
+    """Write the moves searched at a ply, `first_move` first if it is one of them. Return how many there are."""
     wide = WIDTHS + min(turn, WIDTH_COUNT - 1)
     if field[DRAFTING]:
         count = list_drafts(board, field, odds, raid, work, scores, path, ply, work[wide])
@@ -212,14 +212,14 @@ def list_moves(
 
 @entry
 def attack_units(board: Any, field: Any, odds: Any, move: int) -> int:
-    """Return the units that an attack sends."""
+    """Return the units that an attack, given by its move number, sends."""
     units = field[board[board[SOURCES] + move // 2 - board[BORDERS]] + 1] - 1
     return find_sufficient(odds, units, field[board[move // 2] + 1]) if move % 2 else units
 
 
 @compiled
 def mean_results(board: Any, field: Any, odds: Any, move: int) -> tuple[float, int, int]:
-    """Return the probability of a move's first result (1 unless it is an attack), and the units that each leaves."""
+    """Return the probability of a move's first result (1 if it is no attack), and the units that each result leaves."""
     if move // 2 < board[BORDERS]:
         return 1.0, 0, 0
     chance, spared, held = look_up_odds(odds, attack_units(board, field, odds, move), field[board[move // 2] + 1])
@@ -274,7 +274,7 @@ def value_of_terminal(board: Any, field: Any, work: Any, scores: Any, ply: int) 
 
 @compiled
 def evaluate_leaf(board: Any, field: Any, weights: Any, work: Any, scores: Any, opinion: float, ply: int) -> float:
-    """Return the evaluation at the horizon and count a leaf."""
+    """Return the evaluation of a position at the horizon, as a value for MAX, and count a leaf."""
     work[LEAVES] += 1
     work[ESTIMATES] += 1
     work[DEEPEST] = max(work[DEEPEST], ply)
@@ -302,8 +302,8 @@ def search_node(
     alpha: float,
     beta: float,
 ) -> float:
-    """Return the value for MAX of an unfinished position, `turns_left` of `depth` turns before the horizon. With
-    pruning, a value outside `alpha` to `beta` is a bound. `opinion` is the value of an evaluation of 1.
+    """Return MAX's value of an unfinished position, `turns_left` of `depth` turns before the horizon. With pruning, a
+    value outside `alpha` to `beta` is a bound. `opinion` is the value of a position that is evaluated as 1.
     """
     # This function is so long for the reason given in `search_alpha_beta` of campaign_search.py.
     if work[STOP] or work[NODES] >= work[NODE_LIMIT]:
@@ -382,7 +382,7 @@ def search_node(
 
 
 class TurnSearch:
-    """The search over whole turns in a campaign with one configuration. It runs one search at a time."""
+    """The search over whole turns in a campaign under one configuration. It runs one search at a time."""
 
     def __init__(self, rules: Campaign) -> None:
         self.rules = rules
@@ -412,10 +412,11 @@ class TurnSearch:
         width: SearchWidth = DEFAULT_WIDTH,
         limit: SearchLimit,
     ) -> SearchResult[Move] | None:
-        """Return the best move by iterative deepening over turns up to `depth`; expectiminimax searches only `depth`.
+        """Return the best move found by iterative deepening over turns up to `depth`. Expectiminimax searches only
+        `depth`.
 
-        At most `plies` plies are searched. Returns None if `limit` did not suffice to search one move. If the search of
-        the last depth was stopped, its best move so far is returned: the previous depth's best move was tried first.
+        At most `plies` plies are searched. Return None if `limit` did not suffice to search one move. If the search of
+        the last depth was stopped, return its best move so far: it tried the previous depth's best move first.
         """
         deepest = min(depth, MAX_TURNS)
         field = make_field(self.rules, position, 0)
@@ -449,7 +450,6 @@ class TurnSearch:
         return None if best is None else replace(best, nodes=limit.nodes_spent - before)
 
     def _make_arrays(self, position: Position, field: Any, depth: int, width: SearchWidth) -> tuple[Any, Any]:
-        """Return the arrays `work` and `scores` for a search of `depth` turns."""
         plies = depth * MAX_PLIES_PER_TURN + 1
         lines = SLOT_COUNT
         kept = lines + (plies + 2) * (plies + 2)
@@ -472,7 +472,7 @@ class TurnSearch:
         return move
 
     def _decode_line(self, position: Position, field: Any, line: list[int]) -> Move:
-        """Return the first move of a line as a move of the rules. The parts of a split draft become one move."""
+        """Return the first move of a line of move numbers as a move of the rules. A split draft becomes one move."""
         board, first = self._board, line[0]
         if position.phase == "draft":
             return self._rule_draft(position) if first == DRAFT_RULE_MOVE else self._decode_draft(position, line)
@@ -484,8 +484,8 @@ class TurnSearch:
         return Attack(int(board[to + INDEX]), int(board[source + INDEX]), int(units))
 
     def _decode_draft(self, position: Position, line: list[int]) -> Draft:
-        """Return the draft that a line begins with. If the line ends before all units are placed, the last territory
-        gets the rest.
+        """Return the draft with which a line of move numbers begins. If the line ends before all units are placed, the
+        last territory gets the rest.
         """
         placed, left = dict[int, int](), position.units
         for number in line:

@@ -22,19 +22,20 @@ NODE_LENGTH] is the sum of the values of a node's visits.
 NEXT_NODE, TREE_END = 0, 1
 """work[NEXT_NODE] is where the next new node begins in `tree`. work[TREE_END] is where the space of `tree` ends."""
 MAX_NODES = 2**18
-"""Nodes that a tree can hold: the same on every machine, so that moves are the same. A full tree gets no new nodes."""
+"""The maximum number of nodes of a tree, the same on every machine, so that moves are the same. A full tree gets no new
+nodes."""
 MIN_SIMULATIONS = 10
-"""With fewer simulations than this, the campaign's tree search returns the raider's move."""
+"""The minimum number of simulations of the campaign's tree search. With fewer, it returns the raider's move."""
 SIMULATIONS_PER_MS = 1
 """The number of simulations that take about a millisecond."""
 FIRST_BATCH_SIZE = 100 if HAS_NUMBA else 1
 """The number of simulations in the first batch. The clock is read after each batch."""
 BATCH_DURATION_S = 0.004
-"""The longest duration of a later batch of simulations, in seconds."""
+"""The maximum seconds that a later batch of simulations should take."""
 
 
 def make_arrays() -> tuple[Any, Any]:
-    """Return the arrays for a tree and its totals."""
+    """Return the arrays `tree` and `totals` for a tree."""
     return zeros(NODE_LENGTH * MAX_NODES), zeros(MAX_NODES, float)
 
 
@@ -46,7 +47,7 @@ def reset_tree(tree: Any, work: Any) -> None:
 
 @compiled
 def find_or_add_child(tree: Any, totals: Any, work: Any, node: int, decision: int) -> int:
-    """Return a node's child for a decision. Add it if it is missing and the tree has space; else return 0."""
+    """Return a node's child for a decision. Add it if it is missing. Return 0 if the tree has no space for it."""
     child = tree[node + CHILD]
     while child and tree[child + DECISION] != decision:
         child = tree[child + SIBLING]
@@ -69,7 +70,7 @@ def children(tree: Any, node: int) -> Iterator[int]:
 
 
 def most_visited_child(tree: Any, totals: Any, node: int) -> int:
-    """Return the most visited child, among equals the one with the highest mean; 0 if the node has no child."""
+    """Return the node's most visited child, among equals the one with the highest mean; 0 if the node has no child."""
 
     def rank(child: int) -> tuple[int, float]:
         visits = int(tree[child + VISITS])
@@ -79,15 +80,15 @@ def most_visited_child(tree: Any, totals: Any, node: int) -> int:
 
 
 def visit_lead(tree: Any) -> int:
-    """Return how many more visits the root's most visited child has than the second."""
+    """Return the number of visits by which the root's most visited child is ahead of the second."""
     first, second = nlargest(2, [0, 0, *(int(tree[child + VISITS]) for child in children(tree, 0))])
     return first - second
 
 
 def run_simulations(simulate: Callable[[int], object], tree: Any, limit: SearchLimit) -> None:
-    """Run simulations until `limit` is spent: all in one call if it counts nodes, in batches if it is a deadline.
+    """Run simulations until `limit` is spent: all in one call if `limit` counts nodes, in batches if it is a deadline.
 
-    With a deadline, simulations stop once no other move can become the most visited in the time left.
+    Before a deadline, simulations stop once no other move can become the most visited in the time left.
     """
     if limit.nodes_left is not None:
         sims = limit.nodes_left

@@ -28,7 +28,7 @@ FIRST_GAME_SLOT = 8
 NODES_PER_MS = 500 if HAS_NUMBA else 10
 """The number of nodes that a kernel visits in about a millisecond."""
 NO_LIMIT = 2**62
-"""Stands for no limit of nodes in work[NODE_LIMIT]."""
+"""The number in work[NODE_LIMIT] that means no limit of nodes."""
 EXACT_BOUND, LOWER_BOUND, UPPER_BOUND = 0, 1, 2
 """These are the kinds of values in a transposition table: EXACT_BOUND for exact values, LOWER_BOUND for lower bounds,
 UPPER_BOUND for upper bounds.
@@ -36,7 +36,7 @@ UPPER_BOUND for upper bounds.
 
 
 def make_random_numbers(count: int) -> list[int]:
-    """Return signed 64-bit numbers for search keys, the same on every machine: splitmix64 (Steele, Lea, Flood 2014)."""
+    """Return signed 64-bit numbers for search keys, the same on every machine, by splitmix64 (Steele et al. 2014)."""
     numbers, at = [], 0
     for _ in range(count):
         at = (at + 0x9E3779B97F4A7C15) % 2**64
@@ -55,7 +55,7 @@ def reset_counts(work: Any, max_nodes: int | None) -> None:
 
 
 def charge_limit(work: Any, limit: SearchLimit) -> None:
-    """Add the visited nodes to `limit`. Raises `LimitReached` if the search was stopped."""
+    """Add the visited nodes to `limit`. Raise `LimitReached` if the search was stopped."""
     limit.count_nodes(int(work[NODES]))
     if work[STOP]:
         raise LimitReached
@@ -68,7 +68,7 @@ def read_principal_variation(work: Any) -> list[int]:
 
 
 def make_result(work: Any, value: float, line: tuple[M, ...], depth: int) -> SearchResult[M]:
-    """Return the result of a completed search."""
+    """Return the result of a completed search from the counts in `work`."""
     return SearchResult(
         value=float(value),
         move=line[0],
@@ -83,7 +83,7 @@ def make_result(work: Any, value: float, line: tuple[M, ...], depth: int) -> Sea
 
 @contextmanager
 def stop_at(work: Any, deadline: float | None) -> Iterator[None]:
-    """Stop the search within this context at `deadline`. A timer does it, as compiled code cannot read the clock."""
+    """Stop the search in this context at `deadline`. A timer does so, because compiled code cannot read the clock."""
     if deadline is None:
         yield
         return
@@ -102,7 +102,7 @@ def stop_at(work: Any, deadline: float | None) -> Iterator[None]:
 
 @compiled
 def store_line(work: Any, ply: int, move: int, whole: int) -> None:
-    """Set the line of this ply to `move`, followed by the next ply's line if `whole` is set."""
+    """Set the line of this ply to `move`, followed by the line of the next ply if `whole` is set."""
     width = work[LINE_LENGTH]
     here = work[LINES] + ply * width
     work[here + 1] = move

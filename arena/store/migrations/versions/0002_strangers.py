@@ -29,7 +29,6 @@ def upgrade() -> None:
 
 
 def _find_pools() -> None:
-    """Fill in the pool of every rated match."""
     connection = op.get_bind()
     rated = connection.execute(sa.text("SELECT number, game, config FROM matches WHERE rated"))
     found = [{"number": number, "pool": _pool(game, config)} for number, game, config in rated]
@@ -39,7 +38,7 @@ def _find_pools() -> None:
 
 @functools.lru_cache(maxsize=256)
 def _pool(game: str, config: str) -> str:
-    """Return the preset's pool, or the game's if the preset no longer exists."""
+    """Return the pool of a match: that of its preset, or the game's if the preset no longer exists."""
     try:
         return next(iter(load_game(game, json.loads(config)).pools), game)
     except (BotFault, ValueError):
@@ -47,7 +46,7 @@ def _pool(game: str, config: str) -> str:
 
 
 def _create_ratings() -> None:
-    """Create an empty table: the caller of the migrations computes the ratings from the results."""
+    """Create the table `ratings`, empty. The caller of the migrations computes the ratings from the results."""
     op.create_table(
         "ratings",
         sa.Column("bot", sa.Integer(), nullable=False),

@@ -23,6 +23,7 @@ _KEYS: dict[str, sa.types.TypeEngine[str] | sa.types.TypeEngine[int]] = {
     "match": sa.Integer(),
     "hour": sa.String(length=13),
 }
+"""The type of each key column of the summary tables, by its name."""
 _TABLES = {
     "counts": ("tournament game pool reason", "matches"),
     "tallies": ("tournament bot pool outcome reason seat", "matches moves thought_ms"),
@@ -31,11 +32,11 @@ _TABLES = {
     "encounters": ("bot opponent pool outcome reason match", ""),
     "hours": ("hour", "first last"),
 }
-"""The key columns and the number columns of each table."""
+"""The key columns and the number columns of each summary table, by its name."""
 
 
 def upgrade() -> None:
-    """Add the columns and tables, empty: the caller of the migrations fills them from the results."""
+    """Add the columns and tables, empty. The caller of the migrations fills them from the results."""
     op.add_column("seats", sa.Column("moves", sa.Integer(), nullable=True))
     op.add_column("seats", sa.Column("thought_ms", sa.Integer(), nullable=True))
     op.add_column("seats", sa.Column("pool", sa.String(length=128), server_default="", nullable=False))

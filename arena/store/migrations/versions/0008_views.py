@@ -29,6 +29,7 @@ SELECT matches.number, matches.id AS match, matches.game, matches.config, matche
     matches.plies, matches.started, matches.finished, matches.tournament, matches.place, matches.luck, matches.luck_by,
     matches.digest
 FROM matches"""
+"""The statement that creates the view `match_results`."""
 _MATCH_SEATS = """CREATE VIEW match_seats AS
 SELECT seats.match AS number, matches.id AS match, matches.game, matches.pool, seats.seat, bots.name AS bot,
     seats.version, seats.rank, seats.outcome,
@@ -38,12 +39,14 @@ SELECT seats.match AS number, matches.id AS match, matches.game, matches.pool, s
     END AS points,
     seats.reason, seats.moves, seats.thought_ms, seats.mu_before, seats.sigma_before, seats.mu_after, seats.sigma_after
 FROM seats JOIN matches ON matches.number = seats.match JOIN bots ON bots.id = seats.bot"""
+"""The statement that creates the view `match_seats`."""
 _LADDER = """CREATE VIEW ladder AS
 SELECT ratings.pool,
     row_number() OVER (PARTITION BY ratings.pool ORDER BY ratings.mu - 3 * ratings.sigma DESC, bots.key) AS place,
     bots.name AS bot, ratings.mu - 3 * ratings.sigma AS score, ratings.mu, ratings.sigma, ratings.matches AS played,
     ratings.wins AS won, ratings.draws AS drawn, ratings.losses AS lost, ratings.version
 FROM ratings JOIN bots ON bots.id = ratings.bot"""
+"""The statement that creates the view `ladder`."""
 
 
 def upgrade() -> None:

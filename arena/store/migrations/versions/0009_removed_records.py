@@ -1,4 +1,4 @@
-"""Add the bytes of records, removed records, and renamed bots."""
+"""Add columns for the size of records, for removed records, and for renamed bots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Add the position of the feed."""
+"""Add the position of the event feed."""
 
 from __future__ import annotations
 

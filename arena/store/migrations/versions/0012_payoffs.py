@@ -20,6 +20,7 @@ SELECT seats.match AS number, matches.id AS match, matches.game, matches.pool, s
     seats.reason, seats.moves, seats.thought_ms, seats.mu_before, seats.sigma_before, seats.mu_after, seats.sigma_after,
     seats.payoff, seats.rounds
 FROM seats JOIN matches ON matches.number = seats.match JOIN bots ON bots.id = seats.bot"""
+"""The statement that creates the view `match_seats`."""
 _LADDER = """CREATE VIEW ladder AS
 WITH paid AS (
     SELECT pool, bot, round(avg(total * 1.0 / rounds), 9) AS payoff FROM payoffs
@@ -34,6 +35,7 @@ SELECT ratings.pool,
     ratings.wins AS won, ratings.draws AS drawn, ratings.losses AS lost, ratings.version, paid.payoff
 FROM ratings JOIN bots ON bots.id = ratings.bot
     LEFT JOIN paid ON paid.pool = ratings.pool AND paid.bot = ratings.bot"""
+"""The statement that creates the view `ladder`."""
 
 
 def upgrade() -> None:

@@ -30,6 +30,7 @@ SELECT matches.number, matches.id AS match, matches.game, matches.config, matche
     matches.plies, matches.started, matches.finished, matches.tournament, matches.place, matches.luck, matches.luck_by,
     matches.digest
 FROM matches"""
+"""The statement that creates the view `match_results`."""
 _MATCH_SEATS = """CREATE VIEW match_seats AS
 SELECT seats.match AS number, matches.id AS match, matches.game, matches.pool, seats.seat, bots.name AS bot,
     seats.version, seats.rank, seats.outcome,
@@ -42,6 +43,7 @@ SELECT seats.match AS number, matches.id AS match, matches.game, matches.pool, s
     seats.reason, seats.moves, seats.thought_ms, seats.mu_before, seats.sigma_before, seats.mu_after, seats.sigma_after,
     seats.payoff, seats.rounds
 FROM seats JOIN matches ON matches.number = seats.match JOIN bots ON bots.id = seats.bot"""
+"""The statement that creates the view `match_seats`."""
 _LADDER = """CREATE VIEW ladder AS
 WITH paid AS (
     SELECT pool, bot, CAST(round(CAST(avg(CAST(total AS float) / rounds) AS numeric), 9) AS float) AS payoff
@@ -56,6 +58,7 @@ SELECT ratings.pool,
     ratings.wins AS won, ratings.draws AS drawn, ratings.losses AS lost, ratings.version, paid.payoff
 FROM ratings JOIN bots ON bots.id = ratings.bot
     LEFT JOIN paid ON paid.pool = ratings.pool AND paid.bot = ratings.bot"""
+"""The statement that creates the view `ladder`."""
 
 
 def upgrade() -> None:

@@ -1,4 +1,4 @@
-"""Add the log of results, its signing key, and the start that matches share."""
+"""Add the log of results, its signing key, and the start position that the matches of a pair share."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ SELECT matches.number, matches.id AS match, matches.game, matches.config, matche
         )
     END AS start
 FROM matches"""
+"""The statement that creates the view `match_results`."""
 
 
 def upgrade() -> None:

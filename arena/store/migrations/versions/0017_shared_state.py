@@ -1,4 +1,4 @@
-"""Add readings of the clock, the count of rating decisions, and announcements between nodes."""
+"""Add readings of the database's clock, the count of rating decisions, and announcements between nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ branch_labels = None
 depends_on = None
 
 _TIME = sa.String(length=32).with_variant(sa.Text(collation="C"), "postgresql")
+"""The type of columns with a time."""
 _SESSION = sa.String(length=64).with_variant(sa.Text(collation="C"), "postgresql")
+"""The type of the column with a node's database session."""
 
 
 def upgrade() -> None:

@@ -12,6 +12,7 @@ branch_labels = None
 depends_on = None
 
 _WEIGHT = "CASE WHEN rounds < 200 THEN rounds ELSE 200 END"
+"""The SQL expression for the weight of one opponent in a bot's mean payoff."""
 _LADDER = f"""CREATE VIEW ladder AS
 WITH paid AS (
     SELECT pool, bot, CAST(round(CAST(
@@ -31,6 +32,7 @@ SELECT ratings.pool,
     ratings.wins AS won, ratings.draws AS drawn, ratings.losses AS lost, ratings.version, paid.payoff
 FROM ratings JOIN bots ON bots.id = ratings.bot
     LEFT JOIN paid ON paid.pool = ratings.pool AND paid.bot = ratings.bot"""
+"""The statement that creates the view `ladder`."""
 
 
 def upgrade() -> None:

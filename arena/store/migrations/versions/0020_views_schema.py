@@ -1,4 +1,4 @@
-"""Move the views to a schema of their own on PostgreSQL, so that who reads them needs no right on the tables' schema.
+"""Move the views to a schema of their own on PostgreSQL, so that readers need no right on the schema of the tables.
 
 Without that right a role cannot even name a table, and PostgreSQL takes some locks before it checks other rights.
 """
@@ -17,9 +17,11 @@ depends_on = None
 
 _FOREIGN = """SELECT obj_description(oid, 'pg_namespace') IS DISTINCT FROM 'Bot Arena'
 FROM pg_namespace WHERE nspname = 'arena_views'"""
+"""The query for whether the schema `arena_views` belongs to another program; no row if there is no such schema."""
 _READERS = """SELECT DISTINCT CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
 FROM pg_class, aclexplode(relacl)
 WHERE relnamespace = 'arena_views'::regnamespace AND privilege_type = 'SELECT' AND grantee <> relowner"""
+"""The query for the roles that may read the views."""
 
 
 def upgrade() -> None:

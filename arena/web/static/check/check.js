@@ -14,7 +14,7 @@ const UNSEEN =
  * @property {number | null} index the index in `document.plies`; null for the header and the footer
  * @property {number | null} ply
  * @property {"seed" | "key" | "opening" | "deal" | "sealed" | "move" | "dice" | "result" | "out" | "strikes" | "given" |
- *   "state" | "digest" | "end" | "payoffs" | "scope"} what
+ *   "turn" | "state" | "digest" | "end" | "payoffs" | "scope"} what
  * @property {boolean | null} ok null for a remark that is neither right nor wrong
  * @property {string} text a sentence; for an error, with the correct value
  * @property {object} [detail]
@@ -22,7 +22,7 @@ const UNSEEN =
 
 /**
  * Referee a match again. Stops after the first wrong event, because later ones can't be judged.
- * @param {{header: object, plies: object[], strikes: object[], sealed?: object[], footer?: object}} document
+ * @param {{header: object, start: object, plies: object[], strikes: object[], sealed?: object[], footer?: object}} document
  *   in the form of the API
  * @yields {Step}
  */

@@ -2,7 +2,7 @@
 
 import { canonical } from "./canonical.js";
 import { Dice, tellTrace } from "./dice.js";
-import { join, sha256, toHex, utf8 } from "./hash.js";
+import { fromHex, join, sha256, toHex, utf8 } from "./hash.js";
 import { IllegalMove, RULES } from "./rules/index.js";
 import { difference, same, short, shown, step } from "./step-text.js";
 
@@ -15,6 +15,11 @@ const FIRST_FORMAT_WITH_STRIKES = 2;
 /** Errors of an event after which its digest is still checked. */
 const CHANCE_FINDINGS = ["dice", "result", "deal"];
 
+/** Return whether an event of a document has its state: an arena without the rules of the game gives none. */
+function isKnown(state) {
+  return state !== undefined && state !== null;
+}
+
 /** The course of one match. Call `begin`, then `enter` for each event, then `end`; each yields its findings. */
 export class Course {
   /**
@@ -22,7 +27,7 @@ export class Course {
    * @param {(message: Uint8Array) => Promise<Uint8Array>} mac HMAC with the match's key
    * @param {Uint8Array} digest D(0)
    */
-  constructor({ header, plies, strikes, sealed = [], footer }, mac, digest) {
+  constructor({ header, start, plies, strikes, sealed = [], footer }, mac, digest) {
     Object.assign(this, { header, footer, mac, digest });
     this.cutOff = sealed;
     this.began = footer.reason !== "void" || [plies, strikes, sealed].some((lines) => lines.length > 0);
@@ -32,7 +37,8 @@ export class Course {
     this.rules = RULES[header.game]?.(header.config);
     /** @type {boolean | undefined} whether digests are salted; undefined before the first one if the rules are unknown */
     this.isHidden = this.rules && Boolean(this.rules.hidden);
-    this.state = null;
+    const opensWithDeal = plies[0]?.event.seat === CHANCE; // then `start` is the state after that deal
+    this.state = this.rules === undefined && !opensWithDeal ? start : null;
     this.deal = undefined;
     /** @type {Map<number, string>} why seats left, by seat */
     this.out = new Map();
@@ -65,7 +71,7 @@ export class Course {
   async *begin() {
     const { game, seats } = this.header;
     if (this.rules === undefined) {
-      yield step("scope", null, `This page does not know the rules of ${game}: it checks only the seed and the digests.`);
+      yield step("scope", null, `No move is refereed, because this page does not know the rules of ${game}.`);
       return;
     }
     const is = { seats: seats.length, nonces: this.footer.nonces.length };
@@ -88,7 +94,7 @@ export class Course {
       yield found;
       if (found.ok === false && !CHANCE_FINDINGS.includes(found.what)) return;
     }
-    if (line.state !== undefined && this.rules !== undefined) {
+    if (this.rules !== undefined && isKnown(line.state)) {
       const is = this.#wire();
       const ok = same(is, line.state);
       const text = ok ? "The state follows by the rules." : `The state is wrong: ${difference(is, line.state)}.`;
@@ -151,9 +157,16 @@ export class Course {
     }
   }
 
-  /** Take over an event of a game with unknown rules, with the document's state. */
+  /** Take over an event of a game with unknown rules, with the document's state. Check only whose turn it was. */
   async *#believed({ event, state }) {
-    this.state = state ?? this.state;
+    const { ply, to_move: seat } = this.state ?? {};
+    if (event.out === undefined && Number.isInteger(seat)) {
+      const ok = event.seat === seat && event.ply === ply;
+      const whose = seat === CHANCE ? "chance" : `seat ${seat + 1}`;
+      const told = ok ? `It was the turn of ${whose}.` : `It was the turn of ${whose} at move ${ply + 1}, not of this event.`;
+      yield step("turn", ok, told);
+    }
+    this.state = state;
     for (const seat of event.strikes ?? []) this.#take(({ seat: at }) => at === seat);
     if (event.out !== undefined) this.out.set(event.seat, event.out);
   }
@@ -363,6 +376,11 @@ export class Course {
 
   async *#chain(line) {
     const { event, state } = line;
+    if (this.rules === undefined && !isKnown(state)) {
+      this.digest = fromHex(line.digest);
+      yield step("digest", null, "The digest is not checked: it covers the state, which only the rules give.");
+      return;
+    }
     const text = canonical({ event, state: this.rules === undefined ? state : this.#wire() });
     const before = this.digest;
     const previous = toHex(before);

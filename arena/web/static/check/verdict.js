@@ -19,17 +19,34 @@ export function verdictOf(document, steps) {
   if (wrong) return { kind: "bad", text: tellWrong(wrong), limits: "" };
   if (!document.footer) return { kind: "partial", text: `Not verified. ${steps[0].text}`, limits: "" };
   const { header, plies } = document;
-  const digests = steps.filter(({ what, index }) => what === "digest" && index !== null).length;
+  const digests = countChecked(steps, "digest");
   const [seed, chain] = ["The seed is the one that was committed to", `${counted(digests, "digest")} form a chain`];
-  if (!steps.some(isResult)) {
-    const refereed = `this page does not know the rules of ${header.game}, so it did not check the moves, the dice or the result`;
-    const where = `Check them with arena replay verify ${header.match}.`;
-    return { kind: "partial", text: `Digests alone: ${refereed}. ${seed}, and ${chain}. ${where}`, limits: limitsOf(document, steps) };
-  }
+  if (!steps.some(isResult)) return { kind: "partial", text: tellUnrefereed(header, plies, steps), limits: limitsOf(document, steps) };
   const thrown = steps.filter(({ what, detail }) => what === "dice" || what === "deal" || detail?.drawn).length;
   const chance = thrown ? `, with ${counted(thrown, "throw or deal", "throws and deals")} of that seed` : ", without any dice";
   const refereed = `${counted(plies.length, "event")} and the result follow by the rules of ${header.game}${chance}`;
   return { kind: "good", text: `Verified: ${refereed}. ${seed}, and ${chain}.`, limits: limitsOf(document, steps) };
+}
+
+/** Say in one line what was checked of a match whose rules this page does not know, and what was not. */
+function tellUnrefereed({ game, match }, plies, steps) {
+  const [digests, turns] = [countChecked(steps, "digest"), countChecked(steps, "turn")];
+  const checked = [
+    "that the seed is the one that was committed to",
+    ...(digests ? [`that ${counted(digests, "digest")} form a chain`] : []),
+    ...(turns ? [`whose turn it was in ${counted(turns, "event")}`] : []),
+  ];
+  const stateless = plies.length > digests ? ", and digests, because this arena gives no states without the rules" : "";
+  const where = `arena replay verify ${match} checks them where the rules are installed`;
+  return (
+    `No move was refereed: this page does not know the rules of ${game}. ` +
+    `Checked: ${checked.join(", ")}. Not checked: moves, dice, the result${stateless}; ${where}.`
+  );
+}
+
+/** Count the events of which something was checked and is right. */
+function countChecked(steps, checked) {
+  return steps.filter(({ what, index, ok }) => what === checked && index !== null && ok).length;
 }
 
 /** Return whether a step is that of the result, which exists if the match was refereed to its end. */

@@ -6,7 +6,7 @@ import { gameTitle, poolTitle, presetTitle } from "../titles.js";
 
 /** The state of a bot that starts a match as soon as a person asks for it. */
 export const PLAYS_AT_ONCE_TEXT = "plays at once";
-const MAX_LISTED_SEEKS = 8; // of a bot: it may have more
+const [MAX_LISTED_SEEKS, NAMING_SEEK_WEIGHT] = [24, 3]; // of a bot, which may have more; one that names opponents counts as 3
 const MAX_SHOWN = 3; // who wants another variant
 const WARM_UP_TEXT = "half a minute or more the first time";
 
@@ -65,12 +65,18 @@ export function readiness(bot, wish, me, matches, isRated) {
 export function otherwise(bot, wish, me, matches) {
   const { seeks = [] } = bot;
   const open = seeks.filter((seek) => seek.open);
-  if (open.length === 0 || seeks.length >= MAX_LISTED_SEEKS || readiness(bot, wish, me, matches, false) !== null) return "";
+  if (open.length === 0 || mayHaveMore(seeks) || readiness(bot, wish, me, matches, false) !== null) return "";
   const same = open.filter(({ game }) => game === wish.game);
   const what = same.length > 0
     ? listed(same.flatMap(({ game, presets = [] }) => presets.map((preset) => poolTitle(game, preset))))
     : listed([...new Set(open.map(({ game }) => gameTitle(game)))]);
   return `${bot.bot} does not play ${said(wish)}. It plays ${what}.`;
+}
+
+/** Whether a bot may have more seeks than these, which a listing has. */
+function mayHaveMore(seeks) {
+  const weights = seeks.map(({ opponents = [] }) => (opponents.length > 0 ? NAMING_SEEK_WEIGHT : 1));
+  return weights.reduce((sum, weight) => sum + weight, NAMING_SEEK_WEIGHT) > MAX_LISTED_SEEKS;
 }
 
 /**

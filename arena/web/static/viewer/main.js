@@ -33,7 +33,7 @@ async function show() {
   const details = document.getElementById("details");
   const options = { botAddress: addressesNow(found), rules: rulesOf(found.header), details, mine: seatOf(identity()?.bot), of: seatOf(asked) };
   const viewer = new Viewer(root, new MatchDocument(found), options);
-  if (found.fault) root.prepend(el("p", { class: "banner lost" }, found.fault));
+  if (found.fault && !document.getElementById("missing-rules")) root.prepend(el("p", { class: "banner lost" }, found.fault));
   const { graded } = root.dataset;
   if (graded === undefined || found.fault) return;
   const grade = async (seat) => viewer.grade(await fetchJson(gradesAddress(id, graded, seat)));

@@ -1,4 +1,4 @@
-"""The shipped maps, TOML files in this package, and how to find the map that a config means."""
+"""The maps of the project, which are TOML files in this package, and functions that find the map of a config."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ MAP_NAMES = (
     "grid-6x6",
     "grid-10x10",
 )
-"""The names of the shipped maps."""
+"""The names of the maps in this package."""
 
 
 def find_map(value: Any, game: str = "map") -> Board:
-    """Return the map with the name `value`, or the map that `value` describes. Raises `BadConfig` whose message begins
-    with `game`, then the name of the file, if any.
+    """Return the map that `value` names or describes. Raise `BadConfig` for an unknown name or an invalid map. Its
+    message begins with `game`, then names the file of the map, if any.
     """
     if isinstance(value, str):
         if value.endswith((".toml", ".json")):
@@ -50,5 +50,5 @@ def find_map(value: Any, game: str = "map") -> Board:
 
 @cache
 def load_map(name: str) -> Board:
-    """Load the shipped map of this name, one of `MAP_NAMES`. All shipped maps are connected."""
+    """Load the map with this name, one of `MAP_NAMES`. All these maps are connected."""
     return parse_map(tomllib.loads(resources.files(__name__).joinpath(f"{name}.toml").read_text("utf-8")), name)

@@ -1,0 +1,60 @@
+"""A bot that is open to all of thirteen games: it is found in each, also while it plays."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from protocol.games.nim import Nim
+
+from arena.host import client_registry, host
+from bots.client.bot import Bot
+from in_process import hosting, playing
+from players import Player, player
+from protocol import games
+from protocol.games import game_names
+from timeouts import WITHIN
+
+MADE = {
+    f"nim-{number}": type(f"Nim{number}", (Nim,), {"name": f"nim-{number}"}) for number in range(13 - len(game_names()))
+}
+"""Games that make thirteen of those there are."""
+NAMES = (*game_names(), *MADE)
+
+
+@pytest.fixture(autouse=True)
+def thirteen(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, made in MADE.items():
+        monkeypatch.setitem(globals(), made.__name__, made)
+        monkeypatch.setitem(games._REGISTRY, name, f"{__name__}:{made.__name__}")
+    monkeypatch.setattr(host, "game_names()", NAMES)
+    monkeypatch.setattr(Bot, "games", NAMES)
+    monkeypatch.setattr(client_registry, "LISTING_CACHE_TTL_S", 0.0)
+
+
+async def listed(asker: Player, playing: int) -> dict[str, Any]:
+    """What is told of `random` once it plays so many matches and is found in all games."""
+    bot: dict[str, Any] = {}
+    async with asyncio.timeout(WITHIN):
+        while bot.get("playing", 0) != playing or len(bot.get("seeks", [])) < len(NAMES):
+            await asker.send("list")
+            bot = next((one for one in (await asker.expect("listing"))["bots"] if one["bot"] == "random"), {})
+    return bot
+
+
+async def test_it_is_open_in_each_and_stays_so_while_it_plays_matches_in_some(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        arena = await stack.enter_async_context(hosting(tmp_path))
+        await stack.enter_async_context(playing(arena, "random", "--open"))
+        asker = await stack.enter_async_context(player(arena.url, "eve"))
+        found = await listed(asker, 0)
+        assert sorted(seek["game"] for seek in found["seeks"] if seek["open"]) == sorted(NAMES)
+        for number, game in enumerate(NAMES[-6:]):
+            one = await stack.enter_async_context(player(arena.url, f"ann-{number}"))
+            await one.seek(game, opponent="random", rated=False)
+            await one.begin()
+            found = await listed(asker, number + 1)
+            assert sorted(seek["game"] for seek in found["seeks"] if seek["open"]) == sorted(NAMES)
