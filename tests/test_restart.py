@@ -61,12 +61,12 @@ arena.__main__.main()
 FREE = 500
 """The first of a row of descriptors that nobody has."""
 HANDED = """
-import os, socket, sys
-taken = [socket.socket(fileno=int(one)) for one in sys.argv[1].split(",")]
-for at, one in enumerate(taken):
-    os.dup2(os.dup(one.fileno()), 100 + at)
-for at in range(len(taken)):
-    os.dup2(100 + at, 3 + at, inheritable=True)
+import fcntl, os, sys
+taken = [int(one) for one in sys.argv[1].split(",")]
+copies = [fcntl.fcntl(one, fcntl.F_DUPFD, 3 + len(taken)) for one in taken]  # none of them is one of the targets
+for at, copy in enumerate(copies):
+    os.dup2(copy, 3 + at, inheritable=True)
+    os.close(copy)
 os.environ |= {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": str(len(taken))}
 os.execv(sys.executable, [sys.executable, "-m", "arena", *sys.argv[2:]])
 """
@@ -222,8 +222,10 @@ async def test_it_listens_on_sockets_that_are_held_for_it_and_who_connects_befor
                 connection = await waiting
                 assert await asked == 200
         finally:
-            process.terminate()
+            with contextlib.suppress(ProcessLookupError):  # it has ended: what it said shows why
+                process.terminate()
             _, said = await process.communicate()
+            print(said.decode())
         await connection.close()
         left = f"closed the inherited socket unknown on port {port_of([other])}, which no setting names"
         assert left in said.decode()
