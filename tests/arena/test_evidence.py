@@ -8,7 +8,8 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from arena.sprt.evidence import Evidence, LikelihoodRatio, Question, TestedMatch
+from arena.sprt.evidence import Evidence, LikelihoodRatio, Question
+from arena.sprt.evidence import TestedMatch as ComparedMatch
 from arena.sprt.summary import (
     find_warnings,
     format_amount,
@@ -28,7 +29,7 @@ BOTS = ("ann", "bob")
 BETTER = Hypotheses(h0=0.0, h1=0.02)
 
 
-def match(place: int, ann: float, luck: float | None = None, reason: str = WIN) -> TestedMatch:
+def match(place: int, ann: float, luck: float | None = None, reason: str = WIN) -> ComparedMatch:
     """A match at its place in the schedule in which ann made so many points; `luck` is what chance gave her."""
     seated = BOTS if place % 2 == 0 else BOTS[::-1]
     ranks = {1.0: (1, 2), 0.5: (1, 1), 0.0: (2, 1)}[ann]
@@ -37,15 +38,15 @@ def match(place: int, ann: float, luck: float | None = None, reason: str = WIN) 
         ranks, reasons = ranks[::-1], reasons[::-1]
         luck = None if luck is None else -luck
     done = result(f"m{place}", seated, ranks, reason=reason, reasons=reasons, rated=False, place=place)
-    return TestedMatch(replace(done, plies=Random(place).randrange(9, 99)), None if luck is None else (luck, -luck))
+    return ComparedMatch(replace(done, plies=Random(place).randrange(9, 99)), None if luck is None else (luck, -luck))
 
 
-def results(pairs: Sequence[tuple[float, float]]) -> list[TestedMatch]:
+def results(pairs: Sequence[tuple[float, float]]) -> list[ComparedMatch]:
     """Pairs of matches by ann's points in each."""
     return [match(2 * number + at, points) for number, pair in enumerate(pairs) for at, points in enumerate(pair)]
 
 
-def freed(adjusted: Sequence[float], seed: int = 0) -> list[TestedMatch]:
+def freed(adjusted: Sequence[float], seed: int = 0) -> list[ComparedMatch]:
     """Pairs whose adjusted mean is this, whatever came out of them."""
     chance = Random(seed)
     matches = []
@@ -57,7 +58,7 @@ def freed(adjusted: Sequence[float], seed: int = 0) -> list[TestedMatch]:
 
 
 def evidence(
-    matches: Sequence[TestedMatch], hypotheses: Hypotheses | None = BETTER, value: str | None = None
+    matches: Sequence[ComparedMatch], hypotheses: Hypotheses | None = BETTER, value: str | None = None
 ) -> Evidence:
     found = Evidence(BOTS, Question(hypotheses=hypotheses, value=value))
     found.add_matches(matches)
@@ -325,7 +326,7 @@ def test_a_start_that_decides_nearly_all_is_warned_of() -> None:
 
 
 def test_bots_that_play_the_same_game_again_and_again_are_warned_of() -> None:
-    same = [TestedMatch(replace(one.result, plies=9)) for one in results([(1.0, 0.5)] * 20)]
+    same = [ComparedMatch(replace(one.result, plies=9)) for one in results([(1.0, 0.5)] * 20)]
     (said,) = warned(evidence(same, None))
     assert said.startswith("all 20 pairs took the same course: bots that always play the same from the same start")
     assert said.endswith("Use a preset whose starts are dealt (dealt), or bots that play at random")
@@ -363,16 +364,16 @@ def test_many_forfeits_are_told_and_few_are_not() -> None:
 SIDES = (("ann",), ("bob", "bob-2"))
 
 
-def of_three(place: int, ranks: Sequence[int], luck: tuple[float, ...] | None = None) -> TestedMatch:
+def of_three(place: int, ranks: Sequence[int], luck: tuple[float, ...] | None = None) -> ComparedMatch:
     """A match of ann and two bobs, whose ranks these are; the seats are turned by one from match to match."""
     names = ["ann", "bob", "bob-2"]
     turned = [*range(3)][place % 3 :] + [*range(3)][: place % 3]
     done = result(f"m{place}", [names[at] for at in turned], [ranks[at] for at in turned], rated=False, place=place)
-    return TestedMatch(done, None if luck is None else tuple(luck[at] for at in turned))
+    return ComparedMatch(done, None if luck is None else tuple(luck[at] for at in turned))
 
 
 def in_three_seats(
-    matches: Sequence[TestedMatch], value: str | None = None, sides: tuple[Sequence[str], Sequence[str]] = SIDES
+    matches: Sequence[ComparedMatch], value: str | None = None, sides: tuple[Sequence[str], Sequence[str]] = SIDES
 ) -> Evidence:
     found = Evidence(BOTS, Question(hypotheses=BETTER, value=value), sides)
     found.add_matches(matches)
