@@ -8,7 +8,8 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from arena.sprt.evidence import Evidence, LikelihoodRatio, Question, ComparedMatch
+from arena.sprt.evidence import Evidence, LikelihoodRatio, Question
+from arena.sprt.evidence import TestedMatch as ComparedMatch
 from arena.sprt.summary import (
     find_warnings,
     format_amount,
