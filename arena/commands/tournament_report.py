@@ -130,7 +130,7 @@ class Report:
         pairs = [(bot, other) for bot, other in combinations(names, 2) if other in self._duels.get(bot, {})]
         if 0 < len(pairs) <= MAX_LISTED_PAIRS:
             console.print("\none against another")
-            console.print(_duel_table([(bot, other, self._duels[bot][other]) for bot, other in pairs]))
+            console.print(_comparison_table([(bot, other, self._duels[bot][other]) for bot, other in pairs]))
         elif 2 < len(names) <= MAX_CROSS_TABLE_BOTS:
             if self._duels:
                 for title, table in _cross_tables(names, self._duels):
@@ -234,7 +234,7 @@ def _places_table(rows: Iterable[TableRow]) -> Table:
     return table
 
 
-def _duel_table(duels: Iterable[tuple[str, str, HeadToHead]]) -> Table:
+def _comparison_table(duels: Iterable[tuple[str, str, HeadToHead]]) -> Table:
     """Return the table of pairs of bots, with a second row for the luck-adjusted score where luck is known."""
     table = _table("", "played", "score", "95 %", "Elo", "95 %", "better", folded="")
     for bot, other, duel in duels:

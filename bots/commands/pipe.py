@@ -38,6 +38,7 @@ from protocol import bot_launch
 from protocol.codec import read_integer
 from protocol.display import list_choices, short_repr
 from protocol.errors import Fault, UsageFault
+from protocol.games import game_names
 from protocol.messages import MAX_CLIENT_FRAME_BYTES, End, Info, Rejected, Start
 from referee.clock import max_compensation_ms
 
@@ -78,7 +79,9 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
     own, program = _split_arguments(args)
     read = parser.parse_args(own)
     if not program:
-        raise UsageFault(f"there is no program to run: give it at the end, as in {prog_name} --game nim -- ./mybot")
+        raise UsageFault(
+            f"there is no program to run: give it at the end, as in {prog_name} --game {game_names()[0]} -- ./mybot"
+        )
     bot = PipedBot(Path(program[0]).stem, program, read.version)
     options = read_options(read)
     bot.start()

@@ -37,9 +37,7 @@ from protocol.messages import Start
 K = TypeVar("K")
 EVAL_HELP = "the evaluation: features, unam, outlook, lines, parity or none; a game without it uses its own"
 """The help text of the setting `eval` of the search bots."""
-WEIGHTS_HELP = (
-    f"of the evaluation of Risk: like 1,1,1,1 or 1/1/1/1, @FILE of arena-bot tune, or {', '.join(weight_names())}"
-)
+WEIGHTS_HELP = f"of an evaluation that has weights: like 1,1,1,1 or 1/1/1/1, @FILE of arena-bot tune, or {', '.join(weight_names())}"
 """The help text of the setting `weights` of the search bots."""
 
 SETTING_DESCRIPTIONS = {
@@ -116,7 +114,7 @@ class SearchingBot(CompiledBot):
     """A bot that plays the move that a search finds. A setting is text or a number. A bad one raises `UsageFault`."""
 
     settings: ClassVar[Mapping[str, str]] = {
-        "depth": "plies (in a campaign as horizon says) to look ahead, 1 to 64; the clock is then ignored",
+        "depth": "plies (or as horizon says) to look ahead, 1 to 64; the clock is then ignored",
         "eval": EVAL_HELP,
         "nodes": "positions to visit a move instead of time, 1 or more: the same moves on every machine",
         "weights": WEIGHTS_HELP,

@@ -61,7 +61,7 @@ from machine.exact.graders import may_need_solving
 from protocol import VERSION
 from protocol.display import short_repr
 from protocol.errors import UsageFault
-from protocol.games import game_class, game_names, load_game
+from protocol.games import default_preset, game_class, game_names, load_game
 from protocol.pools import is_people_pool
 from referee import record_reader
 from referee.result import Result
@@ -70,11 +70,13 @@ ESTIMATE_SIMULATIONS = 1000
 """The number of simulations by which each move is estimated."""
 T = TypeVar("T")
 R = TypeVar("R")
+_EXAMPLE_POOL = f"{game_names()[0]}/{default_preset(game_names()[0])}"
+"""The pool in examples: that of the first game."""
 Pool = Annotated[
     str,
     Meta(
         description="`GAME/PRESET`, with people `GAME/PRESET:people`, or `GAME/unrated` for a bot's matches in no pool",
-        examples=["nim/classic"],
+        examples=[_EXAMPLE_POOL],
     ),
 ]
 GameName = Annotated[str, Meta(description="the name of a game, as in `/games`")]
@@ -472,8 +474,8 @@ def proof(request: ApiRequest[Query]) -> InclusionProof:
 
 OPERATIONS = (
     Operation("/games", games),
-    Operation("/pools", pools, example="/pools?game=nim"),
-    Operation("/leaderboard/{game}/{preset}", leaderboard, example="/leaderboard/nim/classic?limit=3"),
+    Operation("/pools", pools, example=f"/pools?game={game_names()[0]}"),
+    Operation("/leaderboard/{game}/{preset}", leaderboard, example=f"/leaderboard/{_EXAMPLE_POOL}?limit=3"),
     Operation("/bots", bots, example="/bots?limit=3"),
     Operation("/bots/{bot}", bot),
     Operation("/bots/{bot}/incidents", incidents),
