@@ -45,11 +45,15 @@ def solve(
 ) -> None:
     """Solve a game and print its value. Stopped in any way, the same command goes on; a stored result is checked."""
     if game not in games_with("solver"):
-        known = f"this command does not solve {game}" if is_known_game(game) else f"there is no game {short_repr(game)}"
-        raise UsageFault(f"{known}: give one of {', '.join(games_with('solver'))}; for a map, add --config map=NAME")
+        *others, last = games_with("solver")
+        solved = f"give {', '.join(others)} or {last}"
+        if is_known_game(game):
+            raise UsageFault(f"this command does not solve {game}: {solved}")
+        raise UsageFault(f"there is no game {short_repr(game)}: {solved}; for a map, add --config map=NAME")
     given = {"preset": preset, "config": config, "jobs": jobs, "rounds": rounds, "write": write}
     taken = game_spec(game).solver_options
     for option, value in given.items():
         if value not in (None, []) and option not in taken:
-            raise UsageFault(f"{game} takes only the options {' and '.join(f'--{one}' for one in taken)}")
+            *others, last = (f"--{one}" for one in taken)
+            raise UsageFault(f"{game} takes only the options {', '.join(others)} and {last}")
     game_part(game, "solver")(SolveOptions(game, preset, tuple(config or ()), jobs, rounds, write, json_))

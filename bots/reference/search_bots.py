@@ -37,7 +37,9 @@ from protocol.messages import Start
 K = TypeVar("K")
 EVAL_HELP = "the evaluation: features, unam, outlook, lines, parity or none; a game without it uses its own"
 """The help text of the setting `eval` of the search bots."""
-WEIGHTS_HELP = f"of an evaluation that has weights: like 1,1,1,1 or 1/1/1/1, @FILE of arena-bot tune, or {', '.join(weight_names())}"
+WEIGHTS_HELP = (
+    f"of evaluations that have them: like 1,1,1,1 or 1/1/1/1, @FILE of arena-bot tune, or {', '.join(weight_names())}"
+)
 """The help text of the setting `weights` of the search bots."""
 
 SETTING_DESCRIPTIONS = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import bots.tuning.weights
+import games.risk
 from bots.reference.search_bots import AlphaBeta, GeneticBot
 from bots.tuning.file import load_tuning
 from bots.tuning.weights import read_weights, weight_set_names, weighted_games
@@ -16,7 +16,7 @@ from protocol.errors import UsageFault
 from protocol.games import load_game
 from turns import turn
 
-FOLDER = Path(bots.tuning.weights.__file__).parent
+FOLDER = Path(games.risk.__file__).parent / "tuning" / "weights"
 TUNINGS = Path(__file__).parents[2] / "docs" / "tunings"
 
 

@@ -169,7 +169,9 @@ def test_plain_python_solves_as_compiled_code_does() -> None:
 def test_solve_prints_what_a_hand_is_worth_and_what_can_be_exploited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bots.commands.solve._PROGRESS_INTERVAL_S", 600.0)  # a busy machine would be told how far it is
+    monkeypatch.setattr(
+        "games.poker.commands._PROGRESS_INTERVAL_S", 600.0
+    )  # a busy machine would be told how far it is
     file = tmp_path / "kuhn.json"
     done = call("arena-bot", "solve", "kuhn", "--rounds", "1000", "--write", str(file))
     assert (done.code, done.err) == (0, "")
@@ -198,7 +200,7 @@ def test_solve_tells_programs_in_json_what_it_found(tmp_path: Path) -> None:
             ["leduc", "--preset", "short"],
             "leduc takes only the options --rounds and --write",
         ),
-        (["risk-duel", "--rounds", "5"], "--rounds and --write are for kuhn and leduc, not for 'risk-duel'"),
+        (["risk-duel", "--rounds", "5"], "risk-duel takes only the options --preset, --config and --jobs"),
         (
             ["kuhn", "--write", "no/such/t.json"],
             "--write no/such/t.json can't be written: name a file in an existing folder",
