@@ -1,4 +1,4 @@
-"""Fit the coefficients in `measuring/risk/coefficients` to games of bots with random evaluation weights against
+"""Fit the coefficients in `games/risk/measuring/coefficients` to games of bots with random evaluation weights against
 themselves.
 
 A logistic regression fits the odds of a win to the position, and a linear regression fits the points to the luck. Needs

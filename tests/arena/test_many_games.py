@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from protocol.games.nim import Nim
 
 from arena.host import client_registry, host
 from bots.client.bot import Bot
+from games.nim.rules import Nim
 from in_process import hosting, playing
 from players import Player, player
 from protocol import games
 from protocol.games import game_names
+from protocol.games.spec import GameSpec
 from timeouts import WITHIN
 
 MADE = {
@@ -29,7 +30,7 @@ NAMES = (*game_names(), *MADE)
 def thirteen(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, made in MADE.items():
         monkeypatch.setitem(globals(), made.__name__, made)
-        monkeypatch.setitem(games._REGISTRY, name, f"{__name__}:{made.__name__}")
+        monkeypatch.setitem(games._specs(), name, GameSpec(name, "games.nim", f"{__name__}:{made.__name__}"))
     monkeypatch.setattr(host, "game_names()", NAMES)
     monkeypatch.setattr(Bot, "games", NAMES)
     monkeypatch.setattr(client_registry, "LISTING_CACHE_TTL_S", 0.0)

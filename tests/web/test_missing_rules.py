@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 import msgspec
 import pytest
-from protocol.games.kuhn import Kuhn
-from protocol.games.tictactoe import TicTacToe
 
 from arena.store import tournaments
 from arena.store.result_queries import iter_results, leaderboard_of
@@ -20,7 +18,10 @@ from arena.store.store import Reader, Store
 from arena.web.site import Site
 from bots.client.bot import Bot
 from commands import call
+from games.poker.kuhn import Kuhn
+from games.tictactoe.rules import TicTacToe
 from protocol import games
+from protocol.games.spec import GameSpec
 from tournaments import played
 from web_client import Visitor, served
 
@@ -54,7 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     data = tmp_path_factory.mktemp("missing") / "data"
     with pytest.MonkeyPatch.context() as patch:
         for made in (Hex, Whist):
-            patch.setitem(games._REGISTRY, made.name, f"{__name__}:{made.__name__}")
+            patch.setitem(games._specs(), made.name, GameSpec(made.name, "games.poker", f"{__name__}:{made.__name__}"))
         patch.setattr(Bot, "games", (*MISSING, "nim"))
         for game in (*MISSING, "nim"):
             options = ("--game", game, "--rounds", "2", "--seed", "7", "--in-process", "--data", str(data))
