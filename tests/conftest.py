@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import json
 import os
 import random
 import re
@@ -13,8 +14,9 @@ import socket
 import subprocess
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -230,3 +232,18 @@ def dibs() -> Iterator[None]:
         patch.setitem(games._specs(), "dibs", GameSpec("dibs", "referee_table", "referee_table:Dibs"))
         patch.setitem(games._specs(), "bids", GameSpec("bids", "referee_table", "referee_table:Bids"))
         yield
+
+
+@pytest.fixture
+def without_numba() -> Callable[[Callable[[], Any]], Any]:
+    """Calls a function of a test module where nothing is compiled; what it returns comes as JSON."""
+
+    def call(function: Callable[[], Any]) -> Any:
+        file = Path(function.__code__.co_filename)
+        script = f"import sys, json; sys.path[:0] = {[str(file.parent), str(Path(__file__).parent)]!r}\n"
+        script += f"from {file.stem} import {function.__name__}; print(json.dumps({function.__name__}()))"
+        plain = {**os.environ, "ARENA_PLAIN": "1"}
+        done = subprocess.run([sys.executable, "-c", script], env=plain, capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
+    return call

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import os
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -174,18 +170,3 @@ async def port(tmp_path: Path) -> AsyncIterator[int]:
     await arena.close()
     await archive.drain()
     store.close()
-
-
-@pytest.fixture
-def without_numba() -> Callable[[Callable[[], Any]], Any]:
-    """Calls a function of a test module where nothing is compiled; what it returns comes as JSON."""
-
-    def call(function: Callable[[], Any]) -> Any:
-        file = Path(function.__code__.co_filename)
-        script = f"import sys, json; sys.path[:0] = {[str(file.parent), str(HERE.parent)]!r}\n"
-        script += f"from {file.stem} import {function.__name__}; print(json.dumps({function.__name__}()))"
-        plain = {**os.environ, "ARENA_PLAIN": "1"}
-        done = subprocess.run([sys.executable, "-c", script], env=plain, capture_output=True, text=True, check=True)
-        return json.loads(done.stdout)
-
-    return call

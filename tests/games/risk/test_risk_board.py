@@ -18,7 +18,7 @@ from protocol.codec import MAX_ARRAY_ITEMS
 from protocol.errors import BadConfig, UsageFault
 from protocol.messages import MAX_CLIENT_FRAME_BYTES
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 every_map = pytest.mark.parametrize("name", MAP_NAMES)
 RUDE = "\n\x1b[2J" + "x" * 3000
 TERRITORIES = {

@@ -26,7 +26,7 @@ from protocol.messages import Clock
 from referee.record_reader import read_record
 from referee.replay import replay
 
-STRATEGIES = Path(__file__).parents[1] / "rivals" / "axelrod_strategies.py"
+STRATEGIES = Path(__file__).parents[2] / "rivals" / "axelrod_strategies.py"
 PROGRAM = STRATEGIES.with_name("axelrod_program.py")
 OURS = {
     "always-cooperate": "Cooperator",

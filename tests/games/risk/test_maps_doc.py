@@ -18,7 +18,7 @@ from protocol.dice import Dice
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load_game
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 DOC = (DOCS / "maps.md").read_text("utf-8")
 EXAMPLE = DOC.partition("```toml\n")[2].partition("```")[0]
 
