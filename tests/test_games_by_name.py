@@ -26,7 +26,6 @@ GENERAL = (
 )
 """What is there for any game."""
 REGISTRIES = (
-    "bots/agents/rules.py",
     "bots/environments/batched/batch.py",
     "bots/environments/encodings.py",
     "bots/search/kernels.py",

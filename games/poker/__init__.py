@@ -13,6 +13,8 @@ def _make_spec(name: str, rules: str) -> GameSpec:
         name=name,
         room="games.poker",
         rules=rules,
+        rules_document=f"rules-{name}.md",
+        summary_document=f"summary-{name}.md",
         encoding="games.poker.encoding:PokerEncoding",
         value_functions="games.poker.values:poker_values",
         position_classifier="games.poker.position_kinds:classifier_of",

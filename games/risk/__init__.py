@@ -20,6 +20,8 @@ SPECS = (
         name="risk-duel",
         room="games.risk",
         rules="games.risk.rules.duel:Duel",
+        rules_document="rules-duel.md",
+        summary_document="summary-duel.md",
         evaluations={"features": _FEATURES, "unam": EvaluationSpec("games.risk.evaluation:unam")},
         value_scale=_VALUE_SCALE,
         kernel="games.risk.search.duel_search:DuelSearch",
@@ -43,6 +45,8 @@ SPECS = (
         name="risk-campaign",
         room="games.risk",
         rules="games.risk.rules.campaign:Campaign",
+        rules_document="rules-campaign.md",
+        summary_document="summary-campaign.md",
         evaluations={
             "outlook": EvaluationSpec(
                 "games.risk.evaluation:outlook", "games.risk.evaluation:DEFAULT_OUTLOOK_WEIGHTS", 10.0

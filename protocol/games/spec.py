@@ -20,14 +20,19 @@ class EvaluationSpec(NamedTuple):
 class GameSpec(NamedTuple):
     """What exists for one game. Nothing is imported until it is used: code is named by its place, `module:name`.
 
-    Only `name`, `room` and `rules` are required. Whatever a game does not have is None or empty.
+    Only `name`, `room` and `rules` are required. Whatever a game does not have is None or empty; a file that it does not
+    have is missing.
     """
 
     name: str
     room: str
-    """The package with the game's files: rules.md, levels.toml and the folder web."""
+    """The package with the game's files: documents, levels.toml and the folder web."""
     rules: str
     """The place of the class, a subclass of `protocol.games.base.Game`."""
+    rules_document: str = "rules.md"
+    """The file in `room` with the game's section of docs/rules.md."""
+    summary_document: str = "summary.md"
+    """The file in `room` with the rules in a paragraph, for language models."""
     evaluations: Mapping[str, EvaluationSpec] = {}
     """The evaluations by name, the default first."""
     value_scale: Mapping[str, float] = {}
