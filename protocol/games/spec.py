@@ -18,10 +18,10 @@ class EvaluationSpec(NamedTuple):
 
 
 class GameSpec(NamedTuple):
-    """What exists for one game. Nothing is imported until it is used: code is named by its place, `module:name`.
+    """All that exists for one game. Nothing is imported until it is used: code is named by its place, `module:name`.
 
-    Only `name`, `room` and `rules` are required. Whatever a game does not have is None or empty; a file that it does not
-    have is missing.
+    Only `name`, `room` and `rules` are required. Whatever a game does not have is None or empty. Files that it does not
+    have are missing.
     """
 
     name: str
