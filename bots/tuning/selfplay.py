@@ -150,15 +150,15 @@ def _check_version(version: str) -> None:
         )
 
 
-def play(setup: Setup, spec: TuningGame, second_setup: Setup | None = None) -> FinishedGame:
+def play(setup: Setup, game: TuningGame, second_setup: Setup | None = None) -> FinishedGame:
     """Play one game. Seat 1 may have its own search, `second_setup`. Raises `UsageFault` as `check_setup` does."""
     rules = rules_and_kernel(setup)[0]
     setups = setup, second_setup or setup
     kernels = [rules_and_kernel(each)[1] for each in setups]
-    deal = hashlib.sha256(spec.start.encode()).digest()
-    own = spec.start if spec.dice is None else spec.dice
+    deal = hashlib.sha256(game.start.encode()).digest()
+    own = game.start if game.dice is None else game.dice
     key = hashlib.sha256(own.encode()).digest()
-    weights = spec.first, spec.second
+    weights = game.first, game.second
     state, moves = rules.initial(Dice(deal, 0))[0], []
     states = [state]
     while (seat := rules.to_move(state)) is not None:

@@ -1,4 +1,8 @@
-"""The repeated prisoner's dilemma, and other matrix games of several rounds."""
+"""The repeated prisoner's dilemma, and other matrix games of several rounds.
+
+memory_one.py scores strategies that remember one round, by which most bots of bots.py play. analysis.py and commands.py
+are for `arena-bot analyze`.
+"""
 
 from __future__ import annotations
 

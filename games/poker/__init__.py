@@ -1,6 +1,7 @@
-"""Kuhn's and Leduc poker. rules.py has what both have in common.
+"""Kuhn and Leduc poker. rules.py has what the rules in kuhn.py and leduc.py have in common.
 
-strategies.py has the equilibria, grader.py the values of decisions, values.py the value function that measures luck.
+strategies.py has the equilibria, by which perfect_player.py plays, grader.py the values of decisions, values.py the
+value function that measures luck. exploitability.py measures what the best reply wins against a bot.
 """
 
 from __future__ import annotations

@@ -3,8 +3,10 @@
 - rules/: the rules of both games, their maps, battles and texts.
 - search/: compiled searches ("kernels"), tree searches and policies. evaluation.py has the evaluations.
 - exact/: tables of exact values of bounded Risk.
-- environments/: encodings for learners and batched rules. measuring/: value functions and position kinds.
+- environments/: encodings for learners and batched rules.
+- measuring/: value functions. position_kinds.py has the position kinds.
 - tuning/: presets of `arena-bot tune` and the named sets of weights.
+- bots.py: the bots that play Risk alone. commands.py and analysis.py are for `arena-bot`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tic-tac-toe."""
+"""Tic-tac-toe: three marks in a line win."""
 
 from __future__ import annotations
 
