@@ -15,6 +15,7 @@ SPECS = (
         rules="games.dilemma.rules:Dilemma",
         encoding="games.dilemma.encoding:DilemmaEncoding",
         value_functions="games.dilemma.values:dilemma_values",
+        demo_bot="tit-for-tat",
         analyses={"dilemma": "games.dilemma.commands:analyze_dilemma"},
     ),
 )

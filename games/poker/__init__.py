@@ -9,7 +9,7 @@ from __future__ import annotations
 from protocol.games.spec import GameSpec
 
 
-def _make_spec(name: str, rules: str) -> GameSpec:
+def _make_spec(name: str, rules: str, demo_bot: str) -> GameSpec:
     return GameSpec(
         name=name,
         room="games.poker",
@@ -22,11 +22,15 @@ def _make_spec(name: str, rules: str) -> GameSpec:
         grader="games.poker.grader:grader_of",
         perfect_player="games.poker.perfect_player",
         move_value_unit="chips",
+        demo_bot=demo_bot,
         solver="games.poker.commands:solve_hand",
         solver_options=("rounds", "write"),
         exploitability="games.poker.exploitability:measure_exploitability",
     )
 
 
-SPECS = (_make_spec("kuhn", "games.poker.kuhn:Kuhn"), _make_spec("leduc", "games.poker.leduc:Leduc"))
+SPECS = (
+    _make_spec("kuhn", "games.poker.kuhn:Kuhn", "bluffer=perfect"),
+    _make_spec("leduc", "games.poker.leduc:Leduc", "caller=random"),
+)
 """The specs of both games."""

@@ -39,6 +39,7 @@ SPECS = (
         table_store="games.risk.exact.table:store_new_tables_in",
         tuning_presets="games.risk.tuning.presets:PRESETS",
         weight_sets="tuning/weights/risk-duel",
+        demo_bot="level:1",  # shows how weak random moves are
         analyses={"duel": "games.risk.commands:analyze_duel"},
         solver="games.risk.commands:solve_duel",
         solver_options=("preset", "config", "jobs"),
@@ -66,6 +67,7 @@ SPECS = (
         position_classifier="games.risk.position_kinds:campaign_classifier",
         tuning_presets="games.risk.tuning.presets:PRESETS",
         weight_sets="tuning/weights/risk-campaign",
+        demo_bot="ga:nodes=500",
     ),
 )
 """The specs of bounded Risk and of campaigns."""

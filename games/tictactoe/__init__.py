@@ -13,6 +13,7 @@ SPECS = (
         value_scale={"win": 10.0},
         encoding="games.tictactoe.encoding:GridEncoding",
         batch="games.tictactoe.batched:GridBatch",
+        demo_bot="rookie=random",
     ),
 )
 """The spec of tic-tac-toe."""

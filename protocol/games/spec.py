@@ -71,6 +71,10 @@ class GameSpec(NamedTuple):
     """The place of the presets of `arena-bot tune`, a mapping from names to `bots.tuning.tuning.TuningPreset`."""
     weight_sets: str | None = None
     """The folder in `room` with the named sets of weights, as files of tunings."""
+    demo_bot: str | None = None
+    """The bot of a demo server that seeks rated matches of the game, as on the command line. Its name is unique. If it
+    needs no warm-up, matches begin at once.
+    """
     analyses: Mapping[str, str] = {}
     """The places of the commands of `arena-bot analyze`, by the name of the command."""
     solver: str | None = None
