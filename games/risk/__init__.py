@@ -33,13 +33,13 @@ SPECS = (
         batch="games.risk.environments.duel_batch:DuelBatch",
         value_functions="games.risk.measuring.value_functions:duel_values",
         position_classifier="games.risk.position_kinds:duel_classifier",
+        demo_bot="level:1",  # shows how weak random moves are
         grader="games.risk.exact.table:grader_of",
         grading_check="games.risk.exact.table:can_grade",
         solving_check="games.risk.exact.table:may_need_solving",
         table_store="games.risk.exact.table:store_new_tables_in",
         tuning_presets="games.risk.tuning.presets:PRESETS",
         weight_sets="tuning/weights/risk-duel",
-        demo_bot="level:1",  # shows how weak random moves are
         analyses={"duel": "games.risk.commands:analyze_duel"},
         solver="games.risk.commands:solve_duel",
         solver_options=("preset", "config", "jobs"),
@@ -65,9 +65,9 @@ SPECS = (
         batch="games.risk.environments.campaign_batch:CampaignBatch",
         value_functions="games.risk.measuring.value_functions:campaign_values",
         position_classifier="games.risk.position_kinds:campaign_classifier",
+        demo_bot="ga:nodes=500",
         tuning_presets="games.risk.tuning.presets:PRESETS",
         weight_sets="tuning/weights/risk-campaign",
-        demo_bot="ga:nodes=500",
     ),
 )
 """The specs of bounded Risk and of campaigns."""

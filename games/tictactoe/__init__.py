@@ -11,9 +11,9 @@ SPECS = (
         rules="games.tictactoe.rules:TicTacToe",
         evaluations={"lines": EvaluationSpec("games.tictactoe.evaluation:lines_share")},
         value_scale={"win": 10.0},
+        demo_bot="rookie=random",
         encoding="games.tictactoe.encoding:GridEncoding",
         batch="games.tictactoe.batched:GridBatch",
-        demo_bot="rookie=random",
     ),
 )
 """The spec of tic-tac-toe."""
