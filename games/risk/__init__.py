@@ -5,8 +5,8 @@
 - exact/: tables of exact values of bounded Risk.
 - environments/: encodings for learners and batched rules.
 - measuring/: value functions. position_kinds.py has the position kinds.
-- tuning/: presets of `arena-bot tune` and the named sets of weights.
 - bots.py: the bots that play Risk alone. commands.py and analysis.py are for `arena-bot`.
+- tuning/: presets of `arena-bot tune` and the named sets of weights.
 """
 
 from __future__ import annotations
