@@ -15,6 +15,8 @@ import pytest
 
 import games as rooms
 from arena.replay.verify import verify_record
+from arena.web.pages.help import rules_of
+from bots.agents.answers import describe_games
 from bots.client.bot import Bot, Turn
 from bots.playing.matches import play
 from commands import REPOSITORY
@@ -60,6 +62,12 @@ class Bidder(Bot):
 
 def test_its_rules_are_a_file_of_less_than_150_lines() -> None:
     assert len((ROOM / "rules.py").read_text("utf-8").splitlines()) < 150
+
+
+def test_without_documents_it_is_described_by_its_own_sentence() -> None:
+    about = games.game_class("auction").about
+    assert rules_of("auction").brief == f"<p>{about}</p>\n"
+    assert describe_games(["auction"]).games[0].rules == about
 
 
 def test_it_is_played_and_its_record_referees_itself_again() -> None:
