@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not parser.parse_args(arguments).check:
         DOCUMENT.write_text(text, "utf-8")
     elif DOCUMENT.read_text("utf-8") != text:
-        print("docs/rules.md is not what games/rules.md and the games say: python docs/rules.py", file=sys.stderr)
+        print("docs/rules.md differs from the rules in games/: python docs/rules.py writes it again", file=sys.stderr)
         return 1
     return 0
 

@@ -1,5 +1,5 @@
-"""Fit the coefficients in `games/risk/measuring/coefficients` to games in which bots with random evaluation weights play
-against themselves.
+"""Fit the coefficients in `games/risk/measuring/coefficients` to games in which bots with random evaluation weights
+play against themselves.
 
 A logistic regression fits the odds of a win to the position, and a linear regression fits the points to the luck. Needs
 numpy.
