@@ -29,7 +29,7 @@ from machine.subprocesses import limit_niceness
 from protocol import bot_launch
 from protocol.bot_launch import LEVELLED_BOT, MAX_LEVEL, bot_name_of, split_bot_word
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
-from protocol.games import game_names
+from protocol.games import game_spec, games_with
 from protocol.names import fold_name
 
 USAGE_HINT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE, or levels for all eight of level"
@@ -40,13 +40,6 @@ OPEN_DEMO_BOTS = "random,greedy,perfect,level:2,level:4,level:6"
 """The bots of a demo server that accept challenges in every game.
 
 After a match against a level, people are offered the next level. All eight levels would take much memory.
-"""
-SEEKING_DEMO_BOTS = (
-    "minimax:depth=2,theory=perfect,rookie=random,level:1,ga:nodes=500,tit-for-tat,bluffer=perfect,caller=random"
-)
-"""The bots of a demo server that seek rated matches, one for each game, in the order of `game_names()`.
-
-Most need no warm-up, so matches begin at once. `level:1` shows visitors how weak random moves are.
 """
 DEMO_PACE_OPTIONS = ("--min-move-time", "0.7")
 """Command-line options that slow down the bots of a demo server so that people can follow their matches."""
@@ -110,11 +103,14 @@ def _parse_bot(word: str, known: Sequence[str]) -> BuiltinBot:
 
 
 def make_demo_bots() -> list[BuiltinBot]:
-    pairs = zip(
-        game_names(), parse_builtin_bots(SEEKING_DEMO_BOTS), strict=False
-    )  # a game added later may have no bot here; the open bots play it
-    seeking = [bot.with_options("--game", game, *DEMO_PACE_OPTIONS) for game, bot in pairs]
-    return [bot.with_options("--open", *DEMO_PACE_OPTIONS) for bot in parse_builtin_bots(OPEN_DEMO_BOTS)] + seeking
+    """Return the bots of a demo server: those that accept challenges, and for each game with a `demo_bot` one that
+    seeks rated matches.
+    """
+    games = games_with("demo_bot")
+    seeking = parse_builtin_bots(",".join(game_spec(game).demo_bot or "" for game in games))
+    return [bot.with_options("--open", *DEMO_PACE_OPTIONS) for bot in parse_builtin_bots(OPEN_DEMO_BOTS)] + [
+        bot.with_options("--game", game, *DEMO_PACE_OPTIONS) for game, bot in zip(games, seeking, strict=True)
+    ]
 
 
 def builtin_bot_tokens(store: Store, file: Path, names: Sequence[str], secret: str | None = None) -> dict[str, str]:

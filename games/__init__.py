@@ -3,6 +3,8 @@
 To add a game, make a room and add it to `_ROOMS`. A room's module `rules` imports `protocol` and its own room alone, so
 the client stays small; its other modules may import any library. No module outside `games` imports a room: code finds a
 game through `protocol.games`, by name. The rooms of heap games share the package `games.theory`.
+
+rules.md here and in the rooms are the parts of docs/rules.md, which docs/rules.py puts together.
 """
 
 from __future__ import annotations
@@ -12,7 +14,14 @@ from pkgutil import resolve_name
 
 from protocol.games.spec import GameSpec
 
-_ROOMS = ("nim", "grundy", "tictactoe", "risk", "dilemma", "poker")
+_ROOMS = (
+    "nim",
+    "grundy",
+    "tictactoe",
+    "risk",
+    "dilemma",
+    "poker",
+)
 """The rooms, in the order of lists of games."""
 SPECS: tuple[GameSpec, ...] = tuple(chain.from_iterable(resolve_name(f"games.{room}:SPECS") for room in _ROOMS))
 """The specs of all built-in games."""

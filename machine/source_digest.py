@@ -51,14 +51,14 @@ def files_of_packages(home: Path) -> Iterator[Path]:
     """Yield the files of packages in a folder on which the results of matches may depend, in order: sources, and data
     of any kind.
 
-    Files of web pages, compiled code and hidden files (which editors leave) are omitted.
+    Files of web pages, documents, compiled code and hidden files (which editors leave) are omitted.
     """
     for package in PACKAGES:
         for file in sorted((home / package).rglob("*")):
             parts = file.relative_to(home).parts
             hidden = "__pycache__" in parts or any(part.startswith(".") for part in parts)
             of_pages = any(parts[: len(folder)] == folder for folder in _PAGE_FOLDERS)
-            if not hidden and not of_pages and file.is_file():
+            if not hidden and not of_pages and file.suffix != ".md" and file.is_file():
                 yield file
 
 

@@ -1,5 +1,5 @@
-"""Messages, codecs, dice, digests and game rules, which both sides of the arena share. There is no I/O, except that
-the shipped maps are loaded as package data. Every package may import it; it imports none.
+"""Messages, codecs, dice, digests and the contract of games, which both sides of the arena share. There is no I/O,
+except that `games` loads code and documents of games by their names. Every package may import it; it imports none.
 
 - messages.py defines every message, codec.py both encodings and their limits, schema.py the JSON Schema.
   field_errors.py says in words what a field may be.

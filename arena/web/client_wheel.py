@@ -38,6 +38,8 @@ REQUIREMENTS = ("msgpack", "msgspec", "websockets")
 """The distributions that the wheel requires, in the versions that the arena requires."""
 DATA_PATTERNS = ("*.toml", "py.typed")
 """Patterns for the files besides modules that the wheel includes."""
+OMITTED_DATA = ("levels.toml",)
+"""Names of files that fit these patterns, but are for reference bots, which the wheel does not include."""
 _DIST_INFO = f"bot_arena_client-{VERSION}.dist-info"
 """The folder in the wheel with its metadata."""
 _TIMESTAMP = (1980, 1, 1, 0, 0, 0)
@@ -117,7 +119,8 @@ def find_contents() -> set[Path]:
                 modules.add(file)
                 waiting += _find_imports(file)
     packages = {file.parent for file in modules if file.name == "__init__.py"}
-    return modules | {file for package in packages for data in DATA_PATTERNS for file in package.glob(data)}
+    data = {file for package in packages for pattern in DATA_PATTERNS for file in package.glob(pattern)}
+    return modules | {file for file in data if file.name not in OMITTED_DATA}
 
 
 def _find_sources(module: str) -> Iterator[Path]:

@@ -7,11 +7,10 @@ from typing import Annotated, Any, Literal, Protocol
 
 from msgspec import Meta, Struct
 
-from bots.agents.rules import GAME_RULES
 from bots.agents.talk import AgentMatch
 from bots.client import progress_report, turn_text
 from protocol.display import escape_unprintable, format_count
-from protocol.games import game_class
+from protocol.games import game_class, game_document
 from protocol.messages import ListedBot, ListedMatch, Turn
 from protocol.reasons import VOID
 
@@ -234,5 +233,6 @@ def describe_games(names: Iterable[str]) -> GamesAnswer:
             PresetAbout(preset=preset, seats=kind({"preset": preset}).seats, config=dict(config))
             for preset, config in kind.presets.items()
         ]
-        told.append(GameAbout(game=name, rules=GAME_RULES[name], how_to_move=kind.move_syntax, presets=presets))
+        rules = " ".join((game_document(name, "summary_document") or kind.about).split())
+        told.append(GameAbout(game=name, rules=rules, how_to_move=kind.move_syntax, presets=presets))
     return GamesAnswer(games=told)

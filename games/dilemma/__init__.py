@@ -1,4 +1,8 @@
-"""The repeated prisoner's dilemma, and other matrix games of several rounds."""
+"""The repeated prisoner's dilemma, and other matrix games of several rounds.
+
+memory_one.py scores strategies that remember one round, by which most bots of bots.py play. analysis.py and commands.py
+are for `arena-bot analyze`.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ SPECS = (
         rules="games.dilemma.rules:Dilemma",
         encoding="games.dilemma.encoding:DilemmaEncoding",
         value_functions="games.dilemma.values:dilemma_values",
+        demo_bot="tit-for-tat",
         analyses={"dilemma": "games.dilemma.commands:analyze_dilemma"},
     ),
 )

@@ -14,6 +14,7 @@ SPECS = (
         position_classifier="games.theory.position_kinds:classifier_of",
         grader="games.theory.grader:grader_of",
         perfect_player="games.theory.perfect_player",
+        demo_bot="theory=perfect",
         analyses={"grundy": "games.grundy.commands:analyze_grundy"},
     ),
 )

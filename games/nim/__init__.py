@@ -15,6 +15,7 @@ SPECS = (
         position_classifier="games.theory.position_kinds:classifier_of",
         grader="games.theory.grader:grader_of",
         perfect_player="games.theory.perfect_player",
+        demo_bot="minimax:depth=2",
         analyses={"nim": "games.nim.commands:analyze_nim"},
     ),
 )

@@ -3,7 +3,9 @@
 - rules/: the rules of both games, their maps, battles and texts.
 - search/: compiled searches ("kernels"), tree searches and policies. evaluation.py has the evaluations.
 - exact/: tables of exact values of bounded Risk.
-- environments/: encodings for learners and batched rules. measuring/: value functions and position kinds.
+- environments/: encodings for learners and batched rules.
+- measuring/: value functions. position_kinds.py has the position kinds.
+- bots.py: the bots that play Risk alone. commands.py and analysis.py are for `arena-bot`.
 - tuning/: presets of `arena-bot tune` and the named sets of weights.
 """
 
@@ -20,6 +22,8 @@ SPECS = (
         name="risk-duel",
         room="games.risk",
         rules="games.risk.rules.duel:Duel",
+        rules_document="rules-duel.md",
+        summary_document="summary-duel.md",
         evaluations={"features": _FEATURES, "unam": EvaluationSpec("games.risk.evaluation:unam")},
         value_scale=_VALUE_SCALE,
         kernel="games.risk.search.duel_search:DuelSearch",
@@ -29,6 +33,7 @@ SPECS = (
         batch="games.risk.environments.duel_batch:DuelBatch",
         value_functions="games.risk.measuring.value_functions:duel_values",
         position_classifier="games.risk.position_kinds:duel_classifier",
+        demo_bot="level:1",  # shows how weak random moves are
         grader="games.risk.exact.table:grader_of",
         grading_check="games.risk.exact.table:can_grade",
         solving_check="games.risk.exact.table:may_need_solving",
@@ -43,6 +48,8 @@ SPECS = (
         name="risk-campaign",
         room="games.risk",
         rules="games.risk.rules.campaign:Campaign",
+        rules_document="rules-campaign.md",
+        summary_document="summary-campaign.md",
         evaluations={
             "outlook": EvaluationSpec(
                 "games.risk.evaluation:outlook", "games.risk.evaluation:DEFAULT_OUTLOOK_WEIGHTS", 10.0
@@ -58,6 +65,7 @@ SPECS = (
         batch="games.risk.environments.campaign_batch:CampaignBatch",
         value_functions="games.risk.measuring.value_functions:campaign_values",
         position_classifier="games.risk.position_kinds:campaign_classifier",
+        demo_bot="ga:nodes=500",
         tuning_presets="games.risk.tuning.presets:PRESETS",
         weight_sets="tuning/weights/risk-campaign",
     ),

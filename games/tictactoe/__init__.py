@@ -1,4 +1,4 @@
-"""Tic-tac-toe."""
+"""Tic-tac-toe: three marks in a line win."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ SPECS = (
         rules="games.tictactoe.rules:TicTacToe",
         evaluations={"lines": EvaluationSpec("games.tictactoe.evaluation:lines_share")},
         value_scale={"win": 10.0},
+        demo_bot="rookie=random",
         encoding="games.tictactoe.encoding:GridEncoding",
         batch="games.tictactoe.batched:GridBatch",
     ),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from pkgutil import resolve_name
+from pkgutil import get_data, resolve_name
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -66,6 +66,18 @@ def game_part(name: str, field: str) -> Any:
     spec = _specs().get(name)
     place: str | None = None if spec is None else getattr(spec, field)
     return None if place is None else resolve_name(place)
+
+
+def game_document(name: str, field: str) -> str | None:
+    """Return the text of the file that a game's spec names under `field`, such as `rules_document`; None if the room
+    has no such file. Raise `UnknownGame`.
+    """
+    spec = game_spec(name)
+    try:
+        content = get_data(spec.room, getattr(spec, field))
+    except FileNotFoundError:
+        return None
+    return None if content is None else content.decode()
 
 
 def game_class(name: str) -> type[Game[Any, Any]]:

@@ -20,14 +20,19 @@ class EvaluationSpec(NamedTuple):
 class GameSpec(NamedTuple):
     """The description of one game. It names code by its place, `module:name`, and imports nothing.
 
-    Only `name`, `room` and `rules` are required. Whatever a game does not have is None or empty.
+    Only `name`, `room` and `rules` are required. Whatever a game does not have is None or empty. Files that it does not
+    have are missing.
     """
 
     name: str
     room: str
-    """The package with the game's files: rules.md, levels.toml and the folder web."""
+    """The package with the game's files: documents, levels.toml and the folder web."""
     rules: str
     """The place of the class, a subclass of `protocol.games.base.Game`."""
+    rules_document: str = "rules.md"
+    """The file in `room` with the game's section of docs/rules.md."""
+    summary_document: str = "summary.md"
+    """The file in `room` with the rules in a paragraph, for language models."""
     evaluations: Mapping[str, EvaluationSpec] = {}
     """The evaluations by name, the default first."""
     value_scale: Mapping[str, float] = {}
@@ -66,6 +71,10 @@ class GameSpec(NamedTuple):
     """The place of the presets of `arena-bot tune`, a mapping from names to `bots.tuning.tuning.TuningPreset`."""
     weight_sets: str | None = None
     """The folder in `room` with the named sets of weights, as files of tunings."""
+    demo_bot: str | None = None
+    """The bot of a demo server that seeks rated matches of the game, as on the command line. Its name is unique. If it
+    needs no warm-up, matches begin at once.
+    """
     analyses: Mapping[str, str] = {}
     """The places of the commands of `arena-bot analyze`, by the name of the command."""
     solver: str | None = None

@@ -30,7 +30,7 @@ from arena.store.tokens import hash_token
 from bot_checks import check_settings_here
 from commands import call, ends
 from protocol.errors import ArenaFault, UsageFault
-from protocol.games import game_names
+from protocol.games import game_names, game_spec
 from timeouts import WITHIN, found_in
 from virtual_time import advance
 
@@ -90,12 +90,12 @@ def test_the_bots_of_a_demo_have_the_settings_that_they_are_given(monkeypatch: p
     check_settings({bot.name: bot.command for bot in make_demo_bots()})
 
 
-def test_a_demo_seeks_in_every_game_with_names_of_their_own() -> None:
+def test_a_demo_seeks_in_every_game_that_has_a_bot_for_it_with_names_of_their_own() -> None:
     bots = make_demo_bots()
     assert len({bot.name for bot in bots}) == len(bots)
-    assert [bot.command[bot.command.index("--game") + 1] for bot in bots if "--game" in bot.command] == list(
-        game_names()
-    )
+    seeking = {bot.command[bot.command.index("--game") + 1]: bot.name for bot in bots if "--game" in bot.command}
+    assert list(seeking) == [game for game in game_names() if game_spec(game).demo_bot]
+    assert (seeking["nim"], seeking["risk-duel"], seeking["leduc"]) == ("minimax", "level-1", "caller")
 
 
 def test_tokens_are_made_once_and_kept_for_the_owner_alone(tmp_path: Path) -> None:

@@ -142,6 +142,7 @@ def test_results_follow_from_every_data_file_of_the_packages() -> None:
         ("arena/documents/docs/rules.md", False),
         ("machine/__pycache__/near.cpython-311.pyc", False),
         ("bots/.levels.toml.swp", False),
+        ("games/nim/rules.md", False),
         ("docs/rules.md", False),
     ],
 )

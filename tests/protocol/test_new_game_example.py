@@ -1,10 +1,11 @@
-"""CONTRIBUTING.md keeps its word: the file that is its example of a new game is played as it stands."""
+"""CONTRIBUTING.md keeps its word: the room that is its example of a new game is played as it stands."""
 
 from __future__ import annotations
 
 import importlib
 import random
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,10 @@ from typing import Any
 import msgspec
 import pytest
 
+import games as rooms
 from arena.replay.verify import verify_record
+from arena.web.pages.help import rules_of
+from bots.agents.answers import describe_games
 from bots.client.bot import Bot, Turn
 from bots.playing.matches import play
 from commands import REPOSITORY
@@ -23,20 +27,26 @@ from protocol.messages import CHANCE
 from referee.effects import MoveReceived
 from referee_table import Table
 
-FILE = REPOSITORY / "docs" / "examples" / "auction.py"
+ROOM = REPOSITORY / "docs" / "examples" / "auction"
 DOCUMENT = (REPOSITORY / "CONTRIBUTING.md").read_text("utf-8")
 
 
 @pytest.fixture(autouse=True)
 def registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file copied to where the document says, with its line in the registry."""
-    line = re.search(r'^    "(auction)": "(protocol\.games\.auction:Auction)",$', DOCUMENT, re.MULTILINE)
+    """The room copied to where the document says, with its line in the list of rooms."""
+    line = re.search(r'^    "auction",\n', DOCUMENT, re.MULTILINE)
     assert line is not None
-    (tmp_path / "auction.py").write_bytes(FILE.read_bytes())
-    monkeypatch.setattr(games, "__path__", [*games.__path__, str(tmp_path)])
-    monkeypatch.setitem(games._REGISTRY, line[1], line[2])
-    monkeypatch.delitem(sys.modules, "protocol.games.auction", raising=False)
+    shutil.copytree(ROOM, tmp_path / "auction")
+    monkeypatch.setattr(rooms, "__path__", [*rooms.__path__, str(tmp_path)])
+    for module in ("games.auction", "games.auction.rules"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
     importlib.invalidate_caches()
+    last = '    "poker",\n'
+    source = Path(str(rooms.__file__)).read_text("utf-8")
+    assert last in source
+    edited: dict[str, Any] = {}
+    exec(source.replace(last, last + line[0]), edited)
+    monkeypatch.setattr(games, "_specs", lambda: {spec.name: spec for spec in edited["SPECS"]})
 
 
 class Bidder(Bot):
@@ -50,8 +60,14 @@ class Bidder(Bot):
         return {"bid": own // 2}
 
 
-def test_it_is_a_file_of_less_than_150_lines() -> None:
-    assert len(FILE.read_text().splitlines()) < 150
+def test_its_rules_are_a_file_of_less_than_150_lines() -> None:
+    assert len((ROOM / "rules.py").read_text("utf-8").splitlines()) < 150
+
+
+def test_without_documents_it_is_described_by_its_own_sentence() -> None:
+    about = games.game_class("auction").about
+    assert rules_of("auction").brief == f"<p>{about}</p>\n"
+    assert describe_games(["auction"]).games[0].rules == about
 
 
 def test_it_is_played_and_its_record_referees_itself_again() -> None:

@@ -1,9 +1,10 @@
-"""docs/rules.md against the rules: presets, moves and their effects as it states them."""
+"""docs/rules.md against its parts and the rules: presets, moves and their effects as it states them."""
 
 from __future__ import annotations
 
 import json
 import re
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ from games.risk.rules.battle import battle_odds, round_odds
 from games.risk.rules.campaign import MAX_UNITS
 from protocol.dice import Dice
 from protocol.errors import BadConfig
-from protocol.games import config_keys, game_class, game_names, load_game
+from protocol.games import config_keys, game_class, game_document, game_names, load_game
 from protocol.games.base import NO_DICE
 
-DOC = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
-SECTIONS = dict(zip(game_names(), re.split(r"^## ", DOC, flags=re.MULTILINE)[2:], strict=True))
+DOCS = Path(__file__).parents[2] / "docs"
+DOC = (DOCS / "rules.md").read_text("utf-8")
+SECTIONS = {name: game_document(name, "rules_document") or "" for name in game_names()}
 
 
 def shown(name: str, label: str) -> dict[str, Any]:
@@ -27,6 +29,36 @@ def shown(name: str, label: str) -> dict[str, Any]:
     assert found is not None
     value: dict[str, Any] = json.loads(found[1])
     return value
+
+
+def script() -> Any:
+    """docs/rules.py as a module."""
+    spec = spec_from_file_location("rules_script", DOCS / "rules.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_document_is_put_together_from_what_the_rooms_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert script().main(["--check"]) == 0, "python docs/rules.py writes it again"
+    module = script()
+    monkeypatch.setattr(module, "DOCUMENT", tmp_path / "rules.md")
+    (tmp_path / "rules.md").write_text(f"{DOC} ", "utf-8")
+    assert module.main(["--check"]) == 1
+    assert "python docs/rules.py" in capsys.readouterr().err
+    assert module.main([]) == 0
+    assert (tmp_path / "rules.md").read_text("utf-8") == DOC
+
+
+@pytest.mark.parametrize("name", game_names())
+def test_a_games_section_is_under_its_title(name: str) -> None:
+    heading = SECTIONS[name].partition("\n")[0]
+    assert heading.startswith("## "), "the room has a rules.md"
+    assert heading.replace("'", "’").endswith(game_class(name).title)
 
 
 @pytest.mark.parametrize("name", game_names())

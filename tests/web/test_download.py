@@ -37,7 +37,7 @@ def test_the_wheel_has_the_modules_that_a_bot_imports_and_no_other() -> None:
     graph = grimp.build_graph(*PACKAGES, include_external_packages=True, exclude_type_checking_imports=True)
     needed = set(ENTRY_MODULES).union(*(graph.find_upstream_modules(entry) for entry in ENTRY_MODULES))
     own = {name for name in needed if name.partition(".")[0] in PACKAGES}
-    own |= {name.rpartition(".")[0] for name in own} | {name.partition(".")[0] for name in own}
+    own |= {".".join(name.split(".")[:parts]) for name in own for parts in range(1, name.count(".") + 1)}
     found = {
         name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         for name in packed()

@@ -1,9 +1,8 @@
-"""Pages that explain the games: rules, from docs/rules.md, and tutorials."""
+"""Pages that explain the games: rules, from their rooms, and tutorials."""
 
 from __future__ import annotations
 
 import functools
-import re
 from typing import NamedTuple
 
 from starlette.requests import Request
@@ -14,7 +13,7 @@ from arena.web.errors import NotFound
 from arena.web.lookups import list_games
 from arena.web.rendering import render_page, site_of
 from protocol.display import list_choices
-from protocol.games import game_class, game_names, load_game, missing_rules_message
+from protocol.games import game_class, game_document, game_names, load_game, missing_rules_message
 
 
 class Rules(NamedTuple):
@@ -45,18 +44,16 @@ def rules(request: Request) -> Response:
 
 @functools.cache
 def rules_of(game: str) -> Rules:
-    """Return the section of docs/rules.md whose heading ends with the game's title. For an added game, which has no
-    such section, return the game's own description.
+    """Return the rules that the game's room has as a document, without the heading. If it has none, return the game's
+    own description.
     """
     shelf = library()
-    sections = re.split(r"^## ", shelf.path("rules").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    title = game_class(game).title
-    for section in sections:
-        heading, _, text = section.partition("\n")
-        if heading.replace("'", "’").endswith(title):
-            brief, _, full = text.strip().partition("\n\n")
-            return Rules(shelf.rendered(brief, "docs"), shelf.rendered(full, "docs"))
-    return Rules(shelf.rendered(game_class(game).about, "docs"), "")
+    document = game_document(game, "rules_document")
+    if document is None:
+        return Rules(shelf.rendered(game_class(game).about, "docs"), "")
+    _, _, text = document.partition("\n")
+    brief, _, full = text.strip().partition("\n\n")
+    return Rules(shelf.rendered(brief, "docs"), shelf.rendered(full, "docs"))
 
 
 def tutorial(request: Request) -> Response:

@@ -1,4 +1,5 @@
 """Batches of games under one config: rules and encodings as loops over flat arrays.
 
-batch.py has the common interface and the registry; the other modules have the games.
+batch.py has the common interface and finds the batch of a game. row_game.py has the common part of batches of small
+games. The rooms of the games have the batches.
 """

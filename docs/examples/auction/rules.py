@@ -1,6 +1,6 @@
 """Sealed bids: each seat is dealt what a lot is worth to it alone, both bid at once, and the higher bid pays.
 
-The example of a game with hidden information and simultaneous moves: a whole file of `protocol/games/`.
+The example of a game with hidden information and simultaneous moves.
 """
 
 from __future__ import annotations
