@@ -26,6 +26,7 @@ import machine.compiled  # noqa: F401 - it reads ARENA_PLAIN once, which tests s
 import postgres_statements
 import run_environ
 import zygote
+from arena.commands import progress
 from budget import Budget, CostMeter
 from databases import (
     copied_databases,  # noqa: F401 - a fixture, as those below
@@ -72,6 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let Ctrl-C stop tests and what they start also in the background of a shell, which has its children ignore it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.update(PATIENT_ENVIRON)  # for what tests call or start without a command
+    progress.FIRST_MESSAGE_DELAY_S = 600.0  # on a busy machine a command would tell how far it is
     run_environ.remember()
     config.option.randomly_reset_seed = False  # `_seed_random` takes a tenth of the time
     config.pluginmanager.register(CostMeter(), "cost-meter")

@@ -17,7 +17,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "test": ("arena", "test", "random", "no-such-bot", "--game", "nim"),
     "rerun": ("arena", "replay", "rerun", "no-such-match", "--bot", "random"),
     "tune": ("arena-bot", "tune", "risk-campaign", "--out", "weights.txt"),
-    "solve": ("arena-bot", "solve", "no-such-game"),
+    "solve": ("arena-bot", "solve", "risk-duel", "--preset", "no-such-preset"),
 }
 """Most of them are refused for something else, after that. `arena-bot trial` reads it as `tune` does."""
 

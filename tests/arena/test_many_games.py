@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from arena.host import client_registry, host
+from arena.host import client_registry
 from bots.client.bot import Bot
 from games.nim.rules import Nim
 from in_process import hosting, playing
@@ -31,7 +31,6 @@ def thirteen(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, made in MADE.items():
         monkeypatch.setitem(globals(), made.__name__, made)
         monkeypatch.setitem(games._specs(), name, GameSpec(name, "games.nim", f"{__name__}:{made.__name__}"))
-    monkeypatch.setattr(host, "game_names()", NAMES)
     monkeypatch.setattr(Bot, "games", NAMES)
     monkeypatch.setattr(client_registry, "LISTING_CACHE_TTL_S", 0.0)
 

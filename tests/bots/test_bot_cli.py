@@ -38,7 +38,7 @@ def test_help_has_the_commands_under_headings_by_who_uses_them(program: str, com
 def test_help_names_the_bots_that_come_with_the_package() -> None:
     code, out, _ = call("arena-bot", "run", "--help")
     assert code == 0
-    ours = [bot.name for bot in entry_points(group=REFERENCE_BOTS) if bot.value.startswith("bots.")]
+    ours = [bot.name for bot in entry_points(group=REFERENCE_BOTS) if bot.value.startswith(("bots.", "games."))]
     assert "oracle" in ours
     out = re.sub(r"-\s+", "-", out)  # a name may go on in the next line
     assert [name for name in ours if f" {name}," not in out] == []
@@ -85,11 +85,11 @@ def test_defining_a_bot_loads_no_sockets() -> None:
         ),
         (
             ["solve", "africa"],
-            "arena-bot: there is no game 'africa'; for a map, write risk-duel --config map=africa",
+            "arena-bot: there is no game 'africa': give risk-duel, kuhn or leduc; for a map, add --config",
         ),
         (
             ["solve", "atlantis"],
-            "arena-bot: there is no game 'atlantis'; for a map, write risk-duel --config ma",
+            "arena-bot: there is no game 'atlantis': give risk-duel, kuhn or leduc; for a map, add",
         ),
         (["run", "human", "--url", "http://x"], "arena-bot: the arena's URL is 'http://x': write it like ws://"),
         (["run", "human", "--name", "a b"], "arena-bot: the bot's name is 'a b': 1 to 32"),
