@@ -53,7 +53,9 @@ DEMO_PACE_OPTIONS = ("--min-move-time", "0.7")
 FIRST_RESTART_DELAY_S = 1.0
 """Seconds before a built-in bot that ended is started again for the first time."""
 BUILTIN_BOTS_FOLDER, BUILTIN_BOT_TOKENS_FILE = "house", "tokens.json"
-"""The folder in a data folder for the logs of built-in bots, and the file in it with the tokens of these bots."""
+"""`BUILTIN_BOTS_FOLDER` is the folder in a data folder for the logs of built-in bots. `BUILTIN_BOT_TOKENS_FILE` is the
+file in that folder with the tokens of these bots.
+"""
 NICENESS = 10
 """The niceness of built-in bots: the referee comes first, then the web pages."""
 CHECK_INTERVAL_S = 5.0

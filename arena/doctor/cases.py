@@ -190,7 +190,7 @@ async def _check_cut_before_ready(harness: Harness) -> Finding:
 async def _start_waiting(harness: Harness) -> tuple[str, int]:
     """Start a match in which the opponent does not answer its turn, and wait until the bot has made its move.
 
-    Return the match's id and the harness's `mark` after that move.
+    Return the match's id, and the number of messages that were recorded up to that move.
     """
     harness.hold_turns()
     begun = harness.mark

@@ -41,7 +41,8 @@ class SeatAction(NamedTuple):
 class Fork(NamedTuple):
     """The point where a bot first differs from the record, before the recorded and the new action.
 
-    `new_action` is None if the recorded seat left out of turn and the new bot stays. `kinds` are those of the position.
+    `new_action` is None if the recorded bot left the match out of turn and the new bot stays. `kinds` are the kinds of
+    the position, by classification.
     """
 
     header: Header
@@ -50,7 +51,7 @@ class Fork(NamedTuple):
     recorded_action: SeatAction
     new_action: SeatAction | None
     other_moves: tuple[MatchEvent, ...]
-    """The other seats' moves in the same round, which stand whichever action the seat takes."""
+    """The other seats' moves in the same round. They stay the same in both branches."""
     strikes: int
     """The strikes that the new bot has at the fork."""
     kinds: Mapping[str, str]
@@ -88,7 +89,7 @@ class Continuation(NamedTuple):
 
 
 class BranchPlayers(NamedTuple):
-    """The bots that play one branch of a fork, and the name under which the `bot` in the replayed seat is reported."""
+    """The bots that play one branch of a fork. `bot` is the name that reports use for the bot in the replayed seat."""
 
     players: InProcessPlayers
     bot: str
@@ -105,7 +106,8 @@ class BranchOutcome(NamedTuple):
 def follow_record(
     record: Record, seat: int, join_seat: Callable[[str], SeatPlayer], seeds: Sequence[str], until: int | None = None
 ) -> RecordAgreement:
-    """Play a seat of a record with a bot as long as it repeats the record, at most up to the ply `until`.
+    """Play a seat of a record with a bot as long as the bot's moves are those of the record, at most up to the ply
+    `until`.
 
     `join_seat` makes the bot from a seed: from the first of the `seeds` that gives the recorded nonce, or else from the
     last one. Raise `ValueError` if there are no seeds, and `BadRecord` if the record is wrong.
@@ -140,7 +142,7 @@ def follow_record(
 def _seat_bot(
     match: Match, seat: int, listen: Callable[[str], SeatPlayer], seeds: Sequence[str], nonce: str
 ) -> tuple[_SeatedBot, bool]:
-    """Return the bot in its seat, and whether its nonce is the recorded one."""
+    """Make a bot and put it into its seat. Return it, and whether its nonce is the recorded one."""
     for seed in seeds:
         listener = listen(seed)
         said = listener(match.start_message(seat))
@@ -150,7 +152,7 @@ def _seat_bot(
 
 
 class _SeatedBot:
-    """A bot in a seat of a match that follows its record. It is asked for a move at each of its turns."""
+    """A bot in a seat of a match whose other events come from a record. It is asked for a move at each of its turns."""
 
     def __init__(self, match: Match, seat: int, listener: SeatPlayer, said: Sequence[FromClient]) -> None:
         self.strikes = 0

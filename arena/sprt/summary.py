@@ -160,7 +160,9 @@ def _seat_warnings(findings: Findings, presets: Sequence[str], dealing: Sequence
 
 
 class _Claim(NamedTuple):
-    """A statement about the first bot, the opposite assumption, and whether it decides which bot is better."""
+    """A statement about the first bot (`said`), its opposite (`otherwise`), and whether it says which bot is better
+    (`decides`).
+    """
 
     said: str
     otherwise: str

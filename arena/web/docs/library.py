@@ -112,7 +112,6 @@ class Library:
 
 
 def _name(path: str) -> str:
-    """Return the name of a file in URLs."""
     return path.removeprefix("docs/").removesuffix(".md")
 
 
