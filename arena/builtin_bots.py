@@ -39,7 +39,8 @@ ALL_LEVELS_WORD = "levels"
 OPEN_DEMO_BOTS = "random,greedy,perfect,level:2,level:4,level:6"
 """The bots of a demo server that accept challenges in every game.
 
-After a match against a level, people are offered the next level. All eight levels would take much memory.
+Only three of the eight levels are among them, because all would take much memory. After a match against a level, people
+are offered the next level.
 """
 SEEKING_DEMO_BOTS = (
     "minimax:depth=2,theory=perfect,rookie=random,level:1,ga:nodes=500,tit-for-tat,bluffer=perfect,caller=random"

@@ -64,7 +64,7 @@ NICENESS = 10
 MOVE_ACTION = "move_records"
 """The name in the audit log of the action that moves old records to files."""
 _FILE_SIZE_NOTE = "the database file keeps its size; new records use the free space"
-"""The note, after records were removed without `--vacuum`, that the database file did not shrink."""
+"""The note that the database file did not shrink, after records were removed without `--vacuum`."""
 LUCK_TOLERANCE = 1e-6
 """Maximum difference in points up to which stored luck counts as equal to luck computed here.
 
@@ -309,8 +309,8 @@ def check_match(
 ) -> Iterator[str]:
     """Yield what is wrong with a match's record, and where the stored result, ratings and luck differ from the record.
 
-    `is_pending` says whether the match still waits to be rated. A match of a game whose rules this arena does not have
-    is only compared.
+    `is_pending` says whether the match still waits to be rated. If this arena does not have the rules of the game, the
+    record is not refereed, but still compared with the stored result.
     """
     try:
         record = record_reader.read_record(body, "the record")

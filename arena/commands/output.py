@@ -73,7 +73,7 @@ def format_table(
 
 
 def redraw(lines: Sequence[str]) -> None:
-    """Replace the terminal's content by these lines. If they don't fit, show the last ones and the number of all."""
+    """Replace the terminal's content by these lines. If they don't fit, show the last ones and how many there are."""
     from machine.console import Console
 
     width, height = screen_size()

@@ -61,8 +61,8 @@ _DIGEST_PATTERN = re.compile(r"[0-9a-f]{64}")
 class ExpectedDigest(Struct, frozen=True, kw_only=True):
     """The sources that a record's digest is compared with, from the user's options.
 
-    `log` is the URL of an arena with a published log, or a file with a proof; `key` signs the log. The file `head` has
-    the log's last known head, and is updated.
+    `log` is the URL of an arena with a published log, or a file with a proof. `key` is the key that must have signed
+    the log. The file `head` contains the log's last known head, and then gets the new one.
     """
 
     digest: str | None = None

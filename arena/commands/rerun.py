@@ -66,7 +66,7 @@ class RerunOptions(Struct, frozen=True, kw_only=True):
 
 
 class MatchRerun(NamedTuple):
-    """A match to replay: the seat that the new bot takes, and the programs that play on."""
+    """A match to replay: the seat that the new bot takes, and the programs that continue the match."""
 
     header: Header
     seat: int

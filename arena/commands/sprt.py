@@ -169,7 +169,7 @@ def in_free_folder(options: SprtOptions) -> SprtOptions:
 
 
 def _luck_as_json(luck: tuple[float, ...] | None) -> float | tuple[float, ...] | None:
-    """Return the luck of all seats or, if there are two, of seat 0: seat 1 has its negative."""
+    """Return the luck of all seats. With two seats, return that of seat 0 only: seat 1 has its negative."""
     return luck[0] if luck is not None and len(luck) == 2 else luck
 
 

@@ -41,8 +41,8 @@ class Finding(NamedTuple):
 class Case(NamedTuple):
     """A case of the doctor: a fault, and the reaction that is expected of the bot.
 
-    `done` describes the fault, `should` the reaction; `see` is a section of docs/protocol.md. Names in braces in
-    `should` stand for the values of these fields of `DoctorTimeouts`.
+    `done` describes the fault, `should` the reaction; `see` is a section of docs/protocol.md. A name in braces in
+    `should` stands for the value of that field of `DoctorTimeouts`.
     """
 
     name: str

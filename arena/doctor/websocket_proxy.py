@@ -245,7 +245,7 @@ class WebSocketProxy:
 
 
 def _decode(frame: Frame) -> Message:
-    """Decode a frame as a message. A frame that is no map becomes a message of a type that the arena rejects."""
+    """Decode a frame as a message. A frame that is no dictionary becomes a message of a type that the arena rejects."""
     try:
         read = msgspec.json.decode(frame) if isinstance(frame, str) else msgspec.msgpack.decode(frame)
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -1,5 +1,5 @@
-"""Replaying a match with another bot in a seat: find where the bot first differs from the record, then play on many
-times after the recorded action and after the new one, with the same dice.
+"""Replaying a match with another bot in a seat: find where the bot first differs from the record, then continue the
+match many times after the recorded action and after the new one, with the same dice.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def _action_in_line(game: Game[Any, Any], line: EventLine, seat: int) -> SeatAct
 
 
 def _is_same_action(recorded: SeatAction, new: SeatAction | None) -> bool:
-    """Return whether both actions are the same move, or both leave. Leaving loses for any reason."""
+    """Return whether both actions are the same move, or both leave the match, which loses for any reason."""
     if new is None or (recorded.out is None) != (new.out is None):
         return False
     return recorded.out is not None or recorded.move == new.move
@@ -236,8 +236,9 @@ def _iter_other_moves(lines: Sequence[EventLine], seat: int) -> Iterator[MoveRec
 def play_continuation(
     fork: Fork, number: int, seed: str, old: BranchPlayers, new: BranchPlayers, value: ValueFunction
 ) -> Continuation:
-    """Play one continuation: the `old` players play on after the recorded action, the `new` ones after the new action.
-    The dice and the bots' randomness derive from the seed, the match and the number of the continuation.
+    """Play one continuation of the match after each action: the `old` players continue after the recorded action, the
+    `new` ones after the new action. The dice and the bots' randomness derive from the seed, the match and the number of
+    the continuation.
     """
     told = f"{seed}/{fork.header.match}/{fork.seat}/{number}"
     secret = hashlib.sha256(told.encode()).digest()
@@ -256,7 +257,7 @@ def _play_branch(
     branch: BranchPlayers,
     value: ValueFunction,
 ) -> BranchOutcome:
-    """Play the match on after an action of the replayed seat, with dice from `secret`."""
+    """Continue the match after an action of the replayed seat, with dice from `secret`."""
     game, seat, before = fork.game, fork.seat, standing.current_course
     header = replace(fork.header, match=f"{CONTINUATION_ID_PREFIX}{secret.hex()[:32]}")
     standing.course = replace(before, key=match_key(header.match, secret, ()))

@@ -46,8 +46,8 @@ class Worth(FirstDifference, frozen=True, kw_only=True, omit_defaults=True):
     """The worth of the first different action to the seat: the mean result of `new` less that of `old`, over
     continuations.
 
-    It is luck-adjusted if there is a `value` function; `raw` is the worth without adjustment. `forfeits` counts the
-    forfeits in all continuations by bot.
+    It is luck-adjusted if there is a `value` function; `raw` is the worth without adjustment. `forfeits` has the number
+    of each bot's forfeits in all continuations.
     """
 
     unit: str = POINTS_UNIT

@@ -38,7 +38,7 @@ class CountFindings(Struct, frozen=True, kw_only=True):
 
 
 def check_counts(counts: Sequence[int]) -> None:
-    """Raise `UsageFault` if these are counts neither of pairs by their score nor of single games by their score."""
+    """Raise `UsageFault` if the list has neither counts of pairs by score nor counts of single games by score."""
     if len(counts) not in (PENTANOMIAL_SIZE, TRINOMIAL_SIZE):
         raise UsageFault(
             f"{len(counts)} counts: give five, of pairs with 0, 1/2, 1, 3/2 and 2 points, or three, of games lost, "

@@ -19,8 +19,8 @@ from referee.result import Result, match_points
 MAX_SEAT_SHARE = 0.95
 """If one seat wins more than this share of matches, or of whole pairs, results say almost nothing about the bots."""
 MIN_PAIRS = 10
-"""The number of pairs below which there are no warnings about seats and starts, and a test without hypotheses has no
-conclusion.
+"""The number of pairs below which there are no warnings about seats and start positions, and a test without hypotheses
+has no conclusion.
 """
 SCORE_TOLERANCE = 1e-9
 """The rounding error by which the mean of a pair's scores may be below 0 or above 1."""

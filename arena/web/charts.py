@@ -50,7 +50,9 @@ class AxisScale(NamedTuple):
 def make_scale(
     values: Iterable[float], size: float, min_span: float = MIN_RATING_SPAN, steps: int = TICK_STEPS
 ) -> AxisScale:
-    """Return a scale with a tick at each end. It contains all values, else 0, and spans at least `min_span`."""
+    """Return a scale with a tick at each end that contains all values and spans at least `min_span`. If there are no
+    values, it contains 0.
+    """
     low, high = _widen_range(list(values) or [0.0, min_span], min_span)
     step = _step((high - low) / steps)
     # Without the tolerance, 0.3 / 0.1 < 3 and 1.1 / 0.1 > 11 would add a tick beyond the ends.

@@ -29,6 +29,8 @@ async def connect_server(request: AdminRequest) -> AsyncIterator[OperatorConnect
 
 
 async def ask(admin_request: AdminRequest, request: Request, answer: type[T]) -> T:
-    """Send one request and return the server's answer. Raise the errors of `connect_server` and `ask`."""
+    """Send one request and return the server's answer. Raise the errors of `connect_server` and
+    `OperatorConnection.ask`.
+    """
     async with connect_server(admin_request) as operator:
         return await operator.ask(request, answer)

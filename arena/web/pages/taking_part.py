@@ -35,7 +35,7 @@ class PresetOffer(Struct, frozen=True, kw_only=True):
     """A preset that can be chosen on a page. `config` has only what differs from the game's defaults.
 
     `seats` are the possible numbers of seats, `usual` is the number in the preset. `graded` is the method by which
-    moves are graded. `pools` has the name of the preset that the config equals with a number of seats, by that number.
+    moves are graded. `pools` has, by number of seats, the preset that the config equals with that number of seats.
     """
 
     preset: str
