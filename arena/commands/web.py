@@ -138,7 +138,7 @@ class PageProcess:
 
 
 async def _end_process(process: Process) -> None:
-    """Close the input of a process, which ends it, and kill it after a timeout."""
+    """Close a process's standard input, so that it ends. Kill it after a timeout."""
     assert process.stdin is not None
     process.stdin.close()
     with contextlib.suppress(TimeoutError):

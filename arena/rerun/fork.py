@@ -63,7 +63,7 @@ class Fork(NamedTuple):
 
     @property
     def ply(self) -> int:
-        """The ply at which the bot differs."""
+        """The ply at which the bot differs from the record."""
         return self.standing.current_course.ply
 
 

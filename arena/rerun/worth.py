@@ -156,7 +156,7 @@ def measure_worth(
 
 
 def total_worths(found: Iterable[Worth]) -> list[TotalWorth]:
-    """Return the total worth for each game."""
+    """Return what the new bot was worth in all matches of each game."""
     by_game: defaultdict[str, list[Worth]] = defaultdict(list)
     for worth in found:
         by_game[worth.game].append(worth)

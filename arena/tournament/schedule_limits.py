@@ -19,7 +19,7 @@ MAX_MATCHES = 1_000_000
 MAX_SERVER_MATCHES = 20_000
 """Maximum number of matches of a tournament that a server plays. The schedule takes the server's memory."""
 MAX_CONCURRENT_MATCHES = 16
-"""Maximum of the default number of matches that connected bots play at a time."""
+"""Maximum that the default number of matches played at the same time by connected bots may reach."""
 
 
 def default_concurrency(bots: int) -> int:

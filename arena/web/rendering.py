@@ -75,7 +75,7 @@ def render_bytes(request: Request, template: str, **values: Any) -> bytes:
 
 
 def render_in_pieces(template: str, **values: Any) -> Iterator[str]:
-    """Render a template piece by piece, without a site."""
+    """Render a template that belongs to no site, piece by piece."""
     return _templates.get_template(template).generate(**values)
 
 
