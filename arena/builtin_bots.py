@@ -39,14 +39,17 @@ ALL_LEVELS_WORD = "levels"
 OPEN_DEMO_BOTS = "random,greedy,perfect,level:2,level:4,level:6"
 """The bots of a demo server that accept challenges in every game.
 
-After a match against a level, people are offered the next level. All eight levels would take much memory.
+Only three of the eight levels are among them, because all would take much memory. After a match against a level, people
+are offered the next level.
 """
 DEMO_PACE_OPTIONS = ("--min-move-time", "0.7")
 """Command-line options that slow down the bots of a demo server so that people can follow their matches."""
 FIRST_RESTART_DELAY_S = 1.0
 """Seconds before a built-in bot that ended is started again for the first time."""
 BUILTIN_BOTS_FOLDER, BUILTIN_BOT_TOKENS_FILE = "house", "tokens.json"
-"""The folder in a data folder for the logs of built-in bots, and the file in it with the tokens of these bots."""
+"""`BUILTIN_BOTS_FOLDER` is the folder in a data folder for the logs of built-in bots. `BUILTIN_BOT_TOKENS_FILE` is the
+file in that folder with the tokens of these bots.
+"""
 NICENESS = 10
 """The niceness of built-in bots: the referee comes first, then the web pages."""
 CHECK_INTERVAL_S = 5.0

@@ -248,9 +248,7 @@ class Feed:
             self._publish_timer = self._loop.call_later(PUBLISH_DELAY_S, self._publish_collected)
 
     def publish_leaderboard(self, pool: str, rows: Sequence[Mapping[str, Any] | msgspec.Struct]) -> None:
-        """Publish the newest leaderboard of a pool, in place of an earlier one that is still queued. The broker retains
-        it.
-        """
+        """Publish a pool's newest leaderboard, instead of an older one that is still queued. The broker retains it."""
         payload = _encode({"game": pool.partition("/")[0], "pool": pool, "rows": rows})
         self._leaderboards[pool] = Publication(f"{self._topic}/leaderboard/{pool}", payload, 1, True)
         self._unpublished_boards[pool] = None

@@ -26,7 +26,7 @@ from machine.subprocesses import die_with_parent, renice
 _PUBLISHER_NICENESS = 19
 """The niceness of this process after it has connected.
 
-On a busy machine, a lower priority (idle), or this niceness from the start, would keep the feed from working.
+On a busy machine, idle priority would stop the feed. So would this niceness from the start.
 """
 _decode_publication = msgspec.msgpack.Decoder(tuple[int, Publication]).decode
 

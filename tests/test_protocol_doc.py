@@ -126,7 +126,7 @@ def test_the_intermediate_hashes_of_the_worked_example_are_right() -> None:
     assert values["S"] == end["seed"]
     stream = independent_client.stream_of(bytes.fromhex(values["K"]), "deal", 0)
     assert bytes(next(stream) for _ in range(32)).hex() == values["deal:0:0"]
-    open_cards, _, hidden = TEXT.partition("### The digest of what is hidden")
+    open_cards, _, hidden = TEXT.partition("### Digest of hidden information")
     assert check_chain(open_cards) == 3
     assert check_chain(hidden, bytes.fromhex(values["K"])) == 2
 

@@ -28,8 +28,8 @@ MAX_LATEST_MATCHES = 10
 
 
 class VersionResults(VersionRow, frozen=True, kw_only=True):
-    """The results of one version of a bot. `share` is its mean score, `gain` how much that is above the version before
-    it.
+    """The results of one version of a bot. `share` is its mean score. `gain` is by how much that exceeds the mean score
+    of the previous version.
     """
 
     share: ShareInterval | None

@@ -99,8 +99,8 @@ def rename_bot(where: str, data: Path, name: str, new: str) -> None:
 
 
 def delete_bot(where: str, data: Path, name: str, *, records: bool) -> None:
-    """Replace a bot's name by a placeholder, for good. Raise `UsageFault` if no server runs and the journal has
-    matches.
+    """Replace a bot's name by a placeholder, for good. Raise `UsageFault` if matches wait in the journal and no server
+    runs.
     """
 
     def delete(store: Store) -> DeletionResult:

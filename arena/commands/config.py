@@ -53,7 +53,7 @@ class SourcedValue(NamedTuple):
 
 
 class EffectiveSettings(NamedTuple):
-    """A server's effective settings. `sources` says where each setting that is set comes from, like `--port` or
+    """A server's effective settings. `sources` has the source of each setting that is set, like `--port` or
     `ARENA_PORT`.
     """
 
@@ -94,9 +94,7 @@ def read_effective_settings(
 
 
 def _check_consistency(settings: ServerSettings, names: Mapping[str, str]) -> None:
-    """Raise `UsageFault` if a setting is invalid or contradicts another. `names` has the settings' names for the
-    message.
-    """
+    """Raise `UsageFault` if a setting is invalid or contradicts another. Its message calls settings by `names`."""
     for key in ("clock", "slow_clock"):
         read_clock(getattr(settings, key), names[key])
     if settings.mqtt is not None:

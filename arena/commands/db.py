@@ -60,13 +60,11 @@ from referee.record import Record
 from referee.result import Result, SeatRating
 
 NICENESS = 10
-"""The niceness of the command that moves records while a server runs, so that the server, its pages and its bots go
-first.
-"""
+"""The niceness of the command that moves records while a server runs. The server, its pages and its bots go first."""
 MOVE_ACTION = "move_records"
 """The name in the audit log of the action that moves old records to files."""
 _FILE_SIZE_NOTE = "the database file keeps its size; new records use the free space"
-"""The note, after records were removed without `--vacuum`, that the database file did not shrink."""
+"""The note that the database file did not shrink, after records were removed without `--vacuum`."""
 LUCK_TOLERANCE = 1e-6
 """Maximum difference in points up to which stored luck counts as equal to luck computed here.
 
@@ -231,8 +229,8 @@ def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vac
 
 
 def _check_alone(database: Database) -> None:
-    """Raise `UsageFault` if more than one node that is not stopped uses the database, as each node has its own data
-    folder.
+    """Raise `UsageFault` if several nodes that are not stopped use the database. Each node has its own data folder, so
+    nodes cannot find files in the folder of one of them.
     """
     with closing(Reader.open(database)) as reader:
         names = [node.name for node in reader.read(list_nodes) if node.state != "stopped"]
@@ -311,8 +309,8 @@ def check_match(
 ) -> Iterator[str]:
     """Yield what is wrong with a match's record, and where the stored result, ratings and luck differ from the record.
 
-    `is_pending` says whether the match still waits to be rated. A match of a game whose rules this arena does not have
-    is only compared.
+    `is_pending` says whether the match still waits to be rated. If this arena does not have the rules of the game, the
+    record is not refereed, but still compared with the stored result.
     """
     try:
         record = record_reader.read_record(body, "the record")

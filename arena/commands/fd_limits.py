@@ -48,7 +48,7 @@ def divide_files(limit: int, connections: int) -> FileBudget:
 
 
 def raise_fd_limit(connections: int) -> FileBudget:
-    """Raise this process's limit of open files as far as `connections` need and the system allows, and divide it.
+    """Raise this process's limit of open files as far as `connections` need and the system allows. Return its division.
 
     Log a warning if the limit is too low for all `connections`. Raise `ArenaFault` if it is too low to run at all.
     """

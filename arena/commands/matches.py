@@ -32,8 +32,8 @@ DEFAULT_ROWS = 50
 
 
 class Selection(Struct, frozen=True, kw_only=True):
-    """The options that select matches, named like the fields of `Search`; `won`, `lost` and `drawn` give its
-    outcome.
+    """The options that select matches, named like the fields of `Search`. `won`, `lost` and `drawn` stand for its
+    `outcome`.
     """
 
     bot: str | None = None

@@ -1,5 +1,5 @@
-"""Runs a server as a node: it claims its name, sends heartbeats, and listens to other nodes. It exits if it loses its
-name.
+"""Runs a server as a node, which claims its name, sends heartbeats and listens to other nodes. A node that loses its
+name exits.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def format_table(
 
 
 def redraw(lines: Sequence[str]) -> None:
-    """Replace the terminal's content by these lines. If they don't fit, show the last ones and the number of all."""
+    """Replace the terminal's content by these lines. If they don't fit, show the last ones and how many there are."""
     from machine.console import Console
 
     width, height = screen_size()
@@ -90,9 +90,7 @@ def format_minute(time: str) -> str:
 
 
 class CsvWriter:
-    """Writes rows to a CSV file that was opened with `newline=""`. Cells that a spreadsheet would take for formulas are
-    escaped by `csv_cell`.
-    """
+    """Writes rows to a CSV file that was opened with `newline=""`. `csv_cell` escapes cells that look like formulas."""
 
     def __init__(self, file: TextIO, columns: Columns) -> None:
         from arena.store.export_rows import BOOLEAN_TYPE  # loads the database code, which not every command needs

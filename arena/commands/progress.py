@@ -13,8 +13,7 @@ from machine.terminal import say
 
 T = TypeVar("T")
 FIRST_MESSAGE_DELAY_S, MESSAGE_INTERVAL_S = 5.0, 30.0
-"""`FIRST_MESSAGE_DELAY_S` is the time in seconds until the first message about progress, `MESSAGE_INTERVAL_S` the time
-between later messages.
+"""Seconds until the first message about progress (`FIRST_MESSAGE_DELAY_S`) and between others (`MESSAGE_INTERVAL_S`).
 """
 
 

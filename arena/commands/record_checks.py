@@ -61,8 +61,8 @@ _DIGEST_PATTERN = re.compile(r"[0-9a-f]{64}")
 class ExpectedDigest(Struct, frozen=True, kw_only=True):
     """The sources that a record's digest is compared with, from the user's options.
 
-    `log` is the URL of an arena with a published log, or a file with a proof; `key` signs the log. The file `head` has
-    the log's last known head, and is updated.
+    `log` is the URL of an arena with a published log, or a file with a proof. `key` is the key that must have signed
+    the log. The file `head` contains the log's last known head, and then gets the new one.
     """
 
     digest: str | None = None
@@ -171,7 +171,7 @@ def _compare_with_log(record: Record, name: str, log: str, key: str | None, file
 
 
 def _read_known_head(file: Path | None) -> SignedTreeHead | None:
-    """Return the head of a log that is stored in a file; None if there is no file. Raise `BadRecord` if it has none."""
+    """Return the log head in a file; None without a file. Raise `BadRecord` if the file has no signed head."""
     if file is None or not file.exists():
         return None
     head = _fetch_and_decode(str(file), SignedTreeHead, "the head of a log, as --head saves it")
@@ -180,7 +180,7 @@ def _read_known_head(file: Path | None) -> SignedTreeHead | None:
 
 
 def _check_consistency(arena: str, earlier: SignedTreeHead, head: SignedTreeHead, what: str) -> None:
-    """Raise `BadRecord` unless the log at the URL `arena`, whose head is `head`, continues the log whose head was
+    """Raise `BadRecord` unless the log at the URL `arena`, which has the head `head`, extends the log with the head
     `earlier`.
     """
     if head.size < earlier.size:

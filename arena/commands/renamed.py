@@ -14,7 +14,7 @@ _RENAMED_COMMAND_OPTIONS = {
     "tournament": {"--hello-within": "--connect-timeout", **_RENAMED_MATCH_OPTIONS},
     "test": {"--most": "--max-pairs", **_RENAMED_MATCH_OPTIONS},
 }
-"""Former options by command, each with the present option. `serve` and `config` are not among the commands."""
+"""The former options of `arena tournament` and `arena test` by command, each with the present option."""
 
 
 def _option(setting: str) -> str:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from arena.commands.record_checks import ExpectedDigest
 
 EXPORT_SUFFIXES = (".json", ".html")
-"""The suffixes of files that `arena replay export` makes from a record but that cannot be read as records."""
+"""The suffixes of the files that `arena replay export` makes from a record but that no command reads as a record."""
 PERMANENT_COLUMNS = (0, 1, 2, 4)
 """The numbers of the columns that a table of plies has even if they are empty: ply, bot, move and the time left."""
 RECORD_FILE_SUFFIXES = (".jsonl", ".jsonl.gz", *EXPORT_SUFFIXES)

@@ -38,9 +38,7 @@ from referee.record import Header, Record
 from referee.result import Result
 
 MIN_CONTINUATIONS, MAX_CONTINUATIONS = 2, 100_000
-"""`MIN_CONTINUATIONS` and `MAX_CONTINUATIONS` limit how often the match is played on after each of the two compared
-moves.
-"""
+"""The limits of the number of continuations of a match that are played after each of the two compared moves."""
 CONTINUATIONS_PER_TASK = 10
 """Number of continuations of a match that a worker plays per task. An interrupt loses those of unfinished tasks."""
 
@@ -68,7 +66,7 @@ class RerunOptions(Struct, frozen=True, kw_only=True):
 
 
 class MatchRerun(NamedTuple):
-    """A match to replay: the seat that the new bot takes, and the programs that play on."""
+    """A match to replay: the seat that the new bot takes, and the programs that continue the match."""
 
     header: Header
     seat: int

@@ -18,9 +18,9 @@ from referee.record import Record
 MAX_LISTED = 3
 """Maximum number of matches with the largest gains that are listed. As many with the largest losses are listed."""
 BOTH_BOTS_CONTINUED_NOTE = "each played on after its own move: that is what the new bot in its place was worth"
-"""The note of a report if the new bot and the replaced bot each played on after its own move."""
+"""The note of a report if the new bot continued the match after its own move, and the replaced bot after its own."""
 MOVE_ALONE_NOTE = "that is what the move alone was worth"
-"""The note of a report if the new bot played on both after its own move and after that of the replaced bot."""
+"""The note of a report if the new bot continued the match twice: after its own move, and after the replaced bot's."""
 
 
 def print_one(worth: Worth, bot: str, lineup: Lineup, record: Record) -> None:

@@ -17,8 +17,7 @@ from protocol.errors import ArenaFault
 CHECK_TIMEOUT_S = 30.0
 """Time limit in seconds for `arena config`, which checks the settings and the code before a restart."""
 _SERVE_COMMAND, _CHECK_COMMAND = "serve", "config"
-"""`_SERVE_COMMAND` is the command of `arena` that runs a server, `_CHECK_COMMAND` the one that checks its settings and
-code.
+"""The commands of `arena` that run a server (`_SERVE_COMMAND`) and that check its settings and code (`_CHECK_COMMAND`).
 """
 
 log = logging.getLogger("arena")

@@ -263,7 +263,7 @@ def _notify_end(manager: ServiceManager, restart: Restart | None) -> None:
 
 
 async def _open_store(database: Database, node: str, *, fed: bool) -> contextlib.closing[Store]:
-    """Open the store. With `fed`, it remembers which matches the MQTT feed has published; else it forgets that."""
+    """Open the store. With `fed`, it remembers which matches the MQTT feed has published; else it forgets them."""
     if isinstance(database, PostgresDatabase):
         store: Store = await open_as_node(database, node)
     else:

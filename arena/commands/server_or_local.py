@@ -16,7 +16,7 @@ from arena.store.database_url import open_database_url
 from arena.store.store import Store
 
 _NODES_ADVICE = "stop them, or give the data folder of one with --data"
-"""The advice to a user whose command must be alone on the database while nodes use it."""
+"""The advice to a user whose command needs the database for itself, but nodes use it."""
 T = TypeVar("T")
 L = TypeVar("L")
 

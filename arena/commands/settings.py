@@ -384,7 +384,7 @@ RETENTION_SETTINGS = ("keep_unrated_records", "keep_rated_records", "max_unrated
 
 
 def node_of(settings: ServerSettings) -> str | None:
-    """Return a server's name as a node; None if its database is a file, because then it is no node."""
+    """Return a server's name as a node; None if the server is no node, because its database is a file."""
     return settings.node if is_server_url(database_url(settings.db, Path(settings.data))) else None
 
 

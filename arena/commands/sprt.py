@@ -77,7 +77,7 @@ class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
     """All opponents of the first bot, if this is one of several tests that share the error probabilities; else empty.
     """
     any_folder: bool = False
-    """True if the test may use another data folder while a process holds `data`."""
+    """True if the test may use another data folder while another process holds the folder `data`."""
 
 
 def run(options: SprtOptions) -> None:
@@ -105,9 +105,7 @@ def run(options: SprtOptions) -> None:
 
 
 def _set_seed(against: Sequence[tuple[TournamentSetup, Question]]) -> list[tuple[TournamentSetup, Question]]:
-    """Give all parts of a test one seed: that of the options, else that of their newest unfinished test, else a new
-    one.
-    """
+    """Give all parts of a test one seed: that of the options, of their newest unfinished test, or a new one."""
     options = against[0][0].options
     if options.seed is not None:
         return [*against]
@@ -171,7 +169,7 @@ def in_free_folder(options: SprtOptions) -> SprtOptions:
 
 
 def _luck_as_json(luck: tuple[float, ...] | None) -> float | tuple[float, ...] | None:
-    """Return the luck of all seats or, if there are two, of seat 0: seat 1 has its negative."""
+    """Return the luck of all seats. With two seats, return that of seat 0 only: seat 1 has its negative."""
     return luck[0] if luck is not None and len(luck) == 2 else luck
 
 
@@ -301,8 +299,8 @@ def _copies(word: str, count: int) -> list[str]:
 
 
 def _choose_value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
-    """Return the name of the value function for luck, None if luck stays in. Raise `UsageFault` if the options exclude
-    it.
+    """Return the name of the value function that measures luck; None if luck is left in the results. Raise `UsageFault`
+    if the options contradict this choice.
     """
     if options.no_luck_adjustment and options.value is not None:
         raise UsageFault(

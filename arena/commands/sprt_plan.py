@@ -1,4 +1,4 @@
-"""`arena test --plan`: forecasts a test's length and error rates, and recommends a value function to remove luck by.
+"""`arena test --plan`: forecasts a test's length and error rates, and recommends a value function to measure luck by.
 
 It uses pairs that do not count for the test: those of an earlier test of the same bots, of a file, or of a pilot.
 """

@@ -57,9 +57,7 @@ async def _watch(data: Path) -> None:
 
 
 def fitting_lines(status: ServerStatus, width: int, height: int) -> list[str]:
-    """Return the lines of the status with as many table rows as fit on the terminal while one of its lines stays
-    free.
-    """
+    """Return the lines of the status, with as many table rows as fit on the terminal if one line stays free."""
     for most in range(max(1, min(MAX_ROWS, height)), 0, -1):  # each row is a line
         lines = status_lines(status, most, width)
         if len(lines) < height:
@@ -154,7 +152,6 @@ def _format_age(now: datetime, then: str) -> str:
 
 
 def _format_duration(seconds: float) -> str:
-    """Format a duration as `12 s`, `3 min`, `5 h` or `2 d`."""
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= length:
             return f"{seconds // length:.0f} {unit}"

@@ -144,7 +144,7 @@ class TournamentRun(NamedTuple):
                 yield reports
 
     def pending(self) -> list[MatchReport]:
-        """Return the stored matches that wait for their turn to be rated."""
+        """Return the reports of stored matches that cannot be rated yet, because an earlier match is missing."""
         return load_pending_reports(self.store, self.plan.id)
 
     def save_pending(self, reports: Sequence[MatchReport]) -> None:

@@ -51,9 +51,7 @@ MAX_THREADS_PER_MACHINE = 64
 As many processes of a sandboxed bot may run there at a time.
 """
 MIN_CONNECT_TIMEOUT_S, MAX_CONNECT_TIMEOUT_S = 1.0, 3600.0
-"""`MIN_CONNECT_TIMEOUT_S` and `MAX_CONNECT_TIMEOUT_S` limit the seconds that matches wait for a bot
-(`--connect-timeout`).
-"""
+"""The limits, in seconds, of the time that matches wait for a bot (`--connect-timeout`)."""
 
 
 class TournamentOptions(Struct, frozen=True, kw_only=True):
@@ -310,7 +308,9 @@ def read_sets(game: str, sets: Sequence[str], preset: str | None = None) -> tupl
 
 
 def _check_game_value(game: str, key: str, value: Any) -> None:
-    """Raise `UsageFault` if a game's config key has an invalid value. The message names the bots' setting `key` too."""
+    """Raise `UsageFault` if the config key of a game has an invalid value. The message says how to set the key for a
+    bot.
+    """
     try:
         load_game(game, {key: value})
     except BadConfig as exc:

@@ -251,7 +251,9 @@ class Spectator:
 
 
 class SpectatorPool:
-    """Spectators of an arena's nodes, one for each node. A spectator connects when needed. `stack` closes it."""
+    """Spectators of an arena's nodes, one for each node. A spectator connects when needed. Closing `stack` disconnects
+    all.
+    """
 
     def __init__(self, stack: AsyncExitStack) -> None:
         self._stack = stack

@@ -34,9 +34,9 @@ RESTART_DELAY_S = 0.5
 SHUTDOWN_TIMEOUT_S = 3.0
 """Seconds that the pages' process has to end before it is killed."""
 HEALTH_CHECK_INTERVAL_S = 10.0
-"""Seconds between two health checks of the pages' process, and seconds that it has to answer one."""
+"""Seconds between two health checks of the pages' process. The process must answer each in this time."""
 HEALTH_CHECK_TIMEOUT_S = 60.0
-"""Seconds without an answer to a health check after which the pages' process is killed."""
+"""Seconds without an answered health check after which the pages' process is killed."""
 _WEB_PORT_ADVICE = "choose another one for the page with --web-port, 0 for a free one, or --no-web"
 """The advice to an operator if the port of the pages is taken."""
 _PAGES_COMMAND = (sys.executable, "-P", "-m", "arena.web.process")
@@ -138,7 +138,7 @@ class PageProcess:
 
 
 async def _end_process(process: Process) -> None:
-    """Close the input of a process, which ends it, and kill it after a timeout."""
+    """Close a process's standard input, so that it ends. Kill it after a timeout."""
     assert process.stdin is not None
     process.stdin.close()
     with contextlib.suppress(TimeoutError):

@@ -41,8 +41,8 @@ class Finding(NamedTuple):
 class Case(NamedTuple):
     """A case of the doctor: a fault, and the reaction that is expected of the bot.
 
-    `done` describes the fault, `should` the reaction; `see` is a section of docs/protocol.md. Names in braces in
-    `should` stand for the values of these fields of `DoctorTimeouts`.
+    `done` describes the fault, `should` the reaction; `see` is a section of docs/protocol.md. A name in braces in
+    `should` stands for the value of that field of `DoctorTimeouts`.
     """
 
     name: str
@@ -190,7 +190,7 @@ async def _check_cut_before_ready(harness: Harness) -> Finding:
 async def _start_waiting(harness: Harness) -> tuple[str, int]:
     """Start a match in which the opponent does not answer its turn, and wait until the bot has made its move.
 
-    Return the match's id and the harness's `mark` after that move.
+    Return the match's id, and the number of messages that were recorded up to that move.
     """
     harness.hold_turns()
     begun = harness.mark

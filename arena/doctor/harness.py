@@ -366,7 +366,7 @@ class Harness:
             raise CaseFailed(f"did not move within {self.timeouts.move_timeout_s:g} s of its turn")
 
     def is_simultaneous(self, match: str) -> bool:
-        """Return whether the opponents' unanswered turn is one of a simultaneous round, which is the bot's turn too."""
+        """Return whether the turn that the opponents leave unanswered is in a round in which the bot moves too."""
         return any(
             isinstance(one.held_turns[match]["to_move"], list) for one in self.opponents if match in one.held_turns
         )

@@ -26,7 +26,9 @@ class ProxiedTcpConnection:
         self.far.transport.abort()
 
     async def wait_to_pass(self) -> bool:
-        """Return True if data may pass, False if the connection is cut. If it is silent, wait until it is cut."""
+        """Return True if data may pass, False once the connection is cut. Wait for the cut if the connection is
+        silenced.
+        """
         if self.is_silent:
             await self._over.wait()
         return not self._over.is_set()

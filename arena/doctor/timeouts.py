@@ -28,7 +28,8 @@ class DoctorTimeouts:
     silence_timeout_s: float = 30.0
     """Seconds in which a bot should notice that its connection is open, but passes no data."""
     stay_away_timeout_s: float = 6.0
-    """Seconds without a new connection after which a bot counts as gone. A bot that reconnects waits 5 at most."""
+    """Seconds without a new connection after which a bot counts as gone. A bot that reconnects waits 5 seconds at most.
+    """
     prompt_pong_timeout_s: float = 5.0
     """Seconds in which a bot should answer a ping; if it takes longer, it gets a warning."""
     pong_timeout_s: float = 20.0

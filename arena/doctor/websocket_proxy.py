@@ -23,15 +23,14 @@ from protocol.messages import MAX_SERVER_FRAME_BYTES
 Message = dict[str, Any]
 T = TypeVar("T")
 NO_CLOSE_CODE, BROKEN_CODE = 1005, 1006
-"""Close codes that stand for a close frame without a code, and for a connection that broke off without a close
-frame.
-"""
+"""Close codes for a close frame without a code (`NO_CLOSE_CODE`) and for no close frame at all (`BROKEN_CODE`)."""
 PING_INTERVAL_S = 0.25
 """Seconds between two pings to the bot."""
 SUBPROTOCOLS = [Subprotocol(JSON.subprotocol), Subprotocol(MSGPACK.subprotocol)]
 """The subprotocols that a bot may offer to the proxy."""
 FROM_BOT, FROM_ARENA, FROM_PROXY = "bot", "arena", "relay"
-"""These are the values of `RecordedMessage.sender`: the bot, the arena or the proxy."""
+"""The values of `RecordedMessage.sender`: `FROM_BOT` is the bot, `FROM_ARENA` the arena, `FROM_PROXY` the proxy itself.
+"""
 PROXY_SEEK_ID = "doctor"
 """The id of a seek that the proxy sends in place of a bot that seeks nothing. It is removed from the bot's `start`."""
 
@@ -86,7 +85,8 @@ def pass_unchanged(message: Message) -> Sequence[Message]:
 class WebSocketProxy:
     """A proxy that records the messages between a bot, which connects to the proxy's port, and an arena.
 
-    `from_bot` and `from_arena` change messages: they return what is passed on in place of a message from that side.
+    `from_bot` and `from_arena` can change messages. Each takes a message from its side and returns the messages to pass
+    on in its place.
     """
 
     def __init__(self, arena_port: int, timeouts: DoctorTimeouts) -> None:
@@ -245,7 +245,7 @@ class WebSocketProxy:
 
 
 def _decode(frame: Frame) -> Message:
-    """Decode a frame as a message. A frame that is no map becomes a message of a type that the arena rejects."""
+    """Decode a frame as a message. A frame that is no dictionary becomes a message of a type that the arena rejects."""
     try:
         read = msgspec.json.decode(frame) if isinstance(frame, str) else msgspec.msgpack.decode(frame)
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -109,7 +109,9 @@ def _ladder_handlers(arena: Arena) -> Iterator[OperationHandler]:
     store = arena.store
 
     decision_lock = asyncio.Lock()
-    """The lock held for a decision about ratings. A decision by another node raises `RatingDecisionsChanged`."""
+    """The lock held while this node annuls matches or starts a season. Decisions of other nodes raise
+    `RatingDecisionsChanged`.
+    """
 
     async def annul(request: Annul, tell: SendEvent) -> AnnulmentOutcome:
         async with decision_lock:

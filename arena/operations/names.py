@@ -67,7 +67,7 @@ class DeletionResult(Struct, frozen=True, kw_only=True):
 
 
 def handlers(arena: Arena) -> Iterator[OperationHandler]:
-    """Yield the handlers for renaming and deleting bots."""
+    """Yield the handlers of operator requests to rename and delete bots."""
     store = arena.store
 
     async def rename(request: Rename, tell: SendEvent) -> None:

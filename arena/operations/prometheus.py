@@ -61,7 +61,6 @@ class ArenaCollector(Collector):
 
 
 def _buckets(histogram: Histogram) -> list[tuple[str, float]]:
-    """Return the upper bound and the cumulative count of each bucket of a histogram."""
     bounds = [*map(floatToGoString, histogram.bounds), "+Inf"]
     return list(zip(bounds, accumulate(histogram.counts), strict=True))
 

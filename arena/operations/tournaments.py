@@ -186,7 +186,7 @@ class TournamentRunner:
 
 
 def operations(arena: Arena) -> Iterator[OperationHandler]:
-    """Yield the handlers for tournaments."""
+    """Yield the handlers of operator requests about tournaments."""
     tournaments = TournamentRunner(arena)
     yield OperationHandler(StartTournament, tournaments.start)
     yield OperationHandler(StopTournament, tournaments.stop)

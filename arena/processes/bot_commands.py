@@ -16,7 +16,7 @@ from protocol.errors import UsageFault
 from protocol.names import NAME_DESCRIPTION, fold_name, is_bot_name
 
 BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "level", "nodes", "sims", "weights")
-"""The keys of `--set` that set reference bots, not a game. Each bot takes the keys that it knows."""
+"""The keys of `--set` that are settings of reference bots, not of a game. Each bot takes the keys that it knows."""
 
 
 def make_startable(command: Sequence[str]) -> tuple[str, ...]:

@@ -27,11 +27,11 @@ from referee.replay import ReplayedMove, iter_moves, replay
 
 
 class Graded(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A move and its grade. `best` equals `move` if no move is better. The notations are for people, and `kinds` are
-    those of the position.
+    """A move and its grade. `best` equals `move` if no move is better. `notation` and `best_notation` are the two moves
+    as people write them. `kinds` are the kinds of the position, by classification.
 
-    In an estimate, `best` is the move that the search prefers, and `error` is the standard error of `gave_away`, which
-    is negative if the move looks better than `best`.
+    In an estimate, `best` is the move that the search prefers. `gave_away` is negative if `move` looks better than
+    `best`, and `error` is the standard error of `gave_away`.
     """
 
     ply: int
@@ -49,7 +49,7 @@ class Graded(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Mark(Struct, frozen=True, kw_only=True):
-    """A seat's number of graded moves, and its mean loss per move; None without moves."""
+    """The number of a seat's graded moves, and its mean loss per move, which is None without moves."""
 
     seat: int
     bot: str
@@ -60,8 +60,8 @@ class Mark(Struct, frozen=True, kw_only=True):
 class Grades(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A match and its grades, and its luck in games with dice.
 
-    `estimate` describes the estimator. A loss below `noise` may be chance. `unit` is the unit of values and losses if
-    they are not expected results: chips of the hand.
+    `estimate` describes the estimator. A loss below `noise` may be chance. `unit` is the unit of values and losses,
+    such as chips of the hand; None if they are expected results.
     """
 
     match: str
@@ -85,7 +85,7 @@ class EstimateCache(Protocol):
 
 
 OpenEstimateCache = Callable[[Record, str], EstimateCache]
-"""A function that opens the cache for a record and for the estimator that the text describes."""
+"""A function that opens the cache of a record's estimates. Its second argument describes the estimator."""
 
 
 def grade_match(
@@ -205,11 +205,11 @@ class KindCost(Struct, frozen=True, kw_only=True):
 
 
 class Costs(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The losses of a bot's moves in a game. `exact` and `estimated` count the moves; `kinds` has the costliest kinds
-    first.
+    """The losses of a bot's moves in a game. `exact` and `estimated` count its moves that were graded exactly and by
+    estimates. `kinds` has the costliest kinds of positions first.
 
-    An estimated loss below `noise` may be chance. For the mean of n moves, that threshold is √n times smaller. `unit`
-    is as in `Grades`.
+    An estimated loss below `noise` may be chance. For the mean loss of n moves, the threshold is √n times smaller.
+    `unit` is as in `Grades`.
     """
 
     bot: str

@@ -12,7 +12,7 @@ from referee.record import Record
 from referee.replay import replay
 
 LuckByMove = Mapping[tuple[int, int], float]
-"""The points that the dice of a move gave its seat, by (ply, seat)."""
+"""The points that dice gave the seat that moved, by (ply, seat)."""
 
 LuckTextByMove = Mapping[tuple[int, int], str]
 """The luck of a move, a deal or a round, as text for a table, by (ply, seat)."""

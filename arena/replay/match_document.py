@@ -86,7 +86,7 @@ class ReplayedMatch:
 
 
 def make_document(record: Record) -> Document:
-    """Return a record as a document. Its events have the states after them as long as the replay succeeds."""
+    """Return a record as a document. Each event has the state after it, as long as the replay succeeds."""
     refereed = ReplayedMatch(record)
     plies = list(refereed.plies())
     return Document(

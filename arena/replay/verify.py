@@ -119,8 +119,8 @@ def unverifiable_facts(record: Record) -> list[str]:
 def iter_differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -> Iterator[str]:
     """Describe in words where the stored result differs from the record.
 
-    `ratings` are those of all seats, or empty if the match is unrated or was rated again. The record of an annulled
-    match still has its ratings. A stored bot without a name matches any name.
+    `ratings` has the stored ratings of all seats. It is empty if the match is unrated, or was rated again since. The
+    record of an annulled match still has its ratings. A stored bot without a name matches any name.
     """
     if result.annulled is not None:
         result = replace(result, rated=True, pool=result.annulled, annulled=None)

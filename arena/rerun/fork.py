@@ -1,5 +1,5 @@
-"""Replaying a match with another bot in a seat: find where the bot first differs from the record, then play on many
-times after the recorded action and after the new one, with the same dice.
+"""Replaying a match with another bot in a seat: find where the bot first differs from the record, then continue the
+match many times after the recorded action and after the new one, with the same dice.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class SeatAction(NamedTuple):
 class Fork(NamedTuple):
     """The point where a bot first differs from the record, before the recorded and the new action.
 
-    `new_action` is None if the recorded seat left out of turn and the new bot stays. `kinds` are those of the position.
+    `new_action` is None if the recorded bot left the match out of turn and the new bot stays. `kinds` are the kinds of
+    the position, by classification.
     """
 
     header: Header
@@ -50,7 +51,7 @@ class Fork(NamedTuple):
     recorded_action: SeatAction
     new_action: SeatAction | None
     other_moves: tuple[MatchEvent, ...]
-    """The other seats' moves in the same round, which stand whichever action the seat takes."""
+    """The other seats' moves in the same round. They stay the same in both branches."""
     strikes: int
     """The strikes that the new bot has at the fork."""
     kinds: Mapping[str, str]
@@ -62,7 +63,7 @@ class Fork(NamedTuple):
 
     @property
     def ply(self) -> int:
-        """The ply at which the bot differs."""
+        """The ply at which the bot differs from the record."""
         return self.standing.current_course.ply
 
 
@@ -88,7 +89,7 @@ class Continuation(NamedTuple):
 
 
 class BranchPlayers(NamedTuple):
-    """The bots that play one branch of a fork, and the name under which the `bot` in the replayed seat is reported."""
+    """The bots that play one branch of a fork. `bot` is the name that reports use for the bot in the replayed seat."""
 
     players: InProcessPlayers
     bot: str
@@ -105,7 +106,8 @@ class BranchOutcome(NamedTuple):
 def follow_record(
     record: Record, seat: int, join_seat: Callable[[str], SeatPlayer], seeds: Sequence[str], until: int | None = None
 ) -> RecordAgreement:
-    """Play a seat of a record with a bot as long as it repeats the record, at most up to the ply `until`.
+    """Play a seat of a record with a bot as long as the bot's moves are those of the record, at most up to the ply
+    `until`.
 
     `join_seat` makes the bot from a seed: from the first of the `seeds` that gives the recorded nonce, or else from the
     last one. Raise `ValueError` if there are no seeds, and `BadRecord` if the record is wrong.
@@ -140,7 +142,7 @@ def follow_record(
 def _seat_bot(
     match: Match, seat: int, listen: Callable[[str], SeatPlayer], seeds: Sequence[str], nonce: str
 ) -> tuple[_SeatedBot, bool]:
-    """Return the bot in its seat, and whether its nonce is the recorded one."""
+    """Make a bot and put it into its seat. Return it, and whether its nonce is the recorded one."""
     for seed in seeds:
         listener = listen(seed)
         said = listener(match.start_message(seat))
@@ -150,7 +152,7 @@ def _seat_bot(
 
 
 class _SeatedBot:
-    """A bot in a seat of a match that follows its record. It is asked for a move at each of its turns."""
+    """A bot in a seat of a match whose other events come from a record. It is asked for a move at each of its turns."""
 
     def __init__(self, match: Match, seat: int, listener: SeatPlayer, said: Sequence[FromClient]) -> None:
         self.strikes = 0
@@ -217,7 +219,7 @@ def _action_in_line(game: Game[Any, Any], line: EventLine, seat: int) -> SeatAct
 
 
 def _is_same_action(recorded: SeatAction, new: SeatAction | None) -> bool:
-    """Return whether both actions are the same move, or both leave. Leaving loses for any reason."""
+    """Return whether both actions are the same move, or both leave the match, which loses for any reason."""
     if new is None or (recorded.out is None) != (new.out is None):
         return False
     return recorded.out is not None or recorded.move == new.move
@@ -234,8 +236,9 @@ def _iter_other_moves(lines: Sequence[EventLine], seat: int) -> Iterator[MoveRec
 def play_continuation(
     fork: Fork, number: int, seed: str, old: BranchPlayers, new: BranchPlayers, value: ValueFunction
 ) -> Continuation:
-    """Play one continuation: the `old` players play on after the recorded action, the `new` ones after the new action.
-    The dice and the bots' randomness derive from the seed, the match and the number of the continuation.
+    """Play one continuation of the match after each action: the `old` players continue after the recorded action, the
+    `new` ones after the new action. The dice and the bots' randomness derive from the seed, the match and the number of
+    the continuation.
     """
     told = f"{seed}/{fork.header.match}/{fork.seat}/{number}"
     secret = hashlib.sha256(told.encode()).digest()
@@ -254,7 +257,7 @@ def _play_branch(
     branch: BranchPlayers,
     value: ValueFunction,
 ) -> BranchOutcome:
-    """Play the match on after an action of the replayed seat, with dice from `secret`."""
+    """Continue the match after an action of the replayed seat, with dice from `secret`."""
     game, seat, before = fork.game, fork.seat, standing.current_course
     header = replace(fork.header, match=f"{CONTINUATION_ID_PREFIX}{secret.hex()[:32]}")
     standing.course = replace(before, key=match_key(header.match, secret, ()))

@@ -1,4 +1,4 @@
-"""The programs that play a recorded match on. They are named on the command line or by the match's tournament, are
+"""The programs that continue a recorded match. They are named on the command line or by the match's tournament, are
 reference bots of the recorded name, or are stand-ins.
 """
 
@@ -24,20 +24,20 @@ DEFAULT_STAND_INS = ("uct:sims=200", "alphabeta:depth=3")
 on every machine.
 """
 _LEVELLED_BOTS = {bot_name_of(word): word for word in (f"{LEVELLED_BOT}:{level}" for level in range(1, MAX_LEVEL + 1))}
-"""The word of the command line for each level of the levelled reference bot, by the bot's default name."""
+"""The command-line word for each level of the levelled reference bot, by the default name of a bot of that level."""
 PERSON_BOT = "human"
-"""The name of the reference bot for people, which cannot play on."""
+"""The name of the reference bot for people. It cannot continue a match."""
 
 
 class Program(NamedTuple):
-    """The program that plays on for a recorded bot. The description also says how the program was found."""
+    """The program that continues a match in place of a recorded bot. `description` also says how it was found."""
 
     spec: BotSpec
     description: str
 
 
 class Lineup(NamedTuple):
-    """The bots that play a match on, by seat: `new` has the new bot in the replayed seat, `old` the recorded bot's
+    """The bots that continue a match, by seat: `new` has the new bot in the replayed seat, `old` the recorded bot's
     program (None if unavailable). `others` describes the bots in the other seats.
     """
 
@@ -46,15 +46,15 @@ class Lineup(NamedTuple):
     old_description: str | None
     others: Mapping[int, str]
     known: tuple[int, ...]
-    """The seats whose recorded bots play on with their own programs. Seats of stand-ins are not among them, nor is a
-    seat where the new bot replaces an unavailable old one.
+    """The seats that the programs of their recorded bots continue to play. Seats of stand-ins are not among them, nor
+    is a seat where the new bot replaces an unavailable old one.
     """
     seeds: tuple[tuple[str, ...], ...]
     """The possible seeds of each recorded bot's randomness, by seat."""
 
 
 class BotResolver:
-    """Finds the programs that play a match on, from the arguments of the command.
+    """Finds the programs that continue a match, from the arguments of the command.
 
     `bot` is the new bot, and `old` the program of the bot that it replaces. `opponents` are programs of other bots, as
     NAME=BOT. `origin` returns the arguments of a tournament. Raise `UsageFault` if an argument names no bot.
@@ -85,9 +85,9 @@ class BotResolver:
             make_in_process_spec("bot", what)
 
     def resolve(self, header: Header, seat: int, current_names: Sequence[str] | None = None) -> Lineup:
-        """Return the bots that play on the match of a header. Raise `UsageFault` if a seat has no program.
+        """Return the bots that continue the match with a header. Raise `UsageFault` if a seat has no program.
 
-        `current_names` are the names that its bots have now, if some were renamed since.
+        `current_names` are the present names of the recorded bots, if some were renamed since.
         """
         origin = None if header.tournament is None else self._origin(header.tournament)
         names = [each.bot for each in header.seats]

@@ -39,9 +39,9 @@ EncodedSpecs = bytes
 class RerunTask(NamedTuple):
     """A task for a worker: put the `new` bot into a seat of a record, and play a range of continuations.
 
-    The `old` bots play on after the recorded move; if `old` is None, the `new` ones do. `seeds` has for each seat the
-    possible seeds of the recorded bot's randomness, of which the last is the fallback. In `known_seats`, the programs
-    are believed to be those of the recorded bots.
+    The `old` bots continue the match after the recorded move; if `old` is None, the `new` ones do. `seeds` has for each
+    seat the possible seeds of the recorded bot's randomness, of which the last is the fallback. In `known_seats`, the
+    programs are believed to be those of the recorded bots.
     """
 
     name: str
@@ -66,8 +66,8 @@ class RerunReply(NamedTuple):
 
 
 def run_tasks(tasks: Iterable[RerunTask], jobs: int) -> Generator[tuple[int, RerunReply], None, None]:
-    """Yield the number and the reply of each task, as replies arrive from `jobs` processes. A single job runs in this
-    process. Raise the errors of `run_task` and of `WorkerPool.run`.
+    """Yield the number and the reply of each task, as replies arrive from `jobs` processes. With one job, this process
+    performs the tasks. Raise the errors of `run_task` and of `WorkerPool.run`.
     """
     if jobs == 1:
         yield from enumerate(map(run_task, tasks))

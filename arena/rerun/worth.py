@@ -21,11 +21,11 @@ PAYOFF_UNIT = "payoff"
 
 
 class FirstDifference(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The first difference between a bot and a record: the `recorded` and the `made` action, after `moves` equal ones.
-    Both are None without a difference.
+    """The first difference between a bot and a record: the `recorded` action and the bot's (`made`), after `moves`
+    equal moves. If there is no difference, both actions are None.
 
-    `kinds` are those of the position at the difference. `diverged` names the other known bots that differ from the
-    record earlier, with the ply.
+    `kinds` are the kinds of the position at the difference, by classification. `diverged` has the ply at which another
+    known bot differs from the record, by bot, if that ply is earlier.
     """
 
     match: str
@@ -46,8 +46,8 @@ class Worth(FirstDifference, frozen=True, kw_only=True, omit_defaults=True):
     """The worth of the first different action to the seat: the mean result of `new` less that of `old`, over
     continuations.
 
-    It is luck-adjusted if there is a `value` function; `raw` is the worth without adjustment. `forfeits` counts the
-    forfeits in all continuations by bot.
+    It is luck-adjusted if there is a `value` function; `raw` is the worth without adjustment. `forfeits` has the number
+    of each bot's forfeits in all continuations.
     """
 
     unit: str = POINTS_UNIT
@@ -61,11 +61,11 @@ class Worth(FirstDifference, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class KindWorth(Struct, frozen=True, kw_only=True):
-    """The worth of the new bot in matches that diverged in positions of a `kind`, which belongs to the classification
-    `by`.
+    """The worth of the new bot in matches in which it first differed in a position of a `kind`, which belongs to the
+    classification `by`.
 
     `better` and `worse` count the matches whose 95 % interval shows that the new bot is better or worse. `worth` is the
-    sum over matches.
+    sum of the matches' worths.
     """
 
     by: str
@@ -77,11 +77,11 @@ class KindWorth(Struct, frozen=True, kw_only=True):
 
 
 class TotalWorth(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The worth of a new bot in place of another, over matches of one game. `same` counts those in which they did not
-    differ.
+    """How much more a new bot scored than another in its place, over matches of one game. `same` counts the matches in
+    which both made the same moves.
 
-    `worth` is the sum over the matches, with an interval that covers the chance in continuations. `a_match` is the mean
-    per match, with an interval that treats the matches as a sample; None for a single match.
+    `worth` is the sum of the matches' differences. Its interval covers the chance in continuations. `a_match` is the
+    mean difference; its interval treats the matches as a sample. It is None for a single match.
     """
 
     game: str
@@ -99,7 +99,7 @@ class TotalWorth(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def describe_difference(
     header: Header, seat: int, game: Game[Any, Any], agreement: RecordAgreement, diverged: Mapping[str, int]
 ) -> FirstDifference:
-    """Describe how far a bot repeated the record of a match, and which other bots differ from it."""
+    """Describe how far a bot repeated the record of a match, and which other bots differ from the record."""
     found = FirstDifference(
         match=header.match,
         game=header.game,
@@ -156,7 +156,7 @@ def measure_worth(
 
 
 def total_worths(found: Iterable[Worth]) -> list[TotalWorth]:
-    """Return the total worth for each game."""
+    """Return what the new bot was worth in all matches of each game."""
     by_game: defaultdict[str, list[Worth]] = defaultdict(list)
     for worth in found:
         by_game[worth.game].append(worth)

@@ -1,4 +1,4 @@
-"""The figures of a sequential test from counts of scores alone, for games that any program played."""
+"""The figures of a sequential test, computed from counts of scores alone. Any program may have played the games."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from protocol.display import short_repr
 from protocol.errors import UsageFault
 
 PENTANOMIAL_SIZE, TRINOMIAL_SIZE = 5, 3
-"""`PENTANOMIAL_SIZE` is the number of counts of pairs, which have five different scores. `TRINOMIAL_SIZE` is the number
-of counts of single games, which have three.
-"""
+"""The numbers of different scores of a pair (`PENTANOMIAL_SIZE`) and of a single game (`TRINOMIAL_SIZE`)."""
 MAX_COUNT = 10**15
 """The maximum number of games or pairs with the same score. It is more than anyone will play, and small enough that
 sums of counts are exact as floats.
@@ -40,7 +38,7 @@ class CountFindings(Struct, frozen=True, kw_only=True):
 
 
 def check_counts(counts: Sequence[int]) -> None:
-    """Raise `UsageFault` if the list cannot be counts of scores: of pairs, or of single games."""
+    """Raise `UsageFault` if the list has neither counts of pairs by score nor counts of single games by score."""
     if len(counts) not in (PENTANOMIAL_SIZE, TRINOMIAL_SIZE):
         raise UsageFault(
             f"{len(counts)} counts: give five, of pairs with 0, 1/2, 1, 3/2 and 2 points, or three, of games lost, "
@@ -55,8 +53,8 @@ def check_counts(counts: Sequence[int]) -> None:
 
 
 def findings_of_counts(counts: Sequence[int], hypotheses: Hypotheses) -> CountFindings:
-    """Return the figures of a test from counts: five of pairs that scored 0, 1/4, 1/2, 3/4 and 1, or three of games
-    lost, drawn and won. Raise `UsageFault` if they are no such counts.
+    """Return the figures of a test. `counts` has either five counts, of the pairs that scored 0, 1/4, 1/2, 3/4 and 1,
+    or three, of the games lost, drawn and won. Raise `UsageFault` if they are neither.
     """
     check_counts(counts)
     units = sum(counts)

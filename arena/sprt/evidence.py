@@ -19,7 +19,9 @@ from referee.result import Result, match_points
 MAX_SEAT_SHARE = 0.95
 """If one seat wins more than this share of matches, or of whole pairs, results say almost nothing about the bots."""
 MIN_PAIRS = 10
-"""The minimum number of pairs for a warning about them, and for the conclusion of a test without hypotheses."""
+"""The number of pairs below which there are no warnings about seats and start positions, and a test without hypotheses
+has no conclusion.
+"""
 SCORE_TOLERANCE = 1e-9
 """The rounding error by which the mean of a pair's scores may be below 0 or above 1."""
 MAX_FORFEIT_SHARE = 0.05
@@ -55,14 +57,15 @@ class LikelihoodRatio(Struct, frozen=True, kw_only=True):
 class Findings(Struct, frozen=True, kw_only=True):
     """The findings of a test so far, about its first bot.
 
-    With more than two `seats`, a pair consists of all matches of a start, one from each seat. Pairs with a void match
-    count only as `left_out`.
-
-    `adjusted` is the score less luck, and `worth` the number of unadjusted single games that would be as certain.
-    `normalised` is the normalised Elo of the raw results. `any_time` is the interval of the score (luck-adjusted if
-    luck is measured) that is valid whenever you stop. `seat_0` is the score of the side that moves first, and
-    `same_seat` the share of pairs in which one seat won every match. `alike` is True if the matches of all pairs had
-    equal ranks, reasons and numbers of plies.
+    With more than two `seats`, a pair consists of all matches from one start position, one for each seat of the bot.
+    - `left_out` counts the pairs that are ignored because one of their matches is void.
+    - `adjusted` is the score less luck.
+    - `worth` is the number of single games without luck adjustment that would give the same certainty.
+    - `normalised` is the normalised Elo of the raw results.
+    - `any_time` is the interval of the score (luck-adjusted if luck is measured) that is valid whenever you stop.
+    - `seat_0` is the score of the side that moves first.
+    - `same_seat` is the fraction of pairs in which one seat won every match.
+    - `alike` is True if the matches of all pairs had equal ranks, reasons and numbers of plies.
     """
 
     verdict: Verdict | None
@@ -82,7 +85,7 @@ class Findings(Struct, frozen=True, kw_only=True):
     reasons: dict[str, int]
     forfeits: dict[str, int]
     outside: int = 0
-    """The number of pairs with an adjusted score below 0 or above 1. They invalidate the proofs of verdict and
+    """The number of pairs with an adjusted score below 0 or above 1. They invalidate the proofs of the verdict and
     `any_time`.
     """
 
@@ -93,8 +96,8 @@ class Findings(Struct, frozen=True, kw_only=True):
 
 
 class Evidence:
-    """The evidence about two `bots` from the matches of their test, which are added in schedule order. Only complete
-    pairs count: all matches of a start.
+    """The evidence about two `bots` from the matches of their test, which are added in schedule order. A pair, which is
+    all matches from one start position, counts only when it is complete.
 
     With more than two seats, `sides` has the names under which each bot plays. Matches after the verdict are ignored,
     because the verdict belongs to the shortest sequence of matches that decides.
@@ -183,8 +186,10 @@ def _course(result: Result) -> tuple[Any, ...]:
 
 
 def _make_test(question: Question, seats: int) -> SequentialTest | None:
-    """Return the sequential test: on counts of scores for raw pairs, else on real values. With more than two seats
-    there are too many different scores to count.
+    """Return the sequential test of a question; None without hypotheses.
+
+    Raw pairs of two seats are tested by counts of their scores. All others are tested by real values, because more
+    seats have too many different scores to count, and luck-adjusted scores are real numbers.
     """
     if question.hypotheses is None:
         return None

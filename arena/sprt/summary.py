@@ -126,8 +126,8 @@ def format_amount(edge: float, unit: str) -> str:
 
 
 def format_llr(llr: str, hypotheses: Hypotheses, lower: float, upper: float) -> str:
-    """Return a sentence on two lines: the log likelihood ratio, as given, and the bounds at which the test accepts h0
-    and h1.
+    """Return a sentence on two lines: the log likelihood ratio `llr`, and the bounds at which the test accepts h0 and
+    h1.
     """
     h0, h1 = (format_amount(edge, hypotheses.unit) for edge in (hypotheses.h0, hypotheses.h1))
     return f"The LLR is {llr}: the test accepts h0 ({h0}) below {lower:.2f},\nand h1 ({h1}) above {upper:.2f}."
@@ -160,7 +160,9 @@ def _seat_warnings(findings: Findings, presets: Sequence[str], dealing: Sequence
 
 
 class _Claim(NamedTuple):
-    """A statement about the first bot, the opposite assumption, and whether it decides which bot is better."""
+    """A statement about the first bot (`said`), its opposite (`otherwise`), and whether it says which bot is better
+    (`decides`).
+    """
 
     said: str
     otherwise: str

@@ -56,10 +56,10 @@ HOST = "127.0.0.1"
 SHUTDOWN_TIMEOUT_S = 2.0
 """Seconds that a bot has to exit by itself when there are no more matches."""
 MAX_CRASHES = 3
-"""Number of crashes in a row after which a bot is not started again.
+"""Number of crashes in a row after which a bot is not started again. A match in which the bot appeared ends the row. If
+the job is `strict`, the bot must have stayed connected.
 
-A match in which the bot appeared resets the count; if the job is `strict`, it must have stayed connected. The same
-limit applies to the number of times that a bot is killed because it is not connected, which nothing resets.
+Nor is a bot started again after it was killed this many times in total because it was not connected.
 """
 MAX_REPORTED_REASONS = 5
 """Maximum number of different reasons for crashes of one bot that are reported, unless the job is `strict`."""
@@ -207,7 +207,7 @@ class TournamentHost(HostHandler):
         self._slot_freed()
 
     def _slot_freed(self) -> None:
-        """Handle that a bot has connected, or is free because it dropped out of a match."""
+        """Handle that a bot has connected, or that it has dropped out of a match and is free for another."""
         for name in [name for name in self._started_at if self._host.clients.is_online(name)]:
             del self._started_at[name]
             if name not in self._seen:
@@ -321,7 +321,6 @@ class TournamentHost(HostHandler):
         self._restarts.start(self._restart(bot))
 
     def _exclude_bot(self, name: str, why: str, note: str) -> None:
-        """Make a bot forfeit its matches from now on, including the current one."""
         self._forfeiting[name] = why
         self._notes.append(f"{note}\n{name} forfeits its matches here from now on")
         runner = self._host.clients.runners.get(self._current_match)
@@ -378,7 +377,8 @@ class TournamentHostPool:
         event_loop.relax_gc()
         self._loop = event_loop.new_event_loop()
         self._open: dict[TournamentHost, tuple[str, contextlib.ExitStack]] = {}
-        """All hosts, each with the key of its run, and the stack that releases its folder."""
+        """All hosts, each with the key of the tournament's run that it serves, and the stack that releases its folder.
+        """
         self._free: list[TournamentHost] = []
         """The hosts that no caller has reserved."""
         self._closing = event_loop.BackgroundTasks()
@@ -396,7 +396,7 @@ class TournamentHostPool:
             self._run(self._release(job, host))
 
     def close_run(self, key: str | None = None) -> None:
-        """Close the hosts of a run, or all hosts if `key` is None, even during a match."""
+        """Close the hosts of a tournament's run, or all hosts if `key` is None, even during a match."""
         self._run(self._close_run(key))
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -427,7 +427,7 @@ class TournamentHostPool:
             self._loop.call_later(IDLE_TIMEOUT_S, self._close_idle, host, host.matches_played)
 
     def _close_idle(self, host: TournamentHost, played: int) -> None:
-        """Close a host if it has played no match since its count of matches was `played`."""
+        """Close a host if it is still free and its count of matches is still `played`."""
         if host.matches_played == played and host in self._free:
             self._closing.start(self._close(host))
 

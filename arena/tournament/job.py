@@ -17,10 +17,10 @@ from referee.footer import ClosedMatch
 from referee.result import Result
 
 CONNECT_TIMEOUT_S = 180.0
-"""Default seconds that a match waits for a bot before the bot is killed, which counts as a crash.
+"""Default seconds that a match waits for a bot. Then the bot is killed, which counts as a crash.
 
-The time starts again whenever a bot first connects, because bots compile code one after the other, which may take
-minutes.
+The time starts again whenever any bot connects for the first time. Bots compile code one after the other, which may
+take minutes.
 """
 
 
@@ -32,12 +32,13 @@ MAX_LOG_BYTES = 64 * 1024
 
 class MatchJob(Struct, frozen=True, kw_only=True):
     """The settings to referee the matches of a plan, on any worker.
-
-    `key` identifies a run of the command; bots keep running for that run. `logs` is the folder for bots' output.
-    `value` names the value function that measures luck; None: luck is not measured. With `in_process`, bots have no
-    processes of their own. If `strict`, a bot that cannot go on ends the run; else it forfeits its matches. If workers
-    may be on other machines, `sources` is the command's `digest_of_all`. Then workers refuse to run with different
-    sources, and their reports have the output of bots, because they do not share the folder of logs.
+    - `key` identifies a run of the command. Bots keep running for that run.
+    - `logs` is the folder for the output of bots.
+    - `value` names the value function that measures luck. With None, luck is not measured.
+    - `in_process`: bots have no processes of their own.
+    - `strict`: a bot that cannot go on ends the run; otherwise it forfeits its matches.
+    - `sources` is the command's `digest_of_all` if workers may be on other machines. Workers with different sources
+      refuse to run. Reports contain the output of bots, because the machines do not share the folder of logs.
     """
 
     key: str

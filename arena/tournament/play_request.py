@@ -20,7 +20,8 @@ def find_no_shows(result: Result) -> dict[int, str]:
 
 
 class PlayRequest(Request, frozen=True, tag="play"):
-    """A request to play a match of a tournament. `bots` are in the order of their seats; `seed` (hex) gives the dice.
+    """A request to play a match of a tournament. `bots` are in the order of their seats. `seed` is the seed of the
+    dice, in hex.
 
     A bot that does not connect within `wait_s` seconds loses. `pool` is the pool in which the tournament rates the
     match.

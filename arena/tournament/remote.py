@@ -18,7 +18,7 @@ RETRY_DELAY_S = 2.0
 """Seconds between two attempts to reach a server."""
 
 _client_by_run: dict[str, RemoteClient] = {}
-"""The clients of this process, by the key of their run."""
+"""The clients of this process, by the key of the tournament's run that uses them."""
 _clients_lock = threading.Lock()
 
 
@@ -44,7 +44,7 @@ def play_match(server: Server, job: MatchJob, pairing: Pairing) -> MatchReport |
 
 
 def close_run(key: str) -> None:
-    """Close the connection that this process has for a run."""
+    """Close the connection that this process has for a run of a tournament."""
     line = _client_by_run.pop(key, None)
     if line is not None:
         line.close()

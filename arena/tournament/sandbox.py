@@ -44,7 +44,7 @@ _VISIBLE_ETC_PATHS = (
 )
 """The paths below /etc that a bubblewrap sandbox shows."""
 _VISIBLE_PYTHON_PATHS = ("bin", "lib", "lib64", "pyvenv.cfg")
-"""The paths in the folder of a Python, or of another program, that a bubblewrap sandbox shows."""
+"""The paths in the folder of a Python installation, or of another program, that a bubblewrap sandbox shows."""
 _VISIBLE_PROJECT_PACKAGES = ("arena", "bots", "games", "machine", "measuring", "protocol", "referee")
 """The packages of this project that a bubblewrap sandbox shows."""
 _BWRAP_ISOLATION_OPTIONS = (

@@ -30,10 +30,11 @@ _IPC_RMID = 0
 
 @contextmanager
 def reserved_users(count: int, locks: Path = LOCK_FOLDER) -> Iterator[tuple[int, ...]]:
-    """Reserve users that have no name and no processes, and that no other tournament has reserved, and yield their ids.
+    """Reserve users for programs, and yield their ids. The users have no name and no processes, and no other tournament
+    has reserved them.
 
-    It requires root. What the users left behind is removed on exit, and at the start, because an earlier tournament may
-    have been killed. Raise `ArenaFault` if too few users are free.
+    This requires root. What the users left behind is removed on exit, and also at the start, because an earlier
+    tournament may have been killed. Raise `ArenaFault` if too few users are free.
     """
     with ExitStack() as held:
         folder = held.enter_context(_lock_folder(locks))

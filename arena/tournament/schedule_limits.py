@@ -15,11 +15,11 @@ TWO_SEAT_FORMATS = {"swiss": "a swiss tournament"}
 MAX_ROUNDS = 100_000
 """Maximum number of rounds of a tournament."""
 MAX_MATCHES = 1_000_000
-"""Maximum number of matches of a tournament, because its schedule is held in memory."""
+"""Maximum number of matches of a tournament, whose schedule is held in memory."""
 MAX_SERVER_MATCHES = 20_000
-"""Maximum number of matches of a tournament that a server plays, because the schedule takes the server's memory."""
+"""Maximum number of matches of a tournament that a server plays. The schedule takes the server's memory."""
 MAX_CONCURRENT_MATCHES = 16
-"""Maximum of the default number of matches that connected bots play at a time."""
+"""Maximum that the default number of matches played at the same time by connected bots may reach."""
 
 
 def default_concurrency(bots: int) -> int:

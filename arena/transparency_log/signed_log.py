@@ -49,7 +49,7 @@ class SignedTreeHead(Struct, frozen=True, kw_only=True):
 
 
 class InclusionProof(Struct, frozen=True, kw_only=True):
-    """A proof that an entry is in the log of a head. `path` has the sibling hashes up to the root, in hex."""
+    """A proof that the log with a `head` has an `entry`. `path` has the sibling hashes from leaf to root, in hex."""
 
     entry: LogEntry
     head: SignedTreeHead
@@ -57,7 +57,7 @@ class InclusionProof(Struct, frozen=True, kw_only=True):
 
 
 class ConsistencyProof(Struct, frozen=True, kw_only=True):
-    """A proof that the log of a head extends its first `size` entries, whose root is `root`. Hashes are hex."""
+    """A proof that the log with a `head` extends a log of `size` entries with the root `root`. Hashes are in hex."""
 
     size: Size
     root: Hash
@@ -99,7 +99,7 @@ def check_head(head: SignedTreeHead, key: str | None = None) -> None:
 
 
 def check_inclusion(proof: InclusionProof, key: str | None = None) -> None:
-    """Raise `BadRecord` unless the proof shows that its entry is in the log of its head, which must be signed."""
+    """Raise `BadRecord` unless the proof's head is signed, and its log is shown to contain the entry."""
     check_head(proof.head, key)
     entry, head = proof.entry, proof.head
     if root_from_inclusion_proof(entry.leaf, entry.number - 1, head.size, _hashes(proof.path)) != bytes.fromhex(
@@ -109,7 +109,7 @@ def check_inclusion(proof: InclusionProof, key: str | None = None) -> None:
 
 
 def check_consistency(proof: ConsistencyProof, key: str | None = None) -> None:
-    """Raise `BadRecord` unless the proof shows that its head's log extends the earlier one. The head must be signed."""
+    """Raise `BadRecord` unless the proof's head is signed, and its log is shown to extend the earlier log."""
     check_head(proof.head, key)
     roots = bytes.fromhex(proof.root), bytes.fromhex(proof.head.root)
     if not verify_consistency(proof.size, proof.head.size, *roots, _hashes(proof.path)):

@@ -58,7 +58,7 @@ class StreamedAnswer(NamedTuple):
 
 
 def visitor_of(request: Request) -> str:
-    """Return the visitor's address, for which the request takes its turn."""
+    """Return the visitor's address. Requests from different addresses take turns."""
     return address_of(request.client.host if request.client else "")
 
 
@@ -81,7 +81,7 @@ def queue_endpoint(
         turns = serving.long if slow else serving.quick
 
         def begin() -> Response:
-            """Call the endpoint and, in the same turn, produce a short answer or the start of a long one."""
+            """Call the endpoint. In the same turn, produce the whole of a short answer or the start of a long one."""
             answered = endpoint(request)
             if isinstance(answered, Response):
                 if len(answered.body) <= STREAMING_THRESHOLD_BYTES:
@@ -106,8 +106,8 @@ def queue_endpoint(
 
 
 def _produce_step(pieces: Pieces) -> tuple[bytes, bool]:
-    """Produce pieces of an answer for at most `TURN_S`, or until they have `PIECE_BYTES`. Return their bytes, and
-    whether more may follow.
+    """Produce pieces of an answer for `TURN_S` seconds or up to `PIECE_BYTES`. Return them, and whether more may
+    follow.
     """
     found = bytearray()
     until = time.perf_counter() + TURN_S
@@ -189,7 +189,9 @@ class _StreamingResponse(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _next(self, request: Request, pieces: Pieces) -> bytes:
-        """Wait for the next turn, and return the bytes produced in it. Raise `ClientDisconnect` if the visitor left."""
+        """Wait for the visitor's next turn. Return the bytes of the answer that are produced in it. Raise
+        `ClientDisconnect` if the visitor left.
+        """
         turn = partial(_produce_step, pieces)
         piece, self._more = await self._scheduler.long.run(
             self._address, turn, request.is_disconnected, is_continuation=True

@@ -136,8 +136,7 @@ def _refuse_other_hosts(app: ASGIApp, proxies: Proxies) -> ASGIApp:
 
 
 def _refuse_bodies(app: ASGIApp, admits: Callable[[Scope], bool]) -> ASGIApp:
-    """Wrap an application to refuse requests with a body, unless `admits` allows it. All other requests are defined by
-    their URL.
+    """Wrap an application to refuse requests with a body, unless `admits` allows the body.
 
     The body of a refused request is not read, and its connection is closed.
     """
@@ -182,9 +181,7 @@ def _answer_internal_errors(app: ASGIApp) -> ASGIApp:
 MIN_GZIP_BYTES = 1000
 """The size in bytes from which answers are compressed."""
 LIVENESS_PATH, READINESS_PATH = "/healthz", "/readyz"
-"""`LIVENESS_PATH` is the path of the health check whether the process is alive, `READINESS_PATH` of the check whether
-the store works too.
-"""
+"""Paths of the health checks whether the process is alive (`LIVENESS_PATH`) and the store works (`READINESS_PATH`)."""
 IMMUTABLE_CACHE_CONTROL = "public, max-age=31536000, immutable"
 """The header Cache-Control of files that never change under their URL."""
 

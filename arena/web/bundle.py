@@ -29,7 +29,6 @@ def modules_to_preload(*entries: str, game: str | None = None) -> list[str]:
 
 @functools.cache
 def _boards() -> dict[str, str]:
-    """Return the paths of the board modules by game."""
     source = STATIC_FOLDER.joinpath(BOARD_INDEX).read_text(encoding="utf-8")
     found = re.findall(r"""^ *"?([\w-]+)"?: .*import\("\./([^"]+)"\)""", source, re.MULTILINE)
     return {game: posixpath.join(posixpath.dirname(BOARD_INDEX), file) for game, file in found}
@@ -55,8 +54,8 @@ def modules(entry: str, *, with_dynamic_imports: bool = True) -> dict[str, str]:
 
 
 def _rewrite_imports(path: str, later: bool, source: str) -> tuple[str, list[str]]:
-    """Return a module's source with imports rewritten to paths, and these paths. Without `later`, the returned paths
-    are those of static imports only.
+    """Return a module's source with imports rewritten to paths, and these paths; without `later`, only those of static
+    imports.
     """
     imported = []
 

@@ -50,7 +50,7 @@ class AxisScale(NamedTuple):
 def make_scale(
     values: Iterable[float], size: float, min_span: float = MIN_RATING_SPAN, steps: int = TICK_STEPS
 ) -> AxisScale:
-    """Return a scale that begins and ends with a tick, contains all values and spans at least `min_span`. Without
+    """Return a scale with a tick at each end that contains all values and spans at least `min_span`. If there are no
     values, it contains 0.
     """
     low, high = _widen_range(list(values) or [0.0, min_span], min_span)

@@ -25,7 +25,7 @@ class NotFound(UsageFault):
 
 
 class Complaint(Struct, frozen=True, kw_only=True):
-    """The error, as a sentence for people."""
+    """The `error` of an answer to a failed request: a sentence for people."""
 
     message: str
 

@@ -28,14 +28,14 @@ from referee import record_reader
 VISITOR_CHECK_INTERVAL_S = 0.25
 """Seconds between two checks whether the visitor still waits for the grades."""
 MAX_WAITING_PER_ADDRESS, MAX_WAITING = 40, 256
-"""`MAX_WAITING` is the maximum number of matches that wait to be graded, `MAX_WAITING_PER_ADDRESS` the maximum of one
-address.
+"""Maximum number of matches that wait to be graded: in total `MAX_WAITING`, of one address
+`MAX_WAITING_PER_ADDRESS`.
 """
 MAX_CACHE_BYTES = 64 * 1024 * 1024
 """Maximum size in bytes of the grade cache on disk."""
 EXACT_METHOD, ESTIMATE_METHOD, NO_METHOD = "exact", "estimated", ""
-"""These are the methods of grading: `EXACT_METHOD` by a solved game, `ESTIMATE_METHOD` by simulations, `NO_METHOD` not
-at all. The pages' scripts use these texts.
+"""The methods of grading: `EXACT_METHOD` looks values up in a solved game, `ESTIMATE_METHOD` simulates games, and
+`NO_METHOD` means that there are no grades. The pages' scripts use these texts.
 """
 _decode = msgspec.json.Decoder(GradedMatch | Refused).decode
 

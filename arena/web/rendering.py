@@ -38,8 +38,8 @@ _templates.filters.update(titles.FILTERS)
 
 
 _displays: ContextVar[Callable[[], Mapping[str, str]]] = ContextVar("_displays", default=dict)
-"""The variable with the function that returns the display names of the site whose page is rendered now. Template macros
-use it, since they have no access to `site`.
+"""The function that returns the display names of the site whose page is rendered now. Template macros use this
+variable, because they have no access to `site`.
 """
 
 
@@ -75,7 +75,7 @@ def render_bytes(request: Request, template: str, **values: Any) -> bytes:
 
 
 def render_in_pieces(template: str, **values: Any) -> Iterator[str]:
-    """Render a template piece by piece, without a site."""
+    """Render a template that belongs to no site, piece by piece."""
     return _templates.get_template(template).generate(**values)
 
 

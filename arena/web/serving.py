@@ -11,7 +11,7 @@ QUICK_THREADS = 4
 LONG_THREADS = 1
 """Number of long answers that are produced at the same time. Python runs only one thread at a time."""
 MAX_LONG_PER_ADDRESS, MAX_LONG = 64, 512
-"""`MAX_LONG` is the maximum number of long answers that wait for a turn, `MAX_LONG_PER_ADDRESS` the maximum of one
+"""`MAX_LONG` is the maximum number of long answers that wait to be produced, `MAX_LONG_PER_ADDRESS` the maximum for one
 address. A class of students behind one router counts as one address.
 """
 MAX_HELD_BYTES = 64 * 1024 * 1024

@@ -17,8 +17,8 @@ RATING_STEP = 5.0
 % by the rating model.
 """
 MIN_STEP = 1.0
-"""The minimum rating difference between neighbouring words for strengths. After some dozens of matches, ratings differ
-by as much by chance.
+"""The minimum rating difference between neighbouring words for strengths. After some dozens of matches, chance alone
+makes ratings differ by this much.
 """
 STRENGTH_WORDS = ("beginner", "easy", "medium", "strong", "expert")
 """The words for strengths, weakest first. In a pool without a bot that moves at random, the middle word stands for the
@@ -35,7 +35,7 @@ PERFECT_BOTS = ("perfect", "oracle")
 RANDOM_BOTS = ("random", "level-1")
 """The built-in bots that move at random. Every bot that tries to win is stronger."""
 MAX_STRENGTH_BOTS = 100
-"""Maximum number of bots per pool that get a word; they are the best ones."""
+"""Maximum number of bots per pool that get a word for their strength. The best bots get one."""
 
 
 class StrengthScale(NamedTuple):

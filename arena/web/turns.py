@@ -36,8 +36,8 @@ class FairTaskQueue:
         *,
         is_continuation: bool = False,
     ) -> T:
-        """Wait for a turn of this address, run `work` in a thread, and return its result. Raise the errors of `enter`
-        and of `work`.
+        """Wait for a turn of this address. Run `work` in a thread, and return its result or raise its errors. Raise the
+        errors of `enter`, too.
         """
         await self.enter(address, is_gone, begun=is_continuation)
         try:
@@ -46,10 +46,11 @@ class FairTaskQueue:
             self.leave()
 
     async def enter(self, address: str, gone: Callable[[], Awaitable[bool]], *, begun: bool = False) -> None:
-        """Wait for a turn of this address, which lasts until `leave`.
+        """Wait for a turn of this address, which lasts until `leave`. With `begun`, the task continues an answer, and
+        may wait however many others wait.
 
         Raise `ClientDisconnect` if `gone()` is true when the turn begins. Raise an `HTTPException` if too many tasks
-        wait: 429 if they are of this address, else 503. A task that continues an answer, with `begun`, may always wait.
+        wait: 429 if they are of this address, else 503.
         """
         if self._free:
             self._free -= 1
@@ -84,7 +85,7 @@ class FairTaskQueue:
             raise
 
     def leave(self) -> None:
-        """End a turn, and start the next task, which is of the address that has waited longest for a turn."""
+        """End a turn, and start the next task of the address that has waited longest for a turn."""
         while self._queues:
             address = next(iter(self._queues))
             line = self._queues.pop(address)

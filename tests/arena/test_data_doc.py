@@ -37,7 +37,12 @@ def columns(after: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("heading", "code"), [("### matches", MATCH_COLUMNS), ("### seats", SEAT_COLUMNS), ("### plies", PLY_COLUMNS)]
+    ("heading", "code"),
+    [
+        ("### Columns of matches", MATCH_COLUMNS),
+        ("### Columns of seats", SEAT_COLUMNS),
+        ("### Columns of plies", PLY_COLUMNS),
+    ],
 )
 def test_the_columns_of_a_table_are_those_that_are_told(heading: str, code: Columns) -> None:
     told = columns(heading)
@@ -65,8 +70,10 @@ def test_the_views_have_the_columns_that_are_told(tmp_path: Path) -> None:
         "match_seats": list(SEAT_COLUMNS),
         "ladder": list(LADDER_COLUMNS),
     }
-    assert [cells[0] for cells in table("## SQL")] == [f"`{view}`" for view in VIEW_STATEMENTS]
-    assert columns("### ladder") == list(LADDER_COLUMNS.items())
+    assert [cells[0] for cells in table("## Querying the database with SQL")] == [
+        f"`{view}`" for view in VIEW_STATEMENTS
+    ]
+    assert columns("### Columns of the view ladder") == list(LADDER_COLUMNS.items())
 
 
 def test_every_table_is_named() -> None:

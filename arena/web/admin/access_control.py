@@ -134,9 +134,7 @@ class AccessControl:
         return endpoint
 
     def wrap_form(self, answer: Answer) -> Endpoint:
-        """Wrap the handler of a form so that it only gets forms of signed-in operators. Forms from other sites are
-        refused.
-        """
+        """Wrap the handler of a form so that it only gets forms that signed-in operators send from this site."""
 
         async def endpoint(request: Request) -> Response:
             _check_page(request)

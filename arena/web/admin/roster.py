@@ -72,8 +72,8 @@ async def change(request: AdminRequest) -> Response:
 
 
 async def _rotate(request: AdminRequest, names: list[str]) -> Response:
-    """Give bots new tokens, and show these once. If a bot's request fails, show the tokens of the bots before it, since
-    their old tokens are void already.
+    """Give bots new tokens, and show these once. If one bot's request fails, show the tokens of the bots before it,
+    because their old tokens no longer work.
     """
     tokens: dict[str, str] = {}
     notice = None

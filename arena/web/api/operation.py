@@ -96,10 +96,10 @@ class Operation:
     describe the operation.
 
     `handler` takes an `ApiRequest` of its query type. It returns a value to encode as JSON, a `File` of type `media`,
-    or a `StreamedRecord`; the last is annotated with the type of the streamed answer. `example` is a path below
-    `PREFIX`, by default `path`. A `slow` operation may take seconds: such requests run one at a time, and only while
-    the visitor waits. `grade_request` returns the record and the request for the grading process, or None if no grades
-    are needed.
+    or a `StreamedRecord`, which is annotated with the type of the streamed answer.
+    - `example` is a path below `PREFIX`, by default `path`.
+    - `slow` operations may take seconds. They run one at a time, and only while the visitor waits.
+    - `grade_request` returns the record and the request for the grading process, or None if no grades are needed.
     """
 
     def __init__(

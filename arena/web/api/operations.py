@@ -203,7 +203,7 @@ class PoolRow(Struct, frozen=True, kw_only=True):
 
 
 class PresetRow(Struct, frozen=True, kw_only=True):
-    """A config under which matches are rated, complete as in `start`, and their `pool`."""
+    """A config under which matches are rated, and their `pool`. It has all keys, as in the message `start`."""
 
     preset: str
     pool: str
@@ -244,7 +244,7 @@ def pools(request: ApiRequest[OfGame]) -> Rows[PoolRow]:
 
 
 def _check_game(reader: Reader, game: str) -> None:
-    """Raise `UsageFault` for a game that has neither rules nor matches here."""
+    """Raise `UsageFault` for a game of which this arena has neither the rules nor matches."""
     if wrong := lookups.unknown_game_message(reader, game):
         raise UsageFault(wrong)
 
@@ -277,7 +277,6 @@ def _of_bot(request: ApiRequest[OfPool], query: Callable[..., list[R]]) -> Rows[
 
 
 def _page_of_bot(request: ApiRequest[PagedOfPool], query: Callable[..., Page[R]]) -> Page[R]:
-    """Return a page of rows about a bot in a pool. Raise the errors of `_of_bot`."""
     page = request.site.reader.read(query, request.path["bot"], **msgspec.structs.asdict(request.query))
     _check_known(request, page.rows)
     return page

@@ -17,8 +17,8 @@ _ARENA_FOLDER = Path(__file__).parents[2]
 _PACKAGED_DOCUMENTS = _ARENA_FOLDER / "documents"
 """The folder of the documents in the installed package."""
 ROOT_FOLDER = _PACKAGED_DOCUMENTS if _PACKAGED_DOCUMENTS.is_dir() else _ARENA_FOLDER.parent
-"""The folder that contains README.md and docs. In a checkout it contains the package `arena`; installed, it is inside
-the package.
+"""The folder that contains README.md and docs. In a checkout, it also contains the package `arena`. In an installation,
+it is inside that package.
 """
 ROOT_DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 """The documents that are not in the folder docs."""
@@ -112,7 +112,6 @@ class Library:
 
 
 def _name(path: str) -> str:
-    """Return the name of a file in URLs."""
     return path.removeprefix("docs/").removesuffix(".md")
 
 

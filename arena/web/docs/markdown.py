@@ -24,7 +24,7 @@ _INVALID_ANCHOR_CHARS = re.compile(r"[^\w\- ]")
 _HTML_COMMENT_PATTERN = re.compile(r"<!--.*?-->", re.DOTALL)
 """The pattern of a comment in HTML."""
 _ALIGNMENT_PATTERN = re.compile(r"text-align:(\w+)")
-"""The pattern of the alignment of a table cell in its style. Its group is the alignment."""
+"""The pattern that finds the alignment of a table cell in the cell's style. Its group is the alignment."""
 _SCROLL_BLOCK_TAG = '<div class="scroll" role="group" aria-label="A table" tabindex="0">'
 """The HTML tag that begins a scrolling block, which contains a table."""
 _HIGHLIGHTER = HtmlFormatter(nowrap=True, classprefix="hl-")

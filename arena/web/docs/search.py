@@ -15,9 +15,7 @@ MAX_WORDS = 8
 MAX_HITS = 30
 """Maximum number of sections that a search returns."""
 _EXCERPT_LEAD_CHARS, _EXCERPT_CHARS = 60, 240
-"""`_EXCERPT_CHARS` is the length of an excerpt in characters, `_EXCERPT_LEAD_CHARS` the length of its part before the
-first search word.
-"""
+"""Characters of an excerpt (`_EXCERPT_CHARS`) and of its part before the first search word (`_EXCERPT_LEAD_CHARS`)."""
 _TITLE_WEIGHT, _DOCUMENT_WEIGHT, _MAX_COUNT = 20, 8, 5
 """`_TITLE_WEIGHT` is the weight of a search word in a section's title, `_DOCUMENT_WEIGHT` its weight in the document's
 title. `_MAX_COUNT` is the maximum number of occurrences that count in the section's text.

@@ -1,4 +1,4 @@
-"""The page of the JSON API, which lists the operations with an example each."""
+"""The page of the JSON API. It lists all operations, each with an example."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ VERSION_ROWS = 10
 RECENT_MATCHES = 10
 """The number of latest matches on the page of a bot."""
 FORM_MATCHES = 8
-"""Number of latest matches that the page shows as the bot's form."""
+"""Number of latest matches whose results the page of a bot shows in a row."""
 DATE_LABEL_RANGE = (33, 67)
 """The range of positions on the rating curve, in percent of its width, at which a date label does not touch the labels
 at the ends, even on a phone.

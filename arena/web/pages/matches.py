@@ -1,4 +1,6 @@
-"""The page of matches, with search (the browser adds running ones), and the page of a match, live or stored."""
+"""The page of matches, with a search, to which the browser adds running matches; and the page of one match, live or
+stored.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +111,7 @@ def _is_time(text: str) -> bool:
 
 
 def _find_unknown_names(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
-    """Return the errors of fields with names that do not exist. Called if the search has found nothing."""
+    """Return an error for each search field with a name that does not exist. Called if the search has found nothing."""
     unknown = {"bot": unknown_bot_message, "opponent": unknown_bot_message, "tournament": unknown_tournament_message}
     wrong = {name: is_wrong(reader, asked[name]) for name, is_wrong in unknown.items() if asked[name]}
     return {name: sentence for name, sentence in wrong.items() if sentence}

@@ -34,8 +34,8 @@ EXAMPLE_NAME = "mine"
 class PresetOffer(Struct, frozen=True, kw_only=True):
     """A preset that can be chosen on a page. `config` has only what differs from the game's defaults.
 
-    `seats` are the possible numbers of seats, `usual` is the number in the preset. For each number of seats with which
-    the config equals a preset, `pools` has that preset. `graded` is the method by which moves are graded.
+    `seats` are the possible numbers of seats, `usual` is the number in the preset. `graded` is the method by which
+    moves are graded. `pools` has, by number of seats, the preset that the config equals with that number of seats.
     """
 
     preset: str
@@ -122,7 +122,7 @@ def _preset(game: str, name: str) -> PresetOffer:
 
 
 def _table(game: str, name: str, seats: int) -> Game[Any, Any] | None:
-    """Return the game of a preset with this number of seats; None if the rules don't allow that number."""
+    """Return the game that a preset becomes with this number of seats; None if the rules don't allow that number."""
     try:
         return load_game(game, {"preset": name, "players": seats})
     except BadConfig:

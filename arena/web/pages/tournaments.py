@@ -1,4 +1,4 @@
-"""The pages of tournaments: the list, and one with its table, cross table and matches."""
+"""The pages of tournaments: a list of all, and a page for each with its table, cross table and matches."""
 
 from __future__ import annotations
 
