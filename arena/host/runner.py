@@ -528,7 +528,6 @@ class MatchRunner:
                 self._finish(self)
 
     def _send_shared(self, seats: Sequence[int], message: Turn) -> None:
-        """Send several seats the same message, encoded once."""
         shown = EncodedMessages([message])
         for peer in [self._seats[seat] for seat in seats]:
             if peer is not None:

@@ -1,4 +1,4 @@
-"""Waits after failures, such as wrong tokens. They are counted by key, such as an address. Each lengthens the wait."""
+"""Waits after failures, such as wrong tokens. Each failure of a key, such as an address, lengthens its wait."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from protocol.errors import UsageFault
 from protocol.names import fold_name, is_bot_name
 
 CREDENTIAL_COLUMN = "token"
-"""The column with the new tokens in the list to hand out."""
+"""The name of the column with the new tokens in the list to hand out."""
 FORBIDDEN_COLUMNS = {CREDENTIAL_COLUMN: "tokens are made here"}
 """Columns that a list of new names may not have, each with the reason."""
 

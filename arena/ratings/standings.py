@@ -282,7 +282,6 @@ def _share(estimate: Estimate) -> Share:
 
 
 def _scored_matches(met: Iterable[MatchSample]) -> Iterator[ScoredMatch]:
-    """Yield the matches that are not void, with the points of their bots."""
     for result, luck, start in met:
         if result.reason != VOID:
             points = points_from_ranks([seat.rank for seat in result.seats])
@@ -300,7 +299,7 @@ def _scores_by_bot(matches: Iterable[ScoredMatch]) -> dict[str, list[SideScore]]
 
 
 def _firsts_by_bot(matches: Iterable[ScoredMatch]) -> dict[str, list[SideScore]]:
-    """Return each bot's scores in matches of more than two seats if only first places counted: 1, or a fraction for a
+    """Return each bot's scores in matches of more than two seats, counting only first places: 1, or a fraction for a
     shared first place.
     """
     firsts = []

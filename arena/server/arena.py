@@ -416,8 +416,8 @@ class Arena(HostHandler):
         await self.reload_approvals(online)
 
     def on_nodes_changed(self) -> None:
-        """Handle a change of the nodes, after which another node may pair a game: redirect this game's seeks to that
-        node, and reload ratings, which other nodes may have changed.
+        """Handle a change of the nodes, after which another node may pair a game. Redirect seeks for the game to that
+        node, and reload the ratings, which other nodes may have changed.
         """
         self.ladder.redirect_seeks()
         self.background.start(self._reload_cache())
@@ -435,7 +435,6 @@ class Arena(HostHandler):
             log.warning("the end of match %s can't be registered: %s", match, fault)
 
     def _call_bots(self, bots: list[str]) -> None:
-        """Ask bots that are connected to other nodes to connect here."""
         self.background.start(self._announce_call(bots))
 
     async def _announce_call(self, bots: list[str]) -> None:

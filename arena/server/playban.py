@@ -1,4 +1,4 @@
-"""Suspensions: a bot that misses its match must pause. One that was never ready for a match plays one at a time."""
+"""Suspensions: a bot that misses its match may not seek for a time. New bots of an address play one at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_PAUSE_S = 600.0
 """Maximum seconds for which a bot may not seek after a missed match."""
 MAX_ADDRESS_PAUSE_S = 90.0
 """Maximum seconds for which the untrusted bots of an address may not seek. It is short because many bots may share an
-address. With 10 s of waiting per missed match, opponents lose a tenth of their time.
+address. A missed match costs its opponents 10 s, so they lose at most a tenth of their time.
 """
 
 MAX_TRUSTED_BOTS = 1000

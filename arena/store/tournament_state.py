@@ -94,8 +94,8 @@ def tournament_origin(connection: Connection, tournament: str) -> TournamentOrig
 
 
 class StoredSeeds(NamedTuple):
-    """The newest stored seeds of a group of tournaments that share their seed. With the seed `open`, some of the group
-    are unfinished or not started; with `finished`, all are finished. None means that there is no such seed.
+    """The newest seeds with which a group of tournaments was started. With the seed `open`, some tournaments of the
+    group are unfinished or not started; with `finished`, all are finished. None means that there is no such seed.
     """
 
     open: str | None

@@ -17,8 +17,8 @@ from arena.store.pool_payoffs import MEAN_SQL, RANKED_SQL
 VIEWS_SCHEMA = "arena_views"
 """The schema that holds the views on PostgreSQL."""
 _MAX_PLANNINGS = 3
-"""Maximum attempts to get equal plans for two queries, which are planned one after the other. A table that grows
-between the two plannings can change the second plan.
+"""Maximum attempts to get equal query plans for two queries, which the server plans one after the other. A table that
+grows between the two plannings can change the second plan.
 """
 
 # SQLite cannot drop a column that a view uses, nor rename its table, so such a migration drops the views first.
