@@ -392,7 +392,7 @@ class MatchRunner:
         return self._match.result(finished_at)
 
     def close_record(self, result: Result) -> ClosedMatch:
-        """Return the finished match with its record. Raise `JournalFault` if the journal can't be read."""
+        """Return the finished match with its completed record. Raise `JournalFault` if the journal can't be read."""
         lines = tuple(self._journal.read_record_lines())
         return ClosedMatch(result, lines, self._match.footer(result, None), self.failures)
 

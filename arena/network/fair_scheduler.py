@@ -8,8 +8,7 @@ from collections import deque
 from collections.abc import Callable
 
 IDLE_PER_BUSY_CLIENT = 9.0
-"""Idle seconds that an address or a connection owes per second of its work, which so takes a tenth of the time at most.
-"""
+"""Idle seconds that an address or a connection owes per second of work, so that it gets at most a tenth of the time."""
 IDLE_PER_BUSY_TOTAL = 1.0
 """Idle seconds that all clients together owe per second of their work. So at least half the time is for matches."""
 DEBT_TOLERANCE_S, TOTAL_DEBT_TOLERANCE_S = 0.01, 0.001

@@ -61,7 +61,7 @@ def read_credentials(folder: Path) -> Credentials | None:
 
 
 def running_credentials(folder: Path) -> Credentials | None:
-    """Return the credentials of the server that runs on a data folder; None if no server runs. Raise `ArenaFault`.
+    """Return the credentials of the server that runs on a data folder, if any. Raise `ArenaFault` for an unusable file.
 
     If no process holds the folder, another user's process may listen on the port: it must not get the token.
     """

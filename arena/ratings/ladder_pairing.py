@@ -76,9 +76,9 @@ def group_seekers(
     """Return groups of distinct bots, one bot per seat, from seekers of the same game. With `only`, every group begins
     with one of those bots.
 
-    Seekers take turns, the longest-waiting first. Each is grouped with the seekers that give most information, but
-    keeps waiting while bots that are `playing` would give more. The information that it requires falls to zero with
-    time, so that no bot starves. A bot with more matches than average waits longer.
+    Seekers take turns, the longest-waiting first. Each is grouped with the seekers that tell most about its rating, but
+    keeps waiting while bots that are `playing` would tell more. What a group must tell falls to zero with time, so that
+    no bot starves. A bot with more matches than average waits longer.
     """
     queues: dict[str, deque[Seeker]] = defaultdict(deque)
     in_turn = sorted(seekers, key=lambda seeker: (seeker.seeking_since, -seeker.sigma, seeker.bot))

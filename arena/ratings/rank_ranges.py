@@ -91,7 +91,7 @@ def rank_ranges(bots: Sequence[str], matches: Iterable[ScoredMatch], *, adjusted
 
 
 def ranges_of_differences(bots: Sequence[str], differences: Iterable[RankDifference]) -> dict[str, RankRange]:
-    """Return each bot's range of ranks, given the difference of each two bots with unequal scores."""
+    """Return each bot's range of ranks, from the differences between each two bots. Pairs of equals may be left out."""
     left = len(bots) * (len(bots) - 1) // 2
     above, below = Counter[str](), Counter[str]()
     for difference in sorted(differences):
@@ -122,9 +122,8 @@ def _strata(matches: Iterable[ScoredMatch]) -> list[_Stratum]:
 def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjusted: bool) -> tuple[float, float]:
     """Return the p-value of the difference between two bots' scores, and the difference itself.
 
-    For raw scores, two start positions with each extreme score are added, as in the interval of a score. For
-    luck-adjusted scores, Student's distribution is used. Start positions alone in their stratum are compared with each
-    other.
+    For raw scores, two start positions with each extreme score are added, as in a score's interval. For luck-adjusted
+    scores, Student's distribution is used. Start positions alone in their stratum are compared with each other.
     """
     if not of[one] or not of[other]:
         return 1.0, 0.0
@@ -161,8 +160,8 @@ def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjust
 
 
 def _by_student(total: float, square: float, most: float, units: int, freedom: float) -> float:
-    """Return the p-value of the sum `total` over starts, by Student's distribution. `square` is its squared standard
-    error, `most` its largest possible value. If all starts are equal, the error is as in an adjusted score's interval.
+    """Return the p-value of the sum `total` over start positions, by Student's distribution. `square` is its squared
+    standard error, `most` its largest possible value. For equal values, see `standard_error`.
     """
     if freedom < 1:
         return 1.0

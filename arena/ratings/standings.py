@@ -236,7 +236,7 @@ def score_table(names: Sequence[str], samples: Sequence[MatchSample], *, raw: bo
 
 
 def is_luck_adjusted(rows: Iterable[TableRow]) -> bool:
-    """Return whether a table can be sorted by luck-adjusted score, because all bots that have played have one."""
+    """Return whether all bots that have played have a luck-adjusted score, so that it can sort the table."""
     played = [row for row in rows if row.played]
     return bool(played) and all(row.adjusted is not None for row in played)
 

@@ -89,10 +89,9 @@ def swiss(
     *,
     paired: bool = False,
 ) -> list[Pairing]:
-    """Schedule the next round of two-seat matches. Bots with equal scores meet, rematches are avoided, and seats are
-    balanced.
+    """Schedule a round of two-seat matches. Bots with equal scores meet, rematches are avoided, and seats are balanced.
 
-    `scores` are the points so far; the caller decides how many a bye gives (`count_byes`). If the number of bots is
+    `scores` are the points so far; the caller decides how many a bye gives (see `count_byes`). If the number of bots is
     odd, the lowest of the bots with the fewest byes has a bye.
     """
     _check_enough(bots, 2, "a swiss tournament")

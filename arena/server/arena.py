@@ -138,7 +138,9 @@ class Arena(HostHandler):
         self.stopping = False
         """True once the server is about to stop."""
         self._revocations = 0
-        """The number of times that tokens were, or may have been, revoked. A change repeats logins in progress."""
+        """The number of times that tokens were, or may have been, revoked. If it changes, logins in progress are
+        repeated.
+        """
         self._closed_names: set[str] = set()
         """The folded names that can't log in at the moment, because the operator is renaming or deleting them."""
 

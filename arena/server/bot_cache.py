@@ -51,7 +51,7 @@ class _CachedBot:
         self.encounter_counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         """The number of matches against each cached opponent, by pool and opponent. It includes running matches."""
         self.encounters: Counter[str] = Counter()
-        """The number of encounters with any opponent, by pool. A match counts once for each opponent in it."""
+        """The number of encounters with all opponents, by pool. A match counts once for each opponent in it."""
         self.rated_matches: defaultdict[str, defaultdict[str, dict[str, float]]] = defaultdict(
             lambda: defaultdict(dict)
         )
@@ -359,7 +359,7 @@ class UnknownNames:
         self._asking = BackgroundTasks()
 
     def look_up(self, names: Iterable[str]) -> None:
-        """Look up names in the background."""
+        """Look up in the store, in the background, whether names are registered."""
         for name in names:
             if len(self._asking) < MAX_LOOKUPS and name not in self._unknown:
                 self._asking.start(self._ask(name))

@@ -37,7 +37,7 @@ log = logging.getLogger("arena.server.feed_publisher")
 
 
 class FeedPublisher:
-    """Publishes matches, leaderboards and missing `end` messages to the feed. The last two are read from the store."""
+    """Publishes matches, and from the store leaderboards and missing `end` messages, to the feed."""
 
     def __init__(self, feed: Feed, store: AsyncStore) -> None:
         self._feed = feed

@@ -53,7 +53,7 @@ class MatchRate:
         return 0.0 if self._rate is None else self._rate.seconds_until_token(bot, self._clock())
 
     def begin(self, bot: str) -> None:
-        """Count a match that a bot starts."""
+        """Count a match that a bot starts towards its rate."""
         if self._rate is not None:
             self._rate.take(bot, self._clock())
 
@@ -473,7 +473,7 @@ class Matchmaker:
         return ladder_pairing.Seeker(bot, mu, sigma, meetings=met, played=played, avoided=spent)
 
     def _rating_buckets(self, spec: MatchSpec) -> Iterator[list[str]]:
-        """Return the bots with ladder seeks of one kind, by rating, in batches. Only bots of a batch are compared."""
+        """Return the bots with ladder seeks of one kind, in batches by rating. Only bots in one batch are compared."""
         waiting = self._waiting.unnamed(spec)
         free = {bot: next(iter(seeks.values())) for bot, seeks in waiting.items() if self._may_begin(bot)}
         bots = sorted(free, key=lambda bot: self._bots.rating(bot, standing_pool((free[bot],))))

@@ -79,9 +79,9 @@ NO_OPPONENTS: frozenset[str] = frozenset()
 class ActiveSeek:
     """An active seek. `opponents` are folded names, and `since` is when it began, in seconds of the event loop's clock.
 
-    An open seek with `presets` accepts only matches of these. A `ratable` seek is for a rated match if the matches of
-    its bot may be rated. A `private` seek only pairs with a seek that names its bot. With `people_rated`, a person's
-    match can be rated among people.
+    An open seek with `presets` accepts only matches of these presets. A `ratable` seek is for a rated match if the
+    matches of its bot may be rated. A `private` seek only pairs with a seek that names its bot. With `people_rated`, a
+    person's match can be rated among people.
     """
 
     session: ClientSession

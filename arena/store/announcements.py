@@ -41,9 +41,9 @@ WHERE announcements.id > :after ORDER BY announcements.id LIMIT {MAX_ANNOUNCEMEN
 
 
 class Announcement(Struct, frozen=True, array_like=True):
-    """An announced change. By `kind`: with `bots`, the bots with these folded names changed. With `ratings`, ratings
-    changed. With `called`, the named bots should connect to the node at `url` (empty if the node is not alive). With
-    `leaving`, the named bots lose their matches in progress.
+    """An announced change of a `kind`. `bots`: the bots with these folded names changed. `ratings`: ratings changed.
+    `called`: the named bots should connect to the node at `url` (empty if it is not alive). `leaving`: the named bots
+    lose their matches in progress.
     """
 
     kind: Kind

@@ -36,7 +36,7 @@ _DELETE_UNUSED_ARCHIVE = """DELETE FROM archives WHERE number = :number
 
 
 class Archive(NamedTuple):
-    """An archive file. `held` counts the matches that still refer to it; `records` also counts removed ones."""
+    """An archive file. `held` counts the matches that still refer to it; `records` also counts removed records."""
 
     number: int
     path: Path

@@ -46,7 +46,7 @@ class RecordCheck(Protocol):
         *,
         is_pending: bool = False,
     ) -> Iterable[str]:
-        """Yield a line for each difference. A match that `is_pending` is not rated yet."""
+        """Yield a line for each difference from the record. A match that `is_pending` is not rated yet."""
 
 
 class _StoredMatch(NamedTuple):

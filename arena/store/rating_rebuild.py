@@ -125,8 +125,8 @@ class RatingRebuild:
 
 
 def rebuild_ratings(connection: Connection) -> int:
-    """Replace all stored ratings by those that follow from the results. Return the number of rows that were wrong.
-    Pools of games whose rules this arena does not have keep their ratings.
+    """Replace all stored ratings by those that follow from the results. Return how many stored rows were wrong. Pools
+    of games whose rules this arena does not have keep their ratings.
     """
     record_decision(connection)
     rerating = RatingRebuild(connection, skip_unknown=True)

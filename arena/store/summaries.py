@@ -162,7 +162,7 @@ def add_matches(connection: Connection, first: int, last: int) -> None:
 
 
 def rebuild(connection: Connection) -> int:
-    """Rebuild all summary tables from the results. Return the number of rows that were wrong."""
+    """Rebuild all summary tables from the results. Return how many stored rows were wrong."""
     stale = _count_wrong_seats(connection)
     if stale:
         _correct_seats(connection)

@@ -1,4 +1,4 @@
-"""Tournaments in progress: opening them, their seeds, and their matches that wait to be rated in schedule order."""
+"""Tournaments in progress: opening them, their seeds, and finished matches that wait to be rated in schedule order."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def drop_pending(connection: Connection, matches: Sequence[str]) -> None:
 def find_pending_problems(
     connection: Connection, check_record: Callable[[Result, tuple[()], MatchLuck | None, bytes], Iterable[str]]
 ) -> Iterator[str]:
-    """Yield a line for each problem with matches that wait to be rated. `check_record` checks the record of one."""
+    """Yield a line for each problem with matches that wait to be rated. `check_record` checks one match's record."""
     known = select(matches.c.id).where(matches.c.id == awaiting.c.match).exists().label("known")
     for row in connection.execute(select(awaiting, known).order_by(awaiting.c.match)):
         if row.known:

@@ -110,10 +110,11 @@ def _sqlite_definitions(connection: Connection, name: str) -> tuple[object, obje
 
 
 def _postgresql_definitions(connection: Connection, name: str) -> tuple[object, object]:
-    """Return the columns and the plan of a view (None if it is missing), and those of the query that it should have.
+    """Return the columns and the query plan of a view (None if it is missing), and those of the query that it should
+    have.
 
-    The definition itself cannot be compared: the server stores it in a form that depends on the server's version. To
-    get that form for the correct query, one would have to create a view, which a role that only reads cannot.
+    The definition itself cannot be compared: the server stores it in a form that depends on the server's version. Only
+    a new view would give that form of the correct query, and a role that only reads cannot create views.
     """
     place = f"{VIEWS_SCHEMA}.{name}"
     if connection.exec_driver_sql("SELECT to_regclass(%s)", (place,)).scalar() is None:
