@@ -145,7 +145,7 @@ class HostHandler(ABC):
         """Record an incident that a bot caused. Raise `ArenaFault` if that fails."""
 
     async def should_resume(self, header: Header, seed: bytes) -> bool:
-        """Return whether a journal's match should resume; else the journal is removed. Raise `ArenaFault` on failure."""
+        """Return whether a journal's match resumes; else the journal is removed. Raise `ArenaFault` on failure."""
         return False
 
     def seeks_of(self, bot: str) -> tuple[list[ListedSeek], int]:

@@ -114,7 +114,7 @@ def _postgresql_definitions(connection: Connection, name: str) -> tuple[object, 
     have.
 
     The definition itself cannot be compared: the server stores it in a form that depends on the server's version. Only
-    a new view would give that form of the correct query, and a role that only reads cannot create views.
+    a view of the correct query would give that form, and a role that only reads cannot create one.
     """
     place = f"{VIEWS_SCHEMA}.{name}"
     if connection.exec_driver_sql("SELECT to_regclass(%s)", (place,)).scalar() is None:
