@@ -113,7 +113,7 @@ class CommitLog:
             self._current, self._size, self._check_at_bytes = 1 - self._current, 0, SEGMENT_BYTES
 
     def _empty(self, index: int, matches: Iterable[str], rewrite: bool) -> None:
-        """Sync the journals of some matches, then empty the log file with this index, which they no longer need.
+        """Sync the journals of some matches, then empty the log file `index`, which these journals no longer need.
 
         A disk drops data that it failed to sync. So with `rewrite`, the entries are first written to the journals
         again.

@@ -182,7 +182,7 @@ class Quotas:
         return refused
 
     def split_bytes(self, match: str, size: int, info_bytes: Mapping[int, int]) -> dict[str, float]:
-        """Return, by address, the part of the `size` bytes of a match that the address pays for.
+        """Return the part of the `size` bytes of a match that each address pays for, by address.
 
         Each seat pays for its own search info, whose bytes `info_bytes` has by seat. All seats share the rest equally.
         """

@@ -54,7 +54,7 @@ TIME_SLICE_S = 0.0005
 RECV_BUFFER_BYTES = 64 * 1024
 """The size in bytes of the kernel's receive buffer of a connection. The largest frame has a quarter of it."""
 MAX_EARLY_MESSAGES = 4
-"""Maximum number of messages that are kept until `deliver_messages` sets their receiver. Input behind them is not read
+"""Maximum number of messages that are kept until `deliver_messages` sets their receiver. Further input is not read
 until then, so pings in it are not answered.
 """
 SEND_BUFFER_BYTES = 128 * 1024

@@ -83,8 +83,7 @@ class PayoffSummary:
         """Sort the rows of a table by mean payoff, best first; rows without a payoff come last. If no row has a payoff,
         return the rows unchanged.
 
-        The ranges of ranks say which bots were certainly paid more. If no two bots met twice, each range is the whole
-        table.
+        The ranges of ranks say which bots were certainly paid more. If no two bots met twice, each range has all ranks.
         """
         if not any(self.means.values()):
             return list(rows)

@@ -78,7 +78,7 @@ class Arena(HostHandler):
     running matches in the journal.
 
     A match has the `slow_clock` if a seek asks for that, unless it is rated among bots. A disconnected seat drops out
-    after `away_s` seconds, or with 0 when its clock runs out. `make_operations` returns the handlers of operator
+    after `away_s` seconds or, if that is 0, when its clock runs out. `make_operations` returns the handlers of operator
     requests, and `access` says who may connect. `meters` measure moves, `work_clock` the work that clients cause.
     """
 

@@ -1,6 +1,6 @@
 """A cache of the store's data about connected and recent bots: ratings, encounters and rated matches.
 
-It also remembers opponents' names in seeks that are not registered.
+It also remembers which opponents' names in seeks are not registered.
 """
 
 from __future__ import annotations

@@ -105,11 +105,11 @@ PAIRING_INTERVAL_S = 1.0
 OPEN_FALLBACK_DELAY_S = 1.0
 """Seconds for which a seek without named opponents waits for similar seeks, before it may be paired with open seeks."""
 OPEN_FALLBACK_DELAY_POPULATED_S = ladder_pairing.MEAN_MAX_WAIT_S + PAIRING_INTERVAL_S
-"""Seconds that replace `OPEN_FALLBACK_DELAY_S` while enough similar seeks for a match are active. In this time, similar
+"""Seconds that replace `OPEN_FALLBACK_DELAY_S` while enough similar seeks for a match are active. By then, similar
 seeks that may be paired have been paired.
 """
 OPEN_PAIRING_INTERVAL_S = 0.25
-"""Minimum seconds between two rounds that pair open seeks and seeks with several named opponents."""
+"""Minimum seconds between two pairing rounds that include open seeks and seeks with several named opponents."""
 MAX_FAILED_FILLS = 8
 """The number of seeks without enough partners after which a pairing round leaves their game: hardly any bot is free."""
 PAIRING_BATCH_SIZE = 64

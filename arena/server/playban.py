@@ -34,7 +34,7 @@ def pause_message(seconds: float) -> str:
 class Playbans:
     """Tracks, by folded name and address, which bots are trusted or must pause. `now()` returns a time in seconds.
 
-    A bot becomes trusted when it is first ready for a match, until it misses a match. Untrusted bots of one address
+    A bot is trusted from the first match for which it is ready until it misses a match. Untrusted bots of one address
     play one match at a time, so the cost of silent bots does not grow with slots and names.
     """
 

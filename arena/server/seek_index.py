@@ -275,7 +275,7 @@ def standing_pool(group: Sequence[ActiveSeek]) -> str | None:
 
 
 def pool_of(group: Sequence[ActiveSeek]) -> str | None:
-    """Return the pool in which a match of these seeks is rated, provided that its bots' matches may be rated; or None.
+    """Return the pool in which a match of these seeks is rated, if its bots' matches may be rated; None for none.
 
     If a person takes part, it is the pool of people, even if a seek names the opponent. It is None if the person asked
     for an unrated match or invited a friend.

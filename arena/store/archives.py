@@ -60,8 +60,8 @@ def needed_archives(connection: Connection) -> list[Archive]:
 
 
 def read_archived(connection: Connection, archive: int, matches: Collection[str]) -> dict[str, bytes]:
-    """Return by match id the gzip records of those `matches` that are in an archive file. Raise `ArchiveMissing` if the
-    file is missing, `BadRecord` if it is damaged, and `ArenaFault` if it cannot be read.
+    """Return the gzip records of those `matches` that are in an archive file, by match id. Raise `ArchiveMissing` if
+    the file is missing, `BadRecord` if it is damaged, and `ArenaFault` if it cannot be read.
     """
     path = execute(connection, _PATH_OF_ARCHIVE, {"number": archive}).scalar_one_or_none()
     if path is None:

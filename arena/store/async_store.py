@@ -59,7 +59,7 @@ class AsyncStore:
     """The store, for use from the event loop. The future of `finish` completes when the match's transaction is on disk.
 
     A failed write is retried until it succeeds or `stop_retrying` is called. A match that the store rejects while it
-    accepts others is set aside. Bots take turns: a bot that finishes many matches at once delays only its own.
+    accepts others is set aside. Bots take turns: a bot that finishes many matches at once delays only its own matches.
     """
 
     def __init__(self, store: Store) -> None:
@@ -276,8 +276,8 @@ class AsyncStore:
 def _begin_and_finish(
     connection: Connection, begun: Sequence[MatchInProgress], over: Sequence[StorableMatch], node: int
 ) -> tuple[dict[str, BotGone], list[Ratings | None]]:
-    """Register matches that begin, and store finished ones. Return by match id the reason why a match cannot begin, and
-    the ratings of the stored matches.
+    """Register matches that begin, and store finished ones. Return the reasons why matches cannot begin, by match id,
+    and the ratings of the stored matches.
     """
     gone = begin_matches(connection, begun) if begun else {}
     return gone, finish_matches(connection, over, node) if over else []

@@ -51,7 +51,7 @@ _FIRST_MISSING_NUMBER = """
 SELECT min(number) FROM (SELECT 1 AS number UNION ALL SELECT number + 1 FROM match_log) AS following
 WHERE number NOT IN (SELECT number FROM match_log)
 """
-"""The query for the smallest number without a log entry."""
+"""The query for the smallest match number without a log entry."""
 _COUNT_AFTER_SQL = "SELECT count(*) FROM match_log WHERE number > :last"
 """The query for the number of log entries after number :last."""
 _INSERT_ENTRIES = insert(match_log)

@@ -1,8 +1,8 @@
 """Searching for matches. For any combination of criteria, an index yields the newest matches that meet them.
 
 The rows of an index fall into groups by pool and ending, and a summary table lists the groups with their counts. The
-query takes the newest matches below a number from each group, then the newest of all these. The table `hours` turns
-times into bounds of match numbers, so only matches near the bounds have their times compared.
+query takes the newest matches below a match number from each group, then the newest of all these. The table `hours`
+turns times into bounds of match numbers, so only matches near the bounds have their times compared.
 """
 
 from __future__ import annotations
