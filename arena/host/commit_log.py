@@ -22,7 +22,8 @@ import msgspec
 from machine.atomic_write import flush_to_disk
 
 SEGMENT_BYTES = 4 * 1024 * 1024
-"""The bytes at which a log file is full: the other takes over, and journals with entries in the full one are synced."""
+"""The bytes of a full log file. The other file then takes over, and journals with entries in the full one are synced.
+"""
 _SEGMENT_NAMES = ("commits-0", "commits-1")
 """The names of the two log files."""
 _GROUP_HEADER = struct.Struct("<QII")

@@ -53,7 +53,7 @@ NO_CLOSE_CODE = 1006
 MAX_FAILURES = 50
 """Maximum number of recent failures that are kept."""
 MAX_CONFIG_CHARS = 80
-"""Maximum characters of a config in a log line, if it is not a preset's."""
+"""Maximum characters of a custom config in a log line."""
 BUCKET_S, HOUR_S = 10, 3600
 """Finished matches are counted for the last `HOUR_S` seconds, in buckets of `BUCKET_S` seconds."""
 

@@ -151,8 +151,8 @@ class MatchHost:
         return plies
 
     def restore(self) -> asyncio.Task[int]:
-        """Return a task that resumes the matches in the journal, and returns how many. Until it is done, no `hello` is
-        answered.
+        """Return a task that resumes the matches in the journal, and returns how many it resumed. Until it is done, no
+        `hello` is answered.
         """
         self._is_answering.clear()
         self._recovery = asyncio.create_task(self._restore())

@@ -36,7 +36,7 @@ class Meters:
 
 
 class MeasuredRunner(MatchRunner):
-    """A runner that measures some of its moves."""
+    """A match runner that measures how long some of its moves take."""
 
     def __init__(self, meters: Meters, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -196,7 +196,7 @@ class Quotas:
         return parts
 
     def charge_record(self, parts: Mapping[str, float], size: int) -> None:
-        """Charge addresses for a stored record of `size` bytes. Each pays in proportion to its number in `parts`."""
+        """Charge addresses for a stored record of `size` bytes, each in proportion to its number in `parts`."""
         whole = sum(parts.values())
         for address, part in parts.items():
             self.stored.take(address, (size + ROW_BYTES) * part / whole if whole else 0)

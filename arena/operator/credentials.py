@@ -37,7 +37,7 @@ class Credentials(Struct, frozen=True, kw_only=True):
     public: str = ""
 
     def has_database(self, database: Database) -> bool:
-        """Return whether the server uses this database."""
+        """Return whether the server with these credentials uses this database."""
         if database.file is None:
             return self.database == str(database)
         try:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from measuring.student_t import satterthwaite, standard_error, student_cdf
 
 _ERROR_LEVEL = 0.05
-"""The maximum probability that some bot is called certainly better than one that is in truth as good or better."""
+"""The maximum probability that some bot is called certainly better than a bot that is in truth as good or better."""
 
 Seats = tuple[str, ...]
 

@@ -49,11 +49,11 @@ class MatchRate:
         self._clock = clock
 
     def wait_s(self, bot: str) -> float:
-        """Return the seconds until a bot may start its next match; 0 if it may now."""
+        """Return the seconds until a bot may start its next ladder match; 0 if it may now."""
         return 0.0 if self._rate is None else self._rate.seconds_until_token(bot, self._clock())
 
     def begin(self, bot: str) -> None:
-        """Count a match that a bot starts towards its rate."""
+        """Count a match that a bot starts towards the bot's rate limit."""
         if self._rate is not None:
             self._rate.take(bot, self._clock())
 
@@ -111,7 +111,7 @@ seeks that may be paired have been paired.
 OPEN_PAIRING_INTERVAL_S = 0.25
 """Minimum seconds between two pairing rounds that include open seeks and seeks with several named opponents."""
 MAX_FAILED_FILLS = 8
-"""The number of seeks without enough partners after which a pairing round leaves their game: hardly any bot is free."""
+"""The number of seeks without enough partners at which a pairing round gives up on their game: few bots are free."""
 PAIRING_BATCH_SIZE = 64
 """The number of seeks that are compared before the event loop does other work. Comparing them takes 1 to 2 ms."""
 

@@ -447,7 +447,7 @@ class ClusterView(SingleNode):
             await asyncio.sleep(RELISTEN_DELAY_S)
 
     async def _listen_to(self, channel: str) -> None:
-        """Listen for notifications until the connection ends or gets none. Raise `StoreUnavailable` if it fails."""
+        """Listen for notifications until the connection ends or proves deaf. Raise `StoreUnavailable` if it fails."""
         self._deaf.clear()
         self._unheard_since = None
         echo = f"arena_{secrets.token_hex(16)}"

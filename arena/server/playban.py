@@ -112,5 +112,5 @@ class Playbans:
         return max(self._bots.add_failure(bot, self._now()), of_address)
 
     def on_played(self, bot: str) -> None:
-        """Count one missed match of a bot less, because the bot played a match to its end."""
+        """Subtract 1 from the number of a bot's missed matches, because it played a match to its end."""
         self._bots.remove_failure(bot)

@@ -37,7 +37,7 @@ _ANNOUNCEMENTS_AFTER = f"""SELECT announcements.id, kind, names,
     CASE WHEN {IS_ALIVE_SQL} THEN nodes.url ELSE '' END AS url
 FROM announcements LEFT JOIN nodes ON nodes.id = announcements.node
 WHERE announcements.id > :after ORDER BY announcements.id LIMIT {MAX_ANNOUNCEMENTS + 1}"""
-"""The query for the announcements after a position. It reads `MAX_ANNOUNCEMENTS` and one, to detect too many."""
+"""The query for the announcements after a position. It reads `MAX_ANNOUNCEMENTS` + 1, to detect too many."""
 
 
 class Announcement(Struct, frozen=True, array_like=True):

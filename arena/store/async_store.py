@@ -1,4 +1,4 @@
-"""Asynchronous access to the store. A single thread stores finished matches in batches, in the order of rating."""
+"""Asynchronous access to the store. A single thread stores and rates finished matches in batches."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class AsyncStore:
         self._query_slots = asyncio.Semaphore(MAX_PENDING_QUERIES)
         self._queued_starts: list[_QueuedStart] = []
         self._queued_matches: list[_QueuedMatch] = []
-        """Finished matches that are not stored yet, in the order of their turn numbers, in which they are stored."""
+        """Finished matches that are not stored yet. They are stored in the order of their turn numbers."""
         self._turn = 0
         """The turn number of the last match in the batch that is being written."""
         self._last_turns: dict[str, int] = {}

@@ -378,7 +378,7 @@ class Ending(Struct, frozen=True, kw_only=True):
 def bots_page(
     connection: Connection, *, search: str | None = None, after: str | None = None, limit: int = 50
 ) -> Page[BotRow]:
-    """Return a page of all known bots by name, or only of those whose names contain `search`."""
+    """Return a page of all known bots, or of those whose names contain `search`, in the order of names."""
 
     def to_row(row: Any) -> BotRow:
         return BotRow(

@@ -95,7 +95,7 @@ class NodeStore(Store):
             raise
 
     def _claim_name(self, raw: Any) -> None:
-        """Take the name over a new connection. End an earlier session of this process, or one that hangs. Raise
+        """Take the node's name, over a new connection. End an earlier session of this process, or one that hangs. Raise
         `NodeTaken` if another process has the name.
         """
         self.node, holder, session = raw.execute(_UPSERT_NODE, {"name": self.name}).fetchone()

@@ -1,4 +1,4 @@
-"""The registered bots: their approval, their revocation, their last connections, and the errors last sent to each."""
+"""The registered bots: their approval, their revocation, their last connections, and their latest incidents."""
 
 from __future__ import annotations
 

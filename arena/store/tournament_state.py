@@ -50,7 +50,7 @@ def open_tournament(
 
 
 def tournament_randomness(connection: Connection, tournament: str) -> tuple[str, str]:
-    """Return the text that with the seed determines a tournament's dice, and the prefix of its match ids."""
+    """Return two texts: one that determines a tournament's dice with its seed, and the prefix of its match ids."""
     query = select(tournaments.c.stem, tournaments.c.prefix).where(tournaments.c.id == tournament)
     row = connection.execute(query).one()
     return row.stem or tournament, row.prefix or tournament
@@ -129,7 +129,7 @@ class StoredTournament(NamedTuple):
 def find_similar_tournaments(
     connection: Connection, arguments: str, ignored: Collection[str]
 ) -> list[StoredTournament]:
-    """Return, newest first, the stored tournaments whose arguments are equal to these except for those in `ignored`."""
+    """Return the stored tournaments with these arguments, newest first. Arguments in `ignored` may differ."""
     played = func.count(matches.c.number)
     columns = [tournaments.c[name] for name in ("id", "seed", "arguments", "finished")]
     query = (
