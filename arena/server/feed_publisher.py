@@ -37,7 +37,7 @@ log = logging.getLogger("arena.server.feed_publisher")
 
 
 class FeedPublisher:
-    """Publishes to the feed: matches, and from the store, leaderboards and missing `end` messages."""
+    """Publishes matches to the feed, and leaderboards and missing `end` messages, which it reads from the store."""
 
     def __init__(self, feed: Feed, store: AsyncStore) -> None:
         self._feed = feed
