@@ -244,7 +244,7 @@ def _choose_index(search: Search) -> tuple[_Index, str]:
 
 
 def parse_time_bound(text: str, name: str, *, days: int) -> str:
-    """Return the time in `text`, as stored; for a day, its start plus `days` days. Raise `UsageFault` for other text."""
+    """Return the time in a text as stored; for a day, its start plus `days` days. Raise `UsageFault` for other text."""
     try:
         if len(text) == len("2026-01-31"):
             return (date.fromisoformat(text) + timedelta(days=days)).isoformat()
