@@ -21,8 +21,8 @@ half in the kernel.
 MIN_BATCH_INTERVAL_S = 0.003
 """Minimum seconds between two batches of messages to spectators."""
 IDLE_RATIO = 40
-"""Minimum ratio of the pause after a batch to the time of the batch. The kernel needs several times as long as the
-batch, and bots should keep nine tenths of the time to play.
+"""Minimum ratio of the pause after a batch to the time that this process takes for the batch. The kernel takes several
+times as long for it, and bots should keep nine tenths of the time to play.
 """
 MAX_QUEUED_MESSAGES, MAX_MERGED_EVENTS = 64, 256
 """When `MAX_QUEUED_MESSAGES` messages are queued for spectators, each new `turn` is merged into the last one. The
@@ -73,7 +73,7 @@ class Broadcaster:
 
     def enqueue(self, batches: Iterator[None]) -> None:
         """Queue an iterator that sends one batch at each step. The first batch is sent now, unless a pause is running.
-        After each batch, the other matches come first.
+        After each batch, the iterator goes to the end of the queue.
         """
         self._queue.append(batches)
         if not self._is_busy:
@@ -92,9 +92,9 @@ class Broadcaster:
 class Audience:
     """The spectators and reporters of a match. Subscribers of all matches get only its start and its end.
 
-    In a round, each spectator gets all messages that were published before the round. Spectators are served in batches.
-    Messages published meanwhile go into the next round, all at once. So spectators may lag, but never delay the
-    players. Reporters get each message immediately.
+    In a round of sending, each spectator gets all messages that were published before the round. Spectators are served
+    in batches. Messages published meanwhile go into the next round, all at once. So spectators may lag, but never delay
+    the players. Reporters get each message immediately.
     """
 
     def __init__(self, broadcaster: Broadcaster, match_id: str) -> None:
@@ -104,7 +104,7 @@ class Audience:
         """The spectators, each with the number of the first message not yet sent to it."""
         self._reporters: list[Reporter] = []
         self._queued: list[FromServer] = []
-        """The messages that are in no round yet. `_sent_count` messages were published before them."""
+        """The messages that no round of sending has taken yet. `_sent_count` messages were published before them."""
         self._sent_count = 0
         self._has_newcomers = False
         """True if a spectator joined after the last queued message. Later events must then not be merged into this
@@ -161,7 +161,7 @@ class Audience:
         shown.append(message)
 
     def _send_rounds(self) -> Iterator[None]:
-        """Send rounds until there are no new messages. Yield after each batch of `BATCH_SIZE` spectators."""
+        """Send messages in rounds until there are no new ones. Yield after each batch of `BATCH_SIZE` spectators."""
         told = 0
         while self._queued:
             one = _Round(self._sent_count, self._queued)
@@ -180,7 +180,7 @@ class Audience:
         self._is_sending = False
 
     def _send_round(self, peer: Peer, round_: _Round) -> None:
-        """Send a round to one peer. An error affects only this peer."""
+        """Send the messages of a round to one peer. An error affects only this peer."""
         first = self._next_message_numbers.get(peer)
         shown = (
             round_.starts_and_ends
@@ -199,7 +199,7 @@ class Audience:
 
 
 class _Round:
-    """The messages of one round. `starts_and_ends` has only the starts and ends among them, or is None without any."""
+    """The messages of one round of sending. `starts_and_ends` has its `start` and `end` messages; None without any."""
 
     def __init__(self, first_number: int, messages: list[FromServer]) -> None:
         self._first = first_number

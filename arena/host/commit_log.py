@@ -22,12 +22,12 @@ import msgspec
 from machine.atomic_write import flush_to_disk
 
 SEGMENT_BYTES = 4 * 1024 * 1024
-"""The size at which a log file is full: the other file takes over, and the journals named in the full one are synced.
+"""The bytes of a full log file. The other file then takes over, and journals with entries in the full one are synced.
 """
 _SEGMENT_NAMES = ("commits-0", "commits-1")
 """The names of the two log files."""
 _GROUP_HEADER = struct.Struct("<QII")
-"""The header of a group of entries: the group's number, and the size and CRC-32 of its payload."""
+"""The format of the header of a group of entries: the group's number, and the size and CRC-32 of its payload."""
 
 log = logging.getLogger("arena.host.commit_log")
 
@@ -41,7 +41,7 @@ class JournalEntry(NamedTuple):
 
 
 _Group = tuple[int, list[JournalEntry]]
-"""The number of a group of entries, and the entries, which were synced together."""
+"""A group of entries that were synced together: its number, and the entries."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[JournalEntry]).decode
@@ -71,7 +71,7 @@ class CommitLog:
         flush_to_disk(folder)
 
     def commit(self, entries: Sequence[JournalEntry]) -> None:
-        """Write all entries to disk, or none and raise `OSError`. This blocks, and may be called in any thread."""
+        """Write all entries to disk. Raise `OSError` if that fails, and write none. Blocks; any thread may call it."""
         with self._lock:
             self._commit(entries)
             if self._size >= self._check_at_bytes and (
@@ -114,7 +114,7 @@ class CommitLog:
             self._current, self._size, self._check_at_bytes = 1 - self._current, 0, SEGMENT_BYTES
 
     def _empty(self, index: int, matches: Iterable[str], rewrite: bool) -> None:
-        """Sync the journals of some matches, then empty the log file with this index, which they no longer need.
+        """Sync the journals of some matches, then empty the log file `index`, which these journals no longer need.
 
         A disk drops data that it failed to sync. So with `rewrite`, the entries are first written to the journals
         again.
@@ -176,7 +176,7 @@ def _remove_logs(folder: Path, paths: Iterable[Path]) -> None:
 
 
 def _entries_by_match(groups: Iterable[_Group]) -> dict[str, list[JournalEntry]]:
-    """Return the logged entries by match. Leave out those from before the last start of the match's journal."""
+    """Return the logged entries by match. If a match's journal was started again, leave out earlier entries."""
     found: dict[str, list[JournalEntry]] = {}
     for _, entries in sorted(groups):
         for entry in entries:
@@ -187,7 +187,7 @@ def _entries_by_match(groups: Iterable[_Group]) -> dict[str, list[JournalEntry]]
 
 
 def _read_groups(path: Path) -> Iterator[_Group]:
-    """Yield the complete groups of a log file, with their numbers."""
+    """Yield the complete groups of entries in a log file, with their numbers."""
     data, at = path.read_bytes(), 0
     while at + _GROUP_HEADER.size <= len(data):
         number, size, check = _GROUP_HEADER.unpack_from(data, at)
@@ -200,7 +200,7 @@ def _read_groups(path: Path) -> Iterator[_Group]:
 
 def _write_entries(folder: Path, entries: dict[str, list[JournalEntry]], *, truncate: bool = False) -> None:
     """Write logged entries to their journals, and sync the journals. With `truncate`, cut each journal off after its
-    last entry. Raise `OSError`.
+    last entry. Raise `OSError` if that fails.
     """
     for match, of_it in entries.items():
         path = journal_path(folder, match)
@@ -222,7 +222,6 @@ def _write_entries(folder: Path, entries: dict[str, list[JournalEntry]], *, trun
 
 
 def _write_at(file: int, data: bytes, offset: int) -> None:
-    """Write all of the data at an offset of a file. Raise `OSError` if that fails."""
     if os.pwrite(file, data, offset) != len(data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

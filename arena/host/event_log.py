@@ -31,20 +31,20 @@ from referee.record import Header
 from referee.result import Result
 
 ADDRESS_LINES_BURST, ADDRESS_LINES_PER_SECOND = 100, 0.5
-"""Limits of the log lines about clients of one address that connect, leave or are refused: the lines at once, and the
-lines per second after them.
+"""These limit the log lines about clients of one address that connect, leave or are refused: `ADDRESS_LINES_BURST`
+lines at once, then `ADDRESS_LINES_PER_SECOND`.
 """
 END_LINES_BURST, END_LINES_PER_SECOND = 60, 1.0
-"""Limits of the log lines about finished matches: the lines at once, and the lines per second after them. Further lines
-are logged at level debug.
+"""These limit the log lines about finished matches: `END_LINES_BURST` lines at once, then `END_LINES_PER_SECOND`.
+Further lines are logged at level debug.
 """
 BOT_INCIDENTS_BURST, BOT_INCIDENTS_PER_SECOND = 10, 1 / 60
-"""Limits of the noted incidents of one bot: the incidents at once, and the incidents per second after them. Further
+"""These limit the noted incidents of one bot: `BOT_INCIDENTS_BURST` at once, then `BOT_INCIDENTS_PER_SECOND`. Further
 incidents are dropped.
 """
 INCIDENTS_BURST, INCIDENTS_PER_SECOND = 50, 1.0
-"""Limits of the noted incidents of all bots together: the incidents at once, and the incidents per second after them.
-Further incidents are dropped.
+"""These limit the noted incidents of all bots together: `INCIDENTS_BURST` at once, then `INCIDENTS_PER_SECOND`. Further
+incidents are dropped.
 """
 NORMAL_CLOSE_CODES = (1000, close_codes.GOING_AWAY, close_codes.RESTARTING)
 """The codes with which the arena closes the connection of a client that has done nothing wrong."""
@@ -53,7 +53,7 @@ NO_CLOSE_CODE = 1006
 MAX_FAILURES = 50
 """Maximum number of recent failures that are kept."""
 MAX_CONFIG_CHARS = 80
-"""Maximum characters of a config in a log line, if it is not a preset's."""
+"""Maximum characters of a custom config in a log line."""
 BUCKET_S, HOUR_S = 10, 3600
 """Finished matches are counted for the last `HOUR_S` seconds, in buckets of `BUCKET_S` seconds."""
 
@@ -77,7 +77,7 @@ class EventLog:
         self._end_lines = TokenBucket(END_LINES_BURST, END_LINES_PER_SECOND)
         self._suppressed = SuppressedLineCounter(log)
         self._ended_counts: deque[tuple[int, int]] = deque(maxlen=HOUR_S // BUCKET_S + 1)
-        """The numbers of buckets of `BUCKET_S` seconds, each with the number of matches that ended in it."""
+        """Pairs of a bucket (a period of `BUCKET_S` seconds, numbered) and the count of matches that ended in it."""
         self.begun_matches: Counter[str] = Counter()
         """The number of matches that began, by game."""
         self.ended_matches: Counter[tuple[str, str]] = Counter()

@@ -82,7 +82,7 @@ class FinishedMatch:
         self._journal = journal
 
     def close_record(self) -> ClosedMatch:
-        """Return the match with the lines of its record. Raise `JournalFault` if its journal can't be read."""
+        """Return the match with its completed record. Raise `JournalFault` if its journal can't be read."""
         return self._runner.close_record(self.result)
 
     def encode_record(self, ratings: Ratings | None) -> bytes:
@@ -145,7 +145,7 @@ class HostHandler(ABC):
         """Record an incident that a bot caused. Raise `ArenaFault` if that fails."""
 
     async def should_resume(self, header: Header, seed: bytes) -> bool:
-        """Return whether a match in the journal should resume; if not, its journal is removed. Raise `ArenaFault`."""
+        """Return whether a journal's match resumes; else the journal is removed. Raise `ArenaFault` on failure."""
         return False
 
     def seeks_of(self, bot: str) -> tuple[list[ListedSeek], int]:
@@ -155,7 +155,7 @@ class HostHandler(ABC):
         return [], 0
 
     def players_of(self, header: Header) -> list[Player]:
-        """Return the players of a match with their current ratings. Raise `BotFault`."""
+        """Return the players of a match with their current ratings. Raise `BotFault` for a wrong header."""
         return [
             Player(bot=seat.bot, version=seat.version, mu=INITIAL_RATING.mu, sigma=INITIAL_RATING.sigma)
             for seat in header.seats

@@ -48,7 +48,7 @@ log = logging.getLogger("arena.host")
 
 
 class Health:
-    """The current problems of a host by place (see `places`). Logs the first one, and when the last is gone."""
+    """The current problems of a host, by place (see `places`). Logs the first problem, and the end of the last one."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -143,7 +143,7 @@ class MatchHost:
         self.listener.flusher.before_flush = commit
 
     def count_plies(self) -> Counter[str]:
-        """Return the number of plies played since the start, by game."""
+        """Return the number of plies played since this host started, by game."""
         plies = Counter(self._finished_plies)
         for runner in self.clients.runners.values():
             if not runner.is_over:
@@ -151,8 +151,8 @@ class MatchHost:
         return plies
 
     def restore(self) -> asyncio.Task[int]:
-        """Return a task that resumes the matches in the journal, and returns how many. Until it is done, no `hello` is
-        answered.
+        """Return a task that resumes the matches in the journal, and returns how many it resumed. Until it is done, no
+        `hello` is answered.
         """
         self._is_answering.clear()
         self._recovery = asyncio.create_task(self._restore())
@@ -377,7 +377,6 @@ class MatchHost:
 
 
 def _decode_hello(codec: Codec, frame: Frame) -> Hello:
-    """Decode a client's first frame. Raise `MalformedMessage` if it is not a `hello`."""
     hello = codec.decode_client(frame)
     if not isinstance(hello, Hello):
         raise MalformedMessage(f"{type(hello).__name__.lower()}: the first message of a connection is hello")

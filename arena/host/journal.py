@@ -67,10 +67,9 @@ class Journal:
             self.log = CommitLog(folder) if synced else None
 
     def create(self, match: str) -> MatchJournal:
-        """Return a new journal for a match. If the match has a journal, it is replaced, because the match is played
-        again from the start.
+        """Return a new journal for a match. It replaces any old one, because the match is played again from the start.
 
-        Raise `JournalFault`.
+        Raise `JournalFault` if it can't be made, or if too many journals are open.
         """
         self._check_limit()
         return self._open_journal(match, os.O_TRUNC)
@@ -232,7 +231,7 @@ class MatchJournal:
         return found[::-1]
 
     def _read_lines_backwards(self) -> Iterator[bytes]:
-        """Yield the lines of the journal, last first. Raise `OSError`."""
+        """Yield the lines of the journal, last first. Raise `OSError` if it can't be read."""
         rest, at = b"", self.size_bytes
         while at > 0:
             block = min(READ_BLOCK_BYTES, at)

@@ -10,7 +10,7 @@ from arena.host.quotas import Quotas
 from arena.host.runner import MatchRunner
 
 MEASURE_INTERVAL_S = 2.0
-"""Seconds between two measurements of all journals."""
+"""Seconds between two measurements of the sizes of all journals."""
 MATCHES_PER_TURN = 256
 """Number of journals measured in one turn of the event loop."""
 

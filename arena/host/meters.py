@@ -24,7 +24,7 @@ class Meters:
 
     def __init__(self) -> None:
         self.referee: dict[str, Histogram] = {}
-        """The seconds that the referee takes for a move, from reading it to its journal line, by game."""
+        """The seconds that the referee takes for a move, from reading the move to making its journal line, by game."""
         self.journal = Histogram(FAST_BOUNDS_S)
         """The seconds that writing a move's journal line takes."""
         self.delivery = Histogram(FAST_BOUNDS_S)
@@ -36,7 +36,7 @@ class Meters:
 
 
 class MeasuredRunner(MatchRunner):
-    """A runner that measures some of its moves."""
+    """A match runner that measures how long some of its moves take."""
 
     def __init__(self, meters: Meters, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

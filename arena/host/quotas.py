@@ -38,7 +38,7 @@ class Quota:
 
     @property
     def taken(self) -> float:
-        """The amount held by all addresses."""
+        """The amount that all addresses hold together."""
         return self._taken
 
     def taken_by(self, address: str) -> float:
@@ -63,8 +63,8 @@ class Quota:
 class DailyQuota(Quota):
     """A quota per day: half of it is available at once, and the other half becomes available steadily over the day.
 
-    An address is never charged more than it may take at once, so no wait exceeds a day. Amounts set by `set_held` also
-    count.
+    `take` never raises the amount of an address above `per_address`, so no wait exceeds a day. Amounts set by
+    `set_held` are added to those taken.
     """
 
     def __init__(self, total: float, each: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -87,7 +87,7 @@ class DailyQuota(Quota):
         super().take(address, min(amount, max(self.per_address - self._taken_by_address.get(address, 0.0), 0.0)))
 
     def set_held(self, amounts: Mapping[str, float]) -> None:
-        """Set the amounts that addresses hold now. They count in addition to the amounts taken, until the next call."""
+        """Set the amounts that addresses use in addition to those taken by `take`, until the next call."""
         self._held = amounts
 
     def seconds_until_free(self, address: str) -> int:
@@ -99,13 +99,13 @@ class DailyQuota(Quota):
         return math.ceil(max(1.0, (by - self.per_address) / rate, (taken + by - self.total) / (rates + rate)))
 
     def _decay_per_second(self) -> float:
-        """Return the amount that each address gets back per second. All addresses together stay within the total per
-        day.
+        """Return the amount that each address gets back per second. All addresses together get back at most the total
+        in a day.
         """
         return min(self.per_address, self.total / max(len(self._taken_by_address), 1)) / DAY_S
 
     def _decay(self) -> None:
-        """Give back the amounts that are due since the last call, at most once a second."""
+        """Give back what is due to each address for the time since this was last done. Do so at most once a second."""
         now = self._clock()
         passed = now - self._last_decay
         if passed < 1.0:
@@ -182,7 +182,7 @@ class Quotas:
         return refused
 
     def split_bytes(self, match: str, size: int, info_bytes: Mapping[int, int]) -> dict[str, float]:
-        """Return, by address, the part of the `size` bytes of a match that the address pays for.
+        """Return the part of the `size` bytes of a match that each address pays for, by address.
 
         Each seat pays for its own search info, whose bytes `info_bytes` has by seat. All seats share the rest equally.
         """
@@ -196,7 +196,7 @@ class Quotas:
         return parts
 
     def charge_record(self, parts: Mapping[str, float], size: int) -> None:
-        """Charge addresses for a stored record of `size` bytes. Each pays in proportion to its number in `parts`."""
+        """Charge addresses for a stored record of `size` bytes, each in proportion to its number in `parts`."""
         whole = sum(parts.values())
         for address, part in parts.items():
             self.stored.take(address, (size + ROW_BYTES) * part / whole if whole else 0)

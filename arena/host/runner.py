@@ -392,7 +392,7 @@ class MatchRunner:
         return self._match.result(finished_at)
 
     def close_record(self, result: Result) -> ClosedMatch:
-        """Return the finished match with its record. Raise `JournalFault` if the journal can't be read."""
+        """Return the finished match with its completed record. Raise `JournalFault` if the journal can't be read."""
         lines = tuple(self._journal.read_record_lines())
         return ClosedMatch(result, lines, self._match.footer(result, None), self.failures)
 
@@ -528,7 +528,6 @@ class MatchRunner:
                 self._finish(self)
 
     def _send_shared(self, seats: Sequence[int], message: Turn) -> None:
-        """Send several seats the same message, encoded once."""
         shown = EncodedMessages([message])
         for peer in [self._seats[seat] for seat in seats]:
             if peer is not None:

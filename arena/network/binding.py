@@ -55,7 +55,7 @@ class InheritedSockets:
         return [one.socket for one in taken]
 
     def close(self) -> None:
-        """Close the sockets that were not taken, and log a warning for each."""
+        """Close the inherited sockets that were not taken, and log a warning for each."""
         for one in self._untaken:
             told = "closed the inherited socket %s on port %d, which no setting names"
             log.warning(told, one.name, port_of([one.socket]))

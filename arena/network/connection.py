@@ -52,9 +52,9 @@ take half a millisecond.
 TIME_SLICE_S = 0.0005
 """Seconds after which a connection's turn to process input ends, even if more input waits."""
 RECV_BUFFER_BYTES = 64 * 1024
-"""The size in bytes of the kernel's receive buffer of a connection. A frame has up to 16 KiB."""
+"""The size in bytes of the kernel's receive buffer of a connection. The largest frame has a quarter of it."""
 MAX_EARLY_MESSAGES = 4
-"""Maximum number of messages that are kept until `deliver_messages` sets their receiver. Input behind them is not read
+"""Maximum number of messages that are kept until `deliver_messages` sets their receiver. Further input is not read
 until then, so pings in it are not answered.
 """
 SEND_BUFFER_BYTES = 128 * 1024
@@ -71,9 +71,9 @@ bandwidth from other clients.
 
 # New versions of Linux only add fields at the end of `struct tcp_info` (linux/tcp.h).
 _LAST_DATA_RECEIVED_FIELD = struct.Struct("=52xI")
-"""The format that reads from the kernel's `tcp_info` the milliseconds since data last arrived."""
+"""The format that reads from Linux's `tcp_info` the milliseconds since data last arrived."""
 _MIN_ROUND_TRIP_FIELD = struct.Struct("=148xI")
-"""The format that reads from the kernel's `tcp_info` the minimum round trip time in microseconds."""
+"""The format that reads from Linux's `tcp_info` the minimum round trip time in microseconds."""
 
 log = logging.getLogger("arena.network.connection")
 

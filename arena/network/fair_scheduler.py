@@ -1,4 +1,4 @@
-"""Shares the event loop's time fairly among clients. Only work that they cause and the arena did not await counts."""
+"""Shares the event loop's time fairly among clients. Work for messages that the arena awaits does not count."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections import deque
 from collections.abc import Callable
 
 IDLE_PER_BUSY_CLIENT = 9.0
-"""Idle seconds that an address or a connection owes per second of its work. So each has at most a tenth of the time."""
+"""Idle seconds that an address or a connection owes per second of work, so that it gets at most a tenth of the time."""
 IDLE_PER_BUSY_TOTAL = 1.0
-"""Idle seconds that all clients together owe per second of their work. So half of the time or more is for matches."""
+"""Idle seconds that all clients together owe per second of their work. So at least half the time is for matches."""
 DEBT_TOLERANCE_S, TOTAL_DEBT_TOLERANCE_S = 0.01, 0.001
 """The seconds of owed idle time that cause no delay: `DEBT_TOLERANCE_S` for a connection or an address,
 `TOTAL_DEBT_TOLERANCE_S` for all clients together. So a `hello` and a seek right after it are not delayed.
 """
 PRIORITY_IDLE_RATIO, PRIORITY_DEBT_TOLERANCE_S = 1000.0, 0.3
 """`PRIORITY_IDLE_RATIO` is the number of idle seconds that a connection owes per second of work ahead of its turn,
-`PRIORITY_DEBT_TOLERANCE_S` the seconds that it may owe, many because a large awaited answer arrives in pieces.
+`PRIORITY_DEBT_TOLERANCE_S` how many it may owe. It may owe many: a large awaited answer arrives in pieces.
 """
 MAX_DEBT_S = 1.0
 """Maximum idle seconds that a client can owe. They are limited because other clients may share its address."""

@@ -1,4 +1,4 @@
-"""Waits after failures, such as wrong tokens. They are counted by key, such as an address. Each lengthens the wait."""
+"""Waits after failures, such as wrong tokens. Each failure of a key, such as an address, lengthens its wait."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FailureBackoff:
         return seconds
 
     def remove_failure(self, key: Hashable) -> None:
-        """Count one failure of a key less. This does not shorten a wait in progress."""
+        """Subtract 1 from the number of a key's failures. This does not shorten a wait in progress."""
         count, until = self._failures.pop(key, (0, 0.0))
         if count > 1:
             self._failures[key] = count - 1, until

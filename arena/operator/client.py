@@ -129,7 +129,7 @@ class OperatorConnection:
 async def connect_to_url(
     url: str, token: str, by: str = COMMAND_LINE_ORIGIN, timeouts: OperatorTimeouts | None = None
 ) -> AsyncIterator[OperatorConnection]:
-    """Connect to the server at a URL. Raise `NoServer`, `TokenRefused` or `NoServerAnswer`."""
+    """Connect to the server at a URL. Raise `NoServer`, `TokenRefused` or `NoServerAnswer` if that fails."""
     where = f"at {url}"
     async with contextlib.aclosing(
         OperatorConnection(await _connect(url, token, where, timeouts), where, by)

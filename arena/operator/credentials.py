@@ -37,7 +37,7 @@ class Credentials(Struct, frozen=True, kw_only=True):
     public: str = ""
 
     def has_database(self, database: Database) -> bool:
-        """Return whether the server uses this database."""
+        """Return whether the server with these credentials uses this database."""
         if database.file is None:
             return self.database == str(database)
         try:
@@ -61,7 +61,7 @@ def read_credentials(folder: Path) -> Credentials | None:
 
 
 def running_credentials(folder: Path) -> Credentials | None:
-    """Return the credentials of the server that runs on a data folder; None if no server runs. Raise `ArenaFault`.
+    """Return the credentials of the server that runs on a data folder, if any. Raise `ArenaFault` for an unusable file.
 
     If no process holds the folder, another user's process may listen on the port: it must not get the token.
     """

@@ -13,9 +13,9 @@ from protocol.display import format_count, short_repr
 from protocol.errors import UsageFault
 
 NAME_COLUMN = "name"
-"""The column with the names of bots."""
+"""The name of the column with the names of bots."""
 DISPLAY_COLUMN = "display"
-"""The column with the display names of bots."""
+"""The name of the column with the display names of bots."""
 _COLUMN_DELIMITERS = (",", ";", "\t")
 """The characters that may separate the columns of a list."""
 MAX_COLUMNS = 200
@@ -33,7 +33,7 @@ _SEPARATOR_LINE_PATTERN = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 
 class NameList(NamedTuple):
-    """A list of names: its columns, its rows by column, and the line number that each row has in the file."""
+    """A list of names: its columns, its rows (values by column), and the line number of each row in the file."""
 
     columns: list[str]
     rows: list[dict[str, str]]
@@ -99,7 +99,7 @@ def mistakes_fault(mistakes: Sequence[str]) -> UsageFault:
 
 
 def _detect_delimiter(text: str) -> tuple[str, str, int]:
-    """Return the delimiter of a CSV, the text without a first line that declares it, and the lines removed: 0 or 1."""
+    """Return a CSV's delimiter, its text without a line that declares it, and the number of such lines: 0 or 1."""
     head, _, rest = text.partition("\n")
     said = _SEPARATOR_LINE_PATTERN.fullmatch(head.strip('\r "'))
     if said is not None:
@@ -116,7 +116,7 @@ def _strip_empty_end(fields: list[str], min_fields: int) -> list[str]:
 
 
 def _normalize_columns(columns: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the columns of a header. Known columns get the case of `known`, unless that name is taken."""
+    """Return the columns of a header. A column gets its case in `known`, unless a column has that name already."""
     usual = {name.casefold(): name for name in known if name not in columns}
     return [usual.get(column.casefold(), column) for column in columns]
 

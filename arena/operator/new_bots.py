@@ -24,7 +24,7 @@ from protocol.errors import UsageFault
 from protocol.names import fold_name, is_bot_name
 
 CREDENTIAL_COLUMN = "token"
-"""The column with the new tokens in the list to hand out."""
+"""The name of the column with the new tokens in the list to hand out."""
 FORBIDDEN_COLUMNS = {CREDENTIAL_COLUMN: "tokens are made here"}
 """Columns that a list of new names may not have, each with the reason."""
 
@@ -82,7 +82,7 @@ def make_name_list(names: Sequence[str], display: str | None = None) -> NameList
 
 
 def with_bot_names(listed: NameList, known: Iterable[RegisteredBot]) -> NameList:
-    """Return the list with a valid bot name in place of each name that a bot can't have: the nearest free one.
+    """Return the list with each name that a bot can't have replaced by the nearest free name that a bot can have.
 
     The replaced name becomes the display name, unless the row has a display name. A row stays as it is if none of the
     name's letters can stay, or if a registered bot has the row's display name.
@@ -116,7 +116,7 @@ def _shown(known: Iterable[RegisteredBot]) -> dict[str, str]:
 
 
 def _display(row: Mapping[str, str]) -> str:
-    """Return the folded display name of a row.
+    """Return the folded display name in a row of a list of names.
 
     If the row has none and its name is no bot name, return the folded name; else return an empty text.
     """

@@ -32,7 +32,7 @@ class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return str(cls.__struct_config__.tag)
 
     def action_name(self) -> str:
-        """Return the name of the action in the audit log."""
+        """Return the name that the requested action has in the audit log."""
         return self.operation_name()
 
     def changed_names(self) -> Sequence[str] | None:

@@ -18,8 +18,8 @@ MAX_WAIT_S = 3600.0
 class StartTournament(Request, frozen=True, tag="start_tournament"):
     """Play a tournament, or continue the tournament with these arguments and this seed.
 
-    Without a seed, continue the newest unfinished tournament with these arguments, or start a new one. `clock` is like
-    `60+0.5`. A bot that is absent for `wait_s` seconds forfeits the match.
+    Without a seed, continue the newest unfinished tournament with these arguments, or start a new one. `clock` is the
+    bank and the increment in seconds, like `60+0.5`. A bot that is absent for `wait_s` seconds forfeits the match.
     """
 
     bots: list[str]

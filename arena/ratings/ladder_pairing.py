@@ -21,13 +21,13 @@ MEAN_MAX_WAIT_S = 2.0
 MAX_WAIT_S = 16.0
 """The maximum time for which a seeker with many more matches than average waits, so that other bots catch up."""
 _MATCH_COUNT_SMOOTHING = 5
-"""The number added to a seeker's matches and to the mean before they are divided, so that new bots wait alike."""
+"""A seeker's match count is divided by the mean count. This is added to both, so that new bots wait about equally."""
 _NEAREST_COUNT, _FIELD_SAMPLE_COUNT = 12, 6
 """The bots with which a seeker is compared: the `_NEAREST_COUNT` bots nearest to it by mu, and a sample of
 `_FIELD_SAMPLE_COUNT` of all others.
 """
 _MIN_INFORMATION = 0.1
-"""The minimum Fisher information counted for a result (equal bots: 2/pi), so that in time every pair meets."""
+"""The minimum Fisher information counted for a result, so that in time every two bots meet. Equal bots give 2/pi."""
 _NEGLIGIBLE_UPSET = 1e-9
 """The probability of a win of the weaker bot below which that win counts as impossible."""
 
@@ -36,7 +36,7 @@ _NEGLIGIBLE_UPSET = 1e-9
 class Seeker:
     """A bot that seeks a match on the ladder. `seeking_since` is when its seek began, in seconds. `meetings` has its
     number of matches against each other bot. `key` is any value of the caller. The bot meets those in `avoided` only if
-    there is no other.
+    there is no other opponent.
     """
 
     bot: str
@@ -76,9 +76,9 @@ def group_seekers(
     """Return groups of distinct bots, one bot per seat, from seekers of the same game. With `only`, every group begins
     with one of those bots.
 
-    Seekers take turns, the longest-waiting first. Each is grouped with the seekers that give most information, but
-    keeps waiting while bots that are `playing` would give more. The information that it requires falls to zero with
-    time, so that no bot starves. A bot with more matches than average waits longer.
+    Seekers take turns, the longest-waiting first. Each is grouped with the seekers that tell most about its rating, but
+    keeps waiting while bots that are `playing` would tell more. What a group must tell falls to zero with time, so that
+    no bot starves. A bot with more matches than average waits longer.
     """
     queues: dict[str, deque[Seeker]] = defaultdict(deque)
     in_turn = sorted(seekers, key=lambda seeker: (seeker.seeking_since, -seeker.sigma, seeker.bot))
@@ -134,7 +134,7 @@ class _SeekerPool(NamedTuple):
     """The mean number of matches that the bots on the ladder have played."""
 
     def find_group(self, seeker: Seeker, seats: int, waited: float) -> tuple[Seeker, ...]:
-        """Return the seeker and the seekers that give it most information; an empty tuple if it should wait."""
+        """Return the seeker and the seekers that tell most about its rating; an empty tuple if it should wait."""
         anyone = waited >= 1
         group = [seeker]
         near = self.seeking_order.iter_near(

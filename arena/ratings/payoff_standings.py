@@ -29,8 +29,8 @@ PairMeans = dict[str, dict[str, MeanPayoff | None]]
 
 
 class _Meetings(NamedTuple):
-    """The payoffs per round of two bots, by unit of matches and bot, and the total rounds of each bot. A unit lacks a
-    bot that has no payoff in it.
+    """The payoffs of two bots against each other. `units` has, for each unit of matches, the payoff per round of each
+    bot that has one in it. `rounds` has the total rounds of each bot.
     """
 
     units: list[dict[str, float]]
@@ -38,8 +38,8 @@ class _Meetings(NamedTuple):
 
 
 class MatchPayoffs(NamedTuple):
-    """The payoffs of a match by bot, None if one does not count. `start` identifies its start position: it is equal for
-    matches that began from one position, and None for a match with a position of its own.
+    """The payoffs of a match, each with its bot; None for a payoff that does not count. `start` identifies its start
+    position: it is equal for matches that began from one position, and None for a match with a position of its own.
     """
 
     payoffs: tuple[tuple[str, TotalPayoff | None], ...]
@@ -83,8 +83,7 @@ class PayoffSummary:
         """Sort the rows of a table by mean payoff, best first; rows without a payoff come last. If no row has a payoff,
         return the rows unchanged.
 
-        The ranges of ranks say which bots were certainly paid more. If no two bots met twice, each range is the whole
-        table.
+        The ranges of ranks say which bots were certainly paid more. If no two bots met twice, each range has all ranks.
         """
         if not any(self.means.values()):
             return list(rows)
@@ -125,7 +124,7 @@ def _parts(known: Mapping[str, PairPayoffs]) -> dict[str, WeightedPair]:
 
 
 def _group_units(matches: Iterable[MatchPayoffs]) -> Mapping[str, Mapping[str, _Meetings]]:
-    """Return the payoffs by bot, opponent and unit. The matches from one start position form a unit."""
+    """Return the payoffs by bot and opponent, in units. The matches from one start position form a unit."""
     starts: defaultdict[tuple[str, str], defaultdict[Hashable, defaultdict[str, list[TotalPayoff]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
     )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from measuring.student_t import satterthwaite, standard_error, student_cdf
 
 _ERROR_LEVEL = 0.05
-"""The maximum probability that some bot is called certainly better than one that is in truth as good or better."""
+"""The maximum probability that some bot is called certainly better than a bot that is in truth as good or better."""
 
 Seats = tuple[str, ...]
 
@@ -28,14 +28,14 @@ class ScoredMatch(NamedTuple):
 
     @property
     def without_luck(self) -> ScoredMatch:
-        """The match after its luck, which must be known, is subtracted. Points may then be below 0 or above 1."""
+        """The match with its luck subtracted from the points, which may then be below 0 or above 1."""
         assert self.luck is not None
         one, other = self.points
         return self._replace(points=(one - self.luck, other + self.luck))
 
 
 class RankDifference(NamedTuple):
-    """A difference between two bots' scores. `chance` is the probability that two equal bots differ by as much."""
+    """A difference between two bots' scores. `chance` is its p-value: how likely equal bots differ by as much."""
 
     chance: float
     better: str
@@ -52,8 +52,8 @@ class RankRange(NamedTuple):
 
 
 class _Stratum:
-    """The scores from start positions that were played by the same bots in the same seats. It has the sums of scores
-    above one half, and the sums of their products for each two bots.
+    """The scores from start positions that the same bots played in the same seats. `sums` has each bot's sum of scores,
+    less ½ each, and `products` the sum of their products for each two bots.
     """
 
     def __init__(self, games: int) -> None:
@@ -91,7 +91,7 @@ def rank_ranges(bots: Sequence[str], matches: Iterable[ScoredMatch], *, adjusted
 
 
 def ranges_of_differences(bots: Sequence[str], differences: Iterable[RankDifference]) -> dict[str, RankRange]:
-    """Return each bot's range of ranks, from the differences between bots' scores, without those of zero."""
+    """Return each bot's range of ranks, from the differences between each two bots. Pairs of equals may be left out."""
     left = len(bots) * (len(bots) - 1) // 2
     above, below = Counter[str](), Counter[str]()
     for difference in sorted(differences):
@@ -122,8 +122,8 @@ def _strata(matches: Iterable[ScoredMatch]) -> list[_Stratum]:
 def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjusted: bool) -> tuple[float, float]:
     """Return the p-value of the difference between two bots' scores, and the difference itself.
 
-    For raw scores, two starts with each extreme score are added, as in the interval of a score. For luck-adjusted
-    scores, Student's distribution is used. Starts that are alone in their stratum are compared with each other.
+    For raw scores, two start positions with each extreme score are added, as in a score's interval. For luck-adjusted
+    scores, Student's distribution is used. Start positions alone in their stratum are compared with each other.
     """
     if not of[one] or not of[other]:
         return 1.0, 0.0
@@ -160,8 +160,8 @@ def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjust
 
 
 def _by_student(total: float, square: float, most: float, units: int, freedom: float) -> float:
-    """Return the p-value of the sum `total` over starts, by Student's distribution. `square` is its squared standard
-    error, `most` its largest possible value. If all starts are equal, the error is as in an adjusted score's interval.
+    """Return the p-value of the sum `total` over start positions, by Student's distribution. `square` is its squared
+    standard error, `most` its largest possible value. For equal values, see `standard_error`.
     """
     if freedom < 1:
         return 1.0

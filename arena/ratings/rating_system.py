@@ -35,7 +35,7 @@ PROVISIONAL_MATCHES = 10
 RATING_TOLERANCE = 1e-9
 """The difference allowed between ratings that two machines compute: relative, and absolute for values near 0."""
 _PRECISION_DIGITS = 60
-"""The decimal digits of mpmath, which computes results whose probability is too small for doubles."""
+"""The number of decimal digits with which mpmath computes updates for results too improbable for doubles."""
 
 
 class Rating(NamedTuple):
@@ -88,7 +88,7 @@ def rate(pool: str, standings: Sequence[RatingStanding], versions: Sequence[str]
 
 
 def make_ratings(pool: str, seats: tuple[SeatRating, ...]) -> Ratings:
-    """Combine the seats' ratings with the constants of the pool's game. Raise `UnknownGame` if that is unknown."""
+    """Combine the seats' ratings with the constants of the pool's game. Raise `UnknownGame` if the game is unknown."""
     draw_probability = game_class(game_of(pool)).draw_probability
     return Ratings(pool=pool, mu=MU, sigma=SIGMA, beta=BETA, tau=TAU, draw_probability=draw_probability, seats=seats)
 

@@ -37,7 +37,7 @@ class Place(Struct, frozen=True, kw_only=True):
 
 class TableRow(Struct, frozen=True, kw_only=True):
     """A bot's row in a table. `score` is the share of points won, and `low` and `high` are its 95 % interval: Wilson's,
-    until it is known which matches share a start.
+    until it is known which matches share a start position.
     """
 
     rank: int | None
@@ -89,7 +89,7 @@ class PlayedMatch(NamedTuple):
 
 class MatchSample(NamedTuple):
     """A match of a tournament. `luck` is the points that luck gave seat 0 of two (None: unknown). `start` is the number
-    of its start position, None if it shares that with no other match.
+    of its start position, None if no other match shares that.
     """
 
     result: Result | PlayedMatch
@@ -151,7 +151,7 @@ def score_rows(names: Sequence[str], results: Iterable[Result | PlayedMatch]) ->
 def with_ranks(
     rows: Sequence[TableRow], values: Mapping[str, float], ranges: Mapping[str, RankRange]
 ) -> list[TableRow]:
-    """Return rows of a table, which are sorted best first, with ranks by these values and with these ranges of ranks.
+    """Return the rows, which are sorted best first, with ranks by `values` and with ranges of ranks from `ranges`.
 
     Ranges are widened to agree with the order of the table. Bots with equal values share one range. A range begins no
     later than that of any lower bot with as many matches, and ends no earlier than that of any higher one. A bot that
@@ -236,7 +236,7 @@ def score_table(names: Sequence[str], samples: Sequence[MatchSample], *, raw: bo
 
 
 def is_luck_adjusted(rows: Iterable[TableRow]) -> bool:
-    """Return whether a table can be sorted by luck-adjusted score, because all bots that have played have one."""
+    """Return whether all bots that have played have a luck-adjusted score, so that it can sort the table."""
     played = [row for row in rows if row.played]
     return bool(played) and all(row.adjusted is not None for row in played)
 
@@ -282,7 +282,6 @@ def _share(estimate: Estimate) -> Share:
 
 
 def _scored_matches(met: Iterable[MatchSample]) -> Iterator[ScoredMatch]:
-    """Yield the matches that are not void, with the points of their bots."""
     for result, luck, start in met:
         if result.reason != VOID:
             points = points_from_ranks([seat.rank for seat in result.seats])
@@ -300,7 +299,7 @@ def _scores_by_bot(matches: Iterable[ScoredMatch]) -> dict[str, list[SideScore]]
 
 
 def _firsts_by_bot(matches: Iterable[ScoredMatch]) -> dict[str, list[SideScore]]:
-    """Return each bot's scores in matches of more than two seats if only first places counted: 1, or a fraction for a
+    """Return each bot's scores in matches of more than two seats, counting only first places: 1, or a fraction for a
     shared first place.
     """
     firsts = []

@@ -18,7 +18,7 @@ TEST_FORMAT = "test"
 more than two seats, copies of the two bots fill the other seats.
 """
 _SWISS_WINDOW_SIZE = 12
-"""The number of bots directly below a bot in the ranking that it may meet. It is doubled until no rematch is needed."""
+"""The number of bots ranked just below a bot that it may be paired with. Doubled until no rematch is needed."""
 _REMATCH_COST = 1_000_000
 """The cost of pairing two bots again, per earlier match of the two. It exceeds every cost of a difference in scores."""
 _MAX_EDGE_WEIGHT = 1 << 40
@@ -38,7 +38,7 @@ class Pairing:
 
 
 def start_at(place: int, seats: int) -> int:
-    """Return the start number of the match at a place in a paired schedule, which plays each start in all rotations."""
+    """Return the start position's number at a place in a paired schedule, which plays each in all seat rotations."""
     return place // seats
 
 
@@ -75,7 +75,7 @@ def round_robin(
 
 
 def gauntlet(bots: Sequence[str], rounds: int, rng: Random, *, seats: int = 2, paired: bool = False) -> list[Pairing]:
-    """Schedule the first bot against each other bot, or each group of others, once per round, like `round_robin`."""
+    """Schedule the first bot against each other bot, or each group of others, once per round. See `round_robin`."""
     _check_enough(bots, seats, "a gauntlet")
     others = itertools.combinations(bots[1:], seats - 1)
     return _schedule([(turn, (bots[0], *group)) for turn, group in enumerate(others)], rounds, rng, paired)
@@ -89,10 +89,10 @@ def swiss(
     *,
     paired: bool = False,
 ) -> list[Pairing]:
-    """Schedule the next round of two-seat matches. Equal scores meet, rematches are avoided, and seats are balanced.
+    """Schedule a round of two-seat matches. Bots with equal scores meet, rematches are avoided, and seats are balanced.
 
-    `scores` are the points so far; the caller decides how many points a bye gives (see `count_byes`). If the number of
-    bots is odd, the lowest of the bots with the fewest byes has a bye.
+    `scores` are the points so far; the caller decides how many a bye gives (see `count_byes`). If the number of bots is
+    odd, the lowest of the bots with the fewest byes has a bye.
     """
     _check_enough(bots, 2, "a swiss tournament")
     number = max((pairing.round for pairing in played), default=-1) + 1

@@ -105,7 +105,7 @@ class _NeighbourDifference:
         self.above_mu, self.below_mu = self.above_tau / self.above_pi, self.below_tau / self.below_pi
 
     def update_difference(self) -> float:
-        """Update the difference by the result of the two players. Return by how much it changed."""
+        """Update the estimate of the difference by the two players' result. Return by how much it changed."""
         self.read_beliefs()
         row_pi = 1.0 / (1.0 / self.above_pi + 1.0 / self.below_pi)
         row_tau = row_pi * (self.above_mu - self.below_mu)
@@ -120,14 +120,14 @@ class _NeighbourDifference:
         return max(abs(tau - self.tau), sqrt(abs(pi - self.pi)))
 
     def send_up(self) -> None:
-        """Send the upper player what the difference and the lower player say about its performance."""
+        """Update the estimate of the upper player's performance from the difference and the lower player's."""
         pi, tau = self.pi - self.row_pi, self.tau - self.row_tau
         self.up_pi = 1.0 / (1.0 / pi + 1.0 / self.below_pi) if pi else 0.0
         self.up_tau = self.up_pi * (tau / pi + self.below_mu) if pi else 0.0
         self.above.pi, self.above.tau = self.above_pi + self.up_pi, self.above_tau + self.up_tau
 
     def send_down(self) -> None:
-        """Send the lower player what the difference and the upper player say about its performance."""
+        """Update the estimate of the lower player's performance from the difference and the upper player's."""
         pi, tau = self.pi - self.row_pi, self.tau - self.row_tau
         self.down_pi = 1.0 / (1.0 / self.above_pi + 1.0 / pi) if pi else 0.0
         self.down_tau = self.down_pi * (self.above_mu - tau / pi) if pi else 0.0

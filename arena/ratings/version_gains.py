@@ -35,7 +35,7 @@ class VersionGain(Struct, frozen=True, kw_only=True):
 
 
 def version_gains(versions: Sequence[VersionCounts]) -> list[VersionGain]:
-    """Return the mean score and the gain of each version. `versions` are newest first. Matches count as independent."""
+    """Return each version's mean score and gain. `versions` are newest first. Intervals assume independent matches."""
     scores = [_score(version) for version in versions]
     gains = [_gain(newer, older) for newer, older in pairwise(scores)]
     shares = [share_interval(*score) if score[1] else None for score in scores]

@@ -78,7 +78,7 @@ class Arena(HostHandler):
     running matches in the journal.
 
     A match has the `slow_clock` if a seek asks for that, unless it is rated among bots. A disconnected seat drops out
-    after `away_s` seconds, or with 0 when its clock runs out. `make_operations` returns the handlers of operator
+    after `away_s` seconds or, if that is 0, when its clock runs out. `make_operations` returns the handlers of operator
     requests, and `access` says who may connect. `meters` measure moves, `work_clock` the work that clients cause.
     """
 
@@ -138,7 +138,9 @@ class Arena(HostHandler):
         self.stopping = False
         """True once the server is about to stop."""
         self._revocations = 0
-        """The number of times that tokens were, or may have been, revoked. A change repeats logins in progress."""
+        """The number of times that tokens were, or may have been, revoked. If it changes, logins in progress are
+        repeated.
+        """
         self._closed_names: set[str] = set()
         """The folded names that can't log in at the moment, because the operator is renaming or deleting them."""
 
@@ -416,8 +418,8 @@ class Arena(HostHandler):
         await self.reload_approvals(online)
 
     def on_nodes_changed(self) -> None:
-        """Handle a change of the nodes, after which another node may pair a game: redirect this game's seeks to that
-        node, and reload ratings, which other nodes may have changed.
+        """Handle a change of the nodes, after which another node may pair a game. Redirect seeks for the game to that
+        node, and reload the ratings, which other nodes may have changed.
         """
         self.ladder.redirect_seeks()
         self.background.start(self._reload_cache())
@@ -435,7 +437,6 @@ class Arena(HostHandler):
             log.warning("the end of match %s can't be registered: %s", match, fault)
 
     def _call_bots(self, bots: list[str]) -> None:
-        """Ask bots that are connected to other nodes to connect here."""
         self.background.start(self._announce_call(bots))
 
     async def _announce_call(self, bots: list[str]) -> None:

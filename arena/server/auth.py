@@ -38,10 +38,10 @@ from protocol.names import fold_name
 from protocol.secret_text import strip_invisible
 
 WRITE_DELAY_S = 5.0
-"""Seconds for which times of when bots were last seen are collected, before they are stored together."""
+"""Seconds for which the times when bots were last seen are collected, before they are stored together."""
 
 LAST_SEEN_REFRESH_S = 3600.0
-"""Seconds between two updates of the stored times of all connected bots, which are thus recent if the server is killed.
+"""Seconds between two updates of the stored times at which connected bots were last seen, in case the server is killed.
 """
 
 log = logging.getLogger("arena.server.auth")
@@ -105,7 +105,7 @@ class LastSeen:
         return fold_name(bot) in self._connections
 
     async def close(self) -> None:
-        """Store all times that are not stored yet."""
+        """Store the times when bots were last seen that are not stored yet."""
         if self._refresh_timer is not None:
             self._refresh_timer.cancel()
         self._closing.set()

@@ -1,6 +1,6 @@
 """A cache of the store's data about connected and recent bots: ratings, encounters and rated matches.
 
-It also remembers opponents' names in seeks that are not registered.
+It also remembers which opponents' names in seeks are not registered.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MAX_ABSENT_BOTS = 256
 soon come back. Other bots are read from the store again when they connect.
 """
 MAX_LOOKUPS = 16
-"""Maximum number of names that are looked up at the same time. Others are not looked up, and count as registered."""
+"""Maximum number of names that are looked up at the same time. Further names count as registered."""
 
 log = logging.getLogger("arena.server.bot_cache")
 
@@ -51,7 +51,7 @@ class _CachedBot:
         self.encounter_counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         """The number of matches against each cached opponent, by pool and opponent. It includes running matches."""
         self.encounters: Counter[str] = Counter()
-        """The number of encounters with any opponent, by pool. A match counts once for each opponent in it."""
+        """The number of encounters with all opponents, by pool. A match counts once for each opponent in it."""
         self.rated_matches: defaultdict[str, defaultdict[str, dict[str, float]]] = defaultdict(
             lambda: defaultdict(dict)
         )
@@ -88,8 +88,8 @@ class BotCache:
         self._now = now
         self._max_absent = max_absent
         self._bots: dict[str, _CachedBot] = {}
-        """The cached bots, by folded name. For two cached bots, the data of both have the same number of encounters
-        with each other.
+        """The cached bots, by folded name. The data of two cached bots agree on the number of encounters between the
+        two.
         """
         self._here: set[str] = set()
         self._absent: dict[str, None] = {}
@@ -100,7 +100,7 @@ class BotCache:
         """The headers of rated matches in progress, by match id."""
         self._renewing = asyncio.Lock()
         self._requested_renewal = self._done_renewal = 0
-        """`_requested_renewal` counts the requested reloads, `_done_renewal` those of these requests that are done."""
+        """`_requested_renewal` is the number of requested reloads, `_done_renewal` the number of those done."""
 
     def on_connected(self, bot: str) -> bool:
         """Note that a bot (folded name) has connected. Return whether it is in the cache."""
@@ -292,7 +292,7 @@ class BotCache:
                 known.encounters[pool] -= 1
 
     def begin_rated(self, header: Header) -> None:
-        """Count a rated ladder match that begins towards the daily limit."""
+        """Count a rated ladder match towards the daily limit when it begins."""
         assert header.pool is not None
         if header.match not in self._under_way:
             self._playing.update(fold_name(seat.bot) for seat in header.seats)
@@ -347,7 +347,6 @@ class BotCache:
 
 
 def _pairs(seats: Iterable[RecordedSeat | SeatResult]) -> Iterable[tuple[str, str]]:
-    """Return all ordered pairs of a match's bots, as folded names."""
     return itertools.permutations([fold_name(seat.bot) for seat in seats], 2)
 
 
@@ -360,7 +359,7 @@ class UnknownNames:
         self._asking = BackgroundTasks()
 
     def look_up(self, names: Iterable[str]) -> None:
-        """Look up names in the background."""
+        """Look up in the store, in the background, whether names are registered."""
         for name in names:
             if len(self._asking) < MAX_LOOKUPS and name not in self._unknown:
                 self._asking.start(self._ask(name))

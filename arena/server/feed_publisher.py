@@ -37,7 +37,7 @@ log = logging.getLogger("arena.server.feed_publisher")
 
 
 class FeedPublisher:
-    """Publishes matches, leaderboards and missing `end` messages to the feed. The last two are read from the store."""
+    """Publishes matches to the feed, and leaderboards and missing `end` messages, which it reads from the store."""
 
     def __init__(self, feed: Feed, store: AsyncStore) -> None:
         self._feed = feed
@@ -121,7 +121,7 @@ class FeedPublisher:
             self._saving = self._loop.call_later(SAVE_DELAY_S, lambda: self._tasks.start(self._save()))
 
     async def _save(self) -> None:
-        """Store which matches' `end` messages the broker has acknowledged."""
+        """Store for which matches the broker has acknowledged the `end` message."""
         if self._saving is not None:
             self._saving.cancel()
             self._saving = None

@@ -36,7 +36,7 @@ so that this many opponents find a slot.
 """
 MAX_LISTED_SEEKS, NAMING_SEEK_WEIGHT = 24, 3
 """`MAX_LISTED_SEEKS` is the maximum number of seeks of one bot in a listing: enough for an open seek in each of many
-games. A seek that names opponents is long, and counts as `NAMING_SEEK_WEIGHT`.
+games. A seek that names opponents is long, and counts as `NAMING_SEEK_WEIGHT` seeks.
 """
 WAIT_BUCKETS_S = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0)
 """The upper bounds, in seconds, of the buckets in the histogram of waits from seek to match."""
@@ -230,7 +230,7 @@ class Ladder:
         return session.slots if self._playbans.is_trusted(bot) else 1
 
     def _on_seek_changed(self, seek: ActiveSeek, back: bool) -> None:
-        """Update the counts of seeks and of their memory. The seek became active or, if `back` is true, ended."""
+        """Update the counts of seeks and their charged memory. The seek became active, or ended if `back` is true."""
         self.seeking[seek.spec.game, seek.spec.open] += -1 if back else 1
         own = 0 if seek.spec.pool is not None else len(seek.spec.packed)
         self._quotas.charge_seek(seek.session.connection.address, own, refund=back)

@@ -49,11 +49,11 @@ class MatchRate:
         self._clock = clock
 
     def wait_s(self, bot: str) -> float:
-        """Return the seconds until a bot may start its next match; 0 if it may now."""
+        """Return the seconds until a bot may start its next ladder match; 0 if it may now."""
         return 0.0 if self._rate is None else self._rate.seconds_until_token(bot, self._clock())
 
     def begin(self, bot: str) -> None:
-        """Count a match that a bot starts."""
+        """Count a match that a bot starts towards the bot's rate limit."""
         if self._rate is not None:
             self._rate.take(bot, self._clock())
 
@@ -105,13 +105,13 @@ PAIRING_INTERVAL_S = 1.0
 OPEN_FALLBACK_DELAY_S = 1.0
 """Seconds for which a seek without named opponents waits for similar seeks, before it may be paired with open seeks."""
 OPEN_FALLBACK_DELAY_POPULATED_S = ladder_pairing.MEAN_MAX_WAIT_S + PAIRING_INTERVAL_S
-"""The delay in place of `OPEN_FALLBACK_DELAY_S` while enough similar seeks for a match are active. After it, those that
-may meet have been paired.
+"""Seconds that replace `OPEN_FALLBACK_DELAY_S` while enough similar seeks for a match are active. By then, similar
+seeks that may be paired have been paired.
 """
 OPEN_PAIRING_INTERVAL_S = 0.25
-"""Minimum seconds between two rounds that pair open seeks and seeks with several named opponents."""
+"""Minimum seconds between two pairing rounds that include open seeks and seeks with several named opponents."""
 MAX_FAILED_FILLS = 8
-"""The number of seeks without a full match after which a round gives up on their game: hardly any bot is free."""
+"""The number of seeks without enough partners at which a pairing round gives up on their game: few bots are free."""
 PAIRING_BATCH_SIZE = 64
 """The number of seeks that are compared before the event loop does other work. Comparing them takes 1 to 2 ms."""
 
@@ -156,19 +156,19 @@ class Matchmaker:
         self._waiting = SeekIndex(on_seek_changed)
         self._pool_members = PoolMembers(is_playing, self._chance)
         self._new = FairSeekQueue()
-        """Seeks that no round has examined yet. No match of two examined seeks, one of which names the other's bot,
-        could start so far.
+        """Seeks that no pairing round has examined yet. If an examined seek names the bot of another examined seek, the
+        two could not start a match so far.
         """
         self._postponed: dict[ActiveSeek, None] = {}
-        """Examined seeks with a partner that names their bot, or whose bot they name, but no match could start yet."""
+        """Examined seeks that name a partner's bot, or whose bot a partner names, while no match could start yet."""
         self._waiting_for_similar: OrderedDict[ActiveSeek, None] = OrderedDict()
-        """Examined seeks without named opponents that may not be paired with open seeks yet, oldest first."""
+        """Examined seeks that name no opponents and may not be paired with open seeks yet, oldest first."""
         self._open_queues: defaultdict[str, FairSeekQueue] = defaultdict(FairSeekQueue)
-        """The seeks that wait for open seeks, by game, and under "" the seeks that name opponents."""
+        """The seeks that wait for open seeks, by game. The key "" has the seeks that name opponents."""
         self._last_fill = 0.0
-        """The time of the last round that examined the open queues."""
+        """The time of the last pairing round that examined the open queues."""
         self._round: Iterator[None] | None = None
-        """The remaining steps of the current round; None between two rounds."""
+        """The remaining steps of the current pairing round; None between two rounds."""
         self._began = False
         self._timer: asyncio.Handle | None = None
         self._due = 0.0
@@ -399,7 +399,7 @@ class Matchmaker:
         return other is not None
 
     def _may_meet(self, seek: ActiveSeek, other: str) -> bool:
-        """Return whether a match may start for the bot `other`, and whether it may take `seek` if that is open."""
+        """Return whether a match may start for the bot `other`, which must be allowed to take an open `seek`."""
         return bool(self._most(other)) and not (seek.spec.open and self._sated(other, seek.key))
 
     def _may_take(self, seek: ActiveSeek, *others: ActiveSeek) -> bool:
@@ -409,7 +409,7 @@ class Matchmaker:
         return seek.spec.open or not any(other.spec.open and self._sated(seek.key, other.key) for other in others)
 
     def _try_start(self, group: Sequence[ActiveSeek]) -> bool:
-        """Start a match of seeks, unless one was withdrawn or its bot may start no match. Return whether it started."""
+        """Start a match of seeks, unless one was withdrawn or its bot may not play now. Return whether it started."""
         if not all(one in self._waiting and self._most(one.key) and self._may_take(one, *group) for one in group):
             return False
         paced = self._paced_in(group)
@@ -473,7 +473,7 @@ class Matchmaker:
         return ladder_pairing.Seeker(bot, mu, sigma, meetings=met, played=played, avoided=spent)
 
     def _rating_buckets(self, spec: MatchSpec) -> Iterator[list[str]]:
-        """Return the bots with ladder seeks of one kind, by rating, in batches. Only bots of a batch are compared."""
+        """Return the bots with ladder seeks of one kind, in batches by rating. Only bots in one batch are compared."""
         waiting = self._waiting.unnamed(spec)
         free = {bot: next(iter(seeks.values())) for bot, seeks in waiting.items() if self._may_begin(bot)}
         bots = sorted(free, key=lambda bot: self._bots.rating(bot, standing_pool((free[bot],))))
@@ -498,7 +498,7 @@ class Matchmaker:
         return with_people + self._grouped([one for one in seeks if one not in taken and one not in people], [])
 
     def _grouped(self, seeks: Sequence[ActiveSeek], people: Sequence[ActiveSeek]) -> list[tuple[ActiveSeek, ...]]:
-        """Group seeks of one kind into matches. If `people` has seeks, every group contains one of them."""
+        """Group seeks for one kind of match into matches. If `people` has seeks, every group contains one of them."""
         if not seeks:
             return []
         seekers = [

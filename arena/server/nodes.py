@@ -51,7 +51,7 @@ HEARTBEAT_INTERVAL_S = 1.0
 NODE_LOST_WARNING_S = 15.0
 """Seconds for which a node with running matches is missing before the operator is warned. It may just be restarting."""
 MAX_CLOCK_DIFFERENCE_S = 60.0
-"""Maximum seconds between a node's clock and the database's. If it is days behind, the node's new matches look old."""
+"""Maximum seconds between a node's clock and the database's. New matches of a node that is days behind look old."""
 MIN_READ_INTERVAL_S = 0.1
 """Minimum seconds between two readings of announcements by a node, however often it is woken."""
 RELISTEN_DELAY_S = 1.0
@@ -144,8 +144,8 @@ class SingleNode:
         """Delete the registration of a match that is over and not stored here. Raise `StoreError` if that fails."""
 
     async def find_lost_matches(self, journaled: Collection[str]) -> str | None:
-        """Return a warning about matches registered here that are not in `journaled`, if any. Raise `StoreError` if the
-        store fails.
+        """Return a warning about matches that are registered on this node but not in `journaled`, if any. Raise
+        `StoreError` if the store fails.
         """
         return None
 
@@ -447,7 +447,7 @@ class ClusterView(SingleNode):
             await asyncio.sleep(RELISTEN_DELAY_S)
 
     async def _listen_to(self, channel: str) -> None:
-        """Listen to a channel until the connection ends or is deaf. Raise `StoreUnavailable` if it fails."""
+        """Listen for notifications until the connection ends or proves deaf. Raise `StoreUnavailable` if it fails."""
         self._deaf.clear()
         self._unheard_since = None
         echo = f"arena_{secrets.token_hex(16)}"

@@ -1,4 +1,4 @@
-"""Suspensions: a bot that misses its match must pause. One that was never ready for a match plays one at a time."""
+"""Suspensions: a bot that misses its match may not seek for a time. New bots of an address play one at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_PAUSE_S = 600.0
 """Maximum seconds for which a bot may not seek after a missed match."""
 MAX_ADDRESS_PAUSE_S = 90.0
 """Maximum seconds for which the untrusted bots of an address may not seek. It is short because many bots may share an
-address. With 10 s of waiting per missed match, opponents lose a tenth of their time.
+address. A missed match costs its opponents 10 s, so they lose at most a tenth of their time.
 """
 
 MAX_TRUSTED_BOTS = 1000
@@ -34,7 +34,7 @@ def pause_message(seconds: float) -> str:
 class Playbans:
     """Tracks, by folded name and address, which bots are trusted or must pause. `now()` returns a time in seconds.
 
-    A bot becomes trusted when it is first ready for a match, until it misses a match. Untrusted bots of one address
+    A bot is trusted from the first match for which it is ready until it misses a match. Untrusted bots of one address
     play one match at a time, so the cost of silent bots does not grow with slots and names.
     """
 
@@ -112,5 +112,5 @@ class Playbans:
         return max(self._bots.add_failure(bot, self._now()), of_address)
 
     def on_played(self, bot: str) -> None:
-        """Count one missed match of a bot less, because the bot played a match to its end."""
+        """Subtract 1 from the number of a bot's missed matches, because it played a match to its end."""
         self._bots.remove_failure(bot)

@@ -79,9 +79,9 @@ NO_OPPONENTS: frozenset[str] = frozenset()
 class ActiveSeek:
     """An active seek. `opponents` are folded names, and `since` is when it began, in seconds of the event loop's clock.
 
-    An open seek with `presets` accepts only matches of these. A `ratable` seek is for a rated match if the matches of
-    its bot may be rated. A `private` seek only pairs with a seek that names its bot. With `people_rated`, a person's
-    match can be rated among people.
+    An open seek with `presets` accepts only matches of these presets. A `ratable` seek is for a rated match if the
+    matches of its bot may be rated. A `private` seek only pairs with a seek that names its bot. With `people_rated`, a
+    person's match can be rated among people.
     """
 
     session: ClientSession
@@ -180,8 +180,8 @@ class SeekIndex:
     def find_partner(self, seek: ActiveSeek, is_free: Callable[[str], object]) -> ActiveSeek | None:
         """Return a partner for a seek in a two-seat match, if any. One of the two seeks names the other's bot.
 
-        If several bots name the seek's bot, prefer the first for which `is_free` is true; all may be tested. Return the
-        oldest fitting seek of the chosen bot.
+        If several bots name the seek's bot, choose the first for which `is_free` is true, or the first of all. Return
+        the oldest fitting seek of the chosen bot.
         """
         bot, spec = seek.key, seek.spec
         for opponent in seek.opponents:
@@ -258,7 +258,7 @@ class FairSeekQueue:
 
 
 def agreed_spec(group: Iterable[ActiveSeek]) -> MatchSpec:
-    """Return the spec of a match of seeks that fit together, which is that of the seeks that are not open."""
+    """Return the spec of a match of seeks that fit together: the spec that all seeks but open ones have."""
     return next(seek.spec for seek in group if not seek.spec.open)
 
 
@@ -275,7 +275,7 @@ def standing_pool(group: Sequence[ActiveSeek]) -> str | None:
 
 
 def pool_of(group: Sequence[ActiveSeek]) -> str | None:
-    """Return the pool in which a match of these seeks is rated, provided that its bots' matches may be rated; or None.
+    """Return the pool in which a match of these seeks is rated, if its bots' matches may be rated; None for none.
 
     If a person takes part, it is the pool of people, even if a seek names the opponent. It is None if the person asked
     for an unrated match or invited a friend.
@@ -293,8 +293,8 @@ def _spec_and_opponents_keys(seek: ActiveSeek) -> list[tuple[MatchSpec, frozense
 
 
 def _game_and_opponent_keys(seek: ActiveSeek) -> list[tuple[str, str]]:
-    """Return the keys of a seek in the index by game and opponent. Only a seek of a two-seat match that names an
-    opponent has one.
+    """Return the keys of a seek in the index by game and opponent: a key for each opponent that a seek for a two-seat
+    match names, and none for other seeks.
     """
     if seek.spec.seats != 2:
         return []

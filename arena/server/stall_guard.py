@@ -11,7 +11,7 @@ from arena.store.node_store import NODE_LEASE_S
 MAX_STALL_S = NODE_LEASE_S - 2.0
 """Maximum seconds between two checks. It is shorter than the node's lease, which may start 1 s before a check."""
 CHECK_INTERVAL_S = 0.5
-"""Seconds between two periodic checks."""
+"""Seconds between two periodic checks for a suspension of the process."""
 _BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 """The clock that measures stalls. It continues while the machine sleeps."""
 

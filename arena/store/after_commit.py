@@ -23,7 +23,7 @@ class LaterStatement(NamedTuple):
 
 
 def run_after_commit(connection: Connection, statement: str, words: Mapping[str, Any] | None = None) -> None:
-    """Make `Store.write` run a statement after this connection's current transaction. Identical ones run once."""
+    """Make `Store.write` run a statement after this connection's current transaction. Identical statements run once."""
     later: list[LaterStatement] = connection.info.setdefault(_STATEMENTS_KEY, [])
     if (one := LaterStatement(statement, words)) not in later:
         later.append(one)

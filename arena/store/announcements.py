@@ -37,13 +37,13 @@ _ANNOUNCEMENTS_AFTER = f"""SELECT announcements.id, kind, names,
     CASE WHEN {IS_ALIVE_SQL} THEN nodes.url ELSE '' END AS url
 FROM announcements LEFT JOIN nodes ON nodes.id = announcements.node
 WHERE announcements.id > :after ORDER BY announcements.id LIMIT {MAX_ANNOUNCEMENTS + 1}"""
-"""The query for the announcements after a position. It reads one above `MAX_ANNOUNCEMENTS`, to detect too many."""
+"""The query for the announcements after a position. It reads `MAX_ANNOUNCEMENTS` + 1, to detect too many."""
 
 
 class Announcement(Struct, frozen=True, array_like=True):
-    """An announced change. By `kind`: with `bots`, the bots with these folded names changed. With `ratings`, ratings
-    changed. With `called`, the named bots should connect to the node at `url` (empty if the node is not alive). With
-    `leaving`, the named bots lose their matches in progress.
+    """An announced change of a `kind`. `bots`: the bots with these folded names changed. `ratings`: ratings changed.
+    `called`: the named bots should connect to the node at `url` (empty if it is not alive). `leaving`: the named bots
+    lose their matches in progress.
     """
 
     kind: Kind

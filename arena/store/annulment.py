@@ -87,7 +87,7 @@ class AnnulmentPlan:
         )
 
     def advance(self, connection: Connection) -> int:
-        """Compute ratings for further matches, up to the last stored one. Return how many match numbers these cover."""
+        """Compute ratings up to the last stored match. Return by how many match numbers this advanced."""
         return 0 if self._rebuild is None else self._rebuild.advance(connection)
 
     def save(self, connection: Connection) -> AnnulmentOutcome:

@@ -28,7 +28,7 @@ class DatabaseTimeouts:
 
 
 SERVER_STATEMENT_TIMEOUT_S = 20
-"""The maximum duration of a statement in a server. Statements there take much less, and bots wait for them."""
+"""The maximum seconds of a database statement of an arena's server. Bots wait for it; most take much less."""
 
 
 def server_timeouts(statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S) -> DatabaseTimeouts:
@@ -38,7 +38,7 @@ def server_timeouts(statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S) -> 
 
 class AnswerLimit:
     """A limit that decides when a session that does not answer is closed. Thread-safe. If there is a `process_limit`,
-    this limit hurries as soon as that one does.
+    its `hurry` shortens this limit too.
     """
 
     def __init__(
@@ -51,8 +51,7 @@ class AnswerLimit:
         self.clock = clock
         self._process_limit = process_limit
         self.last_closed_at = float("-inf")
-        """The time at which a hanging session was last closed. Sessions opened before may hang too, and are replaced.
-        """
+        """The time at which a hanging session was last closed. Older sessions may hang too, and are replaced."""
         self._hurried: float | None = None
 
     @property

@@ -48,7 +48,7 @@ class OldRecord(NamedTuple):
 
 
 class NewArchive(NamedTuple):
-    """An archive file to be written: its path, its records, and by match id the lines of each record."""
+    """An archive file to be written: its path, its records, and the lines of each record by match id."""
 
     path: Path
     records: Sequence[OldRecord]

@@ -36,7 +36,7 @@ _DELETE_UNUSED_ARCHIVE = """DELETE FROM archives WHERE number = :number
 
 
 class Archive(NamedTuple):
-    """An archive file. `held` counts the matches that still refer to it; `records` also counts removed ones."""
+    """An archive file. `held` counts the matches that still refer to it; `records` also counts removed records."""
 
     number: int
     path: Path
@@ -60,8 +60,8 @@ def needed_archives(connection: Connection) -> list[Archive]:
 
 
 def read_archived(connection: Connection, archive: int, matches: Collection[str]) -> dict[str, bytes]:
-    """Return by match id the gzip records of those `matches` that are in an archive file. Raise `ArchiveMissing` if the
-    file is missing, `BadRecord` if it is damaged, and `ArenaFault` if it cannot be read.
+    """Return the gzip records of those `matches` that are in an archive file, by match id. Raise `ArchiveMissing` if
+    the file is missing, `BadRecord` if it is damaged, and `ArenaFault` if it cannot be read.
     """
     path = execute(connection, _PATH_OF_ARCHIVE, {"number": archive}).scalar_one_or_none()
     if path is None:

@@ -220,7 +220,7 @@ def purge_removed_records(store: Store) -> None:
 
 
 def matches_in(connection: Connection, archive: int) -> dict[str, int]:
-    """Return by match id the numbers of the matches whose records are in an archive file."""
+    """Return the numbers of the matches whose records are in an archive file, by match id."""
     return {row.id: row.number for row in execute(connection, _MATCHES_IN_FILE_SQL, {"archive": archive})}
 
 

@@ -1,4 +1,4 @@
-"""Asynchronous access to the store. A single thread stores finished matches in batches, in the order of rating."""
+"""Asynchronous access to the store. A single thread stores and rates finished matches in batches."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ MAX_PENDING_QUERIES = 2
 RETRY_DELAY_S, MAX_RETRY_DELAY_S = 0.5, 5.0
 """`RETRY_DELAY_S` is the first delay before a failed write is retried, `MAX_RETRY_DELAY_S` the maximum delay."""
 REJECTED_RETRY_DELAY_S, MAX_REJECTED_RETRY_DELAY_S = 10.0, 600.0
-"""`REJECTED_RETRY_DELAY_S` is the first delay before a match is retried that the store rejected while it accepted
-others, `MAX_REJECTED_RETRY_DELAY_S` the maximum delay.
+"""`REJECTED_RETRY_DELAY_S` is the first delay before the next attempt to store a match that was rejected while others
+were accepted, `MAX_REJECTED_RETRY_DELAY_S` the maximum delay.
 """
 COMMIT_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """The upper bounds, in seconds, of the buckets in the histogram of transaction times."""
@@ -59,7 +59,7 @@ class AsyncStore:
     """The store, for use from the event loop. The future of `finish` completes when the match's transaction is on disk.
 
     A failed write is retried until it succeeds or `stop_retrying` is called. A match that the store rejects while it
-    accepts others is set aside. Bots take turns: a bot that finishes many matches at once delays only its own.
+    accepts others is set aside. Bots take turns: a bot that finishes many matches at once delays only its own matches.
     """
 
     def __init__(self, store: Store) -> None:
@@ -73,11 +73,11 @@ class AsyncStore:
         self._query_slots = asyncio.Semaphore(MAX_PENDING_QUERIES)
         self._queued_starts: list[_QueuedStart] = []
         self._queued_matches: list[_QueuedMatch] = []
-        """Finished matches that are not stored yet, ordered by their turn to be stored."""
+        """Finished matches that are not stored yet. They are stored in the order of their turn numbers."""
         self._turn = 0
-        """The turn of the last match in the batch being written."""
+        """The turn number of the last match in the batch that is being written."""
         self._last_turns: dict[str, int] = {}
-        """The turn of each bot's last queued match."""
+        """The turn number of each bot's last queued match."""
         self._set_aside: dict[asyncio.TimerHandle, _QueuedMatch] = {}
         self._writing: asyncio.Task[None] | None = None
         self._is_stopping = asyncio.Event()
@@ -170,7 +170,7 @@ class AsyncStore:
         self._slow_query_thread.shutdown()
 
     def _defer(self, queued: _QueuedMatch) -> None:
-        """Queue a finished match for the first turn after its bots' last turns, behind the batch being written."""
+        """Queue a finished match. Its turn number is 1 above those of its bots and of the batch being written."""
         bots = [seat.bot for seat in queued.match.result.seats]
         turn = 1 + max(self._turn, *(self._last_turns.get(bot, 0) for bot in bots))
         self._last_turns |= dict.fromkeys(bots, turn)
@@ -276,8 +276,8 @@ class AsyncStore:
 def _begin_and_finish(
     connection: Connection, begun: Sequence[MatchInProgress], over: Sequence[StorableMatch], node: int
 ) -> tuple[dict[str, BotGone], list[Ratings | None]]:
-    """Register matches that begin, and store finished ones. Return by match id the reason why a match cannot begin, and
-    the ratings of the stored matches.
+    """Register matches that begin, and store finished ones. Return the reasons why matches cannot begin, by match id,
+    and the ratings of the stored matches.
     """
     gone = begin_matches(connection, begun) if begun else {}
     return gone, finish_matches(connection, over, node) if over else []

@@ -26,7 +26,7 @@ from arena.store.schema import SCHEMA_REVISIONS, metadata
 from protocol.errors import ArenaFault, Fault
 
 MAX_READING_CONNECTIONS = 8
-"""The maximum number of connections that read at the same time."""
+"""The maximum number of database connections that read at the same time."""
 _VERSION_TABLE = """CREATE TABLE alembic_version (
     version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 )"""

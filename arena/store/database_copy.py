@@ -123,7 +123,6 @@ def _without_nul(row: Row) -> Row:
 
 
 def _advance_sequences(connection: Connection) -> None:
-    """Advance the id sequences of a PostgreSQL server beyond the copied ids."""
     if not is_postgresql(connection):
         return
     for table in metadata.sorted_tables:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 POOL_OR_UNRATED_SQL = "coalesce(matches.pool, matches.game || '/unrated')"
 """The SQL expression for a match's pool, or GAME/unrated for an unrated match. PostgreSQL has an index on this
-expression: an index on pools would not find nulls too.
+expression, because an index on pools would not find nulls.
 """
 _POSTGRESQL_REWRITES = (
     (r"matches\.pool IS nullif\(part\.pool, part\.game \|\| '/unrated'\)", f"{POOL_OR_UNRATED_SQL} = part.pool"),

@@ -23,7 +23,7 @@ _COLUMN_TYPES = {
     BOOLEAN_TYPE: "rated",
     TIME_TYPE: "started finished",
 }
-"""By type, the names of the columns of that type. All other columns are text."""
+"""The names of the columns of each type, by type. All other columns are text."""
 Columns = dict[str, str]
 """The type of each column of a table, by name."""
 

@@ -61,7 +61,7 @@ FROM (
 _LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
 """The query for the number of the last match; 0 if there is none."""
 _SELECT_BOTS_BY_KEY = select(bots.c.key, bots.c.id).where(bots.c.key.in_(bindparam("keys", expanding=True)))
-"""The query for the ids of the bots with certain keys."""
+"""The query for the ids of the bots with certain keys (folded names)."""
 _SELECT_TALLIES = select(ratings)
 """The query for the tallies of all bots in all pools."""
 _SELECT_TALLIES_OF_BOTS = _SELECT_TALLIES.where(ratings.c.bot.in_(bindparam("bots", expanding=True)))

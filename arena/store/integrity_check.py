@@ -46,13 +46,13 @@ class RecordCheck(Protocol):
         *,
         is_pending: bool = False,
     ) -> Iterable[str]:
-        """Yield a line for each difference. A match that `is_pending` is not rated yet."""
+        """Yield a line for each difference from the record. A match that `is_pending` is not rated yet."""
 
 
 class _StoredMatch(NamedTuple):
     """The stored data of a match. `rows` are its seats, `body` is its record, and `archive` is the number of the
-    archive file to which the record was moved. `rows[0]` also has the number of an archive file: if a record is in the
-    database and `rows[0]` names a file, that is damage.
+    archive file to which the record was moved. `rows[0]` also has the number of an archive file: it is damage if
+    `rows[0]` names a file and the record is in the database too.
     """
 
     result: Result

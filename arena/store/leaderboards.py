@@ -39,7 +39,7 @@ _SORT_EXPRESSIONS = {name: name for name in LEADERBOARD_SORTS} | {
     "share": "(wins + CAST(draws AS float) / 2) / matches",
     PAYOFF_SORT: f"coalesce(payoff - (1 - ranked) * {_UNRANKED_GAP_SQL}, mu - 3 * sigma - 2 * {_UNRANKED_GAP_SQL})",
 }
-"""The SQL expression to sort by, for each name of an order."""
+"""The SQL expression that sorts a leaderboard, by the name of the sort order."""
 CURVE_POINTS = 20
 """The number of ratings in the rating curve of a leaderboard row."""
 MAX_HISTORY_POINTS = 300
@@ -76,7 +76,7 @@ _CURRENT_SEASON_PARTS = {
     "curve": """SELECT mu_after FROM seats INDEXED BY seats_by_played
         WHERE seats.bot = found.bot AND seats.pool = :pool AND seats.played > found.matches - :curve ORDER BY played""",
 }
-"""The parts that complete `_LEADERBOARD_PAGE` for the current season."""
+"""The SQL parts that complete `_LEADERBOARD_PAGE` for the current season."""
 _ANY_SEASON_PARTS = {
     "stood": seasons.STANDINGS_QUERY,
     "paid": means_query(":first"),
@@ -87,12 +87,12 @@ _ANY_SEASON_PARTS = {
                 AND match BETWEEN :first AND found.last ORDER BY match DESC LIMIT :curve
         ) AS last ORDER BY match""",
 }
-"""The parts that complete `_LEADERBOARD_PAGE` for the season from match :first to :last."""
+"""The SQL parts that complete `_LEADERBOARD_PAGE` for the season from match :first to :last."""
 _BOTS_PAGE = """
 SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR instr(key, :search) > 0) AS total
 FROM bots WHERE (:start OR key > :key) AND (:search = '' OR instr(key, :search) > 0) ORDER BY key LIMIT :limit
 """
-"""The query for a page of the list of bots whose keys (folded names) contain :search, by key."""
+"""The query for a page of the list of bots whose keys (folded names) contain :search, in the order of their keys."""
 _POOLS_BY_MATCHES = "SELECT pool FROM ratings GROUP BY pool ORDER BY sum(matches) DESC, pool"
 """The query for the pools of this season, the busiest first."""
 _LEADERS_BY_SCORE = """
@@ -209,7 +209,7 @@ class BoardRow(LeaderboardRow, frozen=True, kw_only=True):
 
 
 class Leader(Struct, frozen=True, kw_only=True):
-    """A leading bot of a pool. The order is by `payoff` in games whose result is a payoff, else by score."""
+    """A leading bot of a pool. Leaders are ordered by `payoff` if the game's result is one, else by score."""
 
     bot: str
     rank: int
@@ -234,8 +234,8 @@ class RatedBot(Struct, frozen=True, kw_only=True):
 
 
 class PoolStanding(Struct, frozen=True, kw_only=True):
-    """A bot's standing in a pool: its `rank` among the `bots` there, by `payoff` in games whose result is a payoff,
-    else by score.
+    """A bot's standing in a pool: its `rank` among the bots there (`bots` is their number), by `payoff` in games whose
+    result is a payoff, else by score.
 
     `ms_per_move` is the mean clock time of a move, including deliberate delays of the bot; None if unknown.
     """
@@ -289,8 +289,8 @@ class BotRow(Struct, frozen=True, kw_only=True):
 class Profile(Struct, frozen=True, kw_only=True, rename={"name": "bot"}):
     """A bot's profile: when it was registered and last connected, its versions (newest first) and its standings.
 
-    `person` is true if the name is a person's. `earlier` lists pools of past seasons in which it has no rating in this
-    one.
+    `person` is true if the name is a person's. `earlier` lists pools of past seasons in which it has no rating this
+    season.
     """
 
     name: str
@@ -357,7 +357,7 @@ class VersionRow(Struct, frozen=True, kw_only=True):
 
 
 class EndingMatch(Struct, frozen=True, kw_only=True):
-    """A match, its number of plies and its end."""
+    """A match, its number of plies, and the time at which it ended."""
 
     match: str
     plies: int
@@ -378,7 +378,7 @@ class Ending(Struct, frozen=True, kw_only=True):
 def bots_page(
     connection: Connection, *, search: str | None = None, after: str | None = None, limit: int = 50
 ) -> Page[BotRow]:
-    """Return a page of all known bots by name, or only of those whose names contain `search`."""
+    """Return a page of all known bots, or of those whose names contain `search`, in the order of names."""
 
     def to_row(row: Any) -> BotRow:
         return BotRow(

@@ -30,7 +30,7 @@ from machine.timestamps import utc_now
 from protocol.errors import ArenaFault, UsageFault
 
 LOG_BATCH_ROWS = 5000
-"""The maximum number of matches read at a time to add their entries to the log."""
+"""The maximum number of matches that are read at a time, to add their entries to the log."""
 _LOG_SIZE_SQL = "SELECT coalesce(max(number), 0) FROM match_log"
 """The query for the number of entries in the log."""
 _SELECT_LATEST_KEY = "SELECT secret FROM log_keys ORDER BY id DESC LIMIT 1"
@@ -51,7 +51,7 @@ _FIRST_MISSING_NUMBER = """
 SELECT min(number) FROM (SELECT 1 AS number UNION ALL SELECT number + 1 FROM match_log) AS following
 WHERE number NOT IN (SELECT number FROM match_log)
 """
-"""The query for the smallest number without a log entry."""
+"""The query for the smallest match number without a log entry."""
 _COUNT_AFTER_SQL = "SELECT count(*) FROM match_log WHERE number > :last"
 """The query for the number of log entries after number :last."""
 _INSERT_ENTRIES = insert(match_log)
@@ -87,7 +87,7 @@ def append_missing(connection: Connection) -> None:
 
 
 def restore_missing(connection: Connection) -> int:
-    """Restore missing log entries, between others and at the end. Return the number of entries added."""
+    """Restore missing log entries, between existing ones and at the end. Return the number of entries added."""
     hole = execute(connection, _FIRST_MISSING_NUMBER).scalar_one()
     tree = _load_tree(connection, hole - 1)
     assert tree is not None, "there are all before the first that is lost"
@@ -139,7 +139,7 @@ def _secret(connection: Connection) -> bytes | None:
 
 
 def _load_tree(connection: Connection, size: int) -> IncrementalTree | None:
-    """Return a hash tree of the first `size` log entries, ready for more; None if hashes that it needs are missing."""
+    """Return a hash tree of the first `size` log entries, ready for more entries; None if needed hashes are missing."""
     ends = {end: level for level, end in peak_positions(size)}
     found = {row.number: row.hashes for row in execute(connection, _PEAK_HASHES_SQL, numbers_parameter(ends))}
     if len(found) != len(ends):

@@ -1,8 +1,8 @@
 """Searching for matches. For any combination of criteria, an index yields the newest matches that meet them.
 
 The rows of an index fall into groups by pool and ending, and a summary table lists the groups with their counts. The
-query takes the newest matches below a number from each group, then the newest of all these. The table `hours` turns
-times into bounds of match numbers, so only matches near the bounds have their times compared.
+query takes the newest matches below a match number from each group, then the newest of all these. The table `hours`
+turns times into bounds of match numbers, so only matches near the bounds have their times compared.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ ORDER BY 1 DESC LIMIT :limit
 """The query for the newest match numbers with no other criteria than a bot and times, which needs no groups."""
 _SINCE_BOUNDS = """(SELECT min(first) FROM hours WHERE hour >= substr(CAST(:since AS text), 1, 13)),
     (SELECT max(last) FROM hours WHERE hour <= substr(CAST(:since AS text), 1, 13) AND hour || ':' < :since)"""
-"""The SQL for two match numbers. No match before the first ended after `since`, and all after the second did."""
+"""The SQL for two match numbers: one below which no match ended after `since`, and one above which all did."""
 _UNTIL_BOUNDS = """(SELECT max(last) FROM hours WHERE hour <= substr(CAST(:until AS text), 1, 13)),
     (SELECT min(first) FROM hours WHERE hour >= substr(CAST(:until AS text), 1, 13) AND hour || ':~' > :until)"""
-"""The SQL for two match numbers. No match after the first ended before `until`, and all before the second did."""
+"""The SQL for two match numbers: one above which no match ended before `until`, and one below which all did."""
 _NO_SINCE_BOUNDS, _NO_UNTIL_BOUNDS = "1, NULL", "(SELECT max(number) FROM matches), NULL"
 """The SQL that replaces `_SINCE_BOUNDS` or `_UNTIL_BOUNDS` in a search without `since` or without `until`."""
 _IN_TIME_CONDITION = """ AND ({number} > :early AND {number} < :late
@@ -87,8 +87,8 @@ class Search(Struct, frozen=True, kw_only=True):
 
 
 class _Index(NamedTuple):
-    """A database index for a search: the table `rows` with the index, the condition `same` for the rows of a group, the
-    column with the match number, and the `columns` of the `summary` table that lists the groups.
+    """A database index for a search. `rows` is the table with the index, `number` its column of match numbers, and
+    `same` the condition for the rows of a group. `columns` of the table `summary` identify the groups.
     """
 
     rows: str
@@ -110,7 +110,7 @@ _ALL_MATCHES_INDEX = _Index("matches", "true", "matches.number")
 _SEATS_INDEX = _Index("seats INDEXED BY seats_by_bot", "bot = :bot")
 """The index for a search without criteria other than a bot and times."""
 _BOT_INDEX = _Index("seats INDEXED BY seats_by_ending", _SEAT_IN_GROUP)
-"""The index for a search for the matches of a bot with further criteria."""
+"""The index for a search for the matches of a bot by further criteria, except tournament and opponent."""
 _BOT_IN_TOURNAMENT_INDEX = _Index("seats INDEXED BY seats_by_tournament", f"tournament = :scope AND {_SEAT_IN_GROUP}")
 """The index for a search for the matches of a bot in a tournament."""
 _PAIR_INDEX = _Index("encounters", f"opponent = :opponent AND {_SEAT_IN_GROUP}")
@@ -118,11 +118,11 @@ _PAIR_INDEX = _Index("encounters", f"opponent = :opponent AND {_SEAT_IN_GROUP}")
 _MATCHES_INDEX = _Index(
     "matches INDEXED BY matches_by_ending", _MATCH_IN_GROUP, "matches.number", "game, pool, reason", "counts"
 )
-"""The index for a search for the matches of all bots with further criteria."""
+"""The index for a search by other criteria than times, without a bot or a tournament."""
 _TOURNAMENT_INDEX = _MATCHES_INDEX._replace(
     rows="matches INDEXED BY matches_by_tournament", same=f"tournament = :scope AND {_MATCH_IN_GROUP}"
 )
-"""The index for a search for the matches of all bots in a tournament."""
+"""The index for a search for the matches of a tournament, without a bot."""
 
 
 def search_matches(
@@ -211,7 +211,7 @@ def _parameters(connection: Connection, search: Search, before: int) -> dict[str
 
 
 def _queries(search: Search) -> tuple[str, str | None]:
-    """Return the statement that finds match numbers, and the one that counts matches (None if summaries cannot)."""
+    """Return the statement that finds match numbers, and the one that counts them (None if there is an opponent)."""
     index, further = _choose_index(search)
     chosen = ["tournament = :scope"]
     if search.game is not None:
@@ -244,7 +244,7 @@ def _choose_index(search: Search) -> tuple[_Index, str]:
 
 
 def parse_time_bound(text: str, name: str, *, days: int) -> str:
-    """Return a time in the stored format; for a day, its start plus `days` days. Raise `UsageFault` for other text."""
+    """Return the time in a text as stored; for a day, its start plus `days` days. Raise `UsageFault` for other text."""
     try:
         if len(text) == len("2026-01-31"):
             return (date.fromisoformat(text) + timedelta(days=days)).isoformat()

@@ -32,8 +32,8 @@ WHERE pid <> pg_backend_pid() AND pid::text = split_part(%(session)s, ' ', 1)
 """The query for the session that holds a node's name; no row if that session has ended.
 
 `silent_s` is how long its state has not changed. `longest_s` is how long the database lets such a session idle, or its
-statement run: a session that is silent for longer hangs. `is_not_queued` is false while it waits for a lock. PostgreSQL
-shows the start of a session only to the session's own role.
+statement run: a session that is silent for longer hangs. `is_not_queued` is false while the session waits for a lock.
+PostgreSQL shows the start of a session only to the session's own role.
 """
 _END_SESSION_SQL = "SELECT pg_terminate_backend(split_part(%(session)s, ' ', 1)::int)"
 """The statement that ends a session. A session whose process is frozen ends as soon as the process resumes."""
@@ -45,14 +45,14 @@ _STORE_SESSION_SQL = """UPDATE nodes SET session = (
 statements may take. The start is needed because an earlier session may have had the same process id.
 """
 _TAKE_NAME_SQL = "UPDATE nodes SET holder = holder + 1, draining = false WHERE id = %(node)s RETURNING holder"
-"""The statement that makes this process the holder of a node's name. It adds 1 to the number of holders so far."""
+"""The statement that makes this process the holder of a node's name. It adds 1 to the number of holders ever."""
 _SET_SESSION_TIMEOUTS = f"""SELECT set_config('idle_session_timeout', '{NODE_LEASE_S}s', false),
     set_config('idle_in_transaction_session_timeout', '{NODE_LEASE_S}s', false)"""
 """The statement that makes the database end this session after `NODE_LEASE_S` of idleness."""
 
 
 class NodeTaken(ArenaFault):
-    """Another process has the node's name, or took it meanwhile. Its session has been silent for `silent_s` seconds."""
+    """Another process has the node's name, or took it meanwhile. Its session was silent for `silent_s` seconds."""
 
     def __init__(self, message: str, silent_s: float = 0.0) -> None:
         super().__init__(message)
@@ -68,7 +68,7 @@ class NodeStore(Store):
         super().__init__(database, engine)
         self.name = name
         self._holder_number: int | None = None
-        """The number of this process in the order of those that have taken the name."""
+        """The number of processes, including this one, that had taken the node's name when this process took it."""
         event.listen(self._writer, "connect", self._claim_on_connect)
         self.write(lambda connection: None)
 
@@ -95,7 +95,7 @@ class NodeStore(Store):
             raise
 
     def _claim_name(self, raw: Any) -> None:
-        """Take the name over a new connection. End an earlier session of this process, or one that hangs. Raise
+        """Take the node's name, over a new connection. End an earlier session of this process, or one that hangs. Raise
         `NodeTaken` if another process has the name.
         """
         self.node, holder, session = raw.execute(_UPSERT_NODE, {"name": self.name}).fetchone()

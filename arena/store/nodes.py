@@ -44,8 +44,8 @@ State = Literal["alive", "draining", "stopped", "gone"]
 
 
 class NodeStatus(Struct, frozen=True, kw_only=True):
-    """The status of a node. `url` is for clients, `seen` is when the node was last alive (None: it has stopped), and
-    `matches` counts its matches in progress.
+    """The status of a node. `url` is the URL for clients, `seen` is when the node was last alive (None: it has
+    stopped), and `matches` counts its matches in progress.
     """
 
     name: str
@@ -129,8 +129,8 @@ class BotGone(UsageFault):
 
 
 def begin_matches(connection: Connection, begun: Sequence[MatchInProgress]) -> dict[str, BotGone]:
-    """Register matches that are about to begin, or to continue, perhaps on another node than before. Return by match id
-    the reason why a match cannot begin.
+    """Register matches that are about to begin, or to continue, perhaps on another node than before. Return the reason
+    why a match cannot begin, by match id.
 
     A function that renames or deletes a bot checks the registered matches first. So either this function sees the
     change, or that function sees the match.

@@ -10,13 +10,13 @@ from msgspec import structs
 from measuring.payoffs import MAX_WEIGHT_ROUNDS, MeanPayoff, PairPayoffs, mean_payoff
 
 _SPLIT_UNIT = 1_000_000
-"""The unit by which payoffs are split into its multiples and a rest, whose squares and product fit 64 bits."""
+"""Payoffs are split into a multiple of this unit and a rest. Sums of both parts' squares and products fit 64 bits."""
 CURRENT_SEASON_SQL = "(SELECT coalesce(max(first), 1) FROM seasons)"
 """The SQL expression for the number of the first match of this season."""
 _POOL_CONDITION = "tournament = '' AND payoffs.pool = {pool} AND payoffs.season = {season}"
 """The SQL condition for the rows of `payoffs` in a pool and a season."""
 EQUAL_MEAN_DIGITS = 9
-"""The decimals to which mean payoffs are compared, so that the order of summation never decides a rank."""
+"""The number of decimals to which mean payoffs are compared, so that the order of summation never decides a rank."""
 MIN_RANKED_OPPONENTS = 3
 """The minimum number of opponents of a ranked bot. With fewer, the mean payoff depends more on them than on the bot."""
 MIN_RANKED_ROUNDS = MIN_RANKED_OPPONENTS * MAX_WEIGHT_ROUNDS
@@ -24,8 +24,8 @@ MIN_RANKED_ROUNDS = MIN_RANKED_OPPONENTS * MAX_WEIGHT_ROUNDS
 fewer, its mean payoff is mostly chance.
 """
 MAX_RANKED_SHARE = 0.5
-"""The maximum share of one opponent in the weights of a ranked bot. Without this limit, a bot could be ranked by many
-rounds against a friend and a few against two opponents that left at once.
+"""The maximum share of one opponent in the total weight of a ranked bot's opponents. Without this limit, a bot could be
+ranked for many rounds against a friend, and a few against two opponents that left at once.
 """
 _WEIGHT_SQL = f"CASE WHEN rounds < {MAX_WEIGHT_ROUNDS} THEN rounds ELSE {MAX_WEIGHT_ROUNDS} END"
 """The SQL expression for the weight of one opponent in a bot's mean payoff."""

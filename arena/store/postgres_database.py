@@ -65,7 +65,7 @@ FROM pg_namespace WHERE nspname = '{SCHEMA_NAME}'"""
 """The query for the arena's schema: its comment, its version table, and its number of tables and other relations."""
 _FOREIGN_VIEWS_SCHEMA = f"""SELECT obj_description(oid, 'pg_namespace') IS DISTINCT FROM '{SCHEMA_MARK}'
 FROM pg_namespace WHERE nspname = '{VIEWS_SCHEMA}'"""
-"""The query for whether the schema of the views belongs to another program; no row if there is no such schema."""
+"""The query that says if the schema of the views is another program's; no row if there is no such schema."""
 _LOCK_HOLDERS_SQL = f"""WITH held AS (
     SELECT pid, coalesce(usename, '?') AS role, bool_or(mode <> 'AccessShareLock') AS is_strong,
         to_char(xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS since

@@ -46,8 +46,8 @@ class SeatCorrection(NamedTuple):
 
 
 class RatingRebuild:
-    """A new computation of ratings. It rates the matches of some or all pools again, from a match number on, and
-    collects corrections of stored rows.
+    """A new computation of ratings. It rates the matches of some or all pools again, from the match number `first` on,
+    and collects corrections of stored rows.
 
     It writes nothing until `save`. Each `advance` includes matches that were stored meanwhile. `pool_overrides`
     replaces the stored pools of some matches, by number; None means unrated. With `skip_unknown`, pools of games whose
@@ -86,7 +86,7 @@ class RatingRebuild:
         return {} if self._later_season_starts else self._tallies
 
     def advance(self, connection: Connection) -> int:
-        """Rate matches up to the last stored one. Return how many match numbers these cover."""
+        """Rate matches up to the last stored one. Return by how many match numbers this advanced."""
         last: int = connection.execute(_LAST_MATCH_NUMBER).scalar_one()
         chosen = select(matches.c.number).where(matches.c.number.between(self._next_number, last))
         if self._pools is not None:
@@ -125,8 +125,8 @@ class RatingRebuild:
 
 
 def rebuild_ratings(connection: Connection) -> int:
-    """Replace all stored ratings by those that follow from the results. Return the number of rows that were wrong.
-    Pools of games whose rules this arena does not have keep their ratings.
+    """Replace all stored ratings by those that follow from the results. Return how many stored rows were wrong. Pools
+    of games whose rules this arena does not have keep their ratings.
     """
     record_decision(connection)
     rerating = RatingRebuild(connection, skip_unknown=True)
@@ -166,7 +166,7 @@ def find_problems(connection: Connection) -> Iterator[str]:
 
 
 def _count_differences(connection: Connection, tallies: Tallies) -> int:
-    """Return the number of stored standings that are missing, superfluous or wrong, in games whose rules are here."""
+    """Return the number of missing, superfluous or wrong standings, in games whose rules this arena has."""
     stored = {place: tally for place, tally in finish.load_tallies(connection).items() if not _lacks_rules(place[1])}
     return sum(
         not _are_equal_tallies(stored.get(place), tallies.get(place)) for place in stored.keys() | tallies.keys()

@@ -1,4 +1,4 @@
-"""The registered bots: their approval, their revocation, their last connections, and the errors last sent to each."""
+"""The registered bots: their approval, their revocation, their last connections, and their latest incidents."""
 
 from __future__ import annotations
 
@@ -181,8 +181,8 @@ def add_bots(connection: Connection, hashes: Mapping[str, str], displays: Mappin
     """Register bots on behalf of the operator, with the hashes of their tokens, as approved bots. Bots known from
     tournaments keep their ratings.
 
-    `displays` has the display names of some of the bots. They may have equal display names. Raise `NameInUse` if a name
-    is taken, or if another bot has one of the display names.
+    `displays` has the display names of some of the bots. New bots may have equal display names. Raise `NameInUse` if a
+    name is taken, or if another bot has one of the display names.
     """
     _check_displays(connection, displays or {})
     for name, token_hash in hashes.items():

@@ -14,7 +14,7 @@ from arena.store.dialect import execute, is_postgresql
 from machine.timestamps import format_timestamp, parse_timestamp, utc_now
 
 MAX_STEP_DAYS = 1.0
-"""Maximum days by which the clock moves between two hourly readings. Beyond it, the clock was set or no server ran."""
+"""Maximum days by which the clock moves between two hourly readings. If it moves more, it was set or no server ran."""
 STEADY_DAYS = 1.0
 """Days after a jump of the clock for which nothing counts as too old, so that the operator can notice a wrong clock."""
 DAY_S = 86400.0

@@ -72,7 +72,7 @@ def _partial(name: str, *columns: str | TextClause, where: str) -> Index:
 
 
 _POOL_OR_UNRATED = text("coalesce(pool, game || '/unrated')")
-"""The SQL expression, for an index, of a match's pool or GAME/unrated. An index on pools would not find nulls."""
+"""The SQL expression, for an index, of a match's pool or GAME/unrated. An index on pools would miss nulls."""
 
 bots = Table(
     "bots",

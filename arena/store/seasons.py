@@ -91,7 +91,7 @@ def match_range_of(connection: Connection, name: str) -> dict[str, int]:
 
 
 def season_pools(connection: Connection, season: str, game: str | None = None) -> list[str]:
-    """Return the pools, of one game or all, with rated matches in a season. Raise `UsageFault` if it is unknown."""
+    """Return the pools with rated matches in a season, of one game or all. Raise `UsageFault` for an unknown season."""
     found = execute(connection, _POOLS_SQL, match_range_of(connection, season)).scalars()
     return [pool for pool in found if game in (None, game_of(pool))]
 

@@ -157,7 +157,7 @@ class SqliteDatabase(Database):
         return int(before - after)
 
     def make_replacement_check(self) -> Callable[[], None]:
-        """Return a function that raises `StoreUnavailable`, in a transaction, if the file or its log was replaced."""
+        """Return a function that raises `StoreUnavailable`, in a transaction, if the file or its WAL was replaced."""
         inodes = {self.file: _inode(self.file)}
 
         def check() -> None:
@@ -176,7 +176,7 @@ def is_ours(header: bytes) -> bool:
 
 def read_only_uri(file: Path) -> str:
     """Return a URI that opens a file without writing anything, not even beside it. In a read-only folder, a file
-    without a log is opened as immutable, because it is complete.
+    without a write-ahead log is opened as immutable, because it is complete.
     """
     where = file.absolute().as_uri()
     return f"{where}?immutable=1" if not os.access(file.parent, os.W_OK) and not _has_wal(file) else f"{where}?mode=ro"
@@ -207,7 +207,7 @@ def _was_empty(file: Path) -> bool:
 
 
 def _inspect(file: Path) -> tuple[int, int]:
-    """Return a database's application id and number of tables and indexes, also from its log; (-1, -1) if unknown."""
+    """Return a database's application id and number of tables and indexes, also from its WAL; (-1, -1) if unknown."""
     try:
         with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             owner = connection.execute("PRAGMA application_id").fetchone()[0]

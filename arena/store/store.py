@@ -48,7 +48,7 @@ class Reader:
         self.database.hurry()
 
     def read(self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `query` on a connection and return its result. Raise `StoreError`, and any error of `query`."""
+        """Run `query` on a connection and return its result. Raise `StoreError` on failure, or any error of `query`."""
         with self.database.translate_errors(), self._engine.connect() as connection:
             return query(connection, *args, **kwargs)
 
@@ -89,7 +89,7 @@ class Store(Reader):
         super().close()
 
     def write(self, change: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `change` in a transaction and return its result. Raise `StoreError`, and any error of `change`.
+        """Run `change` in a transaction. Return its result. Raise `StoreError` on failure, or any error of `change`.
 
         After the commit, run the statements that `change` passed to `run_after_commit`. Their failures are only logged.
         """

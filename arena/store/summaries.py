@@ -94,7 +94,7 @@ _SUMMARY_TABLES = {
     "encounters": (_ENCOUNTERS_SQL, (), (), ()),
     "hours": (_HOURS_SQL, (), ("last",), ("first",)),
 }
-"""The query that computes each summary table, with the columns that are sums, maxima and minima, by table name."""
+"""The query that computes each summary table, and its columns that are sums, maxima and minima, by table name."""
 
 
 def _upsert_statement(table: str) -> str:
@@ -116,7 +116,7 @@ def _better_value(table: str, column: str, better: str) -> str:
 
 
 def _for_numbers(statement: str) -> str:
-    """Return a statement for the match numbers in `numbers_parameter`, made from one for a range of matches."""
+    """Convert a statement for a range of matches to one for the match numbers in `numbers_parameter`."""
     return statement.replace(_IN_MATCH_RANGE, IN_NUMBERS_SQL)
 
 
@@ -133,7 +133,7 @@ _FIND_LAST_OF_VERSION = _for_numbers(f"""UPDATE versions SET last = (
         SELECT match FROM seats WHERE seats.bot = versions.bot AND match < versions.last AND match NOT {_IN_MATCH_RANGE}
             AND seats.pool || '' = versions.pool AND seats.version || '' = versions.version ORDER BY match DESC LIMIT 1
     ) WHERE last {_IN_MATCH_RANGE} AND (bot, pool) IN (SELECT bot, pool FROM seats WHERE match {_IN_MATCH_RANGE})""")
-"""The statement that replaces the last match of each version by an earlier one, if it is among the given matches."""
+"""The statement that replaces each version's last match, if it is among the given ones, by its latest other match."""
 _EXPECTED_SEATS = f"""SELECT seats.match, seats.seat, {_POOL_TEMPLATE.format("matches")} AS pool, matches.tournament,
     CASE
         WHEN matches.reason = 'void' THEN 'void'
@@ -148,7 +148,7 @@ _EXPECTED_SEATS = f"""SELECT seats.match, seats.seat, {_POOL_TEMPLATE.format("ma
     END AS played
 FROM seats JOIN matches ON matches.number = seats.match
     CROSS JOIN (SELECT coalesce(max(first), 0) AS first FROM seasons) AS season"""
-"""The query that computes the correct values of those columns of `seats` that follow from this and earlier matches."""
+"""The query for the correct values of the computed columns of `seats`: pool, tournament, outcome and `played`."""
 _IS_EXPECTED_SEAT = """seats.match = proper.match AND seats.seat = proper.seat AND (
     seats.pool, seats.outcome) = (proper.pool, proper.outcome)
     AND seats.tournament IS proper.tournament AND seats.played IS proper.played"""
@@ -162,7 +162,7 @@ def add_matches(connection: Connection, first: int, last: int) -> None:
 
 
 def rebuild(connection: Connection) -> int:
-    """Rebuild all summary tables from the results. Return the number of rows that were wrong."""
+    """Rebuild all summary tables from the results. Return how many stored rows were wrong."""
     stale = _count_wrong_seats(connection)
     if stale:
         _correct_seats(connection)

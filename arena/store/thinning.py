@@ -33,7 +33,7 @@ _SUM_RECORD_BYTES = f"SELECT coalesce(sum(record_bytes), 0) {_RATED_OR_UNRATED_R
 _NEWEST_BEYOND_LIMIT = f"""SELECT max(finished) FROM (
         SELECT finished, sum(record_bytes) OVER (ORDER BY finished DESC) AS held {_RATED_OR_UNRATED_ROWS_SQL}
     ) AS summed WHERE held > :most"""
-"""The query for the end time of the newest match whose record is beyond :most bytes, counted from the newest."""
+"""The query for the end time of the newest match whose record is beyond :most bytes, summed from the newest on."""
 _OLDEST_RECORDS = (
     f"SELECT number, record_bytes {_RATED_OR_UNRATED_ROWS_SQL} AND finished <= :until ORDER BY finished LIMIT :most"
 )
@@ -100,7 +100,7 @@ def _cutoff(connection: Connection, days: int) -> str:
 
 
 def count_removable(connection: Connection, cutoffs: RemovalCutoffs) -> RemovalTotals:
-    """Count the records to be removed, and their bytes."""
+    """Count the records of matches that ended by these times, and their bytes."""
     found = RemovalTotals()
     for unrated, until in ((True, cutoffs.unrated), (False, cutoffs.rated)):
         row = execute(connection, _COUNT_OLD_RECORDS, {"unrated": unrated, "until": until}).one()
@@ -119,8 +119,8 @@ def remove_all(store: Store, remove: Callable[..., RemovalTotals], *words: objec
 
 
 def remove_records(connection: Connection, cutoffs: RemovalCutoffs) -> RemovalTotals:
-    """Remove a batch of the records of matches that ended by these times: unrated ones first, each kind oldest first.
-    The totals are 0 if none are left.
+    """Remove a batch of the records of matches that ended by these times: first of unrated matches, then of rated ones,
+    each the oldest first. Return totals of 0 if none are left.
     """
     for unrated, until in ((True, cutoffs.unrated), (False, cutoffs.rated)):
         asked = {"unrated": unrated, "until": until, "most": MAX_RECORDS_PER_TRANSACTION}
@@ -141,7 +141,7 @@ class RecordsOfBot:
         """The number of the last match whose record was removed. The next batch begins after it."""
 
     def remove(self, connection: Connection) -> RemovalTotals:
-        """Remove a batch of the bot's records. The totals are 0 if none are left."""
+        """Remove a batch of the bot's records. Return totals of 0 if none are left."""
         asked = {"key": self._key, "after": self._after, "most": MAX_RECORDS_PER_TRANSACTION}
         found = execute(connection, _RECORDS_OF_BOT, asked).all()
         removed = _remove_first(connection, found)

@@ -1,4 +1,4 @@
-"""Tournaments in progress: opening them, their seeds, and their matches that wait to be rated in schedule order."""
+"""Tournaments in progress: opening them, their seeds, and finished matches that wait to be rated in schedule order."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def open_tournament(
 
 
 def tournament_randomness(connection: Connection, tournament: str) -> tuple[str, str]:
-    """Return the text that with the seed determines a tournament's dice, and the prefix of its match ids."""
+    """Return two texts: one that determines a tournament's dice with its seed, and the prefix of its match ids."""
     query = select(tournaments.c.stem, tournaments.c.prefix).where(tournaments.c.id == tournament)
     row = connection.execute(query).one()
     return row.stem or tournament, row.prefix or tournament
@@ -94,8 +94,8 @@ def tournament_origin(connection: Connection, tournament: str) -> TournamentOrig
 
 
 class StoredSeeds(NamedTuple):
-    """The newest stored seeds of a group of tournaments that share their seed. With the seed `open`, some of the group
-    are unfinished or not started; with `finished`, all are finished. None means that there is no such seed.
+    """The newest seeds with which a group of tournaments was started. With the seed `open`, some tournaments of the
+    group are unfinished or not started; with `finished`, all are finished. None means that there is no such seed.
     """
 
     open: str | None
@@ -129,7 +129,7 @@ class StoredTournament(NamedTuple):
 def find_similar_tournaments(
     connection: Connection, arguments: str, ignored: Collection[str]
 ) -> list[StoredTournament]:
-    """Return, newest first, the stored tournaments whose arguments are equal to these except for those in `ignored`."""
+    """Return the stored tournaments with these arguments, newest first. Arguments in `ignored` may differ."""
     played = func.count(matches.c.number)
     columns = [tournaments.c[name] for name in ("id", "seed", "arguments", "finished")]
     query = (
@@ -200,7 +200,7 @@ def drop_pending(connection: Connection, matches: Sequence[str]) -> None:
 def find_pending_problems(
     connection: Connection, check_record: Callable[[Result, tuple[()], MatchLuck | None, bytes], Iterable[str]]
 ) -> Iterator[str]:
-    """Yield a line for each problem with matches that wait to be rated. `check_record` checks the record of one."""
+    """Yield a line for each problem with matches that wait to be rated. `check_record` checks one match's record."""
     known = select(matches.c.id).where(matches.c.id == awaiting.c.match).exists().label("known")
     for row in connection.execute(select(awaiting, known).order_by(awaiting.c.match)):
         if row.known:

@@ -86,11 +86,11 @@ SELECT tournament, name FROM (
 ) AS ranked JOIN bots ON bots.id = bot
 WHERE place = 1 AND known = 1 AND low_by = high_by ORDER BY tournament, name
 """
-"""The query for the leaders of the two-seat tournaments :names by luck-adjusted score. It skips a tournament if luck
-was not measured in its first match, not counting void matches.
+"""The query for the leaders of the two-seat tournaments :names by luck-adjusted score. Mean scores are limited to 0 to
+1.
 
-As in the tables of tournaments, scores are adjusted only if all matches use one value function and each bot has more
-than one start position. Mean scores are limited to 0 to 1.
+As in the tables of tournaments, void matches do not count. The query skips a tournament if the luck of a match was not
+measured, if matches use different value functions, or if a bot has only one start position.
 """
 _PAYOFFS_BY_PAIR = """
 SELECT tournament, bots.name, rivals.name AS rival, sum(total) AS total, sum(rounds) AS rounds
@@ -230,15 +230,15 @@ def _matches(connection: Connection, name: str, *, paired: bool) -> Iterator[tup
 
 
 def _common_value_function(matches: Iterable[tuple[MatchSample, str | None]]) -> str | None:
-    """Return the value function of the luck in all matches that count; None without luck, or if they differ in it."""
+    """Return the value function that measured the luck of the matches that count; None if there are several or none."""
     values = {value for match, value in matches if match.result.reason != VOID and match.luck is not None}
     return values.pop() if len(values) == 1 and NoLuck.name not in values else None
 
 
 @functools.lru_cache(maxsize=1000)
 def _planned_matches(arguments: str) -> int | None:
-    """Return a tournament's planned number of matches; None if it is not fixed, or without the rules of its game.
-    Loading the game may be slow.
+    """Return a tournament's planned number of matches; None if it is not fixed, or if this arena lacks the rules of the
+    game. Loading the game may be slow.
     """
     read = msgspec.json.decode(arguments)
     if read["rounds"] is None or not is_known_game(read["game"]):

@@ -16,7 +16,7 @@ from arena.store.schema import SCHEMA_REVISIONS
 MIGRATIONS_FOLDER = Path(__file__).parent / "migrations"
 """The folder of the migrations of the schema."""
 _REBUILD_BY_REVISION: dict[str, Callable[[Connection], object]] = {"0001": rebuild_ratings, "0002": summaries.rebuild}
-"""The function that rebuilds derived data after an upgrade from an old revision, by that revision. Others need none."""
+"""The function that rebuilds derived data after an upgrade from a revision, by revision. Others need no rebuild."""
 
 
 def upgrade_database(database: Database, backup: Path | None = None) -> tuple[str, str]:

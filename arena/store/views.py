@@ -17,8 +17,8 @@ from arena.store.pool_payoffs import MEAN_SQL, RANKED_SQL
 VIEWS_SCHEMA = "arena_views"
 """The schema that holds the views on PostgreSQL."""
 _MAX_PLANNINGS = 3
-"""Maximum attempts to get equal plans for two queries, which are planned one after the other. A table that grows
-between the two plannings can change the second plan.
+"""Maximum attempts to get equal query plans for two queries, which the server plans one after the other. A table that
+grows between the two plannings can change the second plan.
 """
 
 # SQLite cannot drop a column that a view uses, nor rename its table, so such a migration drops the views first.
@@ -110,10 +110,11 @@ def _sqlite_definitions(connection: Connection, name: str) -> tuple[object, obje
 
 
 def _postgresql_definitions(connection: Connection, name: str) -> tuple[object, object]:
-    """Return the columns and the plan of a view (None if it is missing), and those of the query that it should have.
+    """Return the columns and the query plan of a view (None if it is missing), and those of the query that it should
+    have.
 
-    The definition itself cannot be compared: the server stores it in a form that depends on the server's version. To
-    get that form for the correct query, one would have to create a view, which a role that only reads cannot.
+    The definition itself cannot be compared: the server stores it in a form that depends on the server's version. Only
+    a view of the correct query would give that form, and a role that only reads cannot create one.
     """
     place = f"{VIEWS_SCHEMA}.{name}"
     if connection.exec_driver_sql("SELECT to_regclass(%s)", (place,)).scalar() is None:
