@@ -28,7 +28,7 @@ CONFIGS: Mapping[str, Mapping[str, Any]] = {
     "world, 3 seats": {"preset": "world-3"},
     "world, 6 seats": {"preset": "world"},
 }
-"""The configs of the campaigns to measure, by name."""
+"""The configs of the Risk campaigns to measure, by name."""
 TURN_COUNTS = (0, 4, 12)
 """The measured positions come after these numbers of turns in which the raider plays every seat."""
 MIN_MEASURED_S = 1.0

@@ -159,8 +159,8 @@ def _return_bot(bot: PreparedBot) -> PreparedBot:
 
 
 class Load(NamedTuple):
-    """A load: a process of clients, which are pairs of bots that play a game on a node. They take `pace` seconds per
-    move. The process runs on the given `processor` or, if that is None, on any.
+    """A process that puts load on a node: pairs of bots that play a game there, at `pace` seconds per move. The process
+    runs on the given `processor` or, if that is None, on any.
     """
 
     game: str

@@ -117,7 +117,7 @@ def _ratio(one: float, other: float) -> float:
 
 
 class _Load:
-    """The state that all clients share. They count plies in it and, with `--rate`, wait for permission to move."""
+    """The state that all clients share: their count of plies and, with `--rate`, their queue for permission to move."""
 
     def __init__(self, connections: int, rate: float) -> None:
         self.rate = rate

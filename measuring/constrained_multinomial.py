@@ -137,10 +137,11 @@ class _Problem(NamedTuple):
         return self.ratio * min([offset for offset in self.offsets if offset > 0])
 
     def stationary(self, observed: float) -> _Stationary | None:
-        """Find a local maximum of the likelihood by Newton's method, beginning at the observed root mean square.
+        """Find a local maximum of the likelihood of the chances by Newton's method, beginning at the observed root mean
+        square.
 
-        Return None if the method does not converge or digits would be lost. At the maximum, the sum of count * log(1 +
-        x * term) has slope 0, both by x and by the logarithm of the root mean square.
+        Return None if the method does not converge or if rounding would cost too many digits. At the maximum, the sum
+        of count * log(1 + x * term) has slope 0, both by x and by the logarithm of the root mean square.
         """
         half, rms = self.ratio / 2, max(observed, self.least_rms())
         terms = self.terms(rms)

@@ -22,10 +22,10 @@ class ExpectedLength(NamedTuple):
 def variance_of_equal_bots(seats: int, own_seats: int = 1) -> float:
     """Return the variance of a side's score in one match if all seat orders are equally likely.
 
-    The side has `own_seats` of `seats` seats. Its score is the share of pairs, one seat of its own and one other, in
-    which its own is ahead. With k own and m other seats, its variance is that of the Mann-Whitney U / (k m). Source: H.
-    B. Mann, D. R. Whitney, On a test of whether one of two random variables is stochastically larger than the other
-    (1947).
+    The side has `own_seats` of `seats` seats. Consider all pairs of one of its seats and one other seat. The score is
+    the share of them in which the side's seat is ahead. With k own and m other seats, its variance is that of the
+    Mann-Whitney U / (k m). Source: H. B. Mann, D. R. Whitney, On a test of whether one of two random variables is
+    stochastically larger than the other (1947).
     """
     return (seats + 1) / (12 * own_seats * (seats - own_seats))
 

@@ -49,11 +49,12 @@ def side_score(result: Result, bot: str, luck: float | None = None, start: Hasha
 def group_score(
     result: Result, bots: Sequence[str], luck: Sequence[float] | None = None, start: Hashable = None
 ) -> SideScore:
-    """Return the score of several bots together in a match against the rest. `luck` is the luck of each seat.
+    """Return the score of a group of bots in a match against all other bots. `luck` is the luck of each seat.
 
-    The score is the share of pairs, one bot of the group and one other, in which the group's bot is ahead; a tie counts
-    half. For a single bot this is its points. The points of k bots of n sum to k (n - k) / (n - 1) times this share,
-    plus a constant for the pairs within the group. So luck in points is luck in the share times (n - 1) / k (n - k).
+    Consider all pairs of a bot of the group and another bot. The score is the share of them in which the group's bot is
+    ahead; a tie counts half. For a group of one bot, this is the bot's points. The points of k bots of n sum to k (n -
+    k) / (n - 1) times this share, plus a constant for the pairs within the group. So luck in points is luck in the
+    share times (n - 1) / k (n - k).
     """
     names = [seat.bot for seat in result.seats]
     own = sorted(names.index(bot) for bot in bots)

@@ -27,8 +27,8 @@ class TotalPayoff(NamedTuple):
 
 
 class PairPayoffs(NamedTuple):
-    """A bot's payoffs against one opponent, in `units` units (a match, or all matches of one start) with `rounds`
-    rounds in all.
+    """A bot's payoffs against one opponent. `units` is the number of units (matches, or groups of matches that share a
+    start position), `rounds` the number of rounds in all of them.
 
     `mean` is the mean payoff of a round. `squares` is the sum of the squared deviations of units from the mean; the
     deviation of a unit that paid `total` in `rounds` is (total - mean · rounds) / (mean number of rounds of a unit).

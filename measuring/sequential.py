@@ -1,7 +1,7 @@
 """Sequential tests on the scores of pairs: after each pair they accept one of two hypotheses or stay undecided.
 
-They are generalised tests: the likelihood ratio uses the most likely distribution under each hypothesis. `Pentanomial`
-takes counts of raw results, `RealValued` takes results less luck, which are real numbers.
+They are generalised likelihood ratio tests: the ratio compares the most likely distributions under the two hypotheses.
+`Pentanomial` takes counts of raw results, `RealValued` takes results less luck, which are real numbers.
 """
 
 from __future__ import annotations

@@ -96,9 +96,10 @@ class TimeBanks(Struct, frozen=True, gc=False):
         )
 
     def delay_start(self, seat: int, sent_after: float, written_at: float) -> TimeBanks:
-        """Return the clock with the turn of `seat` starting at `written_at`, because the message of the turn was sent
-        late. The clock changes only if the seat's bank started to run between `sent_after` and `written_at`. The delay
-        counts as lag compensation.
+        """Return the clock if the turn of `seat` only begins at `written_at`, when its late message was written. The
+        delay counts as lag compensation.
+
+        The clock changes only if the seat's bank started to run between `sent_after` and `written_at`.
         """
         since = self.running.get(seat)
         if since is None or not sent_after < since < written_at:

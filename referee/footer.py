@@ -53,8 +53,8 @@ def count_moves(events: Iterable[Event]) -> Counter[int]:
 
 
 def thinking_times(header: Header, moves: Mapping[int, int], left_ms: Sequence[int]) -> list[tuple[int, int]]:
-    """Return each seat's number of moves and its thinking time in milliseconds, from its `moves` and the time `left_ms`
-    on its clock.
+    """Return each seat's number of moves and its thinking time in milliseconds. `moves` has the number of moves by
+    seat, `left_ms` the time left on each seat's clock.
     """
     bank, increment = header.clock.bank_ms, header.clock.increment_ms
     made = [moves.get(seat, 0) for seat in range(len(left_ms))]

@@ -169,7 +169,7 @@ class Match:
         return messages.make_turn(self.id, standing, standing.events_since(0), *self._clocks_and_digest(now))
 
     def public_clocks(self, now: float) -> tuple[list[int], int | None]:
-        """Return the milliseconds that each seat publicly has left, and the seat whose clock runs, if exactly
+        """Return the milliseconds left to each seat as the public sees them, and the seat whose clock runs, if exactly
         one does.
         """
         course = self.standing.course

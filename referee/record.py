@@ -55,7 +55,7 @@ class Header(Line, frozen=True, kw_only=True):
     commitment: _Hex32
     rated: bool
     pool: str | None = None
-    """The pool in which the match is rated. Headers from before each preset had a pool have none."""
+    """The pool in which the match is rated. It is missing in old headers, written when not every preset had a pool."""
     clock: Clock
     away_ms: Milliseconds = 0
     """The milliseconds that a seat may be disconnected before it drops out; 0 if only its clock limits them."""
@@ -65,7 +65,7 @@ class Header(Line, frozen=True, kw_only=True):
 
 
 class Ply(Line, frozen=True, kw_only=True):
-    """An event, the clocks and the digest after it, and the lag compensation of the seat that was to move.
+    """An event with the clocks and the digest after it, and `given`, the lag compensation of the seat that was to move.
     Times are in ms.
     """
 
@@ -77,7 +77,7 @@ class Ply(Line, frozen=True, kw_only=True):
 
 
 class Sealed(Line, frozen=True, kw_only=True):
-    """A move in a simultaneous round, before the event of the round, which has all moves.
+    """A move in a simultaneous round, written before the event of the round, which has all its moves.
 
     This line is not part of the digest chain. Its other fields are those of `Ply`.
     """
@@ -117,14 +117,14 @@ class Footer(Line, frozen=True, kw_only=True):
 
 
 class Secret(Line, frozen=True, kw_only=True):
-    """The seed of the match. Only in a journal: it is secret until the end."""
+    """The line with the seed of the match. Only a journal has it: the seed is secret until the match is over."""
 
     seed: _Hex32
 
 
 class Begun(Line, frozen=True, kw_only=True):
-    """The start of play: the nonces that the dice use, and the seats that drop out at once, with reasons. Only in a
-    journal.
+    """The line about the start of play: the nonces that the dice use, and the seats that drop out at once, each with
+    the reason. Only a journal has it.
     """
 
     nonces: list[_Nonce]
@@ -132,7 +132,7 @@ class Begun(Line, frozen=True, kw_only=True):
 
 
 class Void(Line, frozen=True, kw_only=True):
-    """The match was called off. Only in a journal."""
+    """The line that says that the match was called off. Only a journal has it."""
 
 
 EventLine = Ply | Sealed | Strike

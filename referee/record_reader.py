@@ -31,9 +31,9 @@ from referee.record import (
 )
 
 MAX_LINE_BYTES = 256 * 1024
-"""Maximum bytes in a line. The content of a line came in one frame, or is the dice of one event."""
+"""Maximum bytes in a line of a record. A line contains what came in one frame, or the dice of one event."""
 CHUNK_BYTES = 64 * 1024
-"""Maximum unpacked bytes in a chunk."""
+"""Maximum bytes of a record that are unpacked at a time."""
 LINES_PER_STEP = 100
 """Number of lines that `read_record_in_steps` parses in a step."""
 LINE_FEED = b"\n"

@@ -36,8 +36,8 @@ ROW_FORMAT = "{:<35} {:<11}{:>7}  {:<16}{:<17}{:>6}  {:<12}{:>5}"
 
 
 class SavingsRow(NamedTuple):
-    """A row of the table: a comparison of two bots, and the value functions that measure luck. A bot is the name of a
-    set of weights, or a specification as for `bots.play`.
+    """A row of the printed table: two bots to compare, and the value functions that measure luck. A bot is the name of
+    a set of weights, or a specification as for `bots.play`.
     """
 
     name: str

@@ -43,8 +43,9 @@ OPENING_PLIES = 60
 
 
 class SeatsRow(NamedTuple):
-    """A row of the table: a comparison of bots A and B. `sims` are their numbers of simulations, `own` is the number of
-    A's seats, `value` the value function that measures luck, and `h1` that of the tests.
+    """A row of the printed table: a comparison of bots A and B. `sims` has the number of simulations of each bot, `own`
+    is the number of A's seats, and `value` the value function that measures luck. `h1` is the hypothesis h1 of the
+    tests.
     """
 
     name: str

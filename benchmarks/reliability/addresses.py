@@ -33,7 +33,7 @@ CONNECTION_ERRORS = (OSError, Closed, asyncio.IncompleteReadError, TimeoutError)
 
 
 async def connect_silently(port: int, source: str) -> None:
-    """Attack: open connections without end, and send nothing."""
+    """Attack: endlessly open connections, and send nothing."""
     held = []
     while True:
         with contextlib.suppress(*CONNECTION_ERRORS):
@@ -42,7 +42,7 @@ async def connect_silently(port: int, source: str) -> None:
 
 
 async def stop_after_handshake(port: int, source: str) -> None:
-    """Attack: complete WebSocket handshakes without end, but send no `hello`."""
+    """Attack: endlessly complete WebSocket handshakes, but send no `hello`."""
     held = []
     while True:
         with contextlib.suppress(*CONNECTION_ERRORS):
@@ -60,21 +60,21 @@ async def spectate(port: int, source: str) -> None:
 
 
 async def reconnect_repeatedly(port: int, source: str) -> None:
-    """Attack: connect and disconnect as fast as possible, without end."""
+    """Attack: endlessly connect and disconnect, as fast as possible."""
     while True:
         with contextlib.suppress(*CONNECTION_ERRORS):
             (await RawConnection.connect(port, source=source)).close()
 
 
 async def register_names(port: int, source: str) -> None:
-    """Attack: register new names without end."""
+    """Attack: endlessly register new names."""
     for number in count():
         with contextlib.suppress(*CONNECTION_ERRORS):
             (await RawConnection.enter(port, f"new-{source}-{number}", source=source)).close()
 
 
 async def guess_tokens(port: int, source: str) -> None:
-    """Attack: try wrong tokens for the name of an honest bot without end."""
+    """Attack: endlessly try wrong tokens for the name of an honest bot."""
     for number in count():
         with contextlib.suppress(*CONNECTION_ERRORS):
             (await RawConnection.enter(port, "honest-a", source=source, token=f"a guess, number {number}")).close()

@@ -34,7 +34,7 @@ STOP_S = 0.5
 PONG_DELAY_S = 0.15
 """Seconds by which `LatePongs` delays a pong."""
 HEAVY_CONFIG = {"heaps": [990, 990, 990, 990], "take": [1, 2, 3], "start": "p-position"}
-"""The config of nim whose deals are expensive."""
+"""The config of nim whose deals take the most time to compute."""
 
 
 class LatePongs(RawConnection):
@@ -89,7 +89,9 @@ def _read_options() -> argparse.Namespace:
 
 
 def _run_scenario(server: Server, options: argparse.Namespace, what: str, how: str) -> bool:
-    """Play one match with a disturbance. Return whether the bot gained no more time than was given back."""
+    """Play one match with a disturbance. Return whether the bot gained no more time than the arena gave back as lag
+    compensation.
+    """
     pace = options.seconds / MOVES_PER_SEAT
     attack = run_attackers(options.puppets, flood, server.port) if how == "flood" else contextlib.nullcontext()
     with attack:
@@ -185,7 +187,7 @@ _SCENARIOS = (
     ("the server is stopped, the move lies unread", "unread"),
     ("pings are answered late", "pongs"),
 )
-"""The scenarios to measure: a title, and the kind of disturbance."""
+"""The scenarios to measure, each with its title and its kind of disturbance."""
 
 if __name__ == "__main__":
     sys.exit(main())

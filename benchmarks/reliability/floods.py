@@ -228,7 +228,9 @@ def attack(number: int, port: int, flooders: int, beside: bool, encoding: str, k
 
 
 async def measure(server: Server, pair: HonestPair, options: argparse.Namespace, kind: str, encoding: str) -> bool:
-    """Print the honest pair's delays, alone and beside flooders. Return whether the pair had no drops."""
+    """Print how long the honest pair waits for its turns, alone and beside flooders. Return whether it lost no
+    connection and got no error.
+    """
     name = f"{kind} ({encoding.rpartition('.')[2]})" if KINDS[kind][1] else kind
     alone = await pair.measure(options.seconds / 2)
     print(f"{name:32} alone    {alone}", flush=True)

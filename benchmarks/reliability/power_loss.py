@@ -132,7 +132,7 @@ class Disk:
             self._files[change.inode].apply(change)
 
     def write(self, folder: Path, rng: random.Random, share: float) -> None:
-        """Write into `folder` what the disk may hold after a power cut at this point."""
+        """Write into `folder` what the disk may hold if the power is cut after the changes that were applied so far."""
         for name, inode in self._names.items():
             content = self._files[inode].content_after_loss(rng, share)
             if content is not None and not name.endswith("-shm"):  # SQLite's shared memory, which is recreated
@@ -157,7 +157,7 @@ async def play(server: Server, seconds: float) -> Ledger:
 def count_losses(
     disk: Disk, at: float, ledger: Ledger, share: float, rng: random.Random, *, moves: bool, start: bool
 ) -> Counter[str]:
-    """Count what a power cut at the time `at` loses. With `start`, first start and stop a server on the files."""
+    """Count what a power cut at the time `at` loses. If `start` is true, first start and stop a server on the files."""
     server = Server("--clock", "5+0.2")
     disk.write(server.data, rng, share)
     if start:

@@ -1,5 +1,5 @@
 """Helpers for the programs in this folder: the option `--small`, a server, raw connections, and an honest pair of bots
-that measures its plies.
+that measures how long its plies take.
 
 The programs run from any folder with the project's Python, and use only the loopback network of this machine.
 """
@@ -345,14 +345,16 @@ class RawConnection:
 
 @dataclass
 class PlayTimes:
-    """The delays in seconds of an honest pair in a period, and its drops."""
+    """The times in seconds that an honest pair of bots waited in a period, and its failures (`drops`)."""
 
     plies: list[float] = field(default_factory=list)
-    """The time from each move to the turn or end that follows; for an unanswered move, the time so far."""
+    """The seconds from each move to the `turn` or `end` message that follows. For an unanswered move, the seconds so
+    far.
+    """
     starts: list[float] = field(default_factory=list)
-    """The time from each seek to the start of its match."""
+    """The seconds from each seek to the start of its match."""
     drops: list[str] = field(default_factory=list)
-    """The messages about lost connections, errors and rejections."""
+    """The texts of lost connections, errors and rejections."""
 
     def quantile(self, share: float) -> float:
         """Return the quantile `share` (0 to 1) of the times in `plies`; NaN if there are none."""
@@ -401,13 +403,13 @@ class HonestPair:
         await asyncio.wait(self._tasks)
 
     async def measure(self, seconds: float) -> PlayTimes:
-        """Return the delays and drops of the pair in the next `seconds` seconds."""
+        """Let the two bots play for `seconds` more seconds. Return their waiting times and failures in this time."""
         self.take_measurements()
         await asyncio.sleep(seconds)
         return self.take_measurements()
 
     def take_measurements(self) -> PlayTimes:
-        """Return the delays and drops of the pair since the last call."""
+        """Return the waiting times and failures of the two bots since the last call."""
         felt, self._felt = self._felt, PlayTimes()
         felt.plies += [time.perf_counter() - moved for moved in self._moved.values()]
         return felt

@@ -1,8 +1,8 @@
 """Run a ladder for an hour, and measure whether the memory, objects, open files and tasks of the server grow.
 
 Bots play rated nim and tic-tac-toe endlessly. Some resign, drop their connection during a match, watch, or never come
-back, and new names register all the time. The growth is the slope of a straight line through the second half of the
-run.
+back, and new names register all the time. The growth is the slope of a straight line through the measurements of the
+second half of the run.
 Usage: python benchmarks/reliability/soak.py [--seconds 3600] [--bots 24] [--newcomers 1] [--small]
 Exit status 1 if a growth exceeds its limit by more than twice the error of the slope. The limits are one task and one
 file per hour, half an object per newcomer, and 1 KiB of memory per newcomer plus half a KiB per match.

@@ -123,7 +123,9 @@ def measure_pace(folder: TestFolder, kind: str, rounds: int) -> tuple[float, flo
 
 @contextmanager
 def run_blocked_tournament(folder: TestFolder, kind: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a tournament, and yield its process when a bot has stopped moving in its third match."""
+    """Run a tournament in which a bot stops moving in its third match. Yield the tournament's process when that has
+    happened.
+    """
     fifo = folder.folder / "steady" / f"halted-{kind}"
     os.mkfifo(fifo)
     fifo.chmod(0o666)

@@ -58,8 +58,8 @@ def may_need_solving(game: str, config: Mapping[str, Any]) -> bool:
 
 
 def store_new_tables_in(folder: Path, max_bytes: int) -> None:
-    """Store all tables that this process solves on demand from now on in `folder`, up to `max_bytes` bytes of each
-    game.
+    """From now on, store every table that this process solves on demand in `folder`. The tables of each game may take
+    up to `max_bytes` bytes.
     """
     for game in games_with("table_store"):
         game_part(game, "table_store")(folder, max_bytes)

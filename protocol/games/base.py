@@ -213,8 +213,8 @@ class Game(ABC, Generic[S, M]):
     """Examples of moves as a person writes them."""
 
     def parse_move(self, text: str) -> M:
-        """Parse a move that a person wrote, as `notation` writes it or shorter. Raise `MalformedMove`, which shows
-        examples, for another text.
+        """Parse a move that a person wrote in the form of `notation` or in a shorter form. Raise `MalformedMove`, which
+        shows examples, for another text.
         """
         raise MalformedMove(f"moves of {type(self).__name__} can only be written in JSON")
 
