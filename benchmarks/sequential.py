@@ -50,11 +50,13 @@ DrawScores = Callable[[numpy.random.Generator, int, float], Scores]
 """The type of a function that draws the mean scores of pairs, given a generator, the number of pairs and the mean."""
 
 DRIFT_PERIOD_PAIRS = 1024
-"""The number of pairs after which a bot that drifts starts again. It is twice `FIRST_PAIRS`."""
+"""The number of pairs over which the mean drifts from one end to the other before it jumps back. It is twice
+`FIRST_PAIRS`.
+"""
 FIRST_PAIRS = 512
 """Number of pairs that are first drawn for a test. It is doubled as long as there is no verdict."""
 COMPARED_TESTS = 5
-"""Number of tests at each hypothesis that are repeated with the classes of the product, to compare results."""
+"""Number of tests at each hypothesis that are repeated with the product's own test classes, to compare the verdicts."""
 SEQUENCE_PAIRS = 1000
 """Number of pairs over which each confidence sequence is checked."""
 
@@ -104,8 +106,8 @@ def draw_skewed(spread: float) -> DrawScores:
 
 
 def draw_blunders(pairs_in_one: int, spread: float, turned: float) -> DrawScores:
-    """Return a function that draws nearly even pairs. One in `pairs_in_one` pairs is shifted by `turned`, up or down as
-    often as the mean requires.
+    """Return a function that draws nearly even scores. One in `pairs_in_one` pairs is shifted by `turned`, up or down
+    as often as the mean requires.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -118,8 +120,8 @@ def draw_blunders(pairs_in_one: int, spread: float, turned: float) -> DrawScores
 
 
 def draw_mistakes(pairs_in_one: int, spread: float, lost: float) -> DrawScores:
-    """Return a function that draws pairs slightly above the mean. In one of `pairs_in_one` pairs, `lost` points are
-    lost.
+    """Return a function that draws scores of pairs. Most are slightly above the mean, but in one of `pairs_in_one`
+    pairs `lost` points are lost.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -142,8 +144,8 @@ def draw_dependent(share: float, spread: float) -> DrawScores:
 
 
 def draw_drifting(way: float, spread: float) -> DrawScores:
-    """Return a function that draws normal scores. In `DRIFT_PERIOD_PAIRS` pairs, their mean drifts from `way` too high
-    to `way` too low, as if the opponent learned.
+    """Return a function that draws normal scores, as if the opponent learned: over `DRIFT_PERIOD_PAIRS` pairs, their
+    mean drifts from `way` above the true mean to `way` below it, then jumps back.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -170,7 +172,9 @@ def draw_from_file(scores: Scores, *, raw: bool) -> DrawScores:
 
 
 def _lost_game_kinds() -> list[Kind]:
-    """Return the kinds in which in 1 of N pairs a whole game (half a pair) is lost, is won, or goes either way."""
+    """Return the kinds of pairs in which a whole game (half of a pair) is sometimes lost, won, or one of both. This
+    happens in 1 of N pairs, for several N.
+    """
     kinds = []
     for h1, rare in ((0.02, (10, 15, 20, 30, 50, 80)), (0.01, (20, 50, 100)), (0.05, (10, 15))):
         kinds += [
@@ -212,7 +216,7 @@ KINDS = [
     Kind("assumed: 0.3 of the pair before", RealValued, 0.02, draw_dependent(0.3, 0.1)),
     Kind("assumed: drifts from 0.02 up to down", RealValued, 0.02, draw_drifting(0.02, 0.1)),
 ]
-"""All kinds of pairs to simulate. The last ones (`assumed: …`) violate assumptions of the methods."""
+"""All kinds of pairs to simulate. The last ones, named `assumed: …`, violate assumptions of the methods."""
 
 _Loop = Callable[..., Any]  # arrays here, lists in the tests
 _solve: _Loop = compiled(solve_multiplier)
@@ -281,8 +285,8 @@ def _is_ever_outside(scores: Scores, mean: float, limit: float) -> bool:
 
 
 class ErrorRates(NamedTuple):
-    """The results of many tests: the fraction that erred, the mean number of games, and the fraction whose confidence
-    sequence left out the true mean.
+    """The results of many simulated tests: the fraction with the wrong verdict, the mean number of games, and the
+    fraction in which the confidence sequence left out the true mean.
     """
 
     errors: float

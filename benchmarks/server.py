@@ -401,7 +401,9 @@ async def _playing_client(port: int, number: int, load: _Load) -> None:
 
 
 def _connect(port: int, number: int) -> connect:
-    """Connect from a loopback address. A hundred clients share one, as an arena lets no more connect at once."""
+    """Connect from a loopback address. A hundred clients share an address, because the server accepts no more at the
+    same time.
+    """
     return connect(
         f"ws://127.0.0.1:{port}",
         compression=None,

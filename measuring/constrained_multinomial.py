@@ -107,8 +107,8 @@ class _Problem(NamedTuple):
     ratio: float
 
     def terms(self, rms: float) -> list[float]:
-        """Return for each value how much it adds to the excess of the mean over the required mean. The excess is
-        linearised at this root mean square.
+        """Return the term of each value: how much the value adds to the excess of the mean over the required mean. The
+        excess is linearised at this root mean square.
         """
         half = self.ratio / 2
         return [offset - half * (rms + offset * offset / rms) for offset in self.offsets]
@@ -131,8 +131,8 @@ class _Problem(NamedTuple):
         return sum([count * math.log(count / total / chance) for count, chance in cells])
 
     def least_rms(self) -> float:
-        """Return a lower bound of the root mean square of any solution. It is reached if all weight is on the centre
-        and the next value above.
+        """Return a lower bound of the root mean square of any solution. It is reached if only the centre and the next
+        value above it have a probability above 0.
         """
         return self.ratio * min([offset for offset in self.offsets if offset > 0])
 
@@ -292,8 +292,8 @@ class _Problem(NamedTuple):
         return _Candidate(chances, self.lost(chances), math.log(self.moments(chances)[1] / rms))
 
     def least_lost(self, bounds: tuple[float, float]) -> float:
-        """Return a lower bound of the loss at all root mean squares between two bounds. It follows from the greatest
-        value of each term between these bounds.
+        """Return a lower bound of the lost log likelihood at all root mean squares between two bounds. It follows from
+        the greatest value of each term between these bounds.
         """
         # A term is greatest where the root mean square is as far from the centre as its value.
         (low, high), half = bounds, self.ratio / 2
@@ -345,7 +345,7 @@ class _Grid:
         self._candidates: dict[int, _Candidate] = {}
 
     def lost(self, at: int) -> float:
-        """Return the loss of the candidate at a node of the grid; infinity at the bounds."""
+        """Return the lost log likelihood of the candidate at a node of the grid; infinity at the bounds."""
         if not 0 < at < _GRID_CELLS:
             return math.inf
         self._candidates[at] = self._problem.candidate(math.exp(self._logs[at]))
@@ -405,7 +405,9 @@ def _balance(terms: Sequence[float], counts: Sequence[float], tolerance: float =
 
 
 def _newton_multiplier(terms: Sequence[float], counts: Sequence[float]) -> float | None:
-    """Return the x of `_balance`. Return None if Newton's method takes too many steps or digits would be lost."""
+    """Find by Newton's method the multiplier x for which the chances have mean term 0, as `_balance` explains. Return
+    None if that takes too many steps, or if rounding would cost too many digits.
+    """
     cells = list(zip(terms, counts, strict=True))
     reach = max(max(terms), -min(terms))
     x, is_close = _first_x(terms, counts), False

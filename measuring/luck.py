@@ -1,8 +1,8 @@
 """Measuring the luck of each seat of a match, from the record alone or move by move.
 
-Luck is the sum over chance events of v(outcome) − E v(possible outcomes). A battle is one event, and so are a deal of
-cards and all coins of a round. The bots' own random choices are part of their play. A random starting position does not
-count as luck, because paired matches share it.
+Luck is a sum over chance events: the value of the outcome less the expected value of the possible outcomes. A battle is
+one event, and so are a deal of cards and all coins of a round. The bots' own random choices are part of their play. A
+random starting position does not count as luck, because paired matches share it.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def luck_of(record: Record, value: ValueFunction | str | None = None) -> Luck:
 def luck_after(
     game: Game[Any, Any], value: ValueFunction, before: Any, lines: Iterable[tuple[EventLine | None, Any]]
 ) -> Luck:
-    """Return the luck in a match from the state `before` on, given the lines of its record, each with the state after
-    the line.
+    """Return the luck in a match from the state `before` on. `lines` are pairs of a line of the match's record and the
+    state after that line.
     """
     return luck_along(game, value, _plies_of_lines(game, before, lines))
 
@@ -77,7 +77,9 @@ def luck_after(
 def _plies_of_lines(
     game: Game[Any, Any], before: Any, lines: Iterable[tuple[EventLine | None, Any]]
 ) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield the plies for `luck_along`, given the lines of a record, each with the state after the line."""
+    """Yield the plies that `luck_along` takes. `lines` are pairs of a line of a record and the state after that
+    line.
+    """
     for line, after in lines:
         if isinstance(line, Ply) and line.event.out is None:
             event = line.event

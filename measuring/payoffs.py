@@ -1,4 +1,6 @@
-"""The mean payoff of a bot per round, with an interval. Each opponent is weighted by the rounds played against it."""
+"""The mean payoff of a bot per round, with an interval. The weight of an opponent is the number of rounds played
+against it.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,9 @@ def mean_of_rounds(units: Sequence[TotalPayoff]) -> list[float]:
 
 
 def pair_payoffs(payoffs: Sequence[float], rounds: int) -> PairPayoffs:
-    """Summarise one or more units with these payoffs, a value for each unit, and `rounds` rounds in all."""
+    """Summarise one or more units. `payoffs` has a value for each unit, from `mean_of_rounds`; `rounds` is the number
+    of rounds of all units.
+    """
     mean = fmean(payoffs)
     return PairPayoffs(len(payoffs), mean, math.fsum((payoff - mean) ** 2 for payoff in payoffs), rounds)
 
@@ -91,10 +95,11 @@ def weighted_pairs(pairs: Iterable[PairPayoffs]) -> list[WeightedPair]:
 def mean_payoff(pairs: Iterable[PairPayoffs]) -> MeanPayoff | None:
     """Return the mean payoff over opponents; None if there are none.
 
-    The squared standard error is the sum over opponents of s²/n times the square of the opponent's share of the weight.
-    For an opponent that was met only once, the variance is taken from the pooled variance within all other opponents,
-    for as many rounds. The interval is Student's, with the degrees of freedom of B. L. Welch, The generalization of
-    'Student's' problem when several different population variances are involved (1947).
+    The squared standard error is a sum over opponents: the variance within the opponent's units, divided by their
+    number, times the square of the opponent's share of all weight. For an opponent that was met only once, the variance
+    is taken from the pooled variance within all other opponents, for as many rounds. The interval is Student's, with
+    the degrees of freedom of B. L. Welch, The generalization of 'Student's' problem when several different population
+    variances are involved (1947).
     """
     met = weighted_pairs(pairs)
     if not met:
@@ -127,8 +132,8 @@ _ROUNDING_ERROR = 1e-9
 
 
 def _standard_error(pairs: Sequence[WeightedPair]) -> tuple[float, float] | None:
-    """Return the standard error of the sum of the weighted means, and its degrees of freedom; None if every pair has
-    only one unit.
+    """Return the standard error of the sum of the weighted means, and its degrees of freedom. Return None if no
+    opponent has more than one unit.
     """
     parts: list[tuple[float, int]] = []
     freedom, squares, lone = 0, 0.0, 0.0

@@ -124,6 +124,6 @@ def _finish_choice(byte: int, stream: Iterator[int], among: int) -> int:
 
 @cache
 def _first_byte_table(among: int) -> tuple[int | None, ...]:
-    """Return the table of a choice's result by its first byte. It has None for a byte after which further bytes decide."""
+    """Return the result of a choice by its first byte, as a table; None for a byte after which further bytes decide."""
     limit = 0 if among > 256 else 256 - 256 % among
     return tuple(byte % among if byte < limit else None for byte in range(256))

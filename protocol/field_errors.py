@@ -32,8 +32,8 @@ _CONVERSION_ERRORS = (msgspec.ValidationError, UnicodeError, RecursionError)
 
 
 def field_error(value: Any, cls: type[Struct]) -> str | None:
-    """Return why a map cannot be converted to a struct: its first field that is unknown, missing or invalid. Return
-    None if it can.
+    """Say why a decoded object cannot be converted to a struct, by its first field that is unknown, missing or invalid.
+    Return None if it can be converted.
     """
     fields = _fields(cls)
     config = cls.__struct_config__

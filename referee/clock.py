@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 T = TypeVar("T")
 MIN_COMPENSATED_WAIT_S = 0.01
-"""Minimum wait of a move that is compensated, in seconds. Kernels measure waits in ticks of up to this length, so
-shorter waits are not reliable.
+"""Minimum seconds that a move must wait unread for the wait to be compensated. Kernels measure waits in ticks of up to
+this length, so shorter waits are not reliable.
 """
 MIN_ROUND_TRIP_S, MAX_ROUND_TRIP_S = 0.001, 0.1
 """`MIN_ROUND_TRIP_S` is the shortest round trip that is compensated without a wait. Of a longer one, at most

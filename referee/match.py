@@ -460,9 +460,11 @@ class Match:
         return [SetDeadline(None), FinishMatch()]
 
     def _ask_next(self, now: float, line: Ply | None = None, *, round_continues: bool = False) -> list[Effect]:
-        """Ask the next seats to move, or finish. After a move, `line` is the move's line, which already has the clocks.
-        `round_continues` means that a simultaneous round continues after a seat left: seats still see the clocks from
-        the round's start, because newer clocks would reveal who has chosen.
+        """Ask the next seats to move, or finish the match. After a move, `line` is the move's line, which already has
+        the clocks.
+
+        `round_continues` means that a simultaneous round continues after a seat left. Seats still see the clocks from
+        the start of the round, because newer clocks would reveal who has chosen.
         """
         standing = self.standing
         course = standing.current_course

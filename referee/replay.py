@@ -116,7 +116,7 @@ class JournalSummary(NamedTuple):
     released_seats: Sequence[int] = ()
     """The seats that dropped out although the match goes on."""
     deal: Event | None = None
-    """The event of the deal, if the journal ends before the line of the deal."""
+    """The event of the deal, if the journal ends before the line of this event."""
 
 
 def apply_journal(

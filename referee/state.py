@@ -244,8 +244,8 @@ class MatchStanding(Struct, gc=False):
         return self.events[number - dropped :] if number >= dropped else self.events_since(number)
 
     def trim_events(self) -> None:
-        """Drop all but the latest events if there are too many, or if they have too many bytes, and older events can be
-        fetched.
+        """If older events can be fetched, and memory holds too many events or too many bytes of them, drop all but the
+        latest ones.
         """
         if self.load_older is not None:
             self.event_bytes += len(_encode(self.events[self.events_measured :]))
@@ -268,8 +268,8 @@ class MatchStanding(Struct, gc=False):
         self.events_sent = {**self.events_sent, seat: self.events_before_last_move.get(seat, 0)}
 
     def was_absent(self, seat: int) -> bool:
-        """Return whether a seat that never moved dropped out without a message, or was the reason why the match was
-        called off.
+        """Return whether a seat that never moved dropped out without a message. In a match that was called off, return
+        whether the seat was the reason.
         """
         course = self.course
         if course is not None and course.is_void:

@@ -78,7 +78,7 @@ COMPARISON_ROWS = (
     SavingsRow("grid-even", "risk-campaign", {}, ("equal", "equal"), ("fitted-1", "features-1"), 1_000, 100),
     SavingsRow("world-paired", "risk-campaign", WORLD, ("paired", "equal"), ("fitted-1", "features-1"), 10_000, 100),
 )
-"""All rows of the table."""
+"""All rows of the printed table."""
 
 Score = tuple[float, tuple[float, ...]]
 """The type of a result: the first bot's score in a game, and its luck as measured by each value function."""

@@ -67,8 +67,8 @@ ROWS = (
 """All rows of the printed table: the comparisons of two bots."""
 
 Share = tuple[float, float]
-"""The type of a match's score: of all pairs of an A seat and a B seat, the share in which A finished ahead, and the
-luck in that share.
+"""The type of a match's score, with the luck in it. The score considers all pairs of an A seat and a B seat: it is the
+share of them in which A finished ahead.
 """
 
 
@@ -129,7 +129,7 @@ def report_bias(pool: WorkerPool, count: int) -> None:
 
 
 def report(row: SeatsRow, pool: WorkerPool, share: float) -> None:
-    """Play the games of a row of the table, and print their variances and the mean length of tests."""
+    """Play the games of a row of the table. Print the variances of their scores and the mean length of tests."""
     starts = max(2, round(row.starts * share))
     played = dict(spread(pool, partial(play_starts, row), range(starts)))
     units = [played[start] for start in range(starts)]

@@ -43,7 +43,7 @@ from arena.store.store import Reader
 from postgres import postgres_server
 
 MAX_P95_MS = 20.0
-"""Maximum 95th percentile of the times in which an address answers, in milliseconds."""
+"""Maximum 95th percentile of the times in milliseconds in which a path is answered."""
 BUILTIN_BOT = "bot-0"
 """The name of the built-in bot in the made-up store."""
 FILTERS = {
@@ -132,8 +132,8 @@ class BenchmarkSite(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """The answers to one address: the worst status, a digest of the last body, the sorted times in milliseconds
-    (without the first answer), and the processor time of one answer.
+    """The answers to the requests of one path: the highest HTTP status, a digest of the last body, the sorted response
+    times in milliseconds (without the first answer), and the processor time of one answer.
     """
 
     status: int
@@ -151,7 +151,7 @@ class Answers(NamedTuple):
 
 
 def request(sites: list[BenchmarkSite], address: str, times: int) -> list[Answers]:
-    """Request an address `times` + 1 times, from each site in turn. Return the answers of each site."""
+    """Request a path `times` + 1 times, from each site in turn. Return the answers of each site."""
     connections = [http.client.HTTPConnection("127.0.0.1", site.port) for site in sites]
     before = [site.busy() for site in sites]
     status, digests = [0] * len(sites), [b""] * len(sites)
@@ -174,7 +174,7 @@ def request(sites: list[BenchmarkSite], address: str, times: int) -> list[Answer
 
 
 def measure(databases: dict[str, BenchmarkDatabase], asked: list[str], times: int) -> dict[str, dict[str, Answers]]:
-    """Return the answers of each database to each address. Print a line per address, the slowest last, then totals."""
+    """Return the answers of each database to each path. Print a line for each path, the slowest last, then totals."""
     with contextlib.ExitStack() as stack:
         sites = [BenchmarkSite(*stack.enter_context(run_web(where.url)), where.server) for where in databases.values()]
         answers = {address: request(sites, address, times) for address in asked}

@@ -45,7 +45,7 @@ KINDS = ("hello", "seek", "unseek", "start", "ready", "deal", "move", "strike", 
 SLOTS = 64
 """Number of matches that a bot plays at a time in `Run.play_many`."""
 TAIL_FACTOR = -math.log(1e-9)
-"""The ratio of the longest of 10⁹ deals to the mean, if a deal is drawn again until it is valid."""
+"""The ratio of the longest of 10⁹ deals to the mean deal, if a deal is drawn again until it is valid."""
 
 Message = dict[str, Any]
 ChooseMove = Callable[[Message, random.Random], Any]
@@ -162,7 +162,7 @@ class Run:
 
     @contextlib.asynccontextmanager
     async def measure(self, kind: str, game: str) -> AsyncIterator[None]:
-        """Measure the server's longest callback for the requests that are made in the `with` block."""
+        """Measure the server's longest callback while it handles the requests that are made in the `with` block."""
         self._meter.longest = 0.0
         yield
         await self._meter.settle()
@@ -215,7 +215,9 @@ class Run:
         return turn
 
     async def _receive_next(self, seats: dict[int, RawConnection]) -> Message:
-        """Receive the next message on all seats. Return that of the seat to move, or of the first of several."""
+        """Receive the next message on all seats. Return the message of the seat that is to move, or of the first of
+        several such seats; at the end of the match, the first message.
+        """
         told = await asyncio.gather(*(bot.receive("turn", "end") for bot in seats.values()))
         return told[0] if told[0]["type"] == "end" else told[list(seats).index(movers(told[0])[0])]
 

@@ -7,8 +7,8 @@ payoff, if all opponents weigh the same (the former rule) and if they weigh by t
 the mean over the rounds.
 Usage: python benchmarks/reliability/fair_ladder.py [--rounds 10] [--seconds 20] [--haste 20] [--payoffs] [--small]
 Exit status 1 if an attack gained more than the honest bot by more than the interval, took a tenth of the matches of
-other bots, changed the mean of an honest bot by a tenth of a chip, or made a king first by one puppet. A small run is
-too short to judge the two attacks that depend on chance.
+other bots, changed the mean of an honest bot by a tenth of a chip, or put a king in the first place by means of one
+puppet. A small run is too short to judge the two attacks that depend on chance.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ NO_DICE = Dice(bytes(32), 0)
 TROLL_COUNT = 6
 """The number of trolls: silent bots that take the matches of others."""
 HONEST_COUNT = 8
-"""The number of honest bots in the attack by trolls."""
+"""The number of honest bots that the trolls attack."""
 MOVE_DELAY_S = 0.02
-"""Seconds that the honest bots take per move in the attack by trolls."""
+"""Seconds that the honest bots take per move while trolls attack."""
 
 HANDS = 100
 """The number of hands in a match of Leduc poker."""
@@ -149,7 +149,8 @@ def read_leaderboards(server: Server) -> dict[str, set[str]]:
 
 async def attack_as_king(server: Server, options: argparse.Namespace) -> bool:
     """Attack: puppets resign to a king, on a preset that no other bot seeks. For comparison, an honest champion beats
-    as many newcomers by playing. Return whether the king gains no more.
+    as many newcomers by playing. Return whether the king's score is no higher than the champion's, and the king is only
+    on the leaderboard of that preset.
     """
     others = [await LadderPlayer.enter(server, f"other-{number}", choose_perfect) for number in (0, 1)]
     await asyncio.gather(*(other.play("classic", count=4) for other in others))
@@ -193,8 +194,8 @@ def choose_worst(turn: dict[str, Any]) -> dict[str, Any]:
 
 
 async def attack_as_dodger(server: Server, options: argparse.Namespace) -> bool:
-    """Attack: a perfect player meets an equal one and stays silent unless it begins, so that it wins all matches that
-    it plays. Return whether it gains no more than an honest bot.
+    """Attack: a perfect player meets an equal player. It stays silent unless it moves first, so that it wins all
+    matches that it plays. Return whether it gains no more than an honest bot.
     """
     dodging: list[float] = []
     alike: list[float] = []
@@ -218,7 +219,9 @@ async def attack_as_dodger(server: Server, options: argparse.Namespace) -> bool:
 
 
 async def attack_as_pair(server: Server, options: argparse.Namespace) -> bool:
-    """Attack: one of two bots resigns to the other without end. Return whether this gains nothing beyond the limit."""
+    """Attack: one of two bots endlessly resigns to the other. Return whether only the first `RATED_PER_PAIR` matches
+    are rated.
+    """
     strong = await LadderPlayer.enter(server, "forever", choose_perfect)
     weak = await LadderPlayer.enter(server, "again", choose_first, resigns=True)
     scores = []
@@ -233,8 +236,8 @@ async def attack_as_pair(server: Server, options: argparse.Namespace) -> bool:
 
 
 async def attack_as_trolls(server: Server, options: argparse.Namespace) -> bool:
-    """Attack: silent bots with 64 slots each seek the same matches as honest bots. Return whether these lose at most a
-    tenth of their matches.
+    """Attack: silent bots with 64 slots each seek the same matches as honest bots. Return whether the honest bots lose
+    at most a tenth of their matches.
     """
     alone: list[int] = []
     beside: list[int] = []
@@ -334,9 +337,9 @@ def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float 
 
 
 class PayoffAttack(NamedTuple):
-    """An attack on a ladder with payoffs: `names` throw-away names play `matches` matches each with one bot, and leave
-    once they have won `leaves_at` chips per hand. The bot is a king that should gain by this (`crowns`), or an honest
-    bot that should lose.
+    """An attack on a ladder with payoffs: each of `names` throw-away names plays `matches` matches with one bot, and
+    leaves once it has won `leaves_at` chips per hand. If `crowns` is true, the bot is a king that should gain by this,
+    else an honest bot that should lose.
     """
 
     title: str
@@ -356,7 +359,9 @@ PAYOFF_ATTACKS = (
     PayoffAttack("3 puppets, 1 match, king is honest too", 3, 1, None, True),
     PayoffAttack("3 puppets, 10 matches, king is honest too", 3, 10, None, True),
 )
-"""The attacks on a ladder with payoffs. The last two cost names, and look like matches with weak opponents."""
+"""The attacks on a ladder with payoffs. The last two may succeed: they use up several names, and their matches look
+like matches with weak opponents.
+"""
 
 
 def measure_payoff_attacks(options: argparse.Namespace) -> bool:
@@ -385,9 +390,9 @@ def measure_payoff_attacks(options: argparse.Namespace) -> bool:
 
 
 class AttackEffect(NamedTuple):
-    """The effect of an attack: a bot's mean payoff without it, and with it under the former rule (`before`: equal
-    weights) and the present one (`now`: weights by rounds). `first_before` and `first_now` say whether the bot is
-    first.
+    """The effect of an attack on a bot: its mean payoff `without` the attack, `before` with it if all opponents have
+    equal weights (the former rule), and `now` with it if their rounds are their weights. `first_before` and `first_now`
+    say whether the bot is then first.
     """
 
     without: float

@@ -95,7 +95,7 @@ class Started:
 
 @dataclass
 class Figures:
-    """A record of everything that was sent to the players, and all measurements."""
+    """A log of everything that was sent to the players, and all measurements."""
 
     ledger: Ledger = field(default_factory=Ledger)
     starts: dict[str, Started] = field(default_factory=dict)
@@ -305,7 +305,9 @@ class Cluster:
         await asyncio.to_thread(node.server.start)
 
     async def _wait_without_node(self, node: Node, how: str, most: float, *, since: float | None = None) -> None:
-        """Kill a node, unless it stopped at the time `since`. Then wait until other nodes play its games."""
+        """Kill a node, or take it as stopped at the time `since` if that is given. Then wait until other nodes play its
+        games.
+        """
         games = self._games_paired_by(node)
         if since is None:
             since = time.monotonic()

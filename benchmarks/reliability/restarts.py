@@ -55,7 +55,7 @@ class RestartPlayer(Bot):
 
 
 class AbsenceLog(io.StringIO):
-    """A stream for the output of bots, from which it learns for how many seconds bots were away."""
+    """A stream that bots write their output to. It computes the seconds for which each bot was disconnected."""
 
     def __init__(self) -> None:
         super().__init__()

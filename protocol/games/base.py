@@ -18,7 +18,7 @@ S = TypeVar("S")
 M = TypeVar("M")
 
 PROBABILITY_ONE = Fraction(1)
-"""The probability of an outcome without chance."""
+"""The probability of the only outcome of a move without chance."""
 
 
 class Game(ABC, Generic[S, M]):
@@ -190,8 +190,8 @@ class Game(ABC, Generic[S, M]):
         """Parse a move from a message. Raise `MalformedMove`, which shows the right form, if it is malformed."""
 
     def legal_moves_for_turn(self, state: S) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-        """Return the encoded legal moves for a `turn` message, and the message's `options`. These are None if the list
-        of moves is complete.
+        """Return the encoded legal moves for a `turn` message, and the message's `options`. The options are None if the
+        list of moves is complete.
         """
         return [self.encode_move(move) for move in self.legal_moves(state)], None
 
@@ -250,8 +250,8 @@ class Game(ABC, Generic[S, M]):
 
     @property
     def pools(self) -> list[str]:
-        """The rating pools that may rate a match under this config: its own pool, or else the pools of all presets
-        whose deal can lead to this config. For each of these, the pool for matches with people follows.
+        """The rating pools that may rate a match under this config, each followed by its counterpart for matches with
+        people. If the config is no preset, these are the pools of all presets whose deal can lead to it.
         """
         found = self._pools_that_deal() if self.pool is None else [self.pool]
         return [*found, *map(people_pool, found)]

@@ -73,8 +73,8 @@ def read_move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
 
 
 def read_move_kind(wire: Any, forms: Mapping[str, tuple[str, Sequence[str]]]) -> tuple[str, tuple[int, ...]]:
-    """Return the kind of a move, which is its field `do`, and its other fields, which are integers. `forms` has, by
-    kind, an example and the names of the other fields. Raise `MalformedMove` if the move has another form.
+    """Return the kind of a move, which is its field `do`, and its other fields, which are integers. `forms` has an
+    example and the names of the other fields, by kind. Raise `MalformedMove` if the move has another form.
     """
     do = wire.get("do") if isinstance(wire, Mapping) else None
     if not isinstance(do, str) or do not in forms:
