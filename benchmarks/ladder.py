@@ -63,7 +63,6 @@ Pairing = Callable[[Sequence[Seeker], float, Sequence[Seeker], Random], Sequence
 
 
 def pair_randomly(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], rng: Random) -> list[Pair]:
-    """Pair all waiting bots at random, without delay."""
     mixed = rng.sample(waiting, len(waiting))
     return list(zip(mixed[::2], mixed[1::2], strict=False))
 
@@ -195,12 +194,10 @@ def play_in_time(ladder: SimulatedLadder, pairing: Pairing) -> None:
 
 
 def is_present(entrant: Entrant, now: float) -> bool:
-    """Return whether a bot is present at the time `now`. Only then does it seek a match."""
     return not entrant.comes_and_goes or now % (PRESENCE_S + ABSENCE_S) < PRESENCE_S
 
 
 def play_random_rounds(ladder: SimulatedLadder) -> None:
-    """Play a ladder in rounds of random pairs."""
     while not ladder.is_over:
         names = ladder.rng.sample(list(ladder.bots), len(ladder.bots))
         for one, other in zip(names[::2], names[1::2], strict=False):
@@ -211,7 +208,6 @@ def play_random_rounds(ladder: SimulatedLadder) -> None:
 
 
 def play_optimal_rounds(ladder: SimulatedLadder) -> None:
-    """Play a ladder in rounds of the most informative pairs."""
     while not ladder.is_over:
         pairs = sorted(
             itertools.combinations([bot.seeker() for bot in ladder.bots.values()], 2),

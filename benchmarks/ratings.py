@@ -1,6 +1,4 @@
-"""Measure the processor time of rating a match, in milliseconds, for matches without ties, with some ties and with only
-ties.
-"""
+"""Measure the processor time of rating a match, in milliseconds: without ties, with some ties, with only ties."""
 
 from __future__ import annotations
 

@@ -59,9 +59,7 @@ MOVES: dict[str, Callable[[int], dict[str, int]]] = {
 }
 """The function, by game, that returns the move at a ply."""
 _TURN_TYPE, _PLY_KEY, _LEGAL_KEY = b"\xa4type\xa4turn", b"\xa3ply", b"\xa5legal"
-"""These are parts of a `turn` message in msgpack: its beginning, the key of its field `ply`, and the key of its field
-`legal`.
-"""
+"""Parts of a `turn` message in msgpack: its beginning, and the keys of its fields `ply` and `legal`."""
 
 
 class PreparedBot(asyncio.Protocol):
@@ -170,7 +168,7 @@ class Load(NamedTuple):
     processor: int | None = None
 
     def play(self, pipe: Connection) -> None:
-        """Play with the pairs of bots. Whenever asked through `pipe`, send the seconds from each move to the opponent's
+        """Play with the pairs of bots. If asked through `pipe`, send the seconds from each move to the opponent's
         turn.
         """
         if self.processor is not None:

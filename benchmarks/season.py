@@ -52,7 +52,6 @@ CLOCK = Clock(bank_ms=60_000, increment_ms=500)
 BATCH_SIZE = 500
 """Number of matches that are stored in one transaction."""
 KIB_PER_MIB = 1024
-"""The number of KiB in a MiB."""
 SAMPLE_INTERVAL_S = 0.01
 """Seconds between two measurements of a process's memory."""
 COMMANDS = (
@@ -134,9 +133,7 @@ def measure_command(words: str, folder: Path, url: str | None) -> Cost:
 
 
 def peak_kib(process: int) -> int:
-    """Return the peak memory of a running process in KiB. Its resource usage at exit would also count the memory of
-    this process.
-    """
+    """Return the peak memory of a running process in KiB. At exit, this process's memory would be counted, too."""
     with contextlib.suppress(OSError, IndexError):
         return int(Path(f"/proc/{process}/status").read_text().split("VmHWM:")[1].split()[0])
     return 0

@@ -50,9 +50,7 @@ DrawScores = Callable[[numpy.random.Generator, int, float], Scores]
 """The type of a function that draws the mean scores of pairs, given a generator, the number of pairs and the mean."""
 
 DRIFT_PERIOD_PAIRS = 1024
-"""The number of pairs over which the mean drifts from one end to the other before it jumps back. It is twice
-`FIRST_PAIRS`.
-"""
+"""The number of pairs over which the mean drifts before it jumps back. It is twice `FIRST_PAIRS`."""
 FIRST_PAIRS = 512
 """Number of pairs that are first drawn for a test. It is doubled as long as there is no verdict."""
 COMPARED_TESTS = 5

@@ -76,7 +76,7 @@ _TURN_FRAME = msgpack.packb(
 
 
 class _Run(NamedTuple):
-    """The measurements of a server in a run. The fields may also be medians over several runs, or ratios to another
+    """The measurements of a server in a run, or medians of them over several runs, or their ratios to another
     server.
     """
 
@@ -401,9 +401,7 @@ async def _playing_client(port: int, number: int, load: _Load) -> None:
 
 
 def _connect(port: int, number: int) -> connect:
-    """Connect from a loopback address. A hundred clients share an address, because the server accepts no more at the
-    same time.
-    """
+    """Connect from a loopback address. A hundred clients share an address: more would exceed the server's limit."""
     return connect(
         f"ws://127.0.0.1:{port}",
         compression=None,

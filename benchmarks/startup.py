@@ -28,7 +28,6 @@ PAGES = ("/", "/matches", "/leaderboard", "/bots/student-07", "/api/v1/matches?l
 MATCH_COUNT = 20
 """The number of matches that bots play before peak memory is measured."""
 KIB_PER_MIB = 1024
-"""The number of KiB in a MiB."""
 
 
 class StartupTimes(NamedTuple):

@@ -1,6 +1,4 @@
-"""Parsing of values on command lines. `@my.toml` stands for the content of the file my.toml; any other text stands for
-itself.
-"""
+"""Parsing of values on command lines. `@my.toml` stands for the file's content; other text stands for itself."""
 
 from __future__ import annotations
 

@@ -9,9 +9,7 @@ from pathlib import Path
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return the cache folder: `$XDG_CACHE_HOME/bot-arena`, or else `~/.cache/bot-arena`. It may be missing or
-    read-only.
-    """
+    """Return the cache folder, `$XDG_CACHE_HOME/bot-arena` or `~/.cache/bot-arena`. It may be missing or read-only."""
     base = environ.get("XDG_CACHE_HOME", "")
     home = environ.get("HOME") or os.path.expanduser("~")
     return (Path(base) if os.path.isabs(base) else Path(home, ".cache")) / "bot-arena"

@@ -23,9 +23,7 @@ _ParseError: type[Exception] = typer.BadParameter.__mro__[1]
 _INTERRUPT_RETRY_DELAY_S = 0.05
 """Seconds until an interrupt (Ctrl-C) that Python dropped is sent again."""
 _GC_GEN0_THRESHOLD = 20_000
-"""Number of allocations after which Python collects garbage. Python's default of 700 makes start-up 5 % slower and
-finds nothing.
-"""
+"""Number of allocations after which Python collects garbage. The default, 700, makes start-up 5 % slower."""
 _WRONG_TYPE_PATTERN = re.compile(r"Invalid value for (.+): Input should be a valid ([a-z]+)\b.*")
 """The pattern of Typer's message about a value of the wrong type."""
 

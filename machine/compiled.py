@@ -27,9 +27,7 @@ HAS_NUMBA = os.environ.get("ARENA_PLAIN", "") in ("", "0") and find_spec("numba"
 
 
 def _import_numba() -> Any:
-    """Import numba. That takes a third of a second, so it is done only when a loop is compiled. Raise `UsageFault` if
-    it fails.
-    """
+    """Import numba, which takes a third of a second, when a loop is compiled. Raise `UsageFault` if it fails."""
     try:
         import numba
     except ImportError as exc:  # for example if numpy is too new for it

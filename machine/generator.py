@@ -17,7 +17,6 @@ SEED_COUNT = 2**31 - 1
 
 
 def seed_state(seed: int) -> tuple[int, int]:
-    """Return the generator's state for a seed."""
     return 1 + seed % DRAW_RANGE, 1 + seed * 69069 % (_SECOND_MODULUS - 1)
 
 

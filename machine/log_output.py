@@ -40,9 +40,7 @@ def log_fields(**fields: str) -> dict[str, dict[str, str]]:
 
 
 class TextLines(logging.Formatter):
-    """A formatter of log lines as text: `arena: message`, or `arena NODE: message` on a node. Only tracebacks take more
-    than one line.
-    """
+    """A formatter of log lines as text: `arena: message`, or `arena NODE: message`. Tracebacks take more lines."""
 
     def __init__(self, node: str | None = None) -> None:
         super().__init__()
@@ -81,9 +79,7 @@ class JsonLines(logging.Formatter):
 
 
 class SuppressedLineCounter:
-    """A counter of suppressed log lines by event. It logs the counts `SUMMARY_DELAY_S` seconds after the first such
-    line.
-    """
+    """A counter of suppressed log lines by event. It logs the counts `SUMMARY_DELAY_S` seconds after the first one."""
 
     def __init__(self, logger: logging.Logger) -> None:
         self._to = logger
@@ -133,9 +129,7 @@ class LineLimit(logging.Filter):
 
 
 def configure_logging(level: str, form: str, node: str | None = None) -> None:
-    """Log lines of at least this level to standard error. `form` is text or JSON, `node` the name of the server's node
-    in a cluster.
-    """
+    """Log lines of at least this level to standard error. `form` is text or JSON, `node` the server's node."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines(node) if form == "json" else TextLines(node))
     limit = LineLimit()

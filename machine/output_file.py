@@ -1,6 +1,4 @@
-"""Output to paths that a person names. Files are replaced atomically, pipes and devices are written to, and `-` is
-standard output.
-"""
+"""Output to paths that a person names: files are replaced atomically, and `-` is standard output."""
 
 from __future__ import annotations
 

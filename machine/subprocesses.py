@@ -83,7 +83,7 @@ def limit_niceness(niceness: int, environ: Mapping[str, str] = os.environ) -> in
 
 
 def renice(by: int) -> None:
-    """Lower the priority of this process like `os.nice`, within `ARENA_MAX_NICENESS`. Raise `UsageFault` if that is
+    """Lower this process's priority like `os.nice`, within `ARENA_MAX_NICENESS`. Raise `UsageFault` if that is
     invalid.
     """
     _renice(limit_niceness(by))

@@ -9,9 +9,7 @@ MAX_KEYS = 10_000
 
 
 class TokenBucket:
-    """Buckets of tokens by key. Each holds up to `burst` tokens and gains `per_second` tokens per second. `now` is the
-    time in seconds.
-    """
+    """Buckets of tokens by key, for up to `burst` tokens. Each gains `per_second` tokens per second."""
 
     def __init__(self, burst: float, per_second: float) -> None:
         self._burst = burst

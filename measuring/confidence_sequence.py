@@ -24,9 +24,7 @@ BET_FRACTIONS = tuple(way * _MAX_BET_FRACTION / 2**size for size in range(_BET_S
 negative for a bet on scores below it.
 """
 CAPITAL_SHARES = tuple(0.25 if size == 0 else 0.25 / (_BET_SIZES - 1) for size in range(_BET_SIZES) for _ in range(2))
-"""The share of the capital behind each bet. The two largest bets, which suit scores with little spread, have half of
-it.
-"""
+"""The share of the capital behind each bet. The two largest bets share half: they suit scores with little spread."""
 _END_TOLERANCE = 1e-5
 """Maximum error of each end of a confidence interval."""
 

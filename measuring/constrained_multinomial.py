@@ -367,9 +367,7 @@ class _Grid:
         return self._problem.root((self._logs[at], self._above(at)), (self._logs[end], self._above(end)))
 
     def _above(self, at: int) -> float:
-        """Return the `above` of the candidate at a node of the grid; infinity at the lower bound and minus infinity at
-        the upper bound.
-        """
+        """Return the `above` of a grid node's candidate; infinity at the lower, minus infinity at the upper bound."""
         if at == 0:
             return math.inf
         return self._candidates[at].above if at < _GRID_CELLS else -math.inf

@@ -1,6 +1,4 @@
-"""Forecast the length of a sequential test, in games, from its hypotheses and the variance of scores between equal
-bots.
-"""
+"""Forecasts of a sequential test's number of games, from its hypotheses and the variance of scores of equal bots."""
 
 from __future__ import annotations
 

@@ -28,9 +28,7 @@ Without a limit, a player could choose moves that take minutes.
 
 
 class ChanceEvent(Struct, frozen=True, kw_only=True):
-    """The luck that the dice of one event gave each seat. `seat` is the seat that moved, −1 for a deal or a
-    simultaneous round.
-    """
+    """The luck of each seat in one event. `seat` is the seat that moved, −1 for a deal or a simultaneous round."""
 
     ply: int
     seat: int
@@ -77,9 +75,7 @@ def luck_after(
 def _plies_of_lines(
     game: Game[Any, Any], before: Any, lines: Iterable[tuple[EventLine | None, Any]]
 ) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield the plies that `luck_along` takes. `lines` are pairs of a line of a record and the state after that
-    line.
-    """
+    """Yield the plies that `luck_along` takes. `lines` are pairs of a record's line and the state after it."""
     for line, after in lines:
         if isinstance(line, Ply) and line.event.out is None:
             event = line.event

@@ -1,6 +1,4 @@
-"""The mean payoff of a bot per round, with an interval. The weight of an opponent is the number of rounds played
-against it.
-"""
+"""The mean payoff of a bot per round, with an interval. The rounds against an opponent are the opponent's weight."""
 
 from __future__ import annotations
 

@@ -65,9 +65,7 @@ def estimate_scores(matches: Iterable[SideScore]) -> ScoreEstimates:
 
 
 def score_of_counts(counts: Sequence[int]) -> Estimate:
-    """Return the score of one or more units (pairs or single games). `counts` has the form that `count_moments`
-    takes.
-    """
+    """Return the score of one or more units (pairs or single games). `count_moments` explains `counts`."""
     units = sum(counts)
     mean, square = count_moments(counts)
     return _estimate(units, mean, square / (units - 1) if units > 1 else 0.0)

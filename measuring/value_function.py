@@ -18,9 +18,7 @@ POINTS_UNIT = "points"
 
 
 class ValueFunction(ABC):
-    """A measure of luck for one config. Results may be combined only if value functions of the same `name` adjusted
-    them.
-    """
+    """A measure of luck for one config. Results that different measures adjusted must not be combined."""
 
     name: str
     unit: str = POINTS_UNIT

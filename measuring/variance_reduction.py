@@ -1,6 +1,4 @@
-"""The number of games that luck adjustment saves: the variance of raw results divided by the variance of adjusted
-results.
-"""
+"""The number of games that luck adjustment saves: the ratio of the variances of raw and adjusted results."""
 
 from __future__ import annotations
 
@@ -13,9 +11,7 @@ from typing import NamedTuple
 from measuring.pair_scores import MIN_UNITS, ScoreUnit, SideScore, Strata, Stratum, stratify
 
 _BOOTSTRAP_DRAWS, _BOOTSTRAP_GROUPS = 1000, 500
-"""`_BOOTSTRAP_DRAWS` is the number of bootstrap samples, `_BOOTSTRAP_GROUPS` the approximate number of groups of units
-to draw from.
-"""
+"""The number of bootstrap samples, and the approximate number of groups of units from which they draw."""
 
 
 class VarianceReduction(NamedTuple):

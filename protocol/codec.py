@@ -51,9 +51,7 @@ _SERVER_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromServer.__sub
 
 Frame = bytes | str
 MAX_DIGITS = 4300
-"""Maximum digits of an integer in JSON. Python itself reads no more by default (`sys.int_info`), as more would take too
-long.
-"""
+"""Maximum digits of an integer in JSON: Python's own default (`sys.int_info`). More would take too long."""
 
 MAX_FAST_PATH_BYTES = 2 * MAX_MAP_ENTRIES
 """Maximum bytes of a msgpack frame that `_decode_fast` decodes. Of the limits, such a frame can exceed only the depth:
@@ -62,9 +60,7 @@ each map entry takes two bytes or more.
 
 
 class _PlainMove(Struct, kw_only=True, forbid_unknown_fields=True, gc=False, tag_field="type", tag="move"):
-    """A `move` message with at most two levels of nesting, which is typical. After decoding, only floats need a further
-    check.
-    """
+    """A `move` message with at most two levels of nesting, which is typical. Decoding checks all but its floats."""
 
     match: str
     ply: Ply
@@ -89,9 +85,7 @@ def _is_match(text: str) -> bool:
 
 
 def _decode_fast(frame: bytes) -> Move | Ready | None:
-    """Decode a small frame with a typical `move` or `ready`. Return None for any other message, or if anything may be
-    wrong.
-    """
+    """Decode a small frame with a typical `move` or `ready`. Return None for all others, or if in doubt."""
     try:
         plain: _PlainMove | _PlainReady = _decode_plain(frame)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -241,9 +235,7 @@ class UnusableInfo(NamedTuple):
 
 
 def _with_checked_info(value: dict[str, Any]) -> dict[str, Any]:
-    """Check a `move` against the limits of frames. If only its `info` exceeds them, replace the `info` by an
-    `UnusableInfo`.
-    """
+    """Check a `move` against the limits of frames. If only its `info` exceeds them, make that an `UnusableInfo`."""
     check_limits({name: item for name, item in value.items() if name != "info"})
     try:
         check_limits(value["info"], 2)

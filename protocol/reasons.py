@@ -1,6 +1,4 @@
-"""The reasons why a match ended, or why one seat's part in it ended. The message `end`, records, tables and the ladder
-use these words.
-"""
+"""The reasons why a match ended, or one seat's part in it, as in the message `end`, in records and in tables."""
 
 WIN = "win"
 DRAW = "draw"

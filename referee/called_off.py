@@ -1,6 +1,4 @@
-"""Calling off a match of which only the header and the seed are left. The match is void, with a record that
-verifies.
-"""
+"""Calling off a match of which only the header and the seed are left. The match is void; its record verifies."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def max_compensation_ms(bank_ms: int) -> int:
 
 
 NO_RUNNING_BANKS: Mapping[int, float] = {}
-"""The value of `running` while no bank runs. All clocks share it, because a new mapping at each ply would cost time."""
+"""The value of `running` while no bank runs. All clocks share it: making a mapping at each ply is slow."""
 
 
 class TimeBanks(Struct, frozen=True, gc=False):
@@ -37,9 +37,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
     banks_s: tuple[float, ...]
     increment_s: float
     max_compensation_ms: int
-    """The limit of lag compensation per seat, in milliseconds. Compensation for round trips may use at most half of
-    this limit.
-    """
+    """The limit of lag compensation per seat, in milliseconds. Round trips may use at most half of it."""
     compensated_ms: tuple[int, ...]
     """The lag compensation of each seat so far, in milliseconds."""
     running: Mapping[int, float] = {}
@@ -162,9 +160,7 @@ def _seconds_shown_as(milliseconds: int) -> float:
 
 
 def _remove_seat(running: Mapping[int, float], stopped: int) -> dict[int, float]:
-    """Return the running banks without the stopped one. It is a function because a comprehension inside `press` would
-    slow every ply.
-    """
+    """Return the running banks without the stopped one. As a comprehension inside `press`, this would be slower."""
     return {seat: since for seat, since in running.items() if seat != stopped}
 
 

@@ -18,13 +18,11 @@ from protocol.messages import CHANCE, Event
 from protocol.reasons import VOID, WIN
 
 NO_SEALED_MOVES: Mapping[int, Any] = {}
-"""The value of `sealed` while no move is sealed. All courses share it, because a new mapping at each ply would cost
-time.
-"""
+"""The value of `sealed` while no move is sealed. All courses share it: making a mapping at each ply is slow."""
 
 
 class Payoff(NamedTuple):
-    """A seat's total payoff in a match, and the number of rounds. If that number is 0, the match does not count for the
+    """A seat's total payoff in a match, and its number of rounds. Without rounds, the match does not count for the
     seat.
     """
 
@@ -60,9 +58,7 @@ class Course(Struct, frozen=True, gc=False):
     sealed: Mapping[int, Any] = {}
     """The sealed moves, by seat, in a simultaneous round that is not complete."""
     unreported_strikes: tuple[int, ...] | None = None
-    """The strikes that the next event reports, as a sorted tuple with a seat for each strike; None if it reports no
-    strikes.
-    """
+    """The strikes in the next event: a sorted tuple with a seat for each strike; None if it has no such field."""
     reports_strikes: bool = True
     """True if events report strikes, as they do except in records of format 1."""
 
@@ -188,7 +184,6 @@ class Course(Struct, frozen=True, gc=False):
 
     @property
     def reason(self) -> str:
-        """The reason why the match is over."""
         if self.is_void:
             return VOID
         if self.to_move is None:

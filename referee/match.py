@@ -111,9 +111,7 @@ class Match:
         return recalled
 
     def resume(self, summary: JournalSummary, now: float) -> list[Effect]:
-        """Continue a match after `load_journal`. Clocks stand still until every seat is back or `return_timeout_s` has
-        passed.
-        """
+        """Continue a match after `load_journal`. Clocks wait until all seats are back, at most `return_timeout_s`."""
         self.standing.disconnected_since = dict.fromkeys(range(self.game.seats), now)
         self.standing.wait_until = now + self._timeouts.return_timeout_s
         effects: list[Effect] = [ReleaseSeat(seat) for seat in summary.released_seats]
@@ -153,12 +151,10 @@ class Match:
         return self._seeks[seat]
 
     def start_message(self, seat: int | None = None, *, resumed: bool = False) -> Start:
-        """Build the `start` message for a seat, or for a watcher (None)."""
         seek = None if seat is None or resumed else self._seeks[seat]
         return messages.make_start(self.header, self.game, self.players, seat, seek=seek, resumed=resumed)
 
     def listed_match(self, watchers: int) -> ListedMatch:
-        """Build the match's entry in a listing."""
         return messages.make_listed_match(self.header, self.game, self.standing, watchers)
 
     def spectator_turn(self, now: float) -> Turn | None:
@@ -169,9 +165,7 @@ class Match:
         return messages.make_turn(self.id, standing, standing.events_since(0), *self._clocks_and_digest(now))
 
     def public_clocks(self, now: float) -> tuple[list[int], int | None]:
-        """Return the milliseconds left to each seat as the public sees them, and the seat whose clock runs, if exactly
-        one does.
-        """
+        """Return each seat's public time left in milliseconds, and the seat whose clock runs, if exactly one does."""
         course = self.standing.course
         to_move = None if course is None or not self.standing.clock.running else course.to_move
         return self._clocks_seen_by(now), to_move if isinstance(to_move, int) else None
@@ -185,7 +179,6 @@ class Match:
         return make_result(self.header, standing.current_course, self.players, finished, thought)
 
     def footer(self, result: Result, ratings: Ratings | None) -> Footer:
-        """Build the last line of the record."""
         return make_footer(result, self._seed, self.standing.nonces_in_hex, ratings)
 
     def end_message(self, seat: int | None, ratings: Ratings | None = None) -> End:
@@ -198,8 +191,8 @@ class Match:
         return make_course(self.header, self.game, self._seed, self.standing.nonces_by_seat)
 
     def _finish_interrupted_event(self, now: float) -> list[Effect]:
-        """Complete the event that a crash interrupted after the last line of the journal: end the match, or let seats
-        drop out.
+        """Complete the event that a crash interrupted after its line was written: end the match, or let seats drop
+        out.
         """
         standing = self.standing
         if standing.current_course.is_over:
@@ -608,6 +601,4 @@ _OVER_HANDLERS: dict[type[MatchEvent], _Handler] = {
 }
 """The handlers of events after the end of the match, by type of event."""
 _HANDLERS_BY_PHASE = (_WAITING_HANDLERS, _PLAYING_HANDLERS, _OVER_HANDLERS)
-"""The handlers of events in each phase of a match. The handlers of a repeated `ready` and of most events after the end
-do nothing.
-"""
+"""The handlers of events, by phase of a match. A repeated `ready` and most events after the end do nothing."""

@@ -31,9 +31,7 @@ from referee.result import Ratings
 from referee.state import MatchStanding, Phase
 
 MAX_EVENT_BYTES = 512 * 1024
-"""Maximum bytes of events, as JSON, in one message. A slow seat may have missed many events, and a frame is at most 1
-MiB.
-"""
+"""Maximum bytes of events, as JSON, in a message to a seat that missed many. A frame is at most 1 MiB."""
 _SAFE_EVENT_COUNT = 64
 """Number of events that always fit in a frame, so that their bytes need not be counted."""
 
@@ -199,9 +197,7 @@ def _make_outcomes(
 
 
 def reject_bad_move(match: str, ply: int, fault: MalformedMove | IllegalMove, strikes: int, left_ms: int) -> Rejected:
-    """Build the message that rejects a malformed or illegal move, with the seat's strikes and its time left in
-    milliseconds.
-    """
+    """Build the message that rejects a malformed or illegal move. It has the seat's strikes and milliseconds left."""
     return Rejected(
         match=match,
         ply=ply,
@@ -226,9 +222,7 @@ def reject_misplaced(match: str, seat: int, ply: int, course: Course) -> Rejecte
 
 
 def _describe_movers(to_move: int | tuple[int, ...] | None) -> str:
-    """Name the seats to move. In a simultaneous round, name all its seats, because it is secret who has already
-    moved.
-    """
+    """Name the seats to move. In a simultaneous round, name all its seats: who has moved is secret."""
     if not isinstance(to_move, tuple):
         return f"seat {to_move} is"
     return f"seats {' and '.join(map(str, to_move))} are" if len(to_move) > 1 else f"seat {to_move[0]} is"

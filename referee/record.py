@@ -65,9 +65,7 @@ class Header(Line, frozen=True, kw_only=True):
 
 
 class Ply(Line, frozen=True, kw_only=True):
-    """An event with the clocks and the digest after it, and `given`, the lag compensation of the seat that was to move.
-    Times are in ms.
-    """
+    """An event, the clocks and the digest after it, and `given`, the mover's lag compensation. Times are in ms."""
 
     event: Event
     clock: list[Milliseconds]
@@ -152,9 +150,7 @@ class Record(NamedTuple):
 
     @property
     def payoffs(self) -> list[tuple[float | None, int | None]]:
-        """Each seat's mean payoff per round and number of rounds, from the footer; (None, None) if the footer has no
-        payoffs.
-        """
+        """Each seat's mean payoff per round and number of rounds; (None, None) if the footer has no payoffs."""
         nothing = [None] * len(self.header.seats)
         return list(zip(self.footer.payoffs or nothing, self.footer.rounds or nothing, strict=True))
 

@@ -54,9 +54,7 @@ _decode_opening = msgspec.json.Decoder(_Opening).decode
 
 
 class RecordLines(Collection[EventLine]):
-    """The lines between header and footer of a valid record. Each iteration unpacks and decodes the record's bytes
-    again.
-    """
+    """The lines between header and footer of a valid record. Each iteration unpacks and decodes the record again."""
 
     def __init__(self, data: bytes, count: int, name: str) -> None:
         self._data, self._count, self._name = data, count, name

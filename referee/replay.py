@@ -98,9 +98,7 @@ class ReplayedMove(NamedTuple):
 
 
 def iter_moves(course: Course, lines: Iterable[tuple[EventLine | None, Course]]) -> Iterator[ReplayedMove]:
-    """Yield the moves of seats among `lines`, which are lines of `replay`. `course` is the course before the first of
-    them.
-    """
+    """Yield the seats' moves among `lines`, which `replay` yielded. `course` is the course before the first line."""
     before = course.state
     for line, course in lines:
         if isinstance(line, Ply) and line.event.out is None and line.event.seat != CHANCE:

@@ -57,9 +57,7 @@ class MatchStanding(Struct, gc=False):
     course: Course | None = None
     """The course of the match; None until every seat is ready."""
     wait_until: float | None = None
-    """The time until which the match waits for seats to be ready, or to come back after a restart; None once the clocks
-    run.
-    """
+    """The time until which the match waits for seats at its start or after a restart; None once clocks run."""
     nonces: Mapping[int, bytes] = {}
     early_quits: Mapping[int, str] = {}
     """The seats that drop out as soon as the match begins, each with the reason."""
@@ -78,9 +76,7 @@ class MatchStanding(Struct, gc=False):
     """The latest events. Without `load_older`, these are all events."""
     events_measured: int = 0
     event_bytes: int = 0
-    """The approximate bytes of the events when they were last counted. There were `events_measured` events at that
-    time.
-    """
+    """The approximate bytes of the events at their last count, when there were `events_measured` events."""
     events_dropped: int = 0
     """The number of events that are no longer in memory."""
     moves_dropped: Mapping[int, int] = {}
@@ -106,7 +102,6 @@ class MatchStanding(Struct, gc=False):
 
     @property
     def nonces_in_hex(self) -> list[str]:
-        """The nonces by seat, in hex."""
         return [nonce.hex() for nonce in self.nonces_by_seat]
 
     def begin(self, course: Course) -> Event | None:
@@ -121,12 +116,10 @@ class MatchStanding(Struct, gc=False):
             self.wait_until = None
 
     def note_disconnect(self, seat: int, now: float) -> None:
-        """Note that a seat is disconnected."""
         self.disconnected_since = {seat: now, **self.disconnected_since}
         self.followers -= {seat}
 
     def note_reconnect(self, seat: int) -> None:
-        """Note that a seat is connected again."""
         self.disconnected_since = {other: since for other, since in self.disconnected_since.items() if other != seat}
 
     def shift_times(self, pause_s: float, now: float) -> None:
@@ -164,7 +157,6 @@ class MatchStanding(Struct, gc=False):
         ]
 
     def note_move(self, event: Event) -> None:
-        """Note a seat's move."""
         self.events_before_last_move = {
             **self.events_before_last_move,
             event.seat: self.events_dropped + len(self.events),
@@ -204,9 +196,7 @@ class MatchStanding(Struct, gc=False):
         return info
 
     def note_line(self, seat: int, given: int, info: Info | None) -> None:
-        """Note what the line of a seat's move reports besides the move: `given`, the lag compensation in milliseconds,
-        and the `info`.
-        """
+        """Note what the line of a seat's move also reports: `given`, its lag compensation in ms, and the `info`."""
         if info is not None:
             self.add_info_bytes(seat, info_bytes(info))
         if given:
@@ -224,9 +214,7 @@ class MatchStanding(Struct, gc=False):
         self.info_bytes = {**self.info_bytes, seat: self.info_bytes.get(seat, 0) + size}
 
     def events_since(self, number: int) -> list[Event]:
-        """Return the events from number `number` on, counted from 0. If they are too many for a message, return the
-        last ones.
-        """
+        """Return the events from number `number` on (from 0), or only the last ones if a message has no room."""
         at = number - self.events_dropped
         if at >= 0 or self.load_older is None:
             return self.events[max(at, 0) :]
@@ -305,9 +293,7 @@ Snapshot = tuple[MatchStanding, int]
 
 
 def restore_snapshot(snapshot: Snapshot) -> MatchStanding:
-    """Return the standing at the time of a snapshot, which replaces the current standing. A snapshot can be used only
-    once.
-    """
+    """Return the standing of a snapshot, to replace the current standing. A snapshot can be used only once."""
     standing, events = snapshot
     del standing.events[events:]
     return standing

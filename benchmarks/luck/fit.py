@@ -33,8 +33,7 @@ SEED = "fit-1"
 CONFIGS: dict[str, dict[str, Any]] = {"world": {"draft": "classic"}}
 """The config of campaigns on each map whose config is not the default one, by map."""
 MIN_WEIGHT, MAX_WEIGHT = 2.0, 10.0
-"""Random evaluation weights are drawn between `MIN_WEIGHT` and `MAX_WEIGHT`. In this range, all four features matter.
-"""
+"""The bounds of random evaluation weights. Between `MIN_WEIGHT` and `MAX_WEIGHT`, all four features matter."""
 RIDGE = 1e-3
 """The scale of the ridge penalties in the regressions for the odds and for the points."""
 DIGITS = 5
@@ -44,9 +43,7 @@ FEATURE_COUNT = len(FEATURE_NAMES)
 
 
 class ChanceEvents(NamedTuple):
-    """The chance events of a game, and seat 0's `score` in it. `before` and `luck` are tables with a row for each
-    event.
-    """
+    """The chance events of a game, each with a row in `before` and in `luck`. `score` is seat 0's score."""
 
     score: float
     before: np.ndarray[Any, Any]
@@ -102,9 +99,7 @@ def fit_odds(games: Sequence[ChanceEvents]) -> np.ndarray[Any, Any]:
 
 
 def sum_luck(games: Sequence[ChanceEvents], odds: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return two sums of luck in each feature for each game: unweighted, and weighted by how open the game was at each
-    event.
-    """
+    """Return two sums of each feature's luck in each game: unweighted, and weighted by how open the game was."""
     rows = []
     for each in games:
         share = 1 / np.cosh(np.clip(each.before @ odds, -50, 50) / 2) ** 2

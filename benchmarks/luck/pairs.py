@@ -1,6 +1,4 @@
-"""Playing pairs of games between two sets of evaluation weights: the same deal from both seats, with separate dice, in
-this process.
-"""
+"""Pairs of games between two sets of evaluation weights: the same deal from both seats, with separate dice."""
 
 from __future__ import annotations
 

@@ -106,7 +106,6 @@ def server_processor_ms(folder: Path) -> float:
 
 
 def peak_mib(process: int) -> float:
-    """Return a process's peak memory in MiB."""
     found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
     assert found is not None
     return int(found[1]) / 1024

@@ -89,9 +89,7 @@ def _read_options() -> argparse.Namespace:
 
 
 def _run_scenario(server: Server, options: argparse.Namespace, what: str, how: str) -> bool:
-    """Play one match with a disturbance. Return whether the bot gained no more time than the arena gave back as lag
-    compensation.
-    """
+    """Play one match with a disturbance. Return whether the bot gained at most the lag compensation it got."""
     pace = options.seconds / MOVES_PER_SEAT
     attack = run_attackers(options.puppets, flood, server.port) if how == "flood" else contextlib.nullcontext()
     with attack:

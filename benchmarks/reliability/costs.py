@@ -70,9 +70,7 @@ def choose_any(turn: Message, rng: random.Random) -> Any:
 
 
 def choose_halves(turn: Message, rng: random.Random) -> Any:
-    """Return a move of Grundy's game that splits a heap near its middle, so that the next player has as many moves as
-    possible.
-    """
+    """Return a move of Grundy's game that splits a heap near its middle, which leaves the most legal moves."""
     return turn["legal"][len(turn["legal"]) // 2]
 
 

@@ -125,9 +125,7 @@ class LadderPlayer:
 
 
 def choose_perfect(turn: dict[str, Any]) -> dict[str, Any]:
-    """Return the best move of nim if any number may be taken. In the preset `classic`, the first player can always win
-    by such moves.
-    """
+    """Return the best move of nim if any number may be taken. In the preset `classic`, the first player wins by it."""
     heaps = turn["state"]["heaps"]
     nimber = functools.reduce(operator.xor, heaps)
     for heap, size in enumerate(heaps):
@@ -219,9 +217,7 @@ async def attack_as_dodger(server: Server, options: argparse.Namespace) -> bool:
 
 
 async def attack_as_pair(server: Server, options: argparse.Namespace) -> bool:
-    """Attack: one of two bots endlessly resigns to the other. Return whether only the first `RATED_PER_PAIR` matches
-    are rated.
-    """
+    """Attack: one of two bots keeps resigning to the other. Return whether only `RATED_PER_PAIR` matches were rated."""
     strong = await LadderPlayer.enter(server, "forever", choose_perfect)
     weak = await LadderPlayer.enter(server, "again", choose_first, resigns=True)
     scores = []
@@ -289,8 +285,8 @@ async def _run_troll(server: Server, name: str, haste: float) -> None:
 
 
 def choose_sensible(game: Poker, state: PokerState, rng: random.Random) -> str:
-    """Return an honest bot's move in Leduc: bet and call with a king or a pair; else check, fold, or call with half of
-    the queens.
+    """Return an honest bot's move in Leduc. It bets and calls with a king or a pair, and calls with half of its
+    queens.
     """
     assert state.cards is not None
     own = game.rank_of(state.cards[state.seat] or 0)
@@ -308,9 +304,7 @@ def choose_raise(game: Poker, state: PokerState, rng: random.Random) -> str:
 
 
 def choose_giving(game: Poker, state: PokerState, rng: random.Random) -> str:
-    """Return a puppet's move in Leduc, which gives chips to a king: raise, bet and call in the first round of betting,
-    then fold.
-    """
+    """Return the move of a puppet that loses chips to a king in Leduc: it raises in the first round, then folds."""
     legal = game.legal_moves(state)
     order = ("raise", "bet", "call") if state.public is None else ("bet", "fold")
     return next(move for move in order if move in legal)

@@ -209,8 +209,7 @@ KINDS: dict[str, tuple[Attack, bool]] = {
     "seek and resign": (resign, True),
     "fast matches": (play_fast, True),
 }
-"""The kinds of floods, by name: the function that makes the flood, and True if the flood differs between the encodings.
-"""
+"""The kinds of floods, by name: the function that makes the flood, and whether the encodings differ in it."""
 
 
 def attack(number: int, port: int, flooders: int, beside: bool, encoding: str, kind: str) -> None:

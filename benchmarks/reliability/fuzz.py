@@ -234,9 +234,7 @@ class PathOutcomes:
 
 
 def fuzz_frames(frames: int, seed: int) -> PathOutcomes:
-    """Send frames through the arena's fast path and through the library, and return the counts. Stop after ten
-    differences.
-    """
+    """Let the arena's fast path and the library read frames, and count the results. Stop after ten differences."""
     so_far = PathOutcomes()
     for sent in framed_otherwise():
         so_far.differences += 1
@@ -356,8 +354,8 @@ async def _send_broken_handshakes(port: int, budget: list[int], chance: random.R
 
 
 async def fuzz_server(server: Server, frames: int, seed: int) -> tuple[Any, int]:
-    """Run the fuzzers on a server. Return the waiting times and failures of the honest pair, and how many `end`
-    messages the fuzzers got.
+    """Run the fuzzers on a server. Return what the honest pair measured, and how many `end` messages the fuzzers
+    got.
     """
     budget = [frames]
     fuzzers = [Fuzzer(n, server.port, budget, random.Random(f"{seed}/{n}")) for n in range(FUZZER_COUNT)]

@@ -123,9 +123,7 @@ class World:
 
 
 def kill_creations(count: int, library: Path, rng: random.Random) -> tuple[int, list[str]]:
-    """Kill programs while they create a database. Return the number of kills, and descriptions of the databases that
-    are unusable.
-    """
+    """Kill programs while they create a database. Return the number of kills and a text for each unusable database."""
     refused = []
     killed = 0
     for at in rng.sample(range(1, 81), count):

@@ -305,9 +305,7 @@ class Cluster:
         await asyncio.to_thread(node.server.start)
 
     async def _wait_without_node(self, node: Node, how: str, most: float, *, since: float | None = None) -> None:
-        """Kill a node, or take it as stopped at the time `since` if that is given. Then wait until other nodes play its
-        games.
-        """
+        """Kill a node, unless it was frozen at the time `since`. Then wait until other nodes play its games."""
         games = self._games_paired_by(node)
         if since is None:
             since = time.monotonic()

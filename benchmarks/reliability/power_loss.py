@@ -116,7 +116,6 @@ class Disk:
         self._files: dict[int, WrittenFile] = {}
 
     def apply(self, change: Change) -> None:
-        """Apply a logged change to the file or folder that it concerns."""
         if change.what == "c":
             name = str(Path(change.data.decode()).relative_to(self._folder))
             if self._names.get(name) != change.inode:

@@ -142,7 +142,6 @@ class Server:
                 await asyncio.sleep(0.05)
 
     def memory_mib(self) -> float:
-        """Return the resident memory of the server in MiB."""
         return process_memory_mib(self.process.pid)
 
     def processor_s(self) -> float:
@@ -200,7 +199,6 @@ def print_broken(broken: Sequence[str], sound: str) -> bool:
 
 
 def process_memory_mib(process: int) -> float:
-    """Return the resident memory of a process in MiB."""
     return int(Path(f"/proc/{process}/status").read_text().partition("VmRSS:")[2].split()[0]) / 1024
 
 
@@ -243,9 +241,7 @@ class Closed(Exception):
 
 
 class RawConnection:
-    """A low-level connection, made in three steps: `connect` (TCP), `upgrade` (WebSocket), `hello`. The last two are
-    optional.
-    """
+    """A low-level connection, made in up to three steps: `connect` (TCP), `upgrade` (WebSocket), `hello`."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int) -> None:
         self.reader, self.writer = reader, writer
@@ -320,9 +316,7 @@ class RawConnection:
                     return fields
 
     async def discard(self) -> int:
-        """Read and discard everything until the server closes the connection. Do not answer pings. Return the number of
-        bytes.
-        """
+        """Discard all data until the server closes the connection. Do not answer pings. Return the number of bytes."""
         count = 0
         with contextlib.suppress(ConnectionError):
             while data := await self.reader.read(2**16):
@@ -348,9 +342,7 @@ class PlayTimes:
     """The times in seconds that an honest pair of bots waited in a period, and its failures (`drops`)."""
 
     plies: list[float] = field(default_factory=list)
-    """The seconds from each move to the `turn` or `end` message that follows. For an unanswered move, the seconds so
-    far.
-    """
+    """The seconds from each move to the next `turn` or `end`. For an unanswered move, the seconds so far."""
     starts: list[float] = field(default_factory=list)
     """The seconds from each seek to the start of its match."""
     drops: list[str] = field(default_factory=list)

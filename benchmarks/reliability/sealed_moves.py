@@ -71,9 +71,7 @@ class SeatPair:
 async def measure(
     pair: SeatPair, rounds: int, before: float, probe: Callable[[], Awaitable[None]]
 ) -> tuple[list[float], list[float]]:
-    """Return the milliseconds that `probe` took in rounds in which the opponent had not moved yet, and in rounds in
-    which it had.
-    """
+    """Return the milliseconds of `probe` in rounds before the opponent's move, and in rounds after it."""
     took: tuple[list[float], list[float]] = [], []
     await pair.begin(rounds)
     for _ in range(rounds):
@@ -93,9 +91,7 @@ async def measure(
 
 
 def rank_sum(one: list[float], two: list[float]) -> tuple[float, float]:
-    """Return how probably a value of `two` exceeds one of `one`, and the two-sided p of the rank-sum test (Mann and
-    Whitney, 1947).
-    """
+    """Return the probability that a value of `two` exceeds one of `one`, and the two-sided Mann-Whitney p."""
     n, m = len(one), len(two)
     ordered = sorted([(value, 0) for value in one] + [(value, 1) for value in two])
     ranks = sum(rank for rank, (_, of) in enumerate(ordered, 1) if of)

@@ -33,9 +33,7 @@ TESTS_FOLDER = Path(__file__).parents[2] / "tests"
 EMPTY_FINDINGS: tuple[Any, ...] = ([], False, None)
 """The values in the hostile bot's report that mean no access."""
 ALLOWED_FINDINGS = {"arena", "processes", "scratch"}
-"""The keys of the hostile bot's report that are allowed in a sandbox: it may use processes and scratch space within
-`FINDING_LIMITS`.
-"""
+"""The keys of findings that a sandbox allows: processes and scratch space within `FINDING_LIMITS`."""
 FINDING_LIMITS = {"processes": 300, "scratch": 64}
 """The maximum values in the hostile bot's report for limited resources in a sandbox."""
 
@@ -112,9 +110,7 @@ def children_processor_s() -> float:
 
 
 def measure_pace(folder: TestFolder, kind: str, rounds: int) -> tuple[float, float]:
-    """Run a tournament. Return its matches per second, from the first start to the last end, and its processor seconds
-    per match.
-    """
+    """Run a tournament. Return its matches per second of playing, and its processor seconds per match."""
     before = children_processor_s()
     content = folder.play("pace", BOTS, kind, "--rounds", str(rounds))
     times = [datetime.fromisoformat(match[when]) for match in content["matches"] for when in ("started", "finished")]
@@ -123,9 +119,7 @@ def measure_pace(folder: TestFolder, kind: str, rounds: int) -> tuple[float, flo
 
 @contextmanager
 def run_blocked_tournament(folder: TestFolder, kind: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a tournament in which a bot stops moving in its third match. Yield the tournament's process when that has
-    happened.
-    """
+    """Run a tournament. Yield its process as soon as a bot has stopped moving in the bot's third match."""
     fifo = folder.folder / "steady" / f"halted-{kind}"
     os.mkfifo(fifo)
     fifo.chmod(0o666)

@@ -105,9 +105,7 @@ class Solver:
 
 
 def strategy_value(rules: Game[Any, Any], state: Any, strategy: Strategy) -> Number:
-    """Return the average winnings of seat 0 if both seats play a strategy. The result is exact if the strategy consists
-    of fractions.
-    """
+    """Return seat 0's average winnings if both seats play a strategy; exact if its probabilities are fractions."""
 
     def walk(node: _Node) -> Number:
         if node.seat is None:

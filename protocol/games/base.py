@@ -100,9 +100,7 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def apply(self, state: S, move: M, dice: Dice) -> tuple[S, Event]:
-        """Return the state after `move`, and the event. Raise `IllegalMove`, which says what would be legal, if the
-        move is not legal.
-        """
+        """Return the state after `move`, and the event. Raise `IllegalMove`, which says what is legal."""
 
     def apply_chance(self, state: S, dice: Dice) -> tuple[S, Event]:
         """Return the state after the chance event that is due, and the event."""
@@ -113,9 +111,7 @@ class Game(ABC, Generic[S, M]):
         raise ValueError(f"{self.name} has no deals after the start")
 
     def information_set(self, state: S, seat: int) -> Hashable:
-        """Return the information set of a state for a seat. It is equal for all states that the seat cannot
-        distinguish.
-        """
+        """Return the information set of a state for a seat, equal for all states that the seat cannot distinguish."""
         return self.key(state)
 
     def outcomes(self, state: S, move: M) -> Sequence[tuple[Fraction, S]]:
@@ -144,9 +140,7 @@ class Game(ABC, Generic[S, M]):
 
     @property
     def least_payoffs(self) -> tuple[int, ...]:
-        """The least payoff that each seat can get in a round, in a game with payoffs. A seat that left the match gets
-        it every round.
-        """
+        """The least payoff of each seat in a round, in a game with payoffs. A seat that left gets it every round."""
         raise ValueError(f"{self.name} has no payoffs")
 
     def reason(self, state: S) -> str:
