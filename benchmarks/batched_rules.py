@@ -48,7 +48,9 @@ CONFIGS_BY_GAME: Mapping[str, Sequence[tuple[Mapping[str, Any], str, float]]] = 
         ({"preset": "world"}, NO_LUCK, 0.0001),
     ),
 }
-"""The configs of each game, each with the value function that measures luck and the share of the game's playouts."""
+"""The configs of each game. Each config has the value function that measures luck, and its share of the playouts of the
+game.
+"""
 BATCH_SIZE = 64
 """The number of games that the batched rules play at a time."""
 MAX_DEVIATION_SIGMAS = 4.9

@@ -73,8 +73,8 @@ def match_quality(first: Rating, second: Rating) -> float:
 
 
 def pair_as_formerly(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], rng: Random) -> list[Pair]:
-    """Pair bots as former versions did: each with the bot of near rating that makes the best match. After two seconds
-    of waiting, even a poor match is accepted.
+    """Pair bots as former versions did: each bot with the bot of near rating that makes the best match. A bot that has
+    waited for `OLD_MAX_WAIT_S` seconds accepts even a poor match.
     """
     left, pairs = sorted(waiting, key=lambda one: (one.seeking_since, -one.sigma, one.bot)), []
     while left:
@@ -99,11 +99,11 @@ def pair_as_now(
 PAIRINGS: Mapping[str, Pairing] = {"random": pair_randomly, "before": pair_as_formerly, "now": pair_as_now}
 """The functions that pair bots in simulated time, by the name of the kind of pairing."""
 RANDOM_ROUNDS = "lots"
-"""The name of the kind of pairing that is random, in rounds in which every bot plays."""
+"""The name of random pairing in rounds in which every bot plays."""
 TAU_TARGETS = (0.6, 0.7, 0.8, 0.85, 0.9)
 """The values of Kendall's tau for which `--in-rounds` prints the matches per bot."""
 OPTIMAL_ROUNDS = "best"
-"""The name of the kind of pairing that takes the most informative pairs, in rounds in which every bot plays."""
+"""The name of the pairing that takes the most informative pairs, in rounds in which every bot plays."""
 
 
 class SimulatedLadder:
@@ -128,7 +128,7 @@ class SimulatedLadder:
         return len(self.measurements) == len(MEASURED_COUNTS)
 
     def play(self, first: str, second: str) -> None:
-        """Play and rate a match of two bots, and measure the ladder if that is due."""
+        """Play and rate a match of two bots. Measure the ladder if one of the `MEASURED_COUNTS` is reached."""
         one, other = self.bots[first], self.bots[second]
         apart = (one.strength - other.strength) / (math.sqrt(2) * BETA)
         won = self.rng.random() < (1 + math.erf(apart / math.sqrt(2))) / 2

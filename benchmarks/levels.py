@@ -3,11 +3,11 @@
     python benchmarks/levels.py fit nim --bot perfect
     python benchmarks/levels.py ladder nim
 
-`fit` plays mixtures of a bot with random moves. Each pass changes the shares of random moves so that strengths should
-become evenly spaced. At the end, `fit` prints the line for bots/reference/levels.toml. `ladder` plays the eight levels
-and rates them as an arena does; Ctrl-C prints the results so far. `gap` is the rating difference to the level below. If
-a value function can remove luck, `less luck` is this difference from adjusted scores, on the scale of ratings
-(Thurstone's model, which is TrueSkill's model for settled ratings).
+`fit` plays mixtures of a bot with random moves. Each pass changes the shares of random moves to space the strengths
+more evenly. At the end, `fit` prints the line for bots/reference/levels.toml. `ladder` plays the eight levels and rates
+them as an arena does; Ctrl-C prints the results so far. `gap` is the rating difference to the level below. If a value
+function can remove luck, `less luck` is this difference from adjusted scores, on the scale of ratings (Thurstone's
+model, which is TrueSkill's model for settled ratings).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from arena.ratings.rating_system import RatingStanding
 SEAT_COUNT = 6
 """The number of seats of the larger matches that are rated."""
 REPETITIONS = 5
-"""The number of times that the rating of a match is measured. The shortest time counts."""
+"""The number of times that the rating of a match is measured. The shortest time is printed."""
 
 
 def main() -> None:

@@ -57,7 +57,7 @@ MOVES: dict[str, Callable[[int], dict[str, int]]] = {
     "nim": lambda ply: {"heap": int(ply >= 500), "take": 1},
     "dilemma": lambda _: {"choose": 0},
 }
-"""The function, by game, that returns the move at a ply."""
+"""The functions that return the move at a ply, by game."""
 _TURN_TYPE, _PLY_KEY, _LEGAL_KEY = b"\xa4type\xa4turn", b"\xa3ply", b"\xa5legal"
 """Parts of a `turn` message in msgpack: its beginning, and the keys of its fields `ply` and `legal`."""
 
@@ -168,9 +168,7 @@ class Load(NamedTuple):
     processor: int | None = None
 
     def play(self, pipe: Connection) -> None:
-        """Play with the pairs of bots. If asked through `pipe`, send the seconds from each move to the opponent's
-        turn.
-        """
+        """Play with the pairs of bots. If asked through `pipe`, send the seconds from moves to the opponents' turns."""
         if self.processor is not None:
             os.sched_setaffinity(0, {self.processor})
         elif not self.pace:

@@ -37,7 +37,7 @@ POSITIONS: tuple[tuple[str, Mapping[str, Any], int | None], ...] = (
 the whole game).
 """
 ROW_FORMAT = "{:<16}{:>10}{:>10}{:>10}{:>11}{:>9}{:>9}"
-"""The format of a row of the first table."""
+"""The format of a row of the table that compares the searches of all games."""
 AFRICA = Duel({"map": "africa"})
 """The rules of bounded Risk on the map of Africa."""
 PLY_COUNTS = (0, 8, 10, 12, 14, 16, 18, 20)
@@ -45,13 +45,13 @@ PLY_COUNTS = (0, 8, 10, 12, 14, 16, 18, 20)
 SPEED_TEST_PLIES = (8, 12)
 """The numbers of random plies that lead to the positions of Risk in which speed is measured."""
 DEPTH_PLIES = 6
-"""The depth in plies of the searches of Risk whose nodes are counted."""
+"""The depth in plies of the searches of Risk whose visited nodes are counted."""
 MIN_MEASURED_S = 1.0
 """Minimum seconds per measurement, in processor time, so that other load matters little."""
 RISK_ROW_FORMAT = "{:<12}{:<34}{:>14}{:>9}"
 """The format of a row of the table of speeds in Risk."""
 SHARE_ROW_FORMAT = "{:>6}{:>18}{:>12}{:>8}{:>16}{:>12}{:>8}{:>10}{:>11}"
-"""The format of a row of the table of nodes in Risk."""
+"""The format of a row of the table of visited nodes in Risk."""
 
 
 class SearchSpeed(NamedTuple):

@@ -1,10 +1,10 @@
 """Measure plies per second through the whole server (journal, digest, records, store), relative to a server that only
 echoes.
 
-The echo uses the library, the clients and the number of connections of the server. Server and clients run in one
-process each. A ply is one frame in and one frame out, like an echo. With `--against`, the servers of other commits are
-measured in turn with the same clients. Ratios to the echo are medians of the rounds' ratios. The last line is `ratio
-N`: the plies of this version divided by the round trips of the echo.
+The echo server uses the same library, the same clients and as many connections. Server and clients run in one process
+each. A ply is one frame in and one frame out, like an echo. With `--against`, the servers of other commits are measured
+in turn with the same clients. Ratios to the echo are medians of the rounds' ratios. The last line is `ratio N`: the
+plies of this version divided by the round trips of the echo.
 
 With `--mqtt`, this version is also measured while it publishes everything to a Mosquitto broker, which the program
 starts. With `--metrics`, it is also measured while it collects metrics and serves them every second. With both options,
@@ -76,9 +76,7 @@ _TURN_FRAME = msgpack.packb(
 
 
 class _Run(NamedTuple):
-    """The measurements of a server in a run, or medians of them over several runs, or their ratios to another
-    server.
-    """
+    """The measurements of a server in a run; or their medians over several runs, or ratios to another server."""
 
     rate: float
     cost: float

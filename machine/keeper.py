@@ -26,7 +26,7 @@ FAILED_MESSAGE = b"failed "
 
 
 def main() -> None:
-    """Run the command with this process's standard input and output."""
+    """Keep the program of this process's command line. The program gets this process's standard input and output."""
     line = socket.socket(fileno=int(sys.argv[1]))
     line.set_inheritable(False)
 

@@ -33,9 +33,7 @@ _NAME_PATTERN = re.compile(r"[\w.]+")
 
 @cache
 def digest_of_all() -> str:
-    """Return a digest of all files of bot-arena that affect the results of matches. Raise `OSError` if one is
-    unreadable.
-    """
+    """Return a digest of all files of bot-arena that affect the results of matches. Raise `OSError` if that fails."""
     return digest_of_packages(_ROOT)
 
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 _MAX_STEPS = 100
 """Maximum steps for one solution of `_solve_end_divisor` or `solve_multiplier`."""
 _TOLERANCE = 1e-12
-"""The tolerance where an equation is solved exactly."""
+"""The tolerance of equations whose solution is a result."""
 _BOUND_TOLERANCE = 1e-3
-"""The tolerance where an equation is solved roughly, because only a lower bound is needed."""
+"""The tolerance of equations that only give a lower bound, so that a rough solution is enough."""
 _MAX_NEWTON_STEPS = 30
 """Maximum steps of Newton's method in `_Problem.stationary`."""
 _MAX_MULTIPLIER_STEPS = 12
@@ -26,13 +26,13 @@ _NEWTON_TOLERANCE = 1e-8
 the number of correct digits, so all digits are correct after it.
 """
 _NEWTON_START_RATIO = 0.9
-"""Newton's method for x starts at most this fraction of the way from 0 to an end of the range of possible x."""
+"""The start of Newton's method for x, at most: this fraction of the way from 0 to an end of the range of possible x."""
 _MAX_LOG_STEP = 0.7
 """Maximum change of the logarithm of the root mean square in a step of Newton's method."""
 _MIN_DIVISOR = 1e-5
 """Minimum divisor 1 + x * term. Smaller divisors would lose too many digits by rounding."""
 _GRID_CELLS = 64
-"""Number of cells of a grid, in which peaks of the likelihood are searched for; a power of two."""
+"""Number of cells of a grid in which peaks of the likelihood are searched for. It is a power of two."""
 _COARSE_CELLS = 8
 """Number of groups of grid cells with which the search for peaks of the likelihood begins."""
 _MAX_ROOT_STEPS = 60
@@ -374,7 +374,7 @@ class _Grid:
 
 
 def _first_x(terms: Sequence[float], counts: Sequence[float]) -> float:
-    """Return the start of Newton's method for x: its first step from 0, limited to the range of possible x."""
+    """Return the x at which Newton's method starts: its first step from 0, limited to the range of possible x."""
     cells = list(zip(terms, counts, strict=True))
     x = sum([count * term for term, count in cells]) / sum([count * term * term for term, count in cells])
     return max(-_NEWTON_START_RATIO / max(terms), min(-_NEWTON_START_RATIO / min(terms), x))

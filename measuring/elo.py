@@ -55,7 +55,7 @@ def elo_difference(estimate: Estimate) -> EloDifference:
 
 
 def compare_scores(estimate: Estimate) -> Comparison:
-    """Compare a side with one opponent by its score or adjusted score."""
+    """Return how a side compares with its only opponent, from the side's score or adjusted score."""
     return Comparison(
         score=estimate.mean,
         low=estimate.low,

@@ -36,8 +36,8 @@ class ChanceEvent(Struct, frozen=True, kw_only=True):
 
 
 class Luck(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The luck of a match so far, by seat. It is in points, which sum to 0; in games whose result is a payoff it is in
-    the `unit` of payoffs, and sums to 0 if payoffs do. `value` is the name of the value function that measured it.
+    """The luck of each seat in a match so far, as measured by the value function named `value`. It is in points, which
+    sum to 0. In games whose result is a payoff, it is in the `unit` of payoffs, and sums to 0 if payoffs do.
 
     Result less luck is an unbiased estimate of the strength of play, wherever the match is cut off. This estimate may
     lie outside [0, 1]. A void match has luck, but no result to subtract it from. `estimate` is true with more than two
@@ -52,8 +52,8 @@ class Luck(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def luck_of(record: Record, value: ValueFunction | str | None = None) -> Luck:
-    """Return the luck in a record. `value` is the value function that measures the luck, or its name; without it the
-    best available one is used.
+    """Return the luck in a record. `value` is the value function that measures the luck, or its name. If it is None,
+    use the best one.
 
     Raise `UsageFault` as `load_value` does, and `BadRecord` as `replay` does.
     """

@@ -1,7 +1,8 @@
 """Match scores of one side, grouped into the units and strata from which intervals are computed.
 
-A unit is all matches from one start, whatever seats the side had in them. A unit counts by its mean score. Opponents
-and seats come from a schedule, not from chance, so a unit is compared only with units of the same opponents and seats.
+A unit is all matches from one start position, whatever seats the side had in them. A unit counts by its mean score.
+Opponents and seats come from a schedule, not from chance, so a unit is compared only with units of the same opponents
+and seats.
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ def group_score(
 
 
 class ScoreUnit(NamedTuple):
-    """The matches of one start: their number, mean points, mean adjusted points, and the sum of the squared points."""
+    """The matches of one start position: their number, mean points, mean adjusted points, and the sum of the squared
+    points.
+    """
 
     games: int
     raw: float
@@ -80,8 +83,8 @@ class ScoreUnit(NamedTuple):
 
 
 class Stratum(NamedTuple):
-    """The opponents and the side's seats in each match, which comparable units share. A stratum merged from single
-    units has neither.
+    """The opponents of a side, and the side's seats in each match. Units of one stratum are comparable. A stratum that
+    was merged from single units has no opponents and no seats.
     """
 
     opponents: Hashable = None

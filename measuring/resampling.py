@@ -42,7 +42,7 @@ class SimulatedTests(Struct, frozen=True, kw_only=True):
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
-    """A forecast: simulated tests if h0 is true and if h1 is true."""
+    """The results of simulated tests: one summary if h0 is true, one if h1 is true."""
 
     h0: SimulatedTests
     h1: SimulatedTests

@@ -34,7 +34,7 @@ from protocol.names import MATCH_ID_PATTERN
 MAX_ARRAY_ITEMS = 1024
 """Maximum items of an array in a frame."""
 MAX_MAP_ENTRIES = 128
-"""Maximum entries of a map in a frame."""
+"""Maximum entries of a mapping in a frame."""
 MAX_STRING_BYTES = 4096
 """Maximum bytes of a string in a frame."""
 MAX_DEPTH = 8
@@ -55,7 +55,7 @@ MAX_DIGITS = 4300
 
 MAX_FAST_PATH_BYTES = 2 * MAX_MAP_ENTRIES
 """Maximum bytes of a msgpack frame that `_decode_fast` decodes. Of the limits, such a frame can exceed only the depth:
-each map entry takes two bytes or more.
+each entry of a mapping takes two bytes or more.
 """
 
 

@@ -20,7 +20,7 @@ _BLANK_CHARS = r"\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uff
 TEXT_PATTERN = rf"^[^\x00-\x1f{_INVISIBLE_CHARS}{_BLANK_CHARS}]*$(?!\n)"
 """The form of a text without control characters and other invisible ones, such as changes of writing direction."""
 NOTE_PATTERN = rf"^[^\x00-\x08\x0b-\x1f{_INVISIBLE_CHARS}]*$"
-"""The form of a note: as `TEXT_PATTERN`, but it may also have tabs, line feeds and filler characters."""
+"""The form of the note in an `info`: like `TEXT_PATTERN`, but with tabs, line feeds and filler characters."""
 
 
 def is_bot_name(text: str) -> bool:

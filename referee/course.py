@@ -22,9 +22,7 @@ NO_SEALED_MOVES: Mapping[int, Any] = {}
 
 
 class Payoff(NamedTuple):
-    """A seat's total payoff in a match, and its number of rounds. Without rounds, the match does not count for the
-    seat.
-    """
+    """A seat's total payoff in a match, and its number of rounds. If that is 0, the seat's match does not count."""
 
     total: int
     rounds: int

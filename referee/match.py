@@ -1,7 +1,7 @@
 """The referee of one match, without I/O. `receive(event, now)` returns effects for the runner to perform, in order.
 
-Times are arguments, in seconds of one monotonic clock. Dice come from the match's seed. The table at the end says what
-each event does in each phase.
+Times are arguments, in seconds of one monotonic clock. Dice come from the match's seed. The table at the end of this
+file says what each event does in each phase.
 """
 
 from __future__ import annotations
@@ -191,9 +191,7 @@ class Match:
         return make_course(self.header, self.game, self._seed, self.standing.nonces_by_seat)
 
     def _finish_interrupted_event(self, now: float) -> list[Effect]:
-        """Complete the event that a crash interrupted after its line was written: end the match, or let seats drop
-        out.
-        """
+        """Complete the event that a crash interrupted after writing its line: end the match, or let seats drop out."""
         standing = self.standing
         if standing.current_course.is_over:
             return self._finish(now)

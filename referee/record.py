@@ -156,7 +156,7 @@ class Record(NamedTuple):
 
     @property
     def plies(self) -> Iterator[Ply]:
-        """The events, without strikes and sealed moves."""
+        """The lines of events, without strikes and sealed moves."""
         return (line for line in self.lines if isinstance(line, Ply))
 
 

@@ -232,8 +232,8 @@ class MatchStanding(Struct, gc=False):
         return self.events[number - dropped :] if number >= dropped else self.events_since(number)
 
     def trim_events(self) -> None:
-        """If older events can be fetched, and memory holds too many events or too many bytes of them, drop all but the
-        latest ones.
+        """If memory holds too many events, or too many bytes of them, drop all but the latest events. Events are only
+        dropped if older ones can be fetched.
         """
         if self.load_older is not None:
             self.event_bytes += len(_encode(self.events[self.events_measured :]))
@@ -248,7 +248,7 @@ class MatchStanding(Struct, gc=False):
 
     @property
     def move_counts(self) -> Mapping[int, int]:
-        """The number of moves of each seat."""
+        """The number of moves that each seat has made."""
         return Counter(self.moves_dropped) + count_moves(self.events)
 
     def mark_unsent(self, seat: int) -> None:

@@ -1,4 +1,5 @@
-"""Measure how many times fewer games are needed if luck is removed, for several bots, games and value functions.
+"""Measure by which factor the removal of luck reduces the number of games that are needed, for several bots, games and
+value functions.
 
 The table also has the raw and adjusted mean scores. Games are played in pairs: the same deal from both seats, with
 separate dice. `--share 0.1` plays only a tenth of the games.
@@ -30,7 +31,7 @@ from measuring.variance_reduction import VarianceReduction, estimate_reduction
 SEED = "saves-1"
 """The seed of the measured games. The coefficients were not fitted to these games."""
 WORLD = {"map": "world", "draft": "classic"}
-"""The config of campaigns on the world map."""
+"""The config of Risk campaigns on the world map."""
 ROW_FORMAT = "{:<35} {:<11}{:>7}  {:<16}{:<17}{:>6}  {:<12}{:>5}"
 """The format of a row of the printed table."""
 
@@ -63,7 +64,7 @@ BOT_SPECS = {
 }
 """The specification for `bots.play` of each bot that is not a set of weights, by its name in the table."""
 SOUTH_AMERICA, AFRICA = {"map": "south-america"}, {"map": "africa"}
-"""These are the configs of duels on the maps of South America and of Africa."""
+"""The configs of bounded Risk on the maps of South America and of Africa."""
 COMPARISON_ROWS = (
     SavingsRow("duel-paired", "risk-duel", {}, ("paired", "equal"), ("exact", "fitted-1", "features-1"), 10_000),
     SavingsRow("duel-paper", "risk-duel", {}, ("paper", "equal"), ("exact",), 4_000),

@@ -1,9 +1,9 @@
 """Measure how long the pages and the API take to answer over a large store, and the processor time per answer.
 
-Each address is requested repeatedly, one after the other, from an `arena web` process over a made-up store (data.py).
-Among the addresses are lists of matches with one filter, two, three and all filters. The program prints p50 and p95 in
-milliseconds over HTTP. On a busy machine, processor time is more reliable. With `--postgresql`, the program starts a
-PostgreSQL server (tests/postgres.py), copies the store to it, and requests each address from it as well.
+Each path is requested repeatedly, one after the other, from an `arena web` process over a made-up store (data.py). Some
+paths are lists of matches with one, two, three or all filters. The program prints p50 and p95 in milliseconds over
+HTTP. On a busy machine, processor time is more reliable. With `--postgresql`, the program starts a PostgreSQL server
+(tests/postgres.py), copies the store to it, and requests each path from it as well.
 Usage: python benchmarks/pages/answers.py [--data DIR] [--matches 1000000] [--bots 1000] [--times 40] [--postgresql]
     [--small]
 Exit status 1 if an answer is not 200, differs between the two databases, or a p95 of SQLite is above 20 ms (not with

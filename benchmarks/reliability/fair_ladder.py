@@ -147,8 +147,8 @@ def read_leaderboards(server: Server) -> dict[str, set[str]]:
 
 async def attack_as_king(server: Server, options: argparse.Namespace) -> bool:
     """Attack: puppets resign to a king, on a preset that no other bot seeks. For comparison, an honest champion beats
-    as many newcomers by playing. Return whether the king's score is no higher than the champion's, and the king is only
-    on the leaderboard of that preset.
+    as many newcomers by playing. Return whether the king's score is at most 0.5 above the champion's, and the king is
+    on the leaderboard of that preset only.
     """
     others = [await LadderPlayer.enter(server, f"other-{number}", choose_perfect) for number in (0, 1)]
     await asyncio.gather(*(other.play("classic", count=4) for other in others))
@@ -285,9 +285,7 @@ async def _run_troll(server: Server, name: str, haste: float) -> None:
 
 
 def choose_sensible(game: Poker, state: PokerState, rng: random.Random) -> str:
-    """Return an honest bot's move in Leduc. It bets and calls with a king or a pair, and calls with half of its
-    queens.
-    """
+    """Return an honest bot's move in Leduc: bet and call with a king or a pair, and call with half of the queens."""
     assert state.cards is not None
     own = game.rank_of(state.cards[state.seat] or 0)
     legal = game.legal_moves(state)

@@ -354,9 +354,7 @@ async def _send_broken_handshakes(port: int, budget: list[int], chance: random.R
 
 
 async def fuzz_server(server: Server, frames: int, seed: int) -> tuple[Any, int]:
-    """Run the fuzzers on a server. Return what the honest pair measured, and how many `end` messages the fuzzers
-    got.
-    """
+    """Run the fuzzers on a server. Return what the honest pair measured, and how many `end` messages fuzzers got."""
     budget = [frames]
     fuzzers = [Fuzzer(n, server.port, budget, random.Random(f"{seed}/{n}")) for n in range(FUZZER_COUNT)]
     async with HonestPair(server.port) as pair:

@@ -1,6 +1,6 @@
 """Kill servers at random instants, in random calls that change a file, and while they create their database.
 
-Then everything that was sent to the bots is compared with the store. The check fails if an end, a move or a match is
+Then everything that was sent to the bots is compared with the store. The check fails if a match, its end or a move is
 lost or stored differently, if a match is rated twice or hangs, if ratings do not follow from the matches, or if a
 folder is unusable.
 

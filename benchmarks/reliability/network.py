@@ -54,7 +54,7 @@ class FaultyProxy(TcpProxy):
 
     @property
     def closes_new_connections(self) -> bool:
-        """Draw at random whether the proxy closes the next connection immediately."""
+        """A random decision whether the proxy closes the next connection at once."""
         hangs_up = self._chance.random() < HANG_UP_PROBABILITY
         self.fault_counts["hang-up"] += hangs_up
         return hangs_up

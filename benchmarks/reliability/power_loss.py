@@ -1,9 +1,9 @@
-"""Simulate power cuts, which lose unsynced writes in part or out of order, and check that no end is lost.
+"""Simulate power cuts, which lose unsynced writes in part or out of order, and check that no end of a match is lost.
 
 A server plays while every change of its files is logged (storage.c). For each of many instants, the folder is rebuilt
 as a disk might hold it: everything that was synced, and none, all or some sectors of later writes. The check fails if
-an end that was sent before the instant is lost, if the database is inconsistent, or if a server does not start. With
-`--durability machine`, it also fails if a move is lost.
+the end of a match is lost although it was sent before the instant, if the database is inconsistent, or if a server does
+not start. With `--durability machine`, it also fails if a move is lost.
 
     python benchmarks/reliability/power_loss.py [--seconds 20] [--instants 200] [--durability machine] [--small]
 

@@ -15,8 +15,8 @@ MAX_MOVE_DIGITS = 20
 
 
 def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a whole config: the values of `config`, else of the preset that it names, else the defaults in `defaults`
-    and the game's `late_keys`. Raise `BadConfig` for an unknown key or preset.
+    """Return a whole config. The value of a key comes from `config`, else from the preset that `config` names, else
+    from `defaults` or the game's `late_keys`. Raise `BadConfig` for an unknown key or preset.
     """
     given, defaults = dict(config), {**defaults, **game.late_keys}
     base: Mapping[str, Any] = {}
@@ -34,8 +34,8 @@ def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults:
 def parse_integers(
     game: str, key: str, value: Any, *, count: tuple[int, int], bounds: tuple[int, int]
 ) -> tuple[int, ...]:
-    """Return a config value that is a list of integers, or one integer, as a tuple. Raise `BadConfig` if the integers
-    or their count are out of bounds.
+    """Convert a config value, a list of integers or one integer, to a tuple. Raise `BadConfig` if an integer or the
+    number of integers is out of bounds.
     """
     items = [value] if type(value) is int else value
     (fewest, most), (low, high) = count, bounds
