@@ -5,7 +5,7 @@ each of several rounds, all environments are measured in turn, in processor time
 program prints the median, minimum and maximum of the rounds. Ratios compare environments within a round.
 
 `python benchmarks/environments.py [--seconds 0.3] [--rounds 5]`
-Takes a minute. OpenSpiel needs `pip install open_spiel`; `ARENA_PLAIN=1` measures uncompiled rules.
+The program takes a minute. OpenSpiel needs `pip install open_spiel`; `ARENA_PLAIN=1` measures uncompiled rules.
 """
 
 from __future__ import annotations

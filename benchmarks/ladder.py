@@ -31,9 +31,11 @@ POOL = "nim/classic"
 MEASURED_COUNTS = (5, 10, 20, 50, 100)
 """The numbers of matches per bot after which a ladder is measured."""
 NEW_SEEK_DELAY_S, PAIRING_INTERVAL_S = 0.02, 1.0
-"""The ladder pairs waiting bots `NEW_SEEK_DELAY_S` seconds after a new seek, and every `PAIRING_INTERVAL_S` seconds."""
+"""The ladder pairs waiting bots `NEW_SEEK_DELAY_S` seconds after a new seek, and in any case every `PAIRING_INTERVAL_S`
+seconds.
+"""
 FAST_MATCH_S, SLOW_MATCH_S = 0.2, 6.0
-"""A match takes `FAST_MATCH_S` seconds between fast bots, and `SLOW_MATCH_S` with a slow bot."""
+"""The seconds of a match: `FAST_MATCH_S` between fast bots, `SLOW_MATCH_S` with a slow bot."""
 PRESENCE_S, ABSENCE_S = 60.0, 60.0
 """Bots that come and go are present for `PRESENCE_S` seconds, then away for `ABSENCE_S` seconds."""
 OLD_MAX_WAIT_S, OLD_NEIGHBOUR_COUNT = 2.0, 16
@@ -101,7 +103,9 @@ PAIRINGS: Mapping[str, Pairing] = {"random": pair_randomly, "before": pair_as_fo
 RANDOM_ROUNDS = "lots"
 """The name of random pairing in rounds in which every bot plays."""
 TAU_TARGETS = (0.6, 0.7, 0.8, 0.85, 0.9)
-"""The values of Kendall's tau for which `--in-rounds` prints the matches per bot."""
+"""The values of Kendall's tau. For each of them, `--in-rounds` prints how many matches per bot are needed to reach
+it.
+"""
 OPTIMAL_ROUNDS = "best"
 """The name of the pairing that takes the most informative pairs, in rounds in which every bot plays."""
 

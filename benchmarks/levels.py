@@ -42,10 +42,12 @@ BOOTSTRAP_SAMPLES = 300
 
 
 class RoundRobin(NamedTuple):
-    """The results of a round robin: scores by pair, and the ratings after all matches."""
+    """The results of a round robin between all players: scores by pair, and the ratings after all matches."""
 
     scores: Mapping[tuple[int, int], Sequence[float]]
-    """The scores of each pair's first player: means over both seats in a round, adjusted for luck if `less_luck`."""
+    """The scores of the first player of each pair, one for each round: means over both seats, adjusted for luck if
+    `less_luck`.
+    """
     standings: Sequence[RatingStanding]
     less_luck: bool
 

@@ -20,7 +20,7 @@ SCORE_SPREAD = 0.7
 
 
 def play_tournament(bots: int, rounds: int, seed: int) -> list[RankRange]:
-    """Simulate a tournament. Return the range of ranks of each bot, that of the best bot first."""
+    """Simulate a tournament. Return the range of ranks of each bot, the strongest bot first."""
     chance, matches = Random(seed), []
     for number in range(rounds):
         for one, other in itertools.combinations(range(bots), 2):

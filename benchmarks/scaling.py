@@ -1,5 +1,5 @@
-"""Measure plies per second of an arena with one node and with two, and how much a busy game delays players of another
-game.
+"""Measure plies per second of an arena with one node and with two, and how much a busy game slows down the players of
+another game.
 
 The clients also run on this machine, so their use of the processors is printed as well. Each round measures one node,
 then two nodes, with the same two games. Each of two nodes has one of the games. The last line is `ratio N`, the median
@@ -191,7 +191,9 @@ class Load(NamedTuple):
 
 
 class LoadResults(NamedTuple):
-    """The results of loads: plies per second, sorted delays, and how many processors servers and clients used."""
+    """The results of running loads: plies per second, the sorted seconds from each move to the opponent's turn, and how
+    many processors servers and clients used.
+    """
 
     rates: list[float]
     delays: list[list[float]]
@@ -281,7 +283,7 @@ def measure_throughput(postgres: PostgresServer, arguments: argparse.Namespace) 
 
 
 def print_latency(postgres: PostgresServer, arguments: argparse.Namespace) -> None:
-    """Print the delays of the players of a game, alone and while players keep another game busy."""
+    """Print how long the players of a game wait for their turns: alone, and while players keep another game busy."""
     cold, hot = CONFIGS
     own: Sequence[int | None] = sorted(os.sched_getaffinity(0))[: len(CONFIGS)]
     shared: Sequence[int | None] = [None] * len(CONFIGS)

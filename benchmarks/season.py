@@ -1,6 +1,6 @@
 """Measure commands that read all matches: seconds, processor seconds, and peak memory.
 
-`ratio` is that of the processor seconds to those for half as many matches. Thirty bots play rated matches at random, in
+`ratio` is the processor seconds divided by those for half as many matches. Thirty bots play rated matches at random, in
 four pools, with valid records.
 Usage: python benchmarks/season.py [--matches 100000] [--data DIR] [--only WORD] [--postgresql]
 The largest database has `--matches` matches; two smaller ones have a half and a quarter of them. `--data` keeps and

@@ -47,7 +47,7 @@ from measuring.sequential import (
 
 Scores = NDArray[numpy.float64]
 DrawScores = Callable[[numpy.random.Generator, int, float], Scores]
-"""The type of a function that draws the mean scores of pairs, given a generator, the number of pairs and the mean."""
+"""The type of a function that draws mean scores of pairs. It takes a generator, the number of pairs, and the mean."""
 
 DRIFT_PERIOD_PAIRS = 1024
 """The number of pairs over which the mean drifts before it jumps back. It is twice `FIRST_PAIRS`."""
@@ -69,8 +69,8 @@ class Kind(NamedTuple):
 
 
 def draw_results(seat_0: float, seat_1: float, drawn: float = 0.0) -> DrawScores:
-    """Return a function that draws results of a pair. At mean 0.5, a side wins the fractions `seat_0` and `seat_1` of
-    its games on these seats, and `drawn` of all games are drawn.
+    """Return a function that draws the scores of pairs of games without luck adjustment. At mean 0.5, a side wins the
+    fraction `seat_0` of its games on seat 0, and `seat_1` on seat 1. The fraction `drawn` of all games is drawn.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -97,8 +97,8 @@ def draw_heavy_tails(spread: float) -> DrawScores:
 
 
 def draw_skewed(spread: float) -> DrawScores:
-    """Return a function that draws exponential scores: mostly just above the mean, sometimes far below it; the other
-    way round if `spread` is negative.
+    """Return a function that draws exponential scores: mostly just above the mean, sometimes far below it. If `spread`
+    is negative, they are mostly just below it, and sometimes far above.
     """
     return lambda chance, pairs, mean: mean + spread - spread * chance.exponential(1, pairs)
 
@@ -130,7 +130,7 @@ def draw_mistakes(pairs_in_one: int, spread: float, lost: float) -> DrawScores:
 
 
 def draw_dependent(share: float, spread: float) -> DrawScores:
-    """Return a function that draws autocorrelated normal scores, as from bots that learn or a busy machine."""
+    """Return a function that draws normal scores, each of which depends on the one before, as with bots that learn."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         off = chance.normal(0, spread, pairs)
@@ -227,7 +227,7 @@ _log_capital: _Loop = compiled(log_capital)
 
 @compiled
 def _decide_adjusted(scores: Scores, null: float, other: float, bound: float) -> int:
-    """Return the number of pairs after which the test `RealValued` decides: negative for h0, 0 without a verdict."""
+    """Return after how many pairs the test `RealValued` decides: a negative number for h0, 0 without a verdict."""
     values, counts = numpy.empty(len(scores) + 2), numpy.ones(len(scores) + 2)
     values[0], values[1], values[2:] = 0.0, 1.0, scores
     counts[:2] = UNSEEN_COUNT
@@ -252,7 +252,7 @@ def _decide_adjusted(scores: Scores, null: float, other: float, bound: float) ->
 
 @compiled
 def _decide_results(scores: Scores, null: float, other: float, bound: float) -> int:
-    """Return the number of pairs after which the test `Pentanomial` decides: negative for h0, 0 without a verdict."""
+    """Return after how many pairs the test `Pentanomial` decides: a negative number for h0, 0 without a verdict."""
     values, counts = numpy.arange(5) / 4, numpy.full(5, UNSEEN_COUNT)
     for at, score in enumerate(scores):
         which = int(4 * score)

@@ -45,7 +45,9 @@ def read_clock(text: str, key: str = "clock") -> Clock:
 
 
 def read_days(text: str, key: str) -> int:
-    """Return the days in `90d`, or in `12w` (weeks). Raise `UsageFault`, which names `key`, for another text."""
+    """Return the number of days in an option such as `90d`, or `12w` (weeks). Raise `UsageFault`, which names `key`,
+    for another text.
+    """
     found = re.fullmatch(r"(\d{1,5})([dw])", text)
     days = int(found[1]) * {"d": 1, "w": 7}[found[2]] if found else 0
     if not 1 <= days <= MAX_DAYS:
@@ -63,8 +65,8 @@ def read_value(text: str) -> Any:
 
 
 def add_preset(config: dict[str, Any], preset: str | None, option: str) -> None:
-    """Add the preset from the option `--preset` to a game's config, which came from the option `option`. Raise
-    `UsageFault` if both name a preset.
+    """Add the preset that the option `--preset` names to the config of a game. The config comes from the option
+    `option`. Raise `UsageFault` if both options name a preset.
     """
     if preset is None:
         return

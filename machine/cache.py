@@ -16,7 +16,7 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def make_room(folder: Path, pattern: str, max_bytes: int) -> None:
-    """Remove files in the folder that match a pattern, the least recently modified first, until the rest of these files
+    """Remove files in the folder that match a pattern, the least recently modified first. Stop when the remaining ones
     take at most `max_bytes` bytes.
     """
     with contextlib.suppress(OSError):

@@ -19,8 +19,8 @@ MAX_TEXT_CHARS = 1000
 MAX_TRACEBACK_LINES = 40
 """Maximum lines of a traceback. Of a longer traceback, the last lines are kept."""
 STRANGER_LINE_BURST, STRANGER_LINES_PER_SECOND = 300, 2.0
-"""The rate limit of log lines that strangers (unknown clients) cause: a burst of `STRANGER_LINE_BURST` lines, then
-`STRANGER_LINES_PER_SECOND`.
+"""The rate limit of the log lines that strangers (unknown clients) cause. After `STRANGER_LINE_BURST` lines, only
+`STRANGER_LINES_PER_SECOND` are allowed.
 """
 SUMMARY_DELAY_S = 60.0
 """Seconds after the first suppressed line until the number of suppressed lines is logged."""

@@ -90,7 +90,9 @@ def renice(by: int) -> None:
 
 
 def lower_priority(niceness: int) -> None:
-    """Lower the priority of this process and its session, which it must have started, by exactly `niceness`."""
+    """Lower the priority of this process and of its session by exactly `niceness`. The process must have started the
+    session.
+    """
     if not niceness:
         return
     _renice(niceness)

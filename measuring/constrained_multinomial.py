@@ -40,10 +40,10 @@ _MAX_ROOT_STEPS = 60
 
 
 def fit_mean(values: Sequence[float], counts: Sequence[float], mean: float) -> list[float]:
-    """Return the maximum-likelihood probabilities of `values` that have the mean `mean`, given how often each value
-    occurred.
+    """Return the probabilities of `values` with the maximum likelihood, if their mean must be `mean`. `counts` says how
+    often each value occurred.
 
-    Counts are above 0; the mean lies between the least and the greatest value.
+    Counts are above 0. The mean lies between the least and the greatest value.
     """
     return _balance([value - mean for value in values], counts)
 
@@ -51,7 +51,8 @@ def fit_mean(values: Sequence[float], counts: Sequence[float], mean: float) -> l
 def fit_normalised_mean(
     values: Sequence[float], counts: Sequence[float], centre: float, deviations: float
 ) -> list[float]:
-    """Return the maximum-likelihood probabilities whose mean is `deviations` standard deviations above `centre`.
+    """Return the probabilities of `values` with the maximum likelihood, if their mean must be `deviations` standard
+    deviations above `centre`.
 
     Values are in ascending order, some above the centre and some below.
     """

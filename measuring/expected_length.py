@@ -9,8 +9,8 @@ from measuring.sequential import Hypotheses
 
 
 class ExpectedLength(NamedTuple):
-    """The expected number of games of a test. `decided` is the number if h0 or h1 is true (the larger of the two),
-    `between` if the truth lies half way between them.
+    """The expected number of games of a test. `decided` is the larger of two numbers: if h0 is true, and if h1 is true.
+    `between` is the number if the truth lies half way between them.
     """
 
     decided: float
@@ -29,8 +29,8 @@ def variance_of_equal_bots(seats: int, own_seats: int = 1) -> float:
 
 
 def expected_length(hypotheses: Hypotheses, variance: float) -> ExpectedLength:
-    """Return how many single games a test is expected to take if their scores have this variance. If each start is
-    played from every seat, the test takes fewer games.
+    """Return how many single games a test is expected to take if their scores have this variance. If each start
+    position is played from every seat, the test takes fewer games.
 
     Source: A. Wald, Sequential Analysis (1947), 3.5 and A.3, for normal scores.
     """

@@ -21,9 +21,8 @@ from referee.record import EventLine, Ply, Record
 from referee.replay import replay
 
 MAX_OUTCOME_STATES = 100_000
-"""Maximum number of states to enumerate for the outcomes of a throw. This many take about a third of a second.
-
-Without a limit, a player could choose moves that take minutes.
+"""Maximum number of states that are enumerated as the possible outcomes of a throw. Enumerating this many takes about a
+third of a second. Without a limit, a player could choose moves that take minutes.
 """
 
 

@@ -35,7 +35,7 @@ class SideScore(NamedTuple):
 
 
 def side_score(result: Result, bot: str, luck: float | None = None, start: Hashable = None) -> SideScore:
-    """Return the score of one bot in a match. `luck` is the luck of seat 0, in points, in a match of two seats."""
+    """Return the score of one bot in a match. `luck` is given only with two seats: the luck of seat 0, in points."""
     names = [seat.bot for seat in result.seats]
     seat = names.index(bot)
     return SideScore(

@@ -12,10 +12,13 @@ from msgspec import Struct
 from measuring.student_t import satterthwaite, student_cdf, t_critical
 
 MAX_WEIGHT_ROUNDS = 200
-"""Maximum weight of an opponent, which otherwise is the number of rounds played against it. Below this limit, a bot
-cannot raise its mean by choosing when to leave: the expected sum of payoffs is the mean of a round times the expected
-number of rounds (A. Wald, On cumulative sums of random variables, 1944). So the limit is the length of the longest
-match of a preset. It is not larger, so that one opponent that is met all day does not outweigh the others.
+"""Maximum weight of an opponent, in rounds. Below this limit, the weight is the number of rounds played against the
+opponent.
+
+With such weights, a bot cannot raise its mean by choosing when to leave: the expected sum of payoffs is the mean of a
+round times the expected number of rounds (A. Wald, On cumulative sums of random variables, 1944). So the limit is the
+length of the longest match of a preset. It is not larger, so that one opponent that is met all day does not outweigh
+the others.
 """
 
 
@@ -114,8 +117,8 @@ def mean_payoff(pairs: Iterable[PairPayoffs]) -> MeanPayoff | None:
 
 
 def p_value(strata: Sequence[WeightedPair]) -> float:
-    """Return the two-sided p-value of Student's test that a sum is 0; `strata` are the summands. The standard error and
-    the degrees of freedom are computed as in `mean_payoff`. Return 1 if there is no estimate of the error.
+    """Return the two-sided p-value of Student's test that the sum of `strata` is 0. The standard error and the degrees
+    of freedom are computed as in `mean_payoff`. Return 1 if the error cannot be estimated.
     """
     found = _standard_error(strata)
     total = math.fsum(factor * pair.mean for pair, factor in strata)

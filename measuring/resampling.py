@@ -1,9 +1,9 @@
 """Forecast the length and error rates of a sequential test by simulating tests with pairs drawn from a pilot.
 
-Pairs of the pilot are drawn with replacement, so they spread like future pairs, as far as the pilot shows. Their mean
-is made that of the hypothesis: adjusted scores are shifted, and raw results are drawn with their maximum-likelihood
-probabilities under the hypothesis. Equal seeds give equal forecasts. Source: B. Efron, R. J. Tibshirani, An
-Introduction to the Bootstrap (1993).
+Pairs of the pilot are drawn with replacement, so they spread like future pairs, as far as the pilot shows. The mean of
+the pairs is moved to that of the hypothesis: adjusted scores are shifted, and raw results are drawn with their
+maximum-likelihood probabilities under the hypothesis. Equal seeds give equal forecasts. Source: B. Efron, R. J.
+Tibshirani, An Introduction to the Bootstrap (1993).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _HYPOTHESES: tuple[Verdict, Verdict] = ("h0", "h1")
 
 
 class _Pool(NamedTuple):
-    """Scores to draw from, with their cumulative probabilities, which are None if all scores are equally likely."""
+    """Scores to draw from, with their cumulative probabilities. These are None if all scores are equally likely."""
 
     scores: Sequence[float]
     chances: Sequence[float] | None = None

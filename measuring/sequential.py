@@ -26,7 +26,7 @@ _LIMIT_BY_UNIT = {
     "elo": ("a difference in elo", 1000.0),
     "nelo": ("a difference in nelo", 1000.0),
 }
-"""The description of each unit of hypotheses in messages, and the maximum of a hypothesis in this unit."""
+"""The units of hypotheses, each with its description in messages and the maximum of a hypothesis."""
 _PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """The possible mean scores of a pair of games."""
 UNSEEN_COUNT = 1e-3

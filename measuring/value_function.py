@@ -1,4 +1,4 @@
-"""Value functions, by which luck is measured. They are functions of positions that are fixed before the matches."""
+"""Value functions, by which luck is measured. Each is a function of a position, fixed before the matches."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from protocol.games.base import Game
 
 
 def value_names(game: Game[Any, Any]) -> tuple[str, ...]:
-    """Return the names of the value functions for this game and config, the best first and `none` last. No exact table
-    is solved.
+    """Return the names of the value functions for this game and config: the best first, `none` last. Solve no exact
+    table.
     """
     return tuple(_factories_of(game))
 

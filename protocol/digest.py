@@ -1,4 +1,6 @@
-"""The digest chain: each event and the state after it, hashed onto the previous digest. It contains no times."""
+"""The digest chain of a match: each event and the state after it, hashed onto the previous digest. Digests contain no
+times.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ FORMULA_PREFIXES = frozenset("=+-@\t\r\n＝＋－＠'")
 _NUMBER_PATTERN = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?\Z", re.ASCII)
 """The form of decimal numbers, which `csv_cell` leaves unchanged."""
 _NON_ASCII_PATTERN = re.compile(r"[^\x00-\x7e]")
-"""Matches a character that is not in ASCII, and the control character DEL."""
+"""The pattern of a character that is not in ASCII, or is the control character DEL."""
 
 
 def escape_unprintable(text: str, *, lines: bool = False) -> str:

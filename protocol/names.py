@@ -14,7 +14,7 @@ NAME_DESCRIPTION = "1 to 32 letters, digits, dots, dashes or underscores, starti
 MATCH_ID_PATTERN = r"^[a-z0-9-]{1,40}$(?!\n)"
 """The form of a match id."""
 _INVISIBLE_CHARS = r"\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-"""Control characters and characters without width, as part of a character class."""
+"""Control characters and characters without width, as part of a character class of a regular expression."""
 _BLANK_CHARS = r"\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufff9-\ufffb"
 """Filler characters, which print nothing. Notes may contain them, because some notes in old records do."""
 TEXT_PATTERN = rf"^[^\x00-\x1f{_INVISIBLE_CHARS}{_BLANK_CHARS}]*$(?!\n)"

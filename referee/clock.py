@@ -17,8 +17,8 @@ MIN_COMPENSATED_WAIT_S = 0.01
 this length, so shorter waits are not reliable.
 """
 MIN_ROUND_TRIP_S, MAX_ROUND_TRIP_S = 0.001, 0.1
-"""`MIN_ROUND_TRIP_S` is the shortest round trip that is compensated without a wait. Of a longer one, at most
-`MAX_ROUND_TRIP_S` is compensated.
+"""`MIN_ROUND_TRIP_S` is the shortest round trip for which a move is compensated if it did not wait unread.
+`MAX_ROUND_TRIP_S` is the maximum part of a round trip that is compensated.
 """
 
 

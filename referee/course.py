@@ -100,7 +100,9 @@ class Course(Struct, frozen=True, gc=False):
         return () if to_move is None or to_move == CHANCE else (to_move,)
 
     def legal_moves(self, seat: int) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-        """Return the legal moves of a seat that has to move, encoded, and `options` if the list is incomplete."""
+        """Return the encoded legal moves of a seat that has to move, and the `options` of its `turn` message, which are
+        not None if the list of moves is incomplete.
+        """
         if type(self.to_move) is tuple:
             game = self._simultaneous_game
             return [game.encode_move(move) for move in game.legal_moves_of(self.state, seat)], None
@@ -114,8 +116,8 @@ class Course(Struct, frozen=True, gc=False):
         return self._apply_event(*self.game.apply(self.state, move, Dice(self.key, self.ply)))
 
     def add_strike(self, seat: int) -> Course:
-        """Add a strike, for a refused move, to those that the next event reports. They are sorted by seat, because
-        their order in a round does not matter.
+        """Add a strike, for a refused move, to the strikes in the next event. Strikes are sorted by seat, because their
+        order in a round does not matter.
         """
         return (
             replace(self, unreported_strikes=tuple(sorted((*(self.unreported_strikes or ()), seat))))
@@ -167,7 +169,8 @@ class Course(Struct, frozen=True, gc=False):
     @property
     def payoffs(self) -> tuple[Payoff, ...] | None:
         """The payoffs by seat from the complete rounds, once the match is over. A seat that left also gets the least
-        payoff for each round that was still to come. None if ranks are the result, or if the match was called off.
+        payoff for each round that was still to come. The value is None if ranks are the result, or if the match was
+        called off.
         """
         game = self.game
         if not game.payoff_unit or self.is_void:

@@ -18,7 +18,7 @@ from referee.result import Ratings, Result, SeatResult
 
 
 class ClosedMatch(Struct, frozen=True):
-    """A match that is over and not rated yet, in the form in which one process passes it to another."""
+    """A finished match that is not rated yet, in the form in which one process passes it to another."""
 
     result: Result
     lines: tuple[bytes, ...]

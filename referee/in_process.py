@@ -28,11 +28,13 @@ class InProcessPlayers(Protocol):
     """
 
     failed_bots: Mapping[str, str]
-    """The bots that cannot play, each with the reason. They do not show up for their matches. Empty if `strict`."""
+    """The bots that cannot play, each with the reason. They do not show up for their matches. With `strict`, there are
+    none.
+    """
 
     def play(self, header: Header, seed: bytes, observer: MatchObserver | None = None) -> ClosedMatch:
-        """Play the match of a header whose seats name these bots, as its referee. `seed` is the one that the header
-        commits to. Clocks do not run during calls of `observer`.
+        """Play and referee the match of a header whose seats name these bots. `seed` is the one that the header commits
+        to. Clocks do not run during calls of `observer`.
         """
 
     def play_on(

@@ -327,8 +327,8 @@ class Match:
         return self._remove_seat(event.seat, FAILED if event.failed else RESIGNED, now)
 
     def _on_early_quit(self, event: Resignation | NoShow, now: float) -> list[Effect]:
-        """Let a seat drop out before play begins. In a match of more than two seats, the other seats still have until
-        the timeout to be ready.
+        """Let a seat drop out before play begins. In a match of more than two seats, the other seats may still become
+        ready until the timeout.
         """
         standing, seats = self.standing, self.game.seats
         reason = NO_SHOW if isinstance(event, NoShow) else FAILED if event.failed else RESIGNED

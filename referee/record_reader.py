@@ -138,7 +138,7 @@ def read_record(data: bytes, name: str) -> Record:
 
 
 def read_record_in_steps(data: bytes, name: str) -> Generator[None, None, Record]:
-    """Parse a record as `read_record` does, yielding between steps that take bounded time and memory."""
+    """Parse a record as `read_record` does. Yield between steps, each of which takes bounded time and memory."""
     feeds, end = 0, b""
     for piece in iter_unpacked(data, name):  # a first pass, because a damaged file may unpack to anything
         feeds, end = feeds + piece.count(LINE_FEED), piece[-1:] or end

@@ -198,7 +198,7 @@ def _replay_sealed(course: Course, line: Sealed, strikes: Sequence[int], where: 
 
 
 def _check_mover(course: Course, seat: int, strikes: Sequence[int], where: str) -> None:
-    """Raise `BadRecord` if the seat of a move is not to move or has all its strikes."""
+    """Raise `BadRecord` if the seat of a move is not to move, or already has the maximum number of strikes."""
     if course.is_over:
         raise BadRecord(f"{where}: the match was over before this event")
     if not course.is_awaited(seat):

@@ -21,12 +21,13 @@ from referee.footer import count_moves
 from referee.record import MAX_INFO_BYTES, info_bytes
 
 MAX_EVENTS_IN_MEMORY, TRIMMED_EVENT_COUNT = 256, 128
-"""`MAX_EVENTS_IN_MEMORY` is the maximum number of events in memory. If a match has more, it drops all but the latest
-`TRIMMED_EVENT_COUNT`, provided that it can fetch older events.
+"""`MAX_EVENTS_IN_MEMORY` is the maximum number of events in memory. If a match has more, and can fetch older events, it
+drops all but the latest `TRIMMED_EVENT_COUNT`.
 """
 MAX_EVENT_BYTES_IN_MEMORY, TRIMMED_EVENT_BYTES = 32 * 1024, 16 * 1024
-"""`MAX_EVENT_BYTES_IN_MEMORY` is the maximum of bytes of events in memory, as JSON. If a match has more, it drops all
-but the latest events of `TRIMMED_EVENT_BYTES` bytes. The bytes are counted every `EVENTS_PER_SIZE_CHECK` events.
+"""`MAX_EVENT_BYTES_IN_MEMORY` is the maximum size in bytes, as JSON, of the events in memory. If the events of a match
+are larger, the match drops all but the latest `TRIMMED_EVENT_BYTES` bytes of them. The bytes are counted every
+`EVENTS_PER_SIZE_CHECK` events.
 """
 EVENTS_PER_SIZE_CHECK = 64
 """Number of new events after which a match counts the bytes of its events in memory."""
@@ -87,7 +88,7 @@ class MatchStanding(Struct, gc=False):
     round_start_ms: Sequence[int] = ()
     """The milliseconds that each seat had left at the start of the current simultaneous round."""
     recorded_compensation_ms: tuple[int, ...] = ()
-    """The lag compensation of each seat that lines of the record already report, in milliseconds."""
+    """The lag compensation of each seat, in milliseconds, as far as lines of the record report it."""
 
     @property
     def current_course(self) -> Course:
@@ -148,7 +149,7 @@ class MatchStanding(Struct, gc=False):
         return min(self._disconnected_seats())[2]
 
     def _disconnected_seats(self) -> list[tuple[float, bool, int]]:
-        """Return the disconnected seats still in the match, as tuples (disconnected since, not to move, seat)."""
+        """Return a tuple for each disconnected seat still in the match: disconnected since, not to move, seat."""
         course = self.current_course
         return [
             (since, not course.is_awaited(at), at)
@@ -185,7 +186,9 @@ class MatchStanding(Struct, gc=False):
         return strikes
 
     def count_new_info(self, seat: int, info: Info | None) -> Info | None:
-        """Count the bytes of an `info`. Raise `MalformedMessage` if the record has no room for it."""
+        """Add the bytes of an `info` to those of the record. Raise `MalformedMessage` if the record has no room for
+        it.
+        """
         if info is not None:
             said, size = sum(self.info_bytes.values()), info_bytes(info)
             if said + size > MAX_INFO_BYTES:

@@ -75,7 +75,7 @@ def _chance_events(walked: Any) -> ChanceEvents:
 
 
 def make_pairs(game: str, map_: str, starts: int, nodes: int | None) -> list[GamePair]:
-    """Return pairs of games, one for each start, with random weights that are the same for both sides."""
+    """Return pairs of games, one for each start position. The two sides of a pair have the same random weights."""
     config = {"map": map_, **(CONFIGS.get(map_, {}) if game == "risk-campaign" else {})}
     pairs = []
     for k in range(starts):

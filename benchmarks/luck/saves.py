@@ -62,7 +62,7 @@ BOT_SPECS = {
     "greedy": "greedy",
     "random": "random",
 }
-"""The specification for `bots.play` of each bot that is not a set of weights, by its name in the table."""
+"""The specifications, for `bots.play`, of the bots that are not a set of weights, by name in the table."""
 SOUTH_AMERICA, AFRICA = {"map": "south-america"}, {"map": "africa"}
 """The configs of bounded Risk on the maps of South America and of Africa."""
 COMPARISON_ROWS = (
@@ -82,7 +82,7 @@ COMPARISON_ROWS = (
 """All rows of the printed table."""
 
 Score = tuple[float, tuple[float, ...]]
-"""The type of a result: the first bot's score in a game, and its luck as measured by each value function."""
+"""The type of a game's result: the first bot's score, and its luck as measured by each value function."""
 
 
 def play_starts(row: SavingsRow, starts: Sequence[int]) -> list[list[Score]]:

@@ -1,9 +1,9 @@
 """Measure the variance of results in games of more than two seats, and the length of sequential tests, with and without
 luck.
 
-Every start is played once in each rotation of the seats, with separate dice. Bot A has some seats and bot B the rest. A
-bot is `uct` with a number of simulations; 0 means the bot `raider` and -1 a random bot. Simulated tests draw from these
-starts.
+Every start position is played once in each rotation of the seats, with separate dice. Bot A has some seats and bot B
+the rest. A bot is `uct` with a number of simulations; 0 means the bot `raider` and -1 a random bot. Simulated tests
+draw from the scores of these start positions.
 
 `--bias N` instead plays the first plies of N games of random bots on the world map for six seats, and prints each
 seat's mean luck divided by its standard error.
@@ -161,7 +161,9 @@ def _format_mean(units: Sequence[float]) -> str:
 
 
 def _mean_test_length(units: Sequence[float], games: int, row: SeatsRow) -> float:
-    """Return the mean number of games of sequential tests on resampled scores, which are shifted so that h1 is true."""
+    """Return the mean number of games that sequential tests take. Their scores are drawn from `units`, and shifted so
+    that h1 is true.
+    """
     chance, moved = Random(row.name), 0.5 + row.h1 - fmean(units)
     taken = []
     for _ in range(TEST_COUNT):

@@ -1,9 +1,9 @@
 """Check that one address cannot harm others by silent, many or short connections, by new names, by wrong tokens or by
 using up open files.
 
-An honest pair plays from its own address, beside `--attackers` processes of each kind of attack with addresses of their
-own, while a newcomer connects from another address. Then the server is limited to `--files` open files, and attackers
-open as many connections as they can.
+The kinds of attack run one after the other, each with `--attackers` processes on addresses of their own. Meanwhile an
+honest pair plays from its own address, and a newcomer connects from another address. Then the server is limited to
+`--files` open files, and attackers open as many connections as they can.
 Usage: python benchmarks/reliability/addresses.py [--attackers 2] [--seconds 10] [--files 256] [--small]
 Exit status 1 if the pair lost its connection, the newcomer was not welcomed, an address exceeded its limits, or the
 server ran out of files.
@@ -25,7 +25,7 @@ import uvloop
 from rig import Closed, HonestPair, RawConnection, Server, parse_options, run_attackers
 
 MAX_CONNECTIONS_PER_ADDRESS, MAX_NAMES_PER_HOUR = 100, 100
-"""An address may have `MAX_CONNECTIONS_PER_ADDRESS` connections and register `MAX_NAMES_PER_HOUR` names per hour."""
+"""The limits of an address: `MAX_CONNECTIONS_PER_ADDRESS` connections, and `MAX_NAMES_PER_HOUR` new names per hour."""
 HONEST_ADDRESS, NEWCOMER_ADDRESS = "127.0.0.2", "127.0.0.3"
 """`HONEST_ADDRESS` is the loopback address of the honest pair, `NEWCOMER_ADDRESS` that of the newcomer."""
 CONNECTION_ERRORS = (OSError, Closed, asyncio.IncompleteReadError, TimeoutError)
@@ -52,7 +52,7 @@ async def stop_after_handshake(port: int, source: str) -> None:
 
 
 async def spectate(port: int, source: str) -> None:
-    """Attack: open as many connections as a spectator as possible, and keep them."""
+    """Attack: as a spectator, open as many connections as possible, and keep them."""
     held = []
     while True:
         with contextlib.suppress(*CONNECTION_ERRORS):
@@ -99,7 +99,7 @@ def attack(number: int, port: int, kind: str) -> None:
 
 
 async def measure_newcomer(port: int) -> float:
-    """Return the seconds until a client from another address is welcomed; infinite if over ten."""
+    """Return the seconds until a client from another address is welcomed; infinity after ten seconds."""
     began = time.perf_counter()
     while time.perf_counter() - began < 10:
         with contextlib.suppress(*CONNECTION_ERRORS):

@@ -138,8 +138,8 @@ def send_move(raw: RawConnection, told: dict[str, Any]) -> None:
 
 
 def _make_disturbance(server: Server, *, early: bool) -> Callable[[Callable[[], None]], Awaitable[None]]:
-    """Return a function that stops the server for `STOP_S` seconds. It sends the move at the beginning of that time
-    (`early`) or at its end.
+    """Return a function that stops the server for `STOP_S` seconds and sends a move: at the beginning of this time if
+    `early`, else at its end.
     """
 
     async def disturb(send: Callable[[], None]) -> None:

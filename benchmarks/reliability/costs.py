@@ -52,7 +52,7 @@ ChooseMove = Callable[[Message, random.Random], Any]
 
 
 class CostCase(NamedTuple):
-    """A costly match: its game and config, how moves are chosen, and for how many plies it is played."""
+    """A match with costly requests: its game and config, how moves are chosen, and for how many plies it is played."""
 
     game: str
     config: Mapping[str, Any]
@@ -86,7 +86,7 @@ def choose_hoarding(turn: Message, rng: random.Random) -> Any:
 
 
 def make_largest_map() -> Message:
-    """Return a map with the maximum numbers of territories, continents and borders."""
+    """Return a map of Risk with the maximum numbers of territories, continents and borders."""
     territories = [{"name": f"{i:02}", "continent": i, "x": i % 101, "y": i % 101} for i in range(MAX_TERRITORIES)]
     borders = [[i, i + far] for far in range(1, MAX_TERRITORIES) for i in range(MAX_TERRITORIES - far)][:MAX_BORDERS]
     continents = [{"name": f"c{i}", "bonus": 1} for i in range(MAX_TERRITORIES)]
@@ -141,7 +141,7 @@ class Meter:
 
 
 class Run:
-    """A run of all cases. `longest` has the milliseconds of the longest callback, by kind of request and game."""
+    """A run of all cases. `longest` has the milliseconds of the longest callback, by (kind of request, game)."""
 
     def __init__(self, port: int, meter: Meter, number: int) -> None:
         self.longest: dict[tuple[str, str], float] = {}
@@ -243,7 +243,7 @@ class Run:
                 await bot.receive("end")
 
     async def play_many(self, case: CostCase) -> None:
-        """Measure how a bot reconnects to as many matches as it may have at a time."""
+        """Measure how a bot reconnects to the maximum number of matches that it may have at a time."""
         names = [self.make_name() for _ in range(load_game(case.game, case.config).seats)]
         bots = [await self.enter(name, slots=SLOTS) for name in names]
         for number in range(SLOTS):

@@ -53,7 +53,7 @@ for name in ("FIRST_PAUSE_S", "MAX_PAUSE_S", "MAX_ADDRESS_PAUSE_S"):
     setattr(playban, name, getattr(playban, name) / {haste})
 cli.main()
 """
-"""The program of a server whose timeout for `ready` and whose pauses are divided by `haste`."""
+"""The program of a server in which the timeout for `ready` and all pauses are divided by `haste`."""
 RATED_PER_PAIR = 50
 """The maximum number of rated matches of a pair of bots, which the server gets as an option."""
 NO_DICE = Dice(bytes(32), 0)
@@ -68,7 +68,7 @@ MOVE_DELAY_S = 0.02
 HANDS = 100
 """The number of hands in a match of Leduc poker."""
 HONEST_OPPONENTS, HONEST_MATCHES = 5, 4
-"""On a ladder with payoffs, honest bots have `HONEST_OPPONENTS` opponents and play each `HONEST_MATCHES` times."""
+"""The number of opponents of each honest bot on a ladder with payoffs, and the number of matches with each of them."""
 MAX_MEAN_CHANGE_CHIPS = 0.1
 """Maximum change that throw-away names may cause in a bot's mean payoff, on average, in chips per hand."""
 
@@ -251,7 +251,7 @@ async def attack_as_trolls(server: Server, options: argparse.Namespace) -> bool:
 
 
 async def _count_honest_matches(server: Server, options: argparse.Namespace, trolls: int, label: str) -> int:
-    """Return how many matches the honest bots play beside trolls, which connect before them, in `options.seconds`."""
+    """Return how many matches the honest bots play in `options.seconds`. Trolls connect before them."""
     silent = [
         asyncio.create_task(_run_troll(server, f"troll-{label}-{number}", options.haste)) for number in range(trolls)
     ]

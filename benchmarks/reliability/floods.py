@@ -1,4 +1,5 @@
-"""Measure delays of an honest pair of bots alone, beside one client that floods the arena, and beside eight.
+"""Measure how long an honest pair of bots waits for its turns: alone, beside one client that floods the arena, and
+beside eight.
 
 A flooder is one connection, or a series of connections, that sends as fast as the server reads. Eight flooders have
 eight addresses; with `--beside` they share the pair's address. For each kind of flood, the pair is measured alone, then
@@ -45,7 +46,7 @@ SMALL_MESSAGE_KINDS = ("ping", "before hello", "unseek")
 
 
 def make_invalid_map() -> dict[str, Any]:
-    """Return a map of maximum size whose last border is invalid."""
+    """Return a map of Risk of maximum size whose last border is invalid."""
     borders = [[low, low + step] for step in range(1, 11) for low in range(100 - step)]
     return {
         "name": "wrong",
@@ -176,7 +177,7 @@ async def resign(port: int, source: str, encoding: str, kind: str) -> None:
 
 
 async def play_fast(port: int, source: str, encoding: str, kind: str) -> None:
-    """Let two bots play long matches at full speed with all their slots. Limits of rate do not apply, because a server
+    """Let two bots play long matches at full speed with all their slots. Rate limits do not apply, because a server
     waits for these moves.
     """
 

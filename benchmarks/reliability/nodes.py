@@ -56,11 +56,10 @@ SLOTS = 3
 ANSWER_TIMEOUT_S = 8.0
 """Seconds of silence after which a player that waits for an answer gives up a node."""
 IN_FLIGHT_S = 0.5
-"""Maximum seconds until everything has arrived that a node sent before it was frozen."""
+"""Maximum time in seconds that anything sent by a node is on its way when the node is frozen."""
 MAX_MOVE_AFTER_KILL_S, MAX_MOVE_AFTER_FREEZE_S, MAX_REVOKE_S = 15.0, 30.0, 1.0
-"""`MAX_MOVE_AFTER_KILL_S` is the maximum time in seconds from the kill of a node until other nodes pair bots for its
-games, `MAX_MOVE_AFTER_FREEZE_S` the maximum after a freeze. `MAX_REVOKE_S` is the maximum time in seconds until a
-revoked bot has left all nodes.
+"""Maximum seconds after a fault. `MAX_MOVE_AFTER_KILL_S` and `MAX_MOVE_AFTER_FREEZE_S` are the times until other nodes
+pair bots for the games of a killed or frozen node, `MAX_REVOKE_S` the time until a revoked bot has left all nodes.
 """
 FAULT_WEIGHTS = {
     "kill -9": 8,
@@ -101,7 +100,7 @@ class Figures:
     ledger: Ledger = field(default_factory=Ledger)
     starts: dict[str, Started] = field(default_factory=dict)
     move_times_s: dict[str, list[float]] = field(default_factory=dict)
-    """The seconds until another node began a match of a faulty node's game, by kind of fault."""
+    """The seconds until another node began a match of a faulty node's game, for each kind of fault."""
     revoke_times_s: list[float] = field(default_factory=list)
     """The seconds until each revoked bot had left all nodes."""
     begun: asyncio.Event = field(default_factory=asyncio.Event)

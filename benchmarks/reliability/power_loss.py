@@ -59,7 +59,7 @@ def read_changes(log: Path) -> Iterator[Change]:
 
 
 class WrittenFile:
-    """A file: its content as written, and the content that is certainly on disk."""
+    """A file: its content as written, and the part of it that is certainly on disk."""
 
     def __init__(self) -> None:
         self.synced: bytearray | None = None
@@ -77,10 +77,8 @@ class WrittenFile:
             self.unsynced_changes.append(change)
 
     def content_after_loss(self, rng: random.Random, share: float) -> bytes | None:
-        """Return what a disk may hold after a power cut, if it has written about `share` of the sectors since the last
-        sync.
-
-        Return None if not even the name of the file is on the disk.
+        """Return what the disk may hold of this file after a power cut, if about `share` of the sectors since the last
+        sync were written. Return None if not even the name of the file is on the disk.
         """
         if self.synced is None and not self.is_named and rng.random() >= share:
             return None

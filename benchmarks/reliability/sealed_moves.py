@@ -2,8 +2,8 @@
 
 Two bots play rounds of a dilemma. In each round, a coin decides whether the opponent moves `--before` milliseconds
 before the measuring seat's request, or only after it. The request is `unseek` or a reconnection to the match, and its
-time is measured. The program prints the distributions of both cases, with a rank-sum test. Its p is the probability
-that ranks would differ as much or more if there were no difference.
+time is measured. The program prints the distributions of both cases, with a rank-sum test. The p of the test is the
+probability that ranks would differ as much or more by chance alone.
 Usage: python benchmarks/reliability/sealed_moves.py [--rounds 600] [--returns 100] [--before 0,50] [--small]
 
 The arena throttles an address after some 250 reconnections in a row, counted over all measurements.
@@ -23,7 +23,7 @@ import uvloop
 from rig import RawConnection, Server, parse_options
 
 PROBER, OPPONENT = BOT_NAMES = ("prober", "opponent")
-"""`PROBER` is the name of the bot that measures, `OPPONENT` that of the bot whose sealed moves it tries to detect."""
+"""`PROBER` is the name of the measuring bot, `OPPONENT` that of the bot whose sealed moves it tries to detect."""
 
 
 class SeatPair:

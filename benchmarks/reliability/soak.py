@@ -56,11 +56,13 @@ GAMES = (("nim", "classic"), ("nim", "min-nim"), ("tictactoe", "classic"))
 MEASURE_NAMES = ("MiB of memory", "open files", "tasks", "objects")
 """The names of the measured quantities, with units."""
 MAX_OBJECTS_PER_NEWCOMER = 0.5
-"""Maximum growth in objects per newcomer. A leak of names would keep at least one object per newcomer, unless the
-garbage collector does not track it.
+"""Maximum growth of the number of Python objects per newcomer. A leak of names would keep at least one object per
+newcomer, unless the garbage collector does not track it.
 """
 MAX_KIB_PER_NEWCOMER = 1.0
-"""Maximum growth of memory per newcomer, in KiB. It also detects objects that the garbage collector does not track.
+"""Maximum growth of memory per newcomer, in KiB. This limit also detects objects that the garbage collector does not
+track.
+
 Bounded caches of names grow less than this until they are full: 2,000 names with their addresses, 1,000 names that came
 to a match, and 10,000 names with the pace of their matches.
 """

@@ -153,7 +153,7 @@ def best_response(rules: Game[Any, Any], state: Any, strategy: Strategy, seat: i
 
 
 def exploitability(rules: Game[Any, Any], state: Any, strategy: Strategy) -> Number:
-    """Return how much more a seat wins by the best response to a strategy than by the strategy itself, as the average
-    over both seats. It is 0 in equilibrium.
+    """Return by how much the best response to a strategy wins more than the strategy itself, as the average over both
+    seats. It is 0 in equilibrium.
     """
     return (best_response(rules, state, strategy, 0) + best_response(rules, state, strategy, 1)) / 2

@@ -36,9 +36,9 @@ R = TypeVar("R")
 TASKS_PER_WORKER = 3
 """Number of tasks assigned to each worker: one is running, the rest are queued."""
 MAX_LOSSES_IN_A_ROW = 3
-"""Number of losses of workers, without a result between them, after which the pool gives up."""
+"""Number of times in a row that workers are lost without a result, after which the pool gives up."""
 CHUNK_DURATION_S = 0.3
-"""Target duration of a chunk (the items that a worker processes in one task), in seconds: long compared with the
+"""Target duration in seconds of a chunk, which is what a worker processes in one task. It is long compared with the
 transfer of a chunk, and short compared with all the work.
 """
 TERMINATE_TIMEOUT_S = 6.0
@@ -125,8 +125,8 @@ class WorkerPool(ABC):
 
     @abstractmethod
     def _check_workers(self) -> None:
-        """Check whether there still are workers, after `WORKER_CHECK_DELAY_S` without a result. Raise `ArenaFault` if
-        there are none and none come.
+        """Check that there still are workers, after `WORKER_CHECK_DELAY_S` without a result. Raise `ArenaFault` if
+        there are no workers and no new ones come.
         """
 
     @abstractmethod
@@ -266,7 +266,7 @@ def _start_resource_tracker() -> None:
 
 @contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """Block SIGINT and SIGTERM while worker processes start, until they have set up their handling."""
+    """Block SIGINT and SIGTERM while worker processes start, until these have set up their signal handlers."""
     if sys.platform == "win32":
         yield
         return

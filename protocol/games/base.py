@@ -70,8 +70,8 @@ class Game(ABC, Generic[S, M]):
         """Return the first state, and the event of the deal, if there is one. `dice` are the dice of ply 0."""
 
     def state_before_deal(self) -> S | None:
-        """Return the state before the first deal, whose `chance_outcomes` are the deals, if that deal counts as luck.
-        Return None if there is no deal, or if both matches of a pair get the same deal.
+        """Return the state before the first deal, if this deal counts as luck. The `chance_outcomes` of the state are
+        then the possible deals. Return None if there is no deal, or if both matches of a pair get the same deal.
         """
         return None
 
@@ -124,8 +124,8 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def ranks(self, state: S) -> tuple[int, ...]:
-        """Return the rank of every seat: 1 is best, equal numbers are a tie. With more than two seats, this also works
-        during the game: seats still in the game share rank 1, and seats that are out have the ranks after them.
+        """Return the rank of every seat: 1 is best, and equal ranks are a tie. With more than two seats, the game need
+        not be over: seats still in the game share rank 1, and seats that are out have the ranks after them.
         """
 
     def returns(self, state: S) -> tuple[int, ...] | None:
@@ -133,8 +133,8 @@ class Game(ABC, Generic[S, M]):
         return None
 
     def count_rounds(self, state: S) -> tuple[int, int]:
-        """Return the numbers of complete rounds and of rounds to come, in a game with payoffs. If chance ends the
-        match, the second number is the expected one.
+        """Return the number of complete rounds and the number of rounds to come, in a game with payoffs. If chance ends
+        the match, the second number is an expected value.
         """
         raise ValueError(f"{self.name} has no payoffs")
 
@@ -148,7 +148,7 @@ class Game(ABC, Generic[S, M]):
         return DRAW if len(set(self.ranks(state))) == 1 else WIN
 
     def remove_seat(self, state: S, seat: int) -> S:
-        """Return the state after `seat` left a match that goes on. Called only with more than two seats."""
+        """Return the state after `seat` left a match that goes on. There are more than two seats."""
         raise ValueError(f"{self.name} can't continue without seat {seat}")
 
     def config_of_deal(self, dice: Dice) -> Mapping[str, Any]:
