@@ -103,9 +103,7 @@ PAIRINGS: Mapping[str, Pairing] = {"random": pair_randomly, "before": pair_as_fo
 RANDOM_ROUNDS = "lots"
 """The name of random pairing in rounds in which every bot plays."""
 TAU_TARGETS = (0.6, 0.7, 0.8, 0.85, 0.9)
-"""The values of Kendall's tau. For each of them, `--in-rounds` prints how many matches per bot are needed to reach
-it.
-"""
+"""The values of Kendall's tau for which `--in-rounds` prints how many matches per bot are needed to reach them."""
 OPTIMAL_ROUNDS = "best"
 """The name of the pairing that takes the most informative pairs, in rounds in which every bot plays."""
 

@@ -133,7 +133,9 @@ def measure_command(words: str, folder: Path, url: str | None) -> Cost:
 
 
 def peak_kib(process: int) -> int:
-    """Return the peak memory of a running process in KiB. At exit, this process's memory would be counted, too."""
+    """Return the peak memory of a running process in KiB. The resource usage at the process's exit would also count the
+    memory of this process.
+    """
     with contextlib.suppress(OSError, IndexError):
         return int(Path(f"/proc/{process}/status").read_text().split("VmHWM:")[1].split()[0])
     return 0

@@ -170,8 +170,8 @@ def draw_from_file(scores: Scores, *, raw: bool) -> DrawScores:
 
 
 def _lost_game_kinds() -> list[Kind]:
-    """Return the kinds of pairs in which a whole game (half of a pair) is sometimes lost, won, or one of both. This
-    happens in 1 of N pairs, for several N.
+    """Return kinds of pairs for several N. In 1 of N pairs, a whole game (half of a pair) is lost, is won, or is lost
+    or won at random.
     """
     kinds = []
     for h1, rare in ((0.02, (10, 15, 20, 30, 50, 80)), (0.01, (20, 50, 100)), (0.05, (10, 15))):

@@ -78,7 +78,7 @@ def add_preset(config: dict[str, Any], preset: str | None, option: str) -> None:
 def read_text_or_file(text: str, key: str) -> str:
     """Return a text, such as a password, or the first line of the file that the text names (`@/run/secrets/db`).
 
-    Raise `UsageFault` if the file cannot be read. It names `key` and the file, never the content.
+    Raise `UsageFault` if the file cannot be read. The error names `key` and the file, never the content.
     """
     if not text.startswith("@"):
         return strip_invisible(text)

@@ -40,7 +40,9 @@ def log_fields(**fields: str) -> dict[str, dict[str, str]]:
 
 
 class TextLines(logging.Formatter):
-    """A formatter of log lines as text: `arena: message`, or `arena NODE: message`. Tracebacks take more lines."""
+    """A formatter of log lines as text: `arena: message`, or `arena NODE: message` on a node. Only tracebacks take more
+    than one line.
+    """
 
     def __init__(self, node: str | None = None) -> None:
         super().__init__()

@@ -1,4 +1,6 @@
-"""Output to paths that a person names: files are replaced atomically, and `-` is standard output."""
+"""Output to paths that a person names. Files are replaced atomically, pipes and devices are written to, and `-` stands
+for standard output.
+"""
 
 from __future__ import annotations
 

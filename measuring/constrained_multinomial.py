@@ -26,7 +26,7 @@ _NEWTON_TOLERANCE = 1e-8
 the number of correct digits, so all digits are correct after it.
 """
 _NEWTON_START_RATIO = 0.9
-"""The start of Newton's method for x, at most: this fraction of the way from 0 to an end of the range of possible x."""
+"""Maximum fraction of the way from 0 to an end of the range of possible x at which Newton's method for x starts."""
 _MAX_LOG_STEP = 0.7
 """Maximum change of the logarithm of the root mean square in a step of Newton's method."""
 _MIN_DIVISOR = 1e-5

@@ -9,8 +9,8 @@ from measuring.sequential import Hypotheses
 
 
 class ExpectedLength(NamedTuple):
-    """The expected number of games of a test. `decided` is the larger of two numbers: if h0 is true, and if h1 is true.
-    `between` is the number if the truth lies half way between them.
+    """The expected number of games of a test. `decided` is the larger of the numbers under h0 and under h1. `between`
+    is the number if the truth lies half way between h0 and h1.
     """
 
     decided: float

@@ -106,8 +106,8 @@ def luck_along(game: Game[Any, Any], value: ValueFunction, plies: Iterable[tuple
 def luck_at(game: Game[Any, Any], value: ValueFunction, before: Any, move: Any, after: Any) -> tuple[float, ...] | None:
     """Return the luck of each seat in one move; None if the move has no chance, or too many outcomes to enumerate.
 
-    The number of outcomes is known before the throw, so leaving out moves with too many causes no bias. `move` holds
-    all moves by seat for a simultaneous round, and is None for a deal.
+    The number of outcomes is known before the throw, so it causes no bias to leave out moves with too many outcomes.
+    `move` holds all moves by seat for a simultaneous round, and is None for a deal.
     """
     if game.to_move(before) == CHANCE:
         outcomes = game.chance_outcomes(before)

@@ -1,4 +1,6 @@
-"""The mean payoff of a bot per round, with an interval. The rounds against an opponent are the opponent's weight."""
+"""The mean payoff of a bot per round, with an interval. The weight of an opponent is the number of rounds against
+it.
+"""
 
 from __future__ import annotations
 

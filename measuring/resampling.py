@@ -22,7 +22,9 @@ from measuring.sequential import Hypotheses, Pentanomial, SequentialTest, Verdic
 MAX_TESTS = 500
 """Maximum number of simulated tests for each hypothesis."""
 MAX_DRAWN_PAIRS = 150_000
-"""Number of drawn pairs after which no further test of a hypothesis starts. Twice this many take some seconds."""
+"""Number of drawn pairs after which no further test of a hypothesis starts. Drawing as many for both hypotheses takes
+some seconds.
+"""
 
 
 class SimulatedTests(Struct, frozen=True, kw_only=True):

@@ -12,8 +12,8 @@ from protocol.games.base import Game
 
 
 def value_names(game: Game[Any, Any]) -> tuple[str, ...]:
-    """Return the names of the value functions for this game and config: the best first, `none` last. Solve no exact
-    table.
+    """Return the names of the value functions for this game and config: the best first, `none` last. No exact table is
+    solved.
     """
     return tuple(_factories_of(game))
 

@@ -1,4 +1,4 @@
-"""The number of games that luck adjustment saves: the ratio of the variances of raw and adjusted results."""
+"""The number of games that luck adjustment saves: the variance of raw results divided by that of adjusted results."""
 
 from __future__ import annotations
 

@@ -19,7 +19,9 @@ PLAYER_ENTRY_POINT_GROUP = "bot_arena.players"
 """The group of entry points in which packages offer `InProcessPlayers` (referee/in_process.py)."""
 
 WARMUP_SUFFIX = ": warming up"
-"""The end of the line by which a bot says on standard error, after its name, that it is not ready yet."""
+"""The end of the line that a bot prints on standard error while it is not ready yet. The line begins with the bot's
+name.
+"""
 
 APPRAISER_ENTRY_POINT_GROUP = "bot_arena.appraisers"
 """The group of entry points in which packages offer a `MoveEvaluator` (referee/in_process.py)."""
@@ -64,7 +66,9 @@ _LEVEL_PATTERN = re.compile(rf"{LEVELLED_BOT}:([^=,]+)")
 _FILE_PATTERN = re.compile(r"((?s:.*)\.py)(?::([^:=/\\]+))?(?::(.*))?")
 """The form of a bot in a Python file on a command line, with an optional class and settings."""
 _SETTING_SEPARATOR = re.compile(r",(?!-?\d*\.?\d+(?:,|\Z))")
-"""A comma between settings. In `depth=4,weights=1,2.5,3` only the first one: a number continues a list."""
+"""The pattern of a comma between two settings. In `depth=4,weights=1,2.5,3` it matches only the first comma, because a
+bare number continues a list.
+"""
 
 
 class BotSpec(Struct, frozen=True, kw_only=True):

@@ -235,7 +235,9 @@ class UnusableInfo(NamedTuple):
 
 
 def _with_checked_info(value: dict[str, Any]) -> dict[str, Any]:
-    """Check a `move` against the limits of frames. If only its `info` exceeds them, make that an `UnusableInfo`."""
+    """Check a `move` against the limits of frames. If only its `info` exceeds them, put an `UnusableInfo` in its
+    place.
+    """
     check_limits({name: item for name, item in value.items() if name != "info"})
     try:
         check_limits(value["info"], 2)

@@ -1,4 +1,6 @@
-"""The reasons why a match ended, or one seat's part in it, as in the message `end`, in records and in tables."""
+"""The reasons why a match ended, or why one seat's part in it ended. The message `end`, records and tables use these
+words.
+"""
 
 WIN = "win"
 DRAW = "draw"

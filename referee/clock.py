@@ -28,7 +28,7 @@ def max_compensation_ms(bank_ms: int) -> int:
 
 
 NO_RUNNING_BANKS: Mapping[int, float] = {}
-"""The value of `running` while no bank runs. All clocks share it: making a mapping at each ply is slow."""
+"""The value of `running` while no bank runs. All clocks share it, because a new mapping at each ply takes time."""
 
 
 class TimeBanks(Struct, frozen=True, gc=False):
@@ -160,7 +160,9 @@ def _seconds_shown_as(milliseconds: int) -> float:
 
 
 def _remove_seat(running: Mapping[int, float], stopped: int) -> dict[int, float]:
-    """Return the running banks without the stopped one. As a comprehension inside `press`, this would be slower."""
+    """Return the running banks without the stopped one. The code is a function, because a comprehension inside `press`
+    would slow every ply.
+    """
     return {seat: since for seat, since in running.items() if seat != stopped}
 
 

@@ -18,11 +18,13 @@ from protocol.messages import CHANCE, Event
 from protocol.reasons import VOID, WIN
 
 NO_SEALED_MOVES: Mapping[int, Any] = {}
-"""The value of `sealed` while no move is sealed. All courses share it: making a mapping at each ply is slow."""
+"""The value of `sealed` while no move is sealed. All courses share it, because a new mapping at each ply takes time."""
 
 
 class Payoff(NamedTuple):
-    """A seat's total payoff in a match, and its number of rounds. If that is 0, the seat's match does not count."""
+    """A seat's total payoff in a match, and its number of rounds. If the number of rounds is 0, the match does not
+    count for the seat.
+    """
 
     total: int
     rounds: int
@@ -56,7 +58,9 @@ class Course(Struct, frozen=True, gc=False):
     sealed: Mapping[int, Any] = {}
     """The sealed moves, by seat, in a simultaneous round that is not complete."""
     unreported_strikes: tuple[int, ...] | None = None
-    """The strikes in the next event: a sorted tuple with a seat for each strike; None if it has no such field."""
+    """The strikes that the next event reports: a sorted tuple with a seat for each strike. It is None if the event has
+    no field for strikes.
+    """
     reports_strikes: bool = True
     """True if events report strikes, as they do except in records of format 1."""
 

@@ -74,7 +74,7 @@ class SendDelay(Struct, frozen=True, gc=False):
 
 
 class Pause(Struct, frozen=True, gc=False):
-    """The match and its clocks stood still for the last `pause_s` seconds: the journal could not be written."""
+    """The match and its clocks stood still for the last `pause_s` seconds, because the journal could not be written."""
 
     pause_s: float
 

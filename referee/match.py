@@ -599,4 +599,6 @@ _OVER_HANDLERS: dict[type[MatchEvent], _Handler] = {
 }
 """The handlers of events after the end of the match, by type of event."""
 _HANDLERS_BY_PHASE = (_WAITING_HANDLERS, _PLAYING_HANDLERS, _OVER_HANDLERS)
-"""The handlers of events, by phase of a match. A repeated `ready` and most events after the end do nothing."""
+"""The handlers of events, by phase of a match. Those of a repeated `ready`, and of most events after the end, do
+nothing.
+"""

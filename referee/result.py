@@ -51,7 +51,9 @@ class Result(Struct, frozen=True, kw_only=True):
     annulled: str | None = None
     """The pool in which the match was rated, if the operator has annulled that rating."""
     start: str | None = None
-    """The name of the start position, if the match shares it with others of a paired tournament; else None."""
+    """The name of the start position that the match shares with other matches of a paired tournament. It is None if the
+    match shares none.
+    """
 
 
 def match_points(result: Result) -> list[float]:

@@ -58,7 +58,9 @@ class MatchStanding(Struct, gc=False):
     course: Course | None = None
     """The course of the match; None until every seat is ready."""
     wait_until: float | None = None
-    """The time until which the match waits for seats at its start or after a restart; None once clocks run."""
+    """The time until which the match waits for its seats, at the start or after a restart. It is None once the clocks
+    run.
+    """
     nonces: Mapping[int, bytes] = {}
     early_quits: Mapping[int, str] = {}
     """The seats that drop out as soon as the match begins, each with the reason."""
@@ -149,7 +151,7 @@ class MatchStanding(Struct, gc=False):
         return min(self._disconnected_seats())[2]
 
     def _disconnected_seats(self) -> list[tuple[float, bool, int]]:
-        """Return a tuple for each disconnected seat still in the match: disconnected since, not to move, seat."""
+        """Return tuples (disconnected since, not to move, seat) for the disconnected seats still in the match."""
         course = self.current_course
         return [
             (since, not course.is_awaited(at), at)
@@ -296,7 +298,7 @@ Snapshot = tuple[MatchStanding, int]
 
 
 def restore_snapshot(snapshot: Snapshot) -> MatchStanding:
-    """Return the standing of a snapshot, to replace the current standing. A snapshot can be used only once."""
+    """Return the standing of a snapshot, which then replaces the current standing. A snapshot can be used only once."""
     standing, events = snapshot
     del standing.events[events:]
     return standing

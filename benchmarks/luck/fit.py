@@ -1,5 +1,5 @@
-"""Fit the coefficients in `measuring/risk/coefficients` to games of bots with random evaluation weights against
-themselves.
+"""Fit the coefficients in `measuring/risk/coefficients` to games of bots with random evaluation weights, each against
+itself.
 
 A logistic regression fits the odds of a win to the position, and a linear regression fits the points to the luck. Needs
 numpy.
@@ -108,8 +108,8 @@ def sum_luck(games: Sequence[ChanceEvents], odds: np.ndarray[Any, Any]) -> np.nd
 
 
 def fit_points(luck: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Fit scores to luck by least squares: the differences between the two games of a start position. The effects of
-    deal and seat cancel out in these differences.
+    """Fit differences of scores to differences of luck, by least squares. The differences are between the two games of
+    a start position, so the effects of deal and seat cancel out.
     """
     x, y = luck[0::2] - luck[1::2], scores[0::2] - scores[1::2]
     return np.asarray(np.linalg.solve(x.T @ x + RIDGE / 100 * np.diag((x**2).sum(0) + 1e-12), x.T @ y))

@@ -82,8 +82,8 @@ def play_moves(rules: Campaign, sims: int, start: str, number: str) -> Iterator[
 
 
 def fit(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> np.ndarray[Any, Any]:
-    """Fit points to luck by least squares: the differences between the two games of a deal. The effect of the turn
-    order cancels out in these differences.
+    """Fit differences of points to differences of luck, by least squares. The differences are between the two games of
+    a deal, so the effect of the turn order cancels out.
     """
     x = np.concatenate([one.luck - other.luck for one, other in pairs])
     y = np.concatenate([one.points - other.points for one, other in pairs])

@@ -89,7 +89,9 @@ def _read_options() -> argparse.Namespace:
 
 
 def _run_scenario(server: Server, options: argparse.Namespace, what: str, how: str) -> bool:
-    """Play one match with a disturbance. Return whether the bot gained at most the lag compensation it got."""
+    """Play one match with a disturbance. Return whether the bot gained at most as much time as the arena gave back as
+    lag compensation.
+    """
     pace = options.seconds / MOVES_PER_SEAT
     attack = run_attackers(options.puppets, flood, server.port) if how == "flood" else contextlib.nullcontext()
     with attack:

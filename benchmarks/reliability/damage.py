@@ -153,7 +153,9 @@ def _describe_difference(
 
 
 def _is_equal(a: object, b: object) -> bool:
-    """Return whether two values are equal, but for last digits of ratings and irrelevant bits of packed records."""
+    """Return whether two values are equal, except for the last digits of ratings and irrelevant bits of packed
+    records.
+    """
     if isinstance(a, float) and isinstance(b, float):
         return rating_system.nearly_equal(a, b)
     return a == b or (isinstance(a, bytes) and isinstance(b, bytes) and _unpack(a) == _unpack(b))

@@ -285,7 +285,9 @@ async def _run_troll(server: Server, name: str, haste: float) -> None:
 
 
 def choose_sensible(game: Poker, state: PokerState, rng: random.Random) -> str:
-    """Return an honest bot's move in Leduc: bet and call with a king or a pair, and call with half of the queens."""
+    """Return an honest bot's move in Leduc. It bets and calls with a king or a pair, and calls with half of its queens.
+    Otherwise it checks or folds.
+    """
     assert state.cards is not None
     own = game.rank_of(state.cards[state.seat] or 0)
     legal = game.legal_moves(state)
@@ -302,7 +304,9 @@ def choose_raise(game: Poker, state: PokerState, rng: random.Random) -> str:
 
 
 def choose_giving(game: Poker, state: PokerState, rng: random.Random) -> str:
-    """Return the move of a puppet that loses chips to a king in Leduc: it raises in the first round, then folds."""
+    """Return the move of a puppet that loses chips to a king in Leduc: it raises in round one and folds in round
+    two.
+    """
     legal = game.legal_moves(state)
     order = ("raise", "bet", "call") if state.public is None else ("bet", "fold")
     return next(move for move in order if move in legal)

@@ -210,7 +210,9 @@ def fuzz_codec(frames: int, rng: random.Random) -> CodecOutcomes:
 
 
 def _compare(data: bytes, outcomes: CodecOutcomes) -> None:
-    """Decode a frame with the fast and with the general decoder. Count it, and count a difference of the results."""
+    """Decode a frame with the fast and with the general decoder. Count the frame, and any difference between the two
+    results.
+    """
     outcomes.msgpack_frames += 1
     outcomes.fast_frames += is_plain(data)
     short, long = decoded_both_ways(data)

@@ -56,7 +56,7 @@ SLOTS = 3
 ANSWER_TIMEOUT_S = 8.0
 """Seconds of silence after which a player that waits for an answer gives up a node."""
 IN_FLIGHT_S = 0.5
-"""Maximum time in seconds that anything sent by a node is on its way when the node is frozen."""
+"""Maximum seconds until everything that a node sent before it was frozen has arrived."""
 MAX_MOVE_AFTER_KILL_S, MAX_MOVE_AFTER_FREEZE_S, MAX_REVOKE_S = 15.0, 30.0, 1.0
 """Maximum seconds after a fault. `MAX_MOVE_AFTER_KILL_S` and `MAX_MOVE_AFTER_FREEZE_S` are the times until other nodes
 pair bots for the games of a killed or frozen node, `MAX_REVOKE_S` the time until a revoked bot has left all nodes.
@@ -305,7 +305,7 @@ class Cluster:
         await asyncio.to_thread(node.server.start)
 
     async def _wait_without_node(self, node: Node, how: str, most: float, *, since: float | None = None) -> None:
-        """Kill a node, unless it was frozen at the time `since`. Then wait until other nodes play its games."""
+        """Kill a node, unless it was already frozen at the time `since`. Then wait until other nodes play its games."""
         games = self._games_paired_by(node)
         if since is None:
             since = time.monotonic()

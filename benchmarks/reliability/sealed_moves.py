@@ -71,7 +71,9 @@ class SeatPair:
 async def measure(
     pair: SeatPair, rounds: int, before: float, probe: Callable[[], Awaitable[None]]
 ) -> tuple[list[float], list[float]]:
-    """Return the milliseconds of `probe` in rounds before the opponent's move, and in rounds after it."""
+    """Return two lists: the milliseconds that `probe` took in rounds where it came before the opponent's move, and in
+    rounds where it came after.
+    """
     took: tuple[list[float], list[float]] = [], []
     await pair.begin(rounds)
     for _ in range(rounds):
@@ -91,7 +93,9 @@ async def measure(
 
 
 def rank_sum(one: list[float], two: list[float]) -> tuple[float, float]:
-    """Return the probability that a value of `two` exceeds one of `one`, and the two-sided Mann-Whitney p."""
+    """Return the probability that a value of `two` exceeds a value of `one`, and the two-sided p of the Mann-Whitney
+    test.
+    """
     n, m = len(one), len(two)
     ordered = sorted([(value, 0) for value in one] + [(value, 1) for value in two])
     ranks = sum(rank for rank, (_, of) in enumerate(ordered, 1) if of)

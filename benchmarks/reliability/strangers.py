@@ -33,9 +33,11 @@ TESTS_FOLDER = Path(__file__).parents[2] / "tests"
 EMPTY_FINDINGS: tuple[Any, ...] = ([], False, None)
 """The values in the hostile bot's report that mean no access."""
 ALLOWED_FINDINGS = {"arena", "processes", "scratch"}
-"""The keys of findings that a sandbox allows: processes and scratch space within `FINDING_LIMITS`."""
+"""The keys of the hostile bot's report about what a sandbox allows. Processes and scratch space must stay within
+`FINDING_LIMITS`.
+"""
 FINDING_LIMITS = {"processes": 300, "scratch": 64}
-"""The maximum values in the hostile bot's report for limited resources in a sandbox."""
+"""The maximum of each limited resource that the hostile bot may report in a sandbox."""
 
 
 class TestFolder:

@@ -49,7 +49,9 @@ async def watch_all(port: int, count: int, reads: bool) -> None:
 
 
 async def measure_audience(options: argparse.Namespace) -> bool:
-    """Measure a pair of bots without and with many spectators. Return whether it had no failures."""
+    """Measure a pair of bots without and with many spectators. Return whether the pair lost no connection and got no
+    error.
+    """
     with Server() as server:
         async with HonestPair(server.port) as pair:
             await pair.measure(1)

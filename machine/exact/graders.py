@@ -58,8 +58,8 @@ def may_need_solving(game: str, config: Mapping[str, Any]) -> bool:
 
 
 def store_new_tables_in(folder: Path, max_bytes: int) -> None:
-    """Store every table that this process solves on demand after this call. The tables of each game may take up to
-    `max_bytes` bytes of `folder`.
+    """Store in `folder` every table that this process solves on demand after this call. The tables of each game may
+    take up to `max_bytes` bytes.
     """
     for game in games_with("table_store"):
         game_part(game, "table_store")(folder, max_bytes)
