@@ -9,7 +9,7 @@ from arena.ratings import rating_system
 from arena.ratings.rating_system import RatingStanding
 
 SEAT_COUNT = 6
-"""The number of seats of the larger matches that are rated."""
+"""The number of seats of all rated matches except the first, which has two seats."""
 REPETITIONS = 5
 """The number of times that the rating of a match is measured. The shortest time is printed."""
 

@@ -59,7 +59,9 @@ MOVES: dict[str, Callable[[int], dict[str, int]]] = {
 }
 """The functions that return the move at a ply, by game."""
 _TURN_TYPE, _PLY_KEY, _LEGAL_KEY = b"\xa4type\xa4turn", b"\xa3ply", b"\xa5legal"
-"""Parts of a `turn` message in msgpack: its beginning, and the keys of its fields `ply` and `legal`."""
+"""These are parts of a `turn` message in msgpack: its beginning, the key of its field `ply`, and the key of its field
+`legal`.
+"""
 
 
 class PreparedBot(asyncio.Protocol):

@@ -46,7 +46,7 @@ SEED = 20_261_123
 BOTS = [f"student-{number:02}" for number in range(30)]
 """The names of the bots that play the matches."""
 POOLS = (("nim", "classic"), ("nim", "sticks"), ("tictactoe", "classic"), ("risk-duel", "south-america"))
-"""The rating pools of the matches: games with presets."""
+"""The rating pools of the matches, named after a game and a preset."""
 CLOCK = Clock(bank_ms=60_000, increment_ms=500)
 """The clock of the matches."""
 BATCH_SIZE = 500

@@ -56,7 +56,7 @@ FIRST_PAIRS = 512
 COMPARED_TESTS = 5
 """Number of tests at each hypothesis that are repeated with the product's own test classes, to compare the verdicts."""
 SEQUENCE_PAIRS = 1000
-"""Number of pairs over which each confidence sequence is checked."""
+"""Number of pairs over which each simulated confidence sequence is checked."""
 
 
 class Kind(NamedTuple):

@@ -85,7 +85,7 @@ def _announce_once() -> None:
 
 
 def ints(values: Iterable[int]) -> Any:
-    """Return a flat array of 64-bit integers."""
+    """Return a flat array of 64-bit integers with these values."""
     if not HAS_NUMBA:
         return list(values)
     import numpy
@@ -94,7 +94,7 @@ def ints(values: Iterable[int]) -> Any:
 
 
 def zeros(count: int, kind: type[int] | type[float] = int) -> Any:
-    """Return a flat array of 64-bit zeros."""
+    """Return a flat array of `count` zeros of 64 bits."""
     if not HAS_NUMBA:
         return [kind(0)] * count
     import numpy
@@ -103,7 +103,7 @@ def zeros(count: int, kind: type[int] | type[float] = int) -> Any:
 
 
 def floats(values: Iterable[float]) -> Any:
-    """Return a flat array of 64-bit floats."""
+    """Return a flat array of 64-bit floats with these values."""
     if not HAS_NUMBA:
         return list(values)
     import numpy

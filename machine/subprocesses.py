@@ -18,11 +18,11 @@ MAX_NICENESS_VARIABLE = "ARENA_MAX_NICENESS"
 _LOWEST_PRIORITY = 19
 """The nice value of the lowest priority."""
 _SET_PDEATHSIG, _SET_DUMPABLE, _SET_CHILD_SUBREAPER = 1, 4, 36
-"""Options of the system call `prctl`, with its names."""
+"""These constants are options of the system call `prctl`, with its names."""
 _SIGKILL = 9
 """The number of the signal SIGKILL, on every Linux."""
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
-"""Parameters of glibc's function `mallopt`, with its names."""
+"""These constants are parameters of glibc's function `mallopt`, with its names."""
 _AUTOGROUP = Path("/proc/self/autogroup")
 """The file through which Linux shows and changes the nice value of this process's session."""
 _AUTOGROUP_TRIES, _AUTOGROUP_RETRY_DELAY_S = 20, 0.1

@@ -131,7 +131,7 @@ def p_value(strata: Sequence[WeightedPair]) -> float:
 
 
 _ROUNDING_ERROR = 1e-9
-"""Maximum sum of weighted means that counts as a rounding error."""
+"""Absolute value below which a sum of weighted means counts as 0, because it is a rounding error."""
 
 
 def _standard_error(pairs: Sequence[WeightedPair]) -> tuple[float, float] | None:

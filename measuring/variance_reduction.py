@@ -11,7 +11,9 @@ from typing import NamedTuple
 from measuring.pair_scores import MIN_UNITS, ScoreUnit, SideScore, Strata, Stratum, stratify
 
 _BOOTSTRAP_DRAWS, _BOOTSTRAP_GROUPS = 1000, 500
-"""The number of bootstrap samples, and the approximate number of groups of units from which they draw."""
+"""`_BOOTSTRAP_DRAWS` is the number of bootstrap samples, `_BOOTSTRAP_GROUPS` the approximate number of groups of units
+to draw from.
+"""
 
 
 class VarianceReduction(NamedTuple):

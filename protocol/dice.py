@@ -11,9 +11,9 @@ from functools import cache
 from itertools import chain, count, islice
 
 SEED_BYTES = 32
-"""The size of a match's seed."""
+"""The number of bytes of a match's seed."""
 NONCE_BYTES = 16
-"""The size of the nonce that a seat adds to the dice."""
+"""The number of bytes of the nonce that a seat adds to the dice."""
 
 
 def commitment(match: str, seed: bytes) -> bytes:

@@ -60,7 +60,7 @@ def normalize_display(text: str) -> str:
 
 
 def is_display_name(name: str) -> bool:
-    """Return whether a text is a display name without any change."""
+    """Return whether a text is a valid display name in its stored form."""
     if not 1 <= len(name) <= MAX_DISPLAY_LENGTH or re.match(TEXT_PATTERN, name) is None:
         return False
     if name != " ".join(name.split()):

@@ -142,7 +142,7 @@ class Course(Struct, frozen=True, gc=False):
         return self._apply_event(*self.game.apply_chance(self.state, dice))
 
     def drop_out(self, seat: int, reason: str) -> tuple[Course, Event]:
-        """Let a seat drop out. The ply stays the same."""
+        """Let a seat drop out. The number of the ply stays the same."""
         event = Event(ply=self.ply, seat=seat, out=reason)
         goes_on = self.game.seats > 2 and self.to_move is not None
         after, event = self._apply_event(self.game.remove_seat(self.state, seat) if goes_on else self.state, event)

@@ -121,7 +121,7 @@ class ReleaseSeat(Struct, frozen=True, gc=False):
 
 
 class SetDeadline(Struct, frozen=True, gc=False):
-    """Send `DeadlineReached` at this time. None cancels the deadline."""
+    """Send `DeadlineReached` to the referee at this time. None cancels the deadline."""
 
     time: float | None
 

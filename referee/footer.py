@@ -105,7 +105,7 @@ def make_result(
 
 
 def make_footer(result: Result, seed: bytes, nonces: list[str], ratings: Ratings | None) -> Footer:
-    """Build the footer; `seed` and `nonces` reveal the dice."""
+    """Build the last line of a record. `seed` and `nonces` reveal the dice."""
     rounds = [seat.rounds for seat in result.seats if seat.rounds is not None]
     return Footer(
         ranks=[seat.rank for seat in result.seats],

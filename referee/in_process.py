@@ -59,7 +59,7 @@ class InProcessPlayers(Protocol):
 
 
 class CannotEstimate(UsageFault):
-    """Raised if an evaluator cannot estimate moves of a game."""
+    """The error that an evaluator cannot estimate moves of a game."""
 
 
 class MoveEvaluation(NamedTuple):
@@ -87,4 +87,4 @@ class MoveEvaluator(Protocol):
         """Return whether the evaluator can estimate moves of the game with this name."""
 
     def evaluate_move(self, state: Any, move: Any, ply: int) -> MoveEvaluation:
-        """Estimate a legal move in the state at ply `ply`."""
+        """Estimate the value of a legal move in a state. `ply` is the ply of the state."""

@@ -92,7 +92,7 @@ class Match:
         self._away_limit_s = header.away_ms / 1000
 
     def start_match(self, now: float) -> list[Effect]:
-        """Return the first effects of a new match."""
+        """Return the first effects of a new match, to be performed by the host."""
         self.standing.wait_until = now + self._timeouts.ready_timeout_s
         return [
             WriteLine(Secret(seed=self._seed.hex())),

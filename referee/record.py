@@ -33,7 +33,7 @@ _Nonce = Annotated[str, Meta(pattern="^([0-9a-f]{32})?$")]
 
 
 class RecordedSeat(Struct, frozen=True, kw_only=True):
-    """The bot in a seat."""
+    """The bot in a seat, as the header of a record names it."""
 
     bot: str
     version: str = ""

@@ -119,7 +119,9 @@ class BenchmarkDatabase(NamedTuple):
 
 
 class BenchmarkSite(NamedTuple):
-    """A site to measure: a web process, its port, and the folder of its database server, if it has one."""
+    """A site to measure: the process id of its web server, its port, and the folder of its database server, if it has
+    one.
+    """
 
     process: int
     port: int

@@ -25,7 +25,9 @@ import uvloop
 from rig import Closed, HonestPair, RawConnection, Server, parse_options, run_attackers
 
 MAX_CONNECTIONS_PER_ADDRESS, MAX_NAMES_PER_HOUR = 100, 100
-"""The limits of an address: `MAX_CONNECTIONS_PER_ADDRESS` connections, and `MAX_NAMES_PER_HOUR` new names per hour."""
+"""The limits of an address: it may have `MAX_CONNECTIONS_PER_ADDRESS` connections, and register `MAX_NAMES_PER_HOUR`
+names per hour.
+"""
 HONEST_ADDRESS, NEWCOMER_ADDRESS = "127.0.0.2", "127.0.0.3"
 """`HONEST_ADDRESS` is the loopback address of the honest pair, `NEWCOMER_ADDRESS` that of the newcomer."""
 CONNECTION_ERRORS = (OSError, Closed, asyncio.IncompleteReadError, TimeoutError)

@@ -68,7 +68,9 @@ MOVE_DELAY_S = 0.02
 HANDS = 100
 """The number of hands in a match of Leduc poker."""
 HONEST_OPPONENTS, HONEST_MATCHES = 5, 4
-"""The number of opponents of each honest bot on a ladder with payoffs, and the number of matches with each of them."""
+"""On a ladder with payoffs, each honest bot has `HONEST_OPPONENTS` opponents, and plays `HONEST_MATCHES` matches
+against each of them.
+"""
 MAX_MEAN_CHANGE_CHIPS = 0.1
 """Maximum change that throw-away names may cause in a bot's mean payoff, on average, in chips per hand."""
 

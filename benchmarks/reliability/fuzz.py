@@ -91,7 +91,7 @@ ODD_VALUES: tuple[Any, ...] = (
     {},
     [[[]]],
 )
-"""The odd values that replace parts of a message."""
+"""The unusual values with which the fuzzer replaces parts of a message."""
 FUZZER_COUNT = 6
 """The number of bots that play on the server and damage their messages."""
 
@@ -157,7 +157,7 @@ def break_bytes(data: bytes, rng: random.Random) -> bytes:
 
 
 def encode(message: Any, encoding: str) -> bytes:
-    """Encode a message; values that msgpack can't hold become JSON."""
+    """Encode a message. If msgpack cannot hold one of its values, encode the message in JSON."""
     try:
         return msgspec.json.encode(message) if encoding == JSON else msgpack.packb(message)
     except (OverflowError, ValueError):

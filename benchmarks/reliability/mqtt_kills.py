@@ -28,7 +28,7 @@ from arena.store.store import Store
 GAMES = ("nim", "nim", "nim", "nim", "tictactoe", "tictactoe")
 """The games that the bots play, one for each bot."""
 CONNECT, PUBLISH, PINGREQ, DISCONNECT = 1, 3, 12, 14
-"""The types of MQTT packets that this program needs, with the names of the standard."""
+"""These are types of MQTT packets, with the names of the standard."""
 
 
 class RecordingBroker:

@@ -123,7 +123,7 @@ class NodePlayer:
         self.name = name
         self.seeking = True
         self.seats: dict[str, Node] = {}
-        """The node of each running match of the bot."""
+        """The node on which each running match of the bot is played, by match id."""
         self._nodes = nodes
         self._game = game
         self._config = config

@@ -133,12 +133,12 @@ class VisitTimes:
 
     @property
     def longest(self) -> float:
-        """The seconds of the slowest answer."""
+        """The seconds of the slowest answer to the visitor."""
         return max(self.pages + self.matches)
 
     @property
     def p50(self) -> float:
-        """The median of the seconds of small pages."""
+        """The median of the seconds that small pages took."""
         return statistics.median(self.pages)
 
 

@@ -35,7 +35,7 @@ from typing import Any, Self
 import msgpack
 
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
-"""The opcodes of WebSocket frames, with the names of RFC 6455."""
+"""These six constants are the opcodes of WebSocket frames, with the names of RFC 6455."""
 MSGPACK, JSON = "arena.v1.msgpack", "arena.v1.json"
 """`MSGPACK` and `JSON` are the names of the WebSocket subprotocols of the two encodings."""
 TIMEOUT_S = 60.0
