@@ -3,7 +3,9 @@ words.
 """
 
 WIN = "win"
+"""The match was won: the ranks of the seats differ."""
 DRAW = "draw"
+"""The match was drawn: all seats have the same rank."""
 PLY_LIMIT = "ply_limit"
 """The match reached its maximum number of plies."""
 ROUND_LIMIT = "round_limit"

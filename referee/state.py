@@ -44,8 +44,11 @@ class Phase(enum.IntEnum):
     """A phase of a match: before every seat is ready, then until the match is over, and after that."""
 
     WAITING = 0
+    """Some seats are not ready yet."""
     PLAYING = 1
+    """All seats are ready, and the match is played."""
     OVER = 2
+    """The match is over."""
 
 
 class MatchStanding(Struct, gc=False):
