@@ -76,7 +76,9 @@ _TURN_FRAME = msgpack.packb(
 
 
 class _Run(NamedTuple):
-    """The measurements of a server in a run; or their medians over several runs, or ratios to another server."""
+    """The measurements of a server in a run. They may also be medians over several runs, or ratios to another
+    server.
+    """
 
     rate: float
     cost: float

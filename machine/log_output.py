@@ -131,7 +131,9 @@ class LineLimit(logging.Filter):
 
 
 def configure_logging(level: str, form: str, node: str | None = None) -> None:
-    """Log lines of at least this level to standard error. `form` is text or JSON, `node` the server's node."""
+    """Log lines of at least this level to standard error. `form` is text or JSON, `node` the name of the server's
+    node.
+    """
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines(node) if form == "json" else TextLines(node))
     limit = LineLimit()

@@ -83,8 +83,8 @@ def limit_niceness(niceness: int, environ: Mapping[str, str] = os.environ) -> in
 
 
 def renice(by: int) -> None:
-    """Lower this process's priority like `os.nice`, within `ARENA_MAX_NICENESS`. Raise `UsageFault` if it is
-    invalid.
+    """Lower the priority of this process like `os.nice`, within `ARENA_MAX_NICENESS`. Raise `UsageFault` if that
+    variable is invalid.
     """
     _renice(limit_niceness(by))
 

@@ -22,8 +22,8 @@ _MAX_NEWTON_STEPS = 30
 _MAX_MULTIPLIER_STEPS = 12
 """Maximum steps of Newton's method in `_newton_multiplier`."""
 _NEWTON_TOLERANCE = 1e-8
-"""Newton's method ends after a step that changes no divisor 1 + x * term by more than this fraction. Each step doubles
-the number of correct digits, so all digits are correct after it.
+"""Maximum relative change of each divisor 1 + x * term in the last step of Newton's method. Each step doubles the
+number of correct digits, so all digits are correct after it.
 """
 _NEWTON_START_RATIO = 0.9
 """Maximum fraction of the way from 0 to an end of the range of possible x at which Newton's method for x starts."""

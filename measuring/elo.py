@@ -55,7 +55,7 @@ def elo_difference(estimate: Estimate) -> EloDifference:
 
 
 def compare_scores(estimate: Estimate) -> Comparison:
-    """Return how a side compares with its only opponent, from the side's score or adjusted score."""
+    """Return how a side compares with an opponent, from the side's score or adjusted score against the opponent."""
     return Comparison(
         score=estimate.mean,
         low=estimate.low,

@@ -36,7 +36,7 @@ class ChanceEvent(Struct, frozen=True, kw_only=True):
 
 class Luck(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The luck of each seat in a match so far, as measured by the value function named `value`. It is in points, which
-    sum to 0. In games whose result is a payoff, it is in the `unit` of payoffs, and sums to 0 if payoffs do.
+    sum to 0. In games whose result is a payoff, it is in the `unit` of payoffs, and sums to 0 if the payoffs do.
 
     Result less luck is an unbiased estimate of the strength of play, wherever the match is cut off. This estimate may
     lie outside [0, 1]. A void match has luck, but no result to subtract it from. `estimate` is true with more than two

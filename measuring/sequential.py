@@ -86,7 +86,9 @@ class Hypotheses(Struct, frozen=True, kw_only=True):
 
     @property
     def scores(self) -> tuple[float, float]:
-        """The scores expected under h0 and h1; undefined in normalised Elo, which depends on the spread."""
+        """The scores expected under h0 and h1. They are undefined in normalised Elo, which depends on the spread of
+        results.
+        """
         if self.unit == "nelo":
             raise UsageFault("normalised Elo needs results with luck left in: give h0 and h1 in score or elo")
         if self.unit == "elo":

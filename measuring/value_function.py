@@ -28,8 +28,8 @@ class ValueFunction(ABC):
     def luck(self, before: Any, outcomes: Outcomes, after: Any) -> tuple[float, ...]:
         """Return the luck of each seat if `after`, one of the `outcomes`, followed `before`.
 
-        The expectation of luck over the outcomes is 0 for every value function. Luck sums to 0 over the seats if the
-        payoffs of the game do.
+        The expectation of luck over the outcomes is 0 for every value function. Luck sums to 0 over the seats, except
+        in games whose payoffs do not sum to 0.
         """
 
 

@@ -85,7 +85,9 @@ def _is_match(text: str) -> bool:
 
 
 def _decode_fast(frame: bytes) -> Move | Ready | None:
-    """Decode a small frame with a typical `move` or `ready`. Return None for all others, or if in doubt."""
+    """Decode a small frame with a typical `move` or `ready`. Return None for any other message, or if anything may be
+    wrong.
+    """
     try:
         plain: _PlainMove | _PlainReady = _decode_plain(frame)
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -93,7 +93,9 @@ def describe_taken_display_name(display: str, bot: str, taken: Collection[str]) 
 
 
 def nearest_bot_name(text: str) -> str:
-    """Return the name for a bot that is nearest to a person's name; empty if none of its characters is allowed."""
+    """Return the name for a bot that is nearest to a person's name; empty if none of its characters is allowed in such
+    names.
+    """
     plain = unicodedata.normalize("NFKD", text.translate(_PLAIN_LETTER_TABLE))
     unmarked = "".join(character for character in plain if not unicodedata.category(character).startswith("M"))
     dashed = re.sub(r"\s+", "-", unmarked.strip())

@@ -111,7 +111,9 @@ class Match:
         return recalled
 
     def resume(self, summary: JournalSummary, now: float) -> list[Effect]:
-        """Continue a match after `load_journal`. Clocks wait until all seats are back, at most `return_timeout_s`."""
+        """Continue a match after `load_journal`. Clocks stand still until every seat is back, for at most
+        `return_timeout_s` seconds.
+        """
         self.standing.disconnected_since = dict.fromkeys(range(self.game.seats), now)
         self.standing.wait_until = now + self._timeouts.return_timeout_s
         effects: list[Effect] = [ReleaseSeat(seat) for seat in summary.released_seats]

@@ -31,7 +31,9 @@ from referee.result import Ratings
 from referee.state import MatchStanding, Phase
 
 MAX_EVENT_BYTES = 512 * 1024
-"""Maximum bytes of events, as JSON, in a message to a seat that missed many. A frame is at most 1 MiB."""
+"""Maximum bytes of events, as JSON, in one message. A slow seat may have missed many events, and a frame is at most 1
+MiB.
+"""
 _SAFE_EVENT_COUNT = 64
 """Number of events that always fit in a frame, so that their bytes need not be counted."""
 
@@ -198,7 +200,9 @@ def _make_outcomes(
 
 
 def reject_bad_move(match: str, ply: int, fault: MalformedMove | IllegalMove, strikes: int, left_ms: int) -> Rejected:
-    """Build the message that rejects a malformed or illegal move. It has the seat's strikes and milliseconds left."""
+    """Build the message that rejects a malformed or illegal move. The message has the seat's strikes and the
+    milliseconds left on its clock.
+    """
     return Rejected(
         match=match,
         ply=ply,

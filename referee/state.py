@@ -46,7 +46,7 @@ class Phase(enum.IntEnum):
     WAITING = 0
     """Some seats are not ready yet."""
     PLAYING = 1
-    """All seats are ready, and the match is played."""
+    """All seats are ready, and the match is in progress."""
     OVER = 2
     """The match is over."""
 
@@ -82,7 +82,9 @@ class MatchStanding(Struct, gc=False):
     """The latest events. Without `load_older`, these are all events."""
     events_measured: int = 0
     event_bytes: int = 0
-    """The approximate bytes of the events at their last count, when there were `events_measured` events."""
+    """The approximate bytes of the events when they were last counted. There were `events_measured` events at that
+    time.
+    """
     events_dropped: int = 0
     """The number of events that are no longer in memory."""
     moves_dropped: Mapping[int, int] = {}
@@ -222,7 +224,9 @@ class MatchStanding(Struct, gc=False):
         self.info_bytes = {**self.info_bytes, seat: self.info_bytes.get(seat, 0) + size}
 
     def events_since(self, number: int) -> list[Event]:
-        """Return the events from number `number` on (from 0), or only the last ones if a message has no room."""
+        """Return the events from number `number` on, counted from 0. If they are too many for one message, return only
+        the last ones.
+        """
         at = number - self.events_dropped
         if at >= 0 or self.load_older is None:
             return self.events[max(at, 0) :]

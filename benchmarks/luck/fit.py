@@ -99,7 +99,9 @@ def fit_odds(games: Sequence[ChanceEvents]) -> np.ndarray[Any, Any]:
 
 
 def sum_luck(games: Sequence[ChanceEvents], odds: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return two sums of each feature's luck in each game: unweighted, and weighted by how open the game was."""
+    """Return two sums of each feature's luck for each game: unweighted, and weighted by how open the game was at each
+    event.
+    """
     rows = []
     for each in games:
         share = 1 / np.cosh(np.clip(each.before @ odds, -50, 50) / 2) ** 2

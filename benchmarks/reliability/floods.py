@@ -210,7 +210,9 @@ KINDS: dict[str, tuple[Attack, bool]] = {
     "seek and resign": (resign, True),
     "fast matches": (play_fast, True),
 }
-"""The kinds of floods, by name: the function that makes the flood, and whether the encodings differ in it."""
+"""The function that makes each kind of flood, and whether it sends different bytes in the two encodings, by the name of
+the kind.
+"""
 
 
 def attack(number: int, port: int, flooders: int, beside: bool, encoding: str, kind: str) -> None:

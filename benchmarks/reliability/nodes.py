@@ -58,8 +58,9 @@ ANSWER_TIMEOUT_S = 8.0
 IN_FLIGHT_S = 0.5
 """Maximum seconds until everything that a node sent before it was frozen has arrived."""
 MAX_MOVE_AFTER_KILL_S, MAX_MOVE_AFTER_FREEZE_S, MAX_REVOKE_S = 15.0, 30.0, 1.0
-"""Maximum seconds after a fault. `MAX_MOVE_AFTER_KILL_S` and `MAX_MOVE_AFTER_FREEZE_S` are the times until other nodes
-pair bots for the games of a killed or frozen node, `MAX_REVOKE_S` the time until a revoked bot has left all nodes.
+"""These are maximum seconds after a fault: `MAX_MOVE_AFTER_KILL_S` until other nodes pair bots for the games of a
+killed node, `MAX_MOVE_AFTER_FREEZE_S` until they do so for those of a frozen node, and `MAX_REVOKE_S` until a revoked
+bot has left all nodes.
 """
 FAULT_WEIGHTS = {
     "kill -9": 8,
@@ -344,7 +345,7 @@ class Cluster:
             self.broken.append(f"no match of all games began for {most:g} s")
 
     async def _freeze(self, node: Node, seconds: float) -> None:
-        """Freeze a node for `seconds`. If that is longer than its lease, it must exit when it wakes up."""
+        """Freeze a node for `seconds`. If that is longer than the node's lease, the node must exit when it wakes up."""
         process = node.server.process
         process.send_signal(signal.SIGSTOP)
         since = time.monotonic()

@@ -112,7 +112,9 @@ def children_processor_s() -> float:
 
 
 def measure_pace(folder: TestFolder, kind: str, rounds: int) -> tuple[float, float]:
-    """Run a tournament. Return its matches per second of playing, and its processor seconds per match."""
+    """Run a tournament. Return its matches per second, from the first start to the last end, and its processor seconds
+    per match.
+    """
     before = children_processor_s()
     content = folder.play("pace", BOTS, kind, "--rounds", str(rounds))
     times = [datetime.fromisoformat(match[when]) for match in content["matches"] for when in ("started", "finished")]

@@ -27,7 +27,7 @@ Grader = Callable[[Any, Any], MoveGrade]
 
 
 def solved_games() -> tuple[str, ...]:
-    """Return the games that have a grader. It grades their moves under configs that are small enough."""
+    """Return the games that have a grader. A grader may require a config that is small enough."""
     return games_with("grader")
 
 

@@ -244,8 +244,9 @@ class Game(ABC, Generic[S, M]):
 
     @property
     def pools(self) -> list[str]:
-        """The rating pools that may rate a match under this config, each followed by its counterpart for matches with
-        people. If the config is no preset, these are the pools of all presets whose deal can lead to it.
+        """The rating pools that may rate a match under this config: first those for matches among bots, then their
+        counterparts for matches with people. If the config is no preset, the pools are those of all presets whose deal
+        can lead to it.
         """
         found = self._pools_that_deal() if self.pool is None else [self.pool]
         return [*found, *map(people_pool, found)]
