@@ -2,8 +2,8 @@
 optimal.
 
 Time is simulated: some bots are slow, some come and go. After 5, 10, 20, 50 and 100 matches per bot, the program prints
-Kendall's tau between rating and strength, the share of possible pairs that met, and the fewest matches of a bot
-relative to the mean. All figures are means over several ladders.
+Kendall's tau between rating and strength, the share of possible pairs that met, and the fewest matches of any bot
+divided by the mean. All figures are means over several ladders.
 
 With `--in-rounds`, every bot is present and plays once a round, so that only the pairing differs. The program then
 prints the matches per bot until tau reaches 0.6, 0.7, 0.8, 0.85 and 0.9, for random and for optimal pairing. `--spread

@@ -79,7 +79,7 @@ Milliseconds = Annotated[int, Meta(ge=0, le=MAX_TIME_MS)]
 
 
 CHANCE = -1
-"""The number that events without a player, such as a deal, have in place of a seat."""
+"""The number in place of a seat in events without a player, such as a deal."""
 
 
 class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

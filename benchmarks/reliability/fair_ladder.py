@@ -1,14 +1,19 @@
 """Measure how much attacks on the ladder gain, compared with an honest bot of equal strength under equal conditions.
 
 Ladders with payoffs are simulated by matches of Leduc poker. They show how throw-away names and puppets change a mean
-payoff, if all opponents weigh the same (the former rule) and if they weigh by their rounds (the present rule).
+payoff, if all opponents have the same weight (the former rule) and if their weights are their rounds (the present one).
 
 `--haste` divides the server's timeout for `ready` and its pauses. Scores are mu - 3 sigma, with the 95 % interval of
 the mean over the rounds.
 Usage: python benchmarks/reliability/fair_ladder.py [--rounds 10] [--seconds 20] [--haste 20] [--payoffs] [--small]
-Exit status 1 if an attack gained more than the honest bot by more than the interval, took a tenth of the matches of
-other bots, changed the mean of an honest bot by a tenth of a chip, or put a king in the first place by means of one
-puppet. A small run is too short to judge the two attacks that depend on chance.
+Exit status 1 if an attack
+
+- gained more than the honest bot, by more than the interval,
+- took a tenth of the matches of other bots,
+- changed the mean payoff of an honest bot by a tenth of a chip per hand, or
+- put a king in the first place by means of one puppet.
+
+A small run is too short to judge the two attacks that depend on chance.
 """
 
 from __future__ import annotations

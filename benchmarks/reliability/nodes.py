@@ -1,9 +1,12 @@
 """Kill and freeze servers that share an arena, crash their database, delete volumes, and reuse a node's name.
 
-Then everything that was sent to the bots is compared with the store. The check fails if a match or its end is lost or
-stored differently, if the numbers of matches have a gap, if ratings do not follow from the matches, if a process sends
-a frame after it was frozen beyond its lease, if the matches of a game are not paired, or if a revoked bot stays
-connected.
+Then everything that was sent to the bots is compared with the store. The check fails if
+
+- a match or its end is lost or stored differently, or the numbers of matches have a gap,
+- ratings do not follow from the matches,
+- a process sends a frame after it was frozen beyond its lease,
+- the matches of a game are not paired, or
+- a revoked bot stays connected.
 
     python benchmarks/reliability/nodes.py [--faults 100] [--seed 1] [--small]
 
