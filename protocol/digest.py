@@ -25,7 +25,9 @@ def encode_canonical(value: Any) -> bytes:
 def first_digest(
     match: str, game: str, config: Mapping[str, Any], seats: Sequence[str], commitment: bytes, nonces: Sequence[bytes]
 ) -> bytes:
-    """Return D(0), a match's first digest, of what is fixed before any event. `seats` are the bots' names by seat."""
+    """Return D(0), the first digest of a match: a hash of what is fixed before the first event. `seats` are the bots'
+    names in seat order.
+    """
     opening = {
         "match": match,
         "game": game,

@@ -298,7 +298,9 @@ class MatchStanding(Struct, gc=False):
 
 
 _copy: Callable[[MatchStanding], MatchStanding] = MatchStanding.__copy__  # type: ignore[attr-defined]
-"""A shallow copy of a standing. `copy.copy` calls the same method but takes three times as long to find it."""
+"""The function that makes a shallow copy of a standing. `copy.copy` calls the same method but takes three times as long
+to find it.
+"""
 
 Snapshot = tuple[MatchStanding, int]
 """A snapshot of a standing: a shallow copy, and the number of its events."""

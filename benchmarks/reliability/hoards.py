@@ -2,9 +2,9 @@
 are cut off.
 
 From each of several addresses, bots hold as many matches as they may start, of one of four kinds. `matches` are small
-matches in which no bot moves. `maps` are matches on a large map of their own. `notes` are played at full speed with a
-note on every move. `views` are played like `notes`, and the latest matches are watched again every second. Then all
-bots are cut off at once.
+matches in which no bot moves. `maps` are matches of Risk, each on a large map of its own. `notes` are played at full
+speed with a note on every move. `views` are played like `notes`, and the latest matches are watched again every second.
+Then all bots are cut off at once.
 Usage: python benchmarks/reliability/hoards.py [--kinds matches,maps] [--addresses 1,8,64] [--seconds 20] [--small]
 Exit status 1 if an address exceeded a quota, a request of the pair was refused, or memory exceeded its limit.
 """

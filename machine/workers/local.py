@@ -104,7 +104,7 @@ class WorkerPool(ABC):
             return lost
 
     def _completed(self, in_flight: Collection[Future[R]]) -> Collection[Future[R]]:
-        """Wait for completed futures and return them. If workers were lost, return all futures in flight."""
+        """Wait until some of the futures are completed, and return those. If workers were lost, return all futures."""
         while not (done := wait(in_flight, WORKER_CHECK_DELAY_S, FIRST_COMPLETED).done):
             self._check_workers()
         if any(_is_lost(future) for future in done):
