@@ -48,11 +48,13 @@ CONFIGS_BY_GAME: Mapping[str, Sequence[tuple[Mapping[str, Any], str, float]]] = 
         ({"preset": "world"}, NO_LUCK, 0.0001),
     ),
 }
-"""The configs of each game, each with the value function that measures luck and the share of the game's playouts."""
+"""The configs of each game. Each config has the value function that measures luck, and its share of the playouts of the
+game.
+"""
 BATCH_SIZE = 64
 """The number of games that the batched rules play at a time."""
 MAX_DEVIATION_SIGMAS = 4.9
-"""Maximum deviation of the frequency of a result of dice from its odds, in standard deviations."""
+"""Maximum number of standard deviations by which the frequency of a result of dice may deviate from its odds."""
 
 
 def main() -> None:
@@ -67,8 +69,8 @@ def main() -> None:
 
 
 def compare_rules(game: str, playouts: int, seed: int) -> float:
-    """Compare both sets of rules in the playouts of a game. Return the largest deviation of the frequency of a result
-    of dice from its odds.
+    """Compare both sets of rules in the playouts of a game. Return the largest number of standard deviations by which
+    the frequency of a result of dice deviates from its odds.
     """
     began = time.process_time()
     played = steps = 0
@@ -91,7 +93,7 @@ def compare_rules(game: str, playouts: int, seed: int) -> float:
 
 
 def deviations(thrown: ThrowCounts) -> list[float]:
-    """Return, for each result of each throw, the deviation of its frequency from its odds, in standard deviations."""
+    """Return by how many standard deviations the frequency of each result of each throw deviates from its odds."""
     found = []
     for attacking, defending in {key[:2] for key in thrown}:
         odds = round_odds(attacking, defending)

@@ -58,7 +58,6 @@ def _read_all_ratings(connection: Connection) -> list[tuple[Any, ...]]:
 
 
 def check_findings(database: Database) -> list[str]:
-    """Return the findings of `arena db check`."""
     with closing(Store.open(database)) as store:
         return list(store.iterate(check_database, check_match))
 

@@ -1,6 +1,6 @@
 """Rank the reference bots in the repeated prisoner's dilemma by their mean payoff per round against each other bot.
 
-Every opponent has the same weight. Prints a table for docs/theory.md.
+Every opponent has the same weight. The program prints a table for docs/theory.md.
 
     python benchmarks/dilemma.py
     python benchmarks/dilemma.py --set noise=0.05
@@ -22,7 +22,7 @@ from bots.client.settings import read_config
 BOTS = ("always-cooperate", "always-defect", "extort", "generous", "grim", "pavlov", "random", "tit-for-tat")
 """The reference bots to compare."""
 Scores = dict[tuple[str, str], list[float]]
-"""The type of results: a bot's mean payoff per round in each match, by (bot, opponent)."""
+"""The type of results: a bot's mean payoff per round in each match against an opponent, by (bot, opponent)."""
 
 
 def main() -> None:

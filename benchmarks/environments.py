@@ -5,7 +5,7 @@ each of several rounds, all environments are measured in turn, in processor time
 program prints the median, minimum and maximum of the rounds. Ratios compare environments within a round.
 
 `python benchmarks/environments.py [--seconds 0.3] [--rounds 5]`
-Takes a minute. OpenSpiel needs `pip install open_spiel`; `ARENA_PLAIN=1` measures uncompiled rules.
+The program takes a minute. OpenSpiel needs `pip install open_spiel`; `ARENA_PLAIN=1` measures uncompiled rules.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BATCH_GAMES = 1024
 SPIEL_GAMES = 16
 """The number of games in OpenSpiel's vector environment, which plays them one after the other."""
 SPIEL_NAMES = {"nim": "nim(pile_sizes=3;5;7,is_misere=false)", "tictactoe": "tic_tac_toe"}
-"""The name in OpenSpiel of each game, with parameters."""
+"""The name of each game in OpenSpiel, with parameters."""
 GAMES: Sequence[tuple[str, Mapping[str, Any], str | None]] = (
     ("nim", {}, "none"),
     ("tictactoe", {}, "none"),

@@ -41,7 +41,7 @@ Points = tuple[tuple[float, ...], tuple[float, ...]]
 
 
 class SelfPlayRow(NamedTuple):
-    """A row of the table: a bot that plays against itself under a config."""
+    """A row of the printed table: a bot that plays against itself under a config."""
 
     game: str
     config: dict[str, Any]

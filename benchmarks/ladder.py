@@ -2,8 +2,8 @@
 optimal.
 
 Time is simulated: some bots are slow, some come and go. After 5, 10, 20, 50 and 100 matches per bot, the program prints
-Kendall's tau between rating and strength, the share of possible pairs that met, and the fewest matches of a bot
-relative to the mean. All figures are means over several ladders.
+Kendall's tau between rating and strength, the share of possible pairs that met, and the fewest matches of any bot
+divided by the mean. All figures are means over several ladders.
 
 With `--in-rounds`, every bot is present and plays once a round, so that only the pairing differs. The program then
 prints the matches per bot until tau reaches 0.6, 0.7, 0.8, 0.85 and 0.9, for random and for optimal pairing. `--spread
@@ -31,9 +31,11 @@ POOL = "nim/classic"
 MEASURED_COUNTS = (5, 10, 20, 50, 100)
 """The numbers of matches per bot after which a ladder is measured."""
 NEW_SEEK_DELAY_S, PAIRING_INTERVAL_S = 0.02, 1.0
-"""The ladder pairs waiting bots `NEW_SEEK_DELAY_S` seconds after a new seek, and every `PAIRING_INTERVAL_S` seconds."""
+"""The ladder pairs waiting bots `NEW_SEEK_DELAY_S` seconds after a new seek, and in any case every `PAIRING_INTERVAL_S`
+seconds.
+"""
 FAST_MATCH_S, SLOW_MATCH_S = 0.2, 6.0
-"""A match takes `FAST_MATCH_S` seconds between fast bots, and `SLOW_MATCH_S` with a slow bot."""
+"""The seconds of a match: `FAST_MATCH_S` between fast bots, `SLOW_MATCH_S` with a slow bot."""
 PRESENCE_S, ABSENCE_S = 60.0, 60.0
 """Bots that come and go are present for `PRESENCE_S` seconds, then away for `ABSENCE_S` seconds."""
 OLD_MAX_WAIT_S, OLD_NEIGHBOUR_COUNT = 2.0, 16
@@ -63,7 +65,6 @@ Pairing = Callable[[Sequence[Seeker], float, Sequence[Seeker], Random], Sequence
 
 
 def pair_randomly(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], rng: Random) -> list[Pair]:
-    """Pair all waiting bots at random, without delay."""
     mixed = rng.sample(waiting, len(waiting))
     return list(zip(mixed[::2], mixed[1::2], strict=False))
 
@@ -74,8 +75,8 @@ def match_quality(first: Rating, second: Rating) -> float:
 
 
 def pair_as_formerly(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], rng: Random) -> list[Pair]:
-    """Pair bots as former versions did: each with the bot of near rating that makes the best match. After two seconds
-    of waiting, even a poor match is accepted.
+    """Pair bots as former versions did: each bot with the bot of near rating that makes the best match. A bot that has
+    waited for `OLD_MAX_WAIT_S` seconds accepts even a poor match.
     """
     left, pairs = sorted(waiting, key=lambda one: (one.seeking_since, -one.sigma, one.bot)), []
     while left:
@@ -100,11 +101,11 @@ def pair_as_now(
 PAIRINGS: Mapping[str, Pairing] = {"random": pair_randomly, "before": pair_as_formerly, "now": pair_as_now}
 """The functions that pair bots in simulated time, by the name of the kind of pairing."""
 RANDOM_ROUNDS = "lots"
-"""The name of the kind of pairing that is random, in rounds in which every bot plays."""
+"""The name of random pairing in rounds in which every bot plays."""
 TAU_TARGETS = (0.6, 0.7, 0.8, 0.85, 0.9)
-"""The values of Kendall's tau for which `--in-rounds` prints the matches per bot."""
+"""The values of Kendall's tau for which `--in-rounds` prints how many matches per bot are needed to reach them."""
 OPTIMAL_ROUNDS = "best"
-"""The name of the kind of pairing that takes the most informative pairs, in rounds in which every bot plays."""
+"""The name of the pairing that takes the most informative pairs, in rounds in which every bot plays."""
 
 
 class SimulatedLadder:
@@ -129,7 +130,7 @@ class SimulatedLadder:
         return len(self.measurements) == len(MEASURED_COUNTS)
 
     def play(self, first: str, second: str) -> None:
-        """Play and rate a match of two bots, and measure the ladder if that is due."""
+        """Play and rate a match of two bots. Measure the ladder if one of the `MEASURED_COUNTS` is reached."""
         one, other = self.bots[first], self.bots[second]
         apart = (one.strength - other.strength) / (math.sqrt(2) * BETA)
         won = self.rng.random() < (1 + math.erf(apart / math.sqrt(2))) / 2
@@ -195,12 +196,10 @@ def play_in_time(ladder: SimulatedLadder, pairing: Pairing) -> None:
 
 
 def is_present(entrant: Entrant, now: float) -> bool:
-    """Return whether a bot is present at the time `now`. Only then does it seek a match."""
     return not entrant.comes_and_goes or now % (PRESENCE_S + ABSENCE_S) < PRESENCE_S
 
 
 def play_random_rounds(ladder: SimulatedLadder) -> None:
-    """Play a ladder in rounds of random pairs."""
     while not ladder.is_over:
         names = ladder.rng.sample(list(ladder.bots), len(ladder.bots))
         for one, other in zip(names[::2], names[1::2], strict=False):
@@ -211,7 +210,6 @@ def play_random_rounds(ladder: SimulatedLadder) -> None:
 
 
 def play_optimal_rounds(ladder: SimulatedLadder) -> None:
-    """Play a ladder in rounds of the most informative pairs."""
     while not ladder.is_over:
         pairs = sorted(
             itertools.combinations([bot.seeker() for bot in ladder.bots.values()], 2),

@@ -3,10 +3,10 @@
     python benchmarks/levels.py fit nim --bot perfect
     python benchmarks/levels.py ladder nim
 
-`fit` plays mixtures of a bot with random moves. Each pass changes the shares of random moves so that strengths should
-become evenly spaced. At the end, `fit` prints the line for levels.toml in the game's room. `ladder` plays the eight
-levels and rates them as an arena does; Ctrl-C prints the results so far. `gap` is the rating difference to the level
-below. If a value function can remove luck, `less luck` is this difference from adjusted scores, on the scale of ratings
+`fit` plays mixtures of a bot with random moves. Each pass changes the shares of random moves to space the strengths
+more evenly. At the end, `fit` prints the line for the levels.toml of the game's room. `ladder` plays the eight levels
+and rates them as an arena does; Ctrl-C prints the results so far. `gap` is the rating difference to the level below. If
+a value function can remove luck, `less luck` is this difference from adjusted scores, on the scale of ratings
 (Thurstone's model, which is TrueSkill's model for settled ratings).
 """
 
@@ -42,10 +42,12 @@ BOOTSTRAP_SAMPLES = 300
 
 
 class RoundRobin(NamedTuple):
-    """The results of a round robin: scores by pair, and the ratings after all matches."""
+    """The results of a round robin between all players: scores by pair, and the ratings after all matches."""
 
     scores: Mapping[tuple[int, int], Sequence[float]]
-    """The scores of each pair's first player: means over both seats in a round, adjusted for luck if `less_luck`."""
+    """The scores of the first player of each pair, one for each round: means over both seats, adjusted for luck if
+    `less_luck`.
+    """
     standings: Sequence[RatingStanding]
     less_luck: bool
 

@@ -1,7 +1,7 @@
 """Compare matches in one process (`bots.play_all`) with matches of the same bots as processes of a tournament.
 
-Prints matches per second, processor milliseconds per match, and the ratios. Takes a minute on two idle cores. Startup
-is excluded. On a busy machine, look at the processor time.
+The program prints matches per second, processor milliseconds per match, and their ratios. It takes a minute on two idle
+cores. The start of processes is not measured. On a busy machine, look at the processor time.
 `python benchmarks/play.py`
 """
 
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def play_in_process(game: str, bots: Sequence[str], matches: int) -> MatchSpeed:
-    """Measure matches in one process, from the end of the first match on."""
+    """Measure the speed of matches in one process, from the end of the first match to the end of the last one."""
     playing = play_all(bots, game, range(matches + 1))
     next(playing)
     began, before = time.perf_counter(), time.process_time()
@@ -61,7 +61,9 @@ def play_in_process(game: str, bots: Sequence[str], matches: int) -> MatchSpeed:
 
 
 def play_as_processes(game: str, bots: Sequence[str], matches: int) -> MatchSpeed:
-    """Measure matches of a tournament, from the first start to the last end, without the processor time of starting."""
+    """Measure the speed of a tournament's matches. Time is measured from the first start of a match to the last end.
+    Processor time excludes that of starting the processes.
+    """
     run_tournament(game, bots, 1)  # warm up whatever is compiled or solved once
     alone, _ = run_tournament(game, bots, 1)
     spent, results = run_tournament(game, bots, 1 + matches)

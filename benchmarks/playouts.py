@@ -1,4 +1,5 @@
-"""Measure, in campaigns, simulations of `uct` and turns of the bot `raider` per second, with and without numba.
+"""Measure the simulations of `uct` and the turns of the bot `raider` per second, in Risk campaigns, with and without
+numba.
 
 `python benchmarks/playouts.py`
 """
@@ -28,9 +29,9 @@ CONFIGS: Mapping[str, Mapping[str, Any]] = {
     "world, 3 seats": {"preset": "world-3"},
     "world, 6 seats": {"preset": "world"},
 }
-"""The configs of the campaigns to measure, by name."""
+"""The configs of the Risk campaigns to measure, by name."""
 TURN_COUNTS = (0, 4, 12)
-"""The measured positions come after these numbers of turns in which the raider plays every seat."""
+"""The numbers of turns after which positions are measured. The raider plays every seat in these turns."""
 MIN_MEASURED_S = 1.0
 """Minimum seconds per measurement, in processor time, so that other load matters little."""
 ROW_FORMAT = "{:<16}{:<14}{:>16}{:>9}{:>16}{:>9}"
@@ -86,7 +87,9 @@ def measure_speeds(rules: Campaign) -> tuple[float, float]:
 
 
 def position_after(rules: Campaign, turns: int) -> Position:
-    """Return a reproducible position, in a draft phase, after `turns` turns in which the raider plays every seat."""
+    """Return a reproducible position in the draft phase of a turn, after `turns` turns in which the raider plays every
+    seat.
+    """
     player, state = RaidPolicy(rules), rules.initial(Dice(bytes(32), 0))[0]
     while turns or state.phase == "attack":
         seat = state.seat

@@ -1,4 +1,4 @@
-"""Measure how wide the ranges of ranks in a class's tournament are, for several numbers of rounds.
+"""Measure how wide the ranges of ranks in the tournament of a school class are, for several numbers of rounds.
 
 In each round, every pair of thirty simulated bots meets in both seat orders. Strengths are evenly spaced: the best bot
 scores 0.85 on average, the last 0.15. Each line has the rounds, the matches, the mean number of ranks in a range, the
@@ -20,7 +20,7 @@ SCORE_SPREAD = 0.7
 
 
 def play_tournament(bots: int, rounds: int, seed: int) -> list[RankRange]:
-    """Simulate a tournament. Return the range of ranks of each bot, that of the best bot first."""
+    """Simulate a tournament. Return the range of ranks of each bot, the strongest bot first."""
     chance, matches = Random(seed), []
     for number in range(rounds):
         for one, other in itertools.combinations(range(bots), 2):

@@ -1,6 +1,4 @@
-"""Measure the processor time of rating a match, in milliseconds, for matches without ties, with some ties and with only
-ties.
-"""
+"""Measure the processor time of rating a match, in milliseconds: without ties, with some ties, with only ties."""
 
 from __future__ import annotations
 
@@ -11,9 +9,9 @@ from arena.ratings import rating_system
 from arena.ratings.rating_system import RatingStanding
 
 SEAT_COUNT = 6
-"""The number of seats of the larger matches that are rated."""
+"""The number of seats of all rated matches except the first, which has two seats."""
 REPETITIONS = 5
-"""The number of times that the rating of a match is measured. The shortest time counts."""
+"""The number of times that the rating of a match is measured. The shortest time is printed."""
 
 
 def main() -> None:

@@ -1,5 +1,5 @@
-"""Measure plies per second of an arena with one node and with two, and how much a busy game delays players of another
-game.
+"""Measure plies per second of an arena with one node and with two, and how much a busy game slows down the players of
+another game.
 
 The clients also run on this machine, so their use of the processors is printed as well. Each round measures one node,
 then two nodes, with the same two games. Each of two nodes has one of the games. The last line is `ratio N`, the median
@@ -57,7 +57,7 @@ MOVES: dict[str, Callable[[int], dict[str, int]]] = {
     "nim": lambda ply: {"heap": int(ply >= 500), "take": 1},
     "dilemma": lambda _: {"choose": 0},
 }
-"""The function, by game, that returns the move at a ply."""
+"""The functions that return the move at a ply, by game."""
 _TURN_TYPE, _PLY_KEY, _LEGAL_KEY = b"\xa4type\xa4turn", b"\xa3ply", b"\xa5legal"
 """These are parts of a `turn` message in msgpack: its beginning, the key of its field `ply`, and the key of its field
 `legal`.
@@ -159,8 +159,8 @@ def _return_bot(bot: PreparedBot) -> PreparedBot:
 
 
 class Load(NamedTuple):
-    """A load: a process of clients, which are pairs of bots that play a game on a node. They take `pace` seconds per
-    move. The process runs on the given `processor` or, if that is None, on any.
+    """A process that puts load on a node: pairs of bots that play a game there, at `pace` seconds per move. The process
+    runs on the given `processor` or, if that is None, on any.
     """
 
     game: str
@@ -170,9 +170,7 @@ class Load(NamedTuple):
     processor: int | None = None
 
     def play(self, pipe: Connection) -> None:
-        """Play with the pairs of bots. Whenever asked through `pipe`, send the seconds from each move to the opponent's
-        turn.
-        """
+        """Play with the pairs of bots. If asked through `pipe`, send the seconds from moves to the opponents' turns."""
         if self.processor is not None:
             os.sched_setaffinity(0, {self.processor})
         elif not self.pace:
@@ -195,7 +193,9 @@ class Load(NamedTuple):
 
 
 class LoadResults(NamedTuple):
-    """The results of loads: plies per second, sorted delays, and how many processors servers and clients used."""
+    """The results of running loads: plies per second, the sorted seconds from each move to the opponent's turn, and how
+    many processors servers and clients used.
+    """
 
     rates: list[float]
     delays: list[list[float]]
@@ -285,7 +285,7 @@ def measure_throughput(postgres: PostgresServer, arguments: argparse.Namespace) 
 
 
 def print_latency(postgres: PostgresServer, arguments: argparse.Namespace) -> None:
-    """Print the delays of the players of a game, alone and while players keep another game busy."""
+    """Print how long the players of a game wait for their turns: alone, and while players keep another game busy."""
     cold, hot = CONFIGS
     own: Sequence[int | None] = sorted(os.sched_getaffinity(0))[: len(CONFIGS)]
     shared: Sequence[int | None] = [None] * len(CONFIGS)

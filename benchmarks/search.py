@@ -33,23 +33,25 @@ POSITIONS: tuple[tuple[str, Mapping[str, Any], int | None], ...] = (
     ("nim", {"preset": "min-nim"}, 5),
     ("grundy", {"heaps": [16]}, None),
 )
-"""The searched positions, which are initial ones: game, config, and depth of the search (None: the whole game)."""
+"""The searched positions: a game and its config, which determine the first position, and the depth of the search (None:
+the whole game).
+"""
 ROW_FORMAT = "{:<16}{:>10}{:>10}{:>10}{:>11}{:>9}{:>9}"
-"""The format of a row of the first table."""
+"""The format of a row of the table that compares the searches of all games."""
 AFRICA = Duel({"map": "africa"})
 """The rules of bounded Risk on the map of Africa."""
 PLY_COUNTS = (0, 8, 10, 12, 14, 16, 18, 20)
-"""The positions of Risk in which nodes are counted come after these numbers of random plies."""
+"""The numbers of random plies that lead to the positions of Risk in which nodes are counted."""
 SPEED_TEST_PLIES = (8, 12)
-"""The positions of Risk in which speed is measured come after these numbers of random plies."""
+"""The numbers of random plies that lead to the positions of Risk in which speed is measured."""
 DEPTH_PLIES = 6
-"""The depth in plies of the searches of Risk whose nodes are counted."""
+"""The depth in plies of the searches of Risk whose visited nodes are counted."""
 MIN_MEASURED_S = 1.0
 """Minimum seconds per measurement, in processor time, so that other load matters little."""
 RISK_ROW_FORMAT = "{:<12}{:<34}{:>14}{:>9}"
 """The format of a row of the table of speeds in Risk."""
 SHARE_ROW_FORMAT = "{:>6}{:>18}{:>12}{:>8}{:>16}{:>12}{:>8}{:>10}{:>11}"
-"""The format of a row of the table of nodes in Risk."""
+"""The format of a row of the table of visited nodes in Risk."""
 
 
 class SearchSpeed(NamedTuple):
@@ -82,7 +84,7 @@ def compare_all() -> None:
 
 
 def report(comparison: SearchComparison) -> None:
-    """Print a line for each search, with ratios: the nodes and seconds of minimax divided by those of the search."""
+    """Print a line for each search. Its ratios are the nodes and seconds of minimax divided by those of the search."""
     print(ROW_FORMAT.format("algorithm", "nodes", "leaves", "seconds", "nodes/s", "fewer", "faster"))
     first = comparison.searches[0]
     for search in comparison.searches:

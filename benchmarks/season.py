@@ -1,6 +1,6 @@
 """Measure commands that read all matches: seconds, processor seconds, and peak memory.
 
-`ratio` is that of the processor seconds to those for half as many matches. Thirty bots play rated matches at random, in
+`ratio` is the processor seconds divided by those for half as many matches. Thirty bots play rated matches at random, in
 four pools, with valid records.
 Usage: python benchmarks/season.py [--matches 100000] [--data DIR] [--only WORD] [--postgresql]
 The largest database has `--matches` matches; two smaller ones have a half and a quarter of them. `--data` keeps and
@@ -46,13 +46,12 @@ SEED = 20_261_123
 BOTS = [f"student-{number:02}" for number in range(30)]
 """The names of the bots that play the matches."""
 POOLS = (("nim", "classic"), ("nim", "sticks"), ("tictactoe", "classic"), ("risk-duel", "south-america"))
-"""The rating pools of the matches: games with presets."""
+"""The rating pools of the matches, named after a game and a preset."""
 CLOCK = Clock(bank_ms=60_000, increment_ms=500)
 """The clock of the matches."""
 BATCH_SIZE = 500
 """Number of matches that are stored in one transaction."""
 KIB_PER_MIB = 1024
-"""The number of KiB in a MiB."""
 SAMPLE_INTERVAL_S = 0.01
 """Seconds between two measurements of a process's memory."""
 COMMANDS = (
@@ -134,8 +133,8 @@ def measure_command(words: str, folder: Path, url: str | None) -> Cost:
 
 
 def peak_kib(process: int) -> int:
-    """Return the peak memory of a running process in KiB. Its resource usage at exit would also count the memory of
-    this process.
+    """Return the peak memory of a running process in KiB. The resource usage at the process's exit would also count the
+    memory of this process.
     """
     with contextlib.suppress(OSError, IndexError):
         return int(Path(f"/proc/{process}/status").read_text().split("VmHWM:")[1].split()[0])

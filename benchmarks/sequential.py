@@ -47,16 +47,16 @@ from measuring.sequential import (
 
 Scores = NDArray[numpy.float64]
 DrawScores = Callable[[numpy.random.Generator, int, float], Scores]
-"""The type of a function that draws the mean scores of pairs, given a generator, the number of pairs and the mean."""
+"""The type of a function that draws mean scores of pairs. It takes a generator, the number of pairs, and the mean."""
 
 DRIFT_PERIOD_PAIRS = 1024
-"""The number of pairs after which a bot that drifts starts again. It is twice `FIRST_PAIRS`."""
+"""The number of pairs over which the mean drifts before it jumps back. It is twice `FIRST_PAIRS`."""
 FIRST_PAIRS = 512
 """Number of pairs that are first drawn for a test. It is doubled as long as there is no verdict."""
 COMPARED_TESTS = 5
-"""Number of tests at each hypothesis that are repeated with the classes of the product, to compare results."""
+"""Number of tests at each hypothesis that are repeated with the product's own test classes, to compare the verdicts."""
 SEQUENCE_PAIRS = 1000
-"""Number of pairs over which each confidence sequence is checked."""
+"""Number of pairs over which each simulated confidence sequence is checked."""
 
 
 class Kind(NamedTuple):
@@ -69,8 +69,8 @@ class Kind(NamedTuple):
 
 
 def draw_results(seat_0: float, seat_1: float, drawn: float = 0.0) -> DrawScores:
-    """Return a function that draws results of a pair. At mean 0.5, a side wins the fractions `seat_0` and `seat_1` of
-    its games on these seats, and `drawn` of all games are drawn.
+    """Return a function that draws the scores of pairs of games without luck adjustment. At mean 0.5, a side wins the
+    fraction `seat_0` of its games on seat 0, and `seat_1` on seat 1. The fraction `drawn` of all games is drawn.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -97,15 +97,15 @@ def draw_heavy_tails(spread: float) -> DrawScores:
 
 
 def draw_skewed(spread: float) -> DrawScores:
-    """Return a function that draws exponential scores: mostly just above the mean, sometimes far below it; the other
-    way round if `spread` is negative.
+    """Return a function that draws exponential scores: mostly just above the mean, sometimes far below it. If `spread`
+    is negative, they are mostly just below it, and sometimes far above.
     """
     return lambda chance, pairs, mean: mean + spread - spread * chance.exponential(1, pairs)
 
 
 def draw_blunders(pairs_in_one: int, spread: float, turned: float) -> DrawScores:
-    """Return a function that draws nearly even pairs. One in `pairs_in_one` pairs is shifted by `turned`, up or down as
-    often as the mean requires.
+    """Return a function that draws nearly even scores. One in `pairs_in_one` pairs is shifted by `turned`, up or down
+    as often as the mean requires.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -118,8 +118,8 @@ def draw_blunders(pairs_in_one: int, spread: float, turned: float) -> DrawScores
 
 
 def draw_mistakes(pairs_in_one: int, spread: float, lost: float) -> DrawScores:
-    """Return a function that draws pairs slightly above the mean. In one of `pairs_in_one` pairs, `lost` points are
-    lost.
+    """Return a function that draws scores of pairs. Most are slightly above the mean, but in one of `pairs_in_one`
+    pairs `lost` points are lost.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -130,7 +130,7 @@ def draw_mistakes(pairs_in_one: int, spread: float, lost: float) -> DrawScores:
 
 
 def draw_dependent(share: float, spread: float) -> DrawScores:
-    """Return a function that draws autocorrelated normal scores, as from bots that learn or a busy machine."""
+    """Return a function that draws normal scores, each of which depends on the one before, as with bots that learn."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         off = chance.normal(0, spread, pairs)
@@ -142,8 +142,8 @@ def draw_dependent(share: float, spread: float) -> DrawScores:
 
 
 def draw_drifting(way: float, spread: float) -> DrawScores:
-    """Return a function that draws normal scores. In `DRIFT_PERIOD_PAIRS` pairs, their mean drifts from `way` too high
-    to `way` too low, as if the opponent learned.
+    """Return a function that draws normal scores, as if the opponent learned: over `DRIFT_PERIOD_PAIRS` pairs, their
+    mean drifts from `way` above the true mean to `way` below it, then jumps back.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -170,7 +170,9 @@ def draw_from_file(scores: Scores, *, raw: bool) -> DrawScores:
 
 
 def _lost_game_kinds() -> list[Kind]:
-    """Return the kinds in which in 1 of N pairs a whole game (half a pair) is lost, is won, or goes either way."""
+    """Return kinds of pairs for several N. In 1 of N pairs, a whole game (half of a pair) is lost, is won, or is lost
+    or won at random.
+    """
     kinds = []
     for h1, rare in ((0.02, (10, 15, 20, 30, 50, 80)), (0.01, (20, 50, 100)), (0.05, (10, 15))):
         kinds += [
@@ -212,7 +214,7 @@ KINDS = [
     Kind("assumed: 0.3 of the pair before", RealValued, 0.02, draw_dependent(0.3, 0.1)),
     Kind("assumed: drifts from 0.02 up to down", RealValued, 0.02, draw_drifting(0.02, 0.1)),
 ]
-"""All kinds of pairs to simulate. The last ones (`assumed: …`) violate assumptions of the methods."""
+"""All kinds of pairs to simulate. The last ones, named `assumed: …`, violate assumptions of the methods."""
 
 _Loop = Callable[..., Any]  # arrays here, lists in the tests
 _solve: _Loop = compiled(solve_multiplier)
@@ -225,7 +227,7 @@ _log_capital: _Loop = compiled(log_capital)
 
 @compiled
 def _decide_adjusted(scores: Scores, null: float, other: float, bound: float) -> int:
-    """Return the number of pairs after which the test `RealValued` decides: negative for h0, 0 without a verdict."""
+    """Return after how many pairs the test `RealValued` decides: a negative number for h0, 0 without a verdict."""
     values, counts = numpy.empty(len(scores) + 2), numpy.ones(len(scores) + 2)
     values[0], values[1], values[2:] = 0.0, 1.0, scores
     counts[:2] = UNSEEN_COUNT
@@ -250,7 +252,7 @@ def _decide_adjusted(scores: Scores, null: float, other: float, bound: float) ->
 
 @compiled
 def _decide_results(scores: Scores, null: float, other: float, bound: float) -> int:
-    """Return the number of pairs after which the test `Pentanomial` decides: negative for h0, 0 without a verdict."""
+    """Return after how many pairs the test `Pentanomial` decides: a negative number for h0, 0 without a verdict."""
     values, counts = numpy.arange(5) / 4, numpy.full(5, UNSEEN_COUNT)
     for at, score in enumerate(scores):
         which = int(4 * score)
@@ -281,8 +283,8 @@ def _is_ever_outside(scores: Scores, mean: float, limit: float) -> bool:
 
 
 class ErrorRates(NamedTuple):
-    """The results of many tests: the fraction that erred, the mean number of games, and the fraction whose confidence
-    sequence left out the true mean.
+    """The results of many simulated tests: the fraction with the wrong verdict, the mean number of games, and the
+    fraction in which the confidence sequence left out the true mean.
     """
 
     errors: float

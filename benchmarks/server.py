@@ -1,10 +1,10 @@
 """Measure plies per second through the whole server (journal, digest, records, store), relative to a server that only
 echoes.
 
-The echo uses the library, the clients and the number of connections of the server. Server and clients run in one
-process each. A ply is one frame in and one frame out, like an echo. With `--against`, the servers of other commits are
-measured in turn with the same clients. Ratios to the echo are medians of the rounds' ratios. The last line is `ratio
-N`: the plies of this version divided by the round trips of the echo.
+The echo server uses the same library, the same clients and as many connections. Server and clients run in one process
+each. A ply is one frame in and one frame out, like an echo. With `--against`, the servers of other commits are measured
+in turn with the same clients. Ratios to the echo are medians of the rounds' ratios. The last line is `ratio N`: the
+plies of this version divided by the round trips of the echo.
 
 With `--mqtt`, this version is also measured while it publishes everything to a Mosquitto broker, which the program
 starts. With `--metrics`, it is also measured while it collects metrics and serves them every second. With both options,
@@ -76,7 +76,7 @@ _TURN_FRAME = msgpack.packb(
 
 
 class _Run(NamedTuple):
-    """The measurements of a server in a run. The fields may also be medians over several runs, or ratios to another
+    """The measurements of a server in a run. They may also be medians over several runs, or ratios to another
     server.
     """
 
@@ -117,7 +117,7 @@ def _ratio(one: float, other: float) -> float:
 
 
 class _Load:
-    """The state that all clients share. They count plies in it and, with `--rate`, wait for permission to move."""
+    """The state that all clients share: their count of plies and, with `--rate`, their queue for permission to move."""
 
     def __init__(self, connections: int, rate: float) -> None:
         self.rate = rate
@@ -401,7 +401,7 @@ async def _playing_client(port: int, number: int, load: _Load) -> None:
 
 
 def _connect(port: int, number: int) -> connect:
-    """Connect from a loopback address. A hundred clients share one, as an arena lets no more connect at once."""
+    """Connect from a loopback address. A hundred clients share an address: more would exceed the server's limit."""
     return connect(
         f"ws://127.0.0.1:{port}",
         compression=None,

@@ -1,7 +1,7 @@
 """Measure the start-up time and the memory of `arena serve`, for several numbers of stored matches.
 
 The program prints the seconds until the server is ready, the MiB of the server and of its web process after some pages
-were requested, and the peaks of both after bots have played.
+were requested, and the peak MiB of the two processes after bots have played.
 
 Usage: python benchmarks/startup.py [--matches 1000 20000 100000] [--data DIR] [--times 3]
 The databases are made like those of `season.py`. `--data` keeps and reuses them.
@@ -28,12 +28,11 @@ PAGES = ("/", "/matches", "/leaderboard", "/bots/student-07", "/api/v1/matches?l
 MATCH_COUNT = 20
 """The number of matches that bots play before peak memory is measured."""
 KIB_PER_MIB = 1024
-"""The number of KiB in a MiB."""
 
 
 class StartupTimes(NamedTuple):
-    """The measurements of a start: seconds until the server was ready, the MiB of the server and of the web process
-    after pages were requested, and the peaks of both after matches.
+    """The measurements of a server's start: the seconds until it was ready, the MiB of the server and of its web
+    process after pages were requested, and the peak MiB of the two processes after matches.
     """
 
     seconds: float

@@ -1,6 +1,6 @@
 """Measure games per second in one generation of every preset of `arena-bot tune`, with one worker and with two.
 
-The program prints the ratio of both. It takes about five minutes on a machine with two idle cores. Only playing is
+The program prints the ratio of the two. It takes about five minutes on a machine with two idle cores. Only playing is
 timed: the workers have started and loaded the code before. With the address of a Dask scheduler, the workers of its
 cluster are measured as well.
 
@@ -29,8 +29,8 @@ Play = Callable[[Sequence[TuningGame]], list[float]]
 SEED = "benchmark"
 """The seed of the games."""
 MIN_PLAYED_S = 20.0
-"""Minimum seconds for which each pool of workers plays: whole generations, or only the first games of a slow
-generation.
+"""Minimum seconds for which each pool of worker processes plays: whole generations, or only the first games of a
+generation that takes longer.
 """
 PROBE_GAMES = 20
 """The number of games that are played first, to estimate how long a game takes."""
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def report(name: str, game: str, preset: TuningPreset, pools: Mapping[str, WorkerPool]) -> None:
-    """Print a line for each pool of workers, with the ratio of its speed to that of the first pool."""
+    """Print a line for each pool of worker processes, with the ratio of its speed to that of the first pool."""
     value = choose_value_function(*preset)
     play: Play = partial(play_all, preset.setup, version=VERSION)
     if value is not None:
@@ -79,13 +79,13 @@ def first_generation(preset: TuningPreset) -> list[TuningGame]:
 
 
 def warm_up(pool: WorkerPool, play: Play, games: Sequence[TuningGame]) -> None:
-    """Run as many tasks as a pool of workers holds, so that every worker gets some and loads the code."""
+    """Run enough tasks to fill the queues of all worker processes, so that every worker loads the code."""
     for _ in pool.run(play, ([game] for game in islice(games, TASKS_PER_WORKER * pool.size))):
         pass
 
 
 def games_needed(pool: WorkerPool, play: Play, games: Sequence[TuningGame]) -> int:
-    """Return how many games keep a pool of workers busy for `MIN_PLAYED_S` seconds, at most a whole generation."""
+    """Return how many games keep the worker processes busy for `MIN_PLAYED_S` seconds, at most a whole generation."""
     few = games[:PROBE_GAMES]
     return min(len(games), max(PROBE_GAMES, int(len(few) * MIN_PLAYED_S / measure_s(pool, play, few))))
 

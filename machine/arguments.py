@@ -1,6 +1,4 @@
-"""Parsing of values on command lines. `@my.toml` stands for the content of the file my.toml; any other text stands for
-itself.
-"""
+"""Parsing of values on command lines. `@my.toml` stands for the file's content; other text stands for itself."""
 
 from __future__ import annotations
 
@@ -47,7 +45,9 @@ def read_clock(text: str, key: str = "clock") -> Clock:
 
 
 def read_days(text: str, key: str) -> int:
-    """Return the days in `90d`, or in `12w` (weeks). Raise `UsageFault`, which names `key`, for another text."""
+    """Return the number of days in an option such as `90d`, or `12w` (weeks). Raise `UsageFault`, which names `key`,
+    for another text.
+    """
     found = re.fullmatch(r"(\d{1,5})([dw])", text)
     days = int(found[1]) * {"d": 1, "w": 7}[found[2]] if found else 0
     if not 1 <= days <= MAX_DAYS:
@@ -65,8 +65,8 @@ def read_value(text: str) -> Any:
 
 
 def add_preset(config: dict[str, Any], preset: str | None, option: str) -> None:
-    """Add the preset from the option `--preset` to a game's config, which came from the option `option`. Raise
-    `UsageFault` if both name a preset.
+    """Add the preset that the option `--preset` names to the config of a game. The config comes from the option
+    `option`. Raise `UsageFault` if both options name a preset.
     """
     if preset is None:
         return
@@ -78,7 +78,7 @@ def add_preset(config: dict[str, Any], preset: str | None, option: str) -> None:
 def read_text_or_file(text: str, key: str) -> str:
     """Return a text, such as a password, or the first line of the file that the text names (`@/run/secrets/db`).
 
-    Raise `UsageFault` if the file cannot be read. It names `key` and the file, never the content.
+    Raise `UsageFault` if the file cannot be read. The error names `key` and the file, never the content.
     """
     if not text.startswith("@"):
         return strip_invisible(text)

@@ -9,16 +9,14 @@ from pathlib import Path
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return the cache folder: `$XDG_CACHE_HOME/bot-arena`, or else `~/.cache/bot-arena`. It may be missing or
-    read-only.
-    """
+    """Return the cache folder, `$XDG_CACHE_HOME/bot-arena` or `~/.cache/bot-arena`. It may be missing or read-only."""
     base = environ.get("XDG_CACHE_HOME", "")
     home = environ.get("HOME") or os.path.expanduser("~")
     return (Path(base) if os.path.isabs(base) else Path(home, ".cache")) / "bot-arena"
 
 
 def make_room(folder: Path, pattern: str, max_bytes: int) -> None:
-    """Remove files in the folder that match a pattern, the least recently modified first, until the rest of these files
+    """Remove files in the folder that match a pattern, the least recently modified first. Stop when the remaining ones
     take at most `max_bytes` bytes.
     """
     with contextlib.suppress(OSError):

@@ -23,9 +23,7 @@ _ParseError: type[Exception] = typer.BadParameter.__mro__[1]
 _INTERRUPT_RETRY_DELAY_S = 0.05
 """Seconds until an interrupt (Ctrl-C) that Python dropped is sent again."""
 _GC_GEN0_THRESHOLD = 20_000
-"""Number of allocations after which Python collects garbage. Python's default of 700 makes start-up 5 % slower and
-finds nothing.
-"""
+"""Number of allocations after which Python collects garbage. The default, 700, makes start-up 5 % slower."""
 _WRONG_TYPE_PATTERN = re.compile(r"Invalid value for (.+): Input should be a valid ([a-z]+)\b.*")
 """The pattern of Typer's message about a value of the wrong type."""
 
@@ -33,7 +31,7 @@ _WRONG_TYPE_PATTERN = re.compile(r"Invalid value for (.+): Input should be a val
 def run(app: typer.Typer, name: str, words: Sequence[str] | None = None, renamed: Mapping[str, str] = {}) -> NoReturn:
     """Run the program called `name` and exit with a status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
 
-    `renamed`: by a command with an old option, such as `serve --old`, the new name of the option.
+    `renamed` has the new names of options, by a command with the old name of an option, such as `serve --old`.
     """
     gc.set_threshold(_GC_GEN0_THRESHOLD)
     standard_streams.prepare()

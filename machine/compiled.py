@@ -27,9 +27,7 @@ HAS_NUMBA = os.environ.get("ARENA_PLAIN", "") in ("", "0") and find_spec("numba"
 
 
 def _import_numba() -> Any:
-    """Import numba. That takes a third of a second, so it is done only when a loop is compiled. Raise `UsageFault` if
-    it fails.
-    """
+    """Import numba, which takes a third of a second, when a loop is compiled. Raise `UsageFault` if it fails."""
     try:
         import numba
     except ImportError as exc:  # for example if numpy is too new for it
@@ -87,7 +85,7 @@ def _announce_once() -> None:
 
 
 def ints(values: Iterable[int]) -> Any:
-    """Return a flat array of 64-bit integers."""
+    """Return a flat array of 64-bit integers with these values."""
     if not HAS_NUMBA:
         return list(values)
     import numpy
@@ -96,7 +94,7 @@ def ints(values: Iterable[int]) -> Any:
 
 
 def zeros(count: int, kind: type[int] | type[float] = int) -> Any:
-    """Return a flat array of 64-bit zeros."""
+    """Return a flat array of `count` zeros of 64 bits."""
     if not HAS_NUMBA:
         return [kind(0)] * count
     import numpy
@@ -105,7 +103,7 @@ def zeros(count: int, kind: type[int] | type[float] = int) -> Any:
 
 
 def floats(values: Iterable[float]) -> Any:
-    """Return a flat array of 64-bit floats."""
+    """Return a flat array of 64-bit floats with these values."""
     if not HAS_NUMBA:
         return list(values)
     import numpy

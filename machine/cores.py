@@ -8,9 +8,7 @@ from machine.terminal import say
 
 
 def usable_cores() -> int:
-    """Return the number of cores that this process may run on. A container, `taskset` or a batch system may exclude
-    some cores.
-    """
+    """Return the number of cores that this process may run on. A container or `taskset` may exclude cores."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0)) or 1
     return os.cpu_count() or 1

@@ -48,7 +48,6 @@ class BackgroundTasks(set[asyncio.Task[None]]):
     """A set that holds running tasks until they are done. An event loop itself keeps only weak references."""
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Start a task in the background."""
         task = asyncio.create_task(work)
         self.add(task)
         task.add_done_callback(self.discard)

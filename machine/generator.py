@@ -7,7 +7,7 @@ from typing import Any
 from machine.compiled import compiled
 
 FIRST_SLOT, SECOND_SLOT = 0, 1
-"""`FIRST_SLOT` and `SECOND_SLOT` are the indices of the slots with the state of the generator."""
+"""`FIRST_SLOT` and `SECOND_SLOT` are the indices of the two array slots that hold the state of the generator."""
 _FIRST_MODULUS, _SECOND_MODULUS = 2147483563, 2147483399
 """`_FIRST_MODULUS` and `_SECOND_MODULUS` are the moduli of the two generators that `draw` combines."""
 DRAW_RANGE = _FIRST_MODULUS - 1
@@ -17,7 +17,6 @@ SEED_COUNT = 2**31 - 1
 
 
 def seed_state(seed: int) -> tuple[int, int]:
-    """Return the generator's state for a seed."""
     return 1 + seed % DRAW_RANGE, 1 + seed * 69069 % (_SECOND_MODULUS - 1)
 
 

@@ -15,7 +15,6 @@ class GroupedCommand(TyperCommand):
     """A command whose help shows its options in groups. Options without a group come last."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the sections of the options."""
         _write_options(self, ctx, formatter)
 
 
@@ -25,7 +24,6 @@ class CommandGroup(TyperGroup):
     headings: Sequence[str] = ()
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the sections of the commands, then those of the options."""
         self.format_commands(ctx, formatter)
         _write_options(self, ctx, formatter)
 

@@ -14,8 +14,8 @@ class Histogram:
     def __init__(self, bounds: Sequence[float]) -> None:
         self.bounds = tuple(bounds)
         self.counts = [0] * (len(self.bounds) + 1)
-        """The number of observations for each bound: those up to it and above the previous bound. The last count is of
-        those above all bounds.
+        """The number of observations by bound: those up to the bound, and above the previous one. The last number
+        counts observations above all bounds.
         """
         self.sum = 0.0
 

@@ -19,8 +19,8 @@ MAX_TEXT_CHARS = 1000
 MAX_TRACEBACK_LINES = 40
 """Maximum lines of a traceback. Of a longer traceback, the last lines are kept."""
 STRANGER_LINE_BURST, STRANGER_LINES_PER_SECOND = 300, 2.0
-"""The rate limit of log lines that strangers (unknown clients) cause: a burst of `STRANGER_LINE_BURST` lines, then
-`STRANGER_LINES_PER_SECOND`.
+"""The rate limit of the log lines that strangers (unknown clients) cause. After `STRANGER_LINE_BURST` lines, only
+`STRANGER_LINES_PER_SECOND` are allowed.
 """
 SUMMARY_DELAY_S = 60.0
 """Seconds after the first suppressed line until the number of suppressed lines is logged."""
@@ -81,9 +81,7 @@ class JsonLines(logging.Formatter):
 
 
 class SuppressedLineCounter:
-    """A counter of suppressed log lines by event. It logs the counts `SUMMARY_DELAY_S` seconds after the first such
-    line.
-    """
+    """A counter of suppressed log lines by event. It logs the counts `SUMMARY_DELAY_S` seconds after the first one."""
 
     def __init__(self, logger: logging.Logger) -> None:
         self._to = logger
@@ -133,8 +131,8 @@ class LineLimit(logging.Filter):
 
 
 def configure_logging(level: str, form: str, node: str | None = None) -> None:
-    """Log lines of at least this level to standard error. `form` is text or JSON, `node` the name of the server's node
-    in a cluster.
+    """Log lines of at least this level to standard error. `form` is text or JSON, `node` the name of the server's
+    node.
     """
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines(node) if form == "json" else TextLines(node))

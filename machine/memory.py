@@ -13,7 +13,7 @@ PROCESS_CGROUP_FILE = Path("/proc/self/cgroup")
 
 
 def memory_bytes() -> int:
-    """Return the bytes of memory available to this process together with all others in its control group."""
+    """Return the bytes of memory that this process may share with all others in its control group."""
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return min([machine, *_cgroup_limits()])
 

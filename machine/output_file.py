@@ -1,5 +1,5 @@
-"""Output to paths that a person names. Files are replaced atomically, pipes and devices are written to, and `-` is
-standard output.
+"""Output to paths that a person names. Files are replaced atomically, pipes and devices are written to, and `-` stands
+for standard output.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def text_to_stderr(path: Path | None) -> Iterator[None]:
 
 
 def why_not_writable(path: Path) -> str | None:
-    """Return why a path cannot be written to, or None. Nothing is opened."""
+    """Return why a path cannot be written to; None if it can. Nothing is opened."""
     if is_stdout(path) or _descriptor_of(path) is not None:
         return None
     try:
@@ -106,7 +106,7 @@ def _write_all(file: BinaryIO, data: bytes) -> None:
 
 
 def _descriptor_of(path: Path) -> int | None:
-    """Return the file descriptor of this process that a path such as /dev/fd/3 stands for, or None."""
+    """Return the file descriptor of this process that a path such as /dev/fd/3 stands for; None for other paths."""
     for _ in range(_MAX_LINKS):
         if path.name.isdecimal() and _DESCRIPTOR_FOLDER_PATTERN.fullmatch(folder := os.path.realpath(path.parent)):
             number = re.match(r"/proc/(\d+)", folder)

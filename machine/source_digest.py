@@ -33,9 +33,7 @@ _NAME_PATTERN = re.compile(r"[\w.]+")
 
 @cache
 def digest_of_all() -> str:
-    """Return a hexadecimal digest of all files of bot-arena on which the results of matches depend. Raise `OSError` if
-    one cannot be read.
-    """
+    """Return a digest of all files of bot-arena that affect the results of matches. Raise `OSError` if that fails."""
     return digest_of_packages(_ROOT)
 
 

@@ -32,8 +32,8 @@ class ReaderGone(SystemExit):
 def prepare() -> None:
     """Open closed standard streams, and escape characters that an encoding lacks. Call it first in a program.
 
-    After this, a write to standard output raises `OutputFault` if it is full, and `ReaderGone` if its reader is gone.
-    Only the first failed write raises an error. Failures of standard error are ignored.
+    After this, a failed write to standard output raises `ReaderGone` if the reader is gone, else `OutputFault`, for
+    example on a full disk. Only the first failed write raises an error. Failures of standard error are ignored.
     """
     fill_descriptors()
     if sys.stdin is None:

@@ -11,9 +11,7 @@ def utc_now(*, days_ago: float = 0.0) -> str:
 
 
 def format_timestamp(moment: datetime) -> str:
-    """Format a UTC time in ISO 8601 with milliseconds: 2026-01-31T12:00:00.000Z. Sorted as texts, timestamps are in
-    chronological order.
-    """
+    """Format a UTC time such as 2026-01-31T12:00:00.000Z. Sorting the texts sorts the times."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

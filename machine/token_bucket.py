@@ -9,9 +9,7 @@ MAX_KEYS = 10_000
 
 
 class TokenBucket:
-    """Buckets of tokens, one for each key. A bucket holds up to `burst` tokens and gains `per_second` of them. `now` is
-    the time in seconds.
-    """
+    """Buckets of tokens by key, for up to `burst` tokens. Each gains `per_second` tokens per second."""
 
     def __init__(self, burst: float, per_second: float) -> None:
         self._burst = burst
@@ -19,11 +17,11 @@ class TokenBucket:
         self._full_at: dict[Hashable, float] = {}
 
     def seconds_until_token(self, key: Hashable, now: float) -> float:
-        """Return the seconds until a token for the key is available; 0 if it already is."""
+        """Return the seconds until the key has a token; 0 if it has one."""
         return max(0.0, self._full_at.get(key, now) - now - (self._burst - 1) / self._per_second)
 
     def take(self, key: Hashable, now: float) -> float:
-        """Take a token for the key and return 0. If there is no token, return the seconds until there is one."""
+        """Take a token of the key and return 0. If there is no token, return the seconds until there is one."""
         wait = self.seconds_until_token(key, now)
         full_at = max(self._full_at.pop(key, now), now)
         self._full_at[key] = full_at if wait > 0 else full_at + 1 / self._per_second
@@ -32,6 +30,6 @@ class TokenBucket:
         return wait
 
     def give_back(self, key: Hashable) -> None:
-        """Give a token that was taken back to the bucket of its key."""
+        """Return a taken token to the bucket of its key."""
         if key in self._full_at:
             self._full_at[key] -= 1 / self._per_second

@@ -24,9 +24,7 @@ BET_FRACTIONS = tuple(way * _MAX_BET_FRACTION / 2**size for size in range(_BET_S
 negative for a bet on scores below it.
 """
 CAPITAL_SHARES = tuple(0.25 if size == 0 else 0.25 / (_BET_SIZES - 1) for size in range(_BET_SIZES) for _ in range(2))
-"""The share of the capital behind each bet. The two largest bets, which suit scores with little spread, have half of
-it.
-"""
+"""The share of the capital behind each bet. The two largest bets share half: they suit scores with little spread."""
 _END_TOLERANCE = 1e-5
 """Maximum error of each end of a confidence interval."""
 
@@ -41,9 +39,9 @@ class Interval(Struct, frozen=True):
 def confidence_sequence(scores: Sequence[float], confidence: float = 0.95) -> Interval:
     """Return the confidence interval for the mean after these scores; without scores it is 0 to 1.
 
-    With this confidence the true mean, from 0 to 1, never leaves the interval, however often you look and whenever you
-    stop. This requires that scores lie within 0 to 1, and that each score has the same mean, given all scores before
-    it. Adjusted scores may lie outside 0 to 1: then the lowest and highest scores so far are taken as bounds.
+    The true mean, from 0 to 1, never leaves the interval with probability `confidence`, however often you look and
+    whenever you stop. This requires that scores lie within 0 to 1, and that each score has the same mean, given all
+    scores before it. Adjusted scores may lie outside 0 to 1: then the lowest and highest scores so far are the bounds.
     """
     counts = Counter(scores)
     low, high = min(0.0, 0.0, *counts), max(1.0, 1.0, *counts)
@@ -82,9 +80,7 @@ def bets(mean: float, low: float, high: float) -> list[float]:
 
 
 def log_capital(log_growths: Sequence[float]) -> float:
-    """Return the logarithm of the total capital. `log_growths` has for each bet the logarithm of its capital's
-    growth.
-    """
+    """Return the logarithm of the total capital of all bets. `log_growths` has the logarithm of each bet's growth."""
     most = max(log_growths)
     total = 0.0
     for at, part in enumerate(CAPITAL_SHARES):

@@ -14,25 +14,25 @@ from typing import NamedTuple
 _MAX_STEPS = 100
 """Maximum steps for one solution of `_solve_end_divisor` or `solve_multiplier`."""
 _TOLERANCE = 1e-12
-"""The tolerance where an equation is solved exactly."""
+"""The tolerance of equations whose solution is a result."""
 _BOUND_TOLERANCE = 1e-3
-"""The tolerance where an equation is solved roughly, because only a lower bound is needed."""
+"""The tolerance of equations that only give a lower bound, so that a rough solution is enough."""
 _MAX_NEWTON_STEPS = 30
 """Maximum steps of Newton's method in `_Problem.stationary`."""
 _MAX_MULTIPLIER_STEPS = 12
 """Maximum steps of Newton's method in `_newton_multiplier`."""
 _NEWTON_TOLERANCE = 1e-8
-"""Newton's method ends after a step that changes no divisor 1 + x * term by more than this fraction. Each step doubles
-the number of correct digits, so all digits are correct after it.
+"""Maximum relative change of each divisor 1 + x * term in the last step of Newton's method. Each step doubles the
+number of correct digits, so all digits are correct after it.
 """
 _NEWTON_START_RATIO = 0.9
-"""Newton's method for x starts at most this fraction of the way from 0 to an end of the range of possible x."""
+"""Maximum fraction of the way from 0 to an end of the range of possible x at which Newton's method for x starts."""
 _MAX_LOG_STEP = 0.7
 """Maximum change of the logarithm of the root mean square in a step of Newton's method."""
 _MIN_DIVISOR = 1e-5
 """Minimum divisor 1 + x * term. Smaller divisors would lose too many digits by rounding."""
 _GRID_CELLS = 64
-"""Number of cells of a grid, in which peaks of the likelihood are searched for; a power of two."""
+"""Number of cells of a grid in which peaks of the likelihood are searched for. It is a power of two."""
 _COARSE_CELLS = 8
 """Number of groups of grid cells with which the search for peaks of the likelihood begins."""
 _MAX_ROOT_STEPS = 60
@@ -40,10 +40,10 @@ _MAX_ROOT_STEPS = 60
 
 
 def fit_mean(values: Sequence[float], counts: Sequence[float], mean: float) -> list[float]:
-    """Return the maximum-likelihood probabilities of `values` that have the mean `mean`, given how often each value
-    occurred.
+    """Return the probabilities of `values` with the maximum likelihood, if their mean must be `mean`. `counts` says how
+    often each value occurred.
 
-    Counts are above 0; the mean lies between the least and the greatest value.
+    Counts are above 0. The mean lies between the least and the greatest value.
     """
     return _balance([value - mean for value in values], counts)
 
@@ -51,7 +51,8 @@ def fit_mean(values: Sequence[float], counts: Sequence[float], mean: float) -> l
 def fit_normalised_mean(
     values: Sequence[float], counts: Sequence[float], centre: float, deviations: float
 ) -> list[float]:
-    """Return the maximum-likelihood probabilities whose mean is `deviations` standard deviations above `centre`.
+    """Return the probabilities of `values` with the maximum likelihood, if their mean must be `deviations` standard
+    deviations above `centre`.
 
     Values are in ascending order, some above the centre and some below.
     """
@@ -107,8 +108,8 @@ class _Problem(NamedTuple):
     ratio: float
 
     def terms(self, rms: float) -> list[float]:
-        """Return for each value how much it adds to the excess of the mean over the required mean. The excess is
-        linearised at this root mean square.
+        """Return the term of each value: how much the value adds to the excess of the mean over the required mean. The
+        excess is linearised at this root mean square.
         """
         half = self.ratio / 2
         return [offset - half * (rms + offset * offset / rms) for offset in self.offsets]
@@ -131,16 +132,17 @@ class _Problem(NamedTuple):
         return sum([count * math.log(count / total / chance) for count, chance in cells])
 
     def least_rms(self) -> float:
-        """Return a lower bound of the root mean square of any solution. It is reached if all weight is on the centre
-        and the next value above.
+        """Return a lower bound of the root mean square of any solution. It is reached if only the centre and the next
+        value above it have a probability above 0.
         """
         return self.ratio * min([offset for offset in self.offsets if offset > 0])
 
     def stationary(self, observed: float) -> _Stationary | None:
-        """Find a local maximum of the likelihood by Newton's method, beginning at the observed root mean square.
+        """Find a local maximum of the likelihood of the chances by Newton's method, beginning at the observed root mean
+        square.
 
-        Return None if the method does not converge or digits would be lost. At the maximum, the sum of count * log(1 +
-        x * term) has slope 0, both by x and by the logarithm of the root mean square.
+        Return None if the method does not converge or if rounding would cost too many digits. At the maximum, the sum
+        of count * log(1 + x * term) has slope 0, both by x and by the logarithm of the root mean square.
         """
         half, rms = self.ratio / 2, max(observed, self.least_rms())
         terms = self.terms(rms)
@@ -291,8 +293,8 @@ class _Problem(NamedTuple):
         return _Candidate(chances, self.lost(chances), math.log(self.moments(chances)[1] / rms))
 
     def least_lost(self, bounds: tuple[float, float]) -> float:
-        """Return a lower bound of the loss at all root mean squares between two bounds. It follows from the greatest
-        value of each term between these bounds.
+        """Return a lower bound of the lost log likelihood at all root mean squares between two bounds. It follows from
+        the greatest value of each term between these bounds.
         """
         # A term is greatest where the root mean square is as far from the centre as its value.
         (low, high), half = bounds, self.ratio / 2
@@ -344,7 +346,7 @@ class _Grid:
         self._candidates: dict[int, _Candidate] = {}
 
     def lost(self, at: int) -> float:
-        """Return the loss of the candidate at a node of the grid; infinity at the bounds."""
+        """Return the lost log likelihood of the candidate at a node of the grid; infinity at the bounds."""
         if not 0 < at < _GRID_CELLS:
             return math.inf
         self._candidates[at] = self._problem.candidate(math.exp(self._logs[at]))
@@ -366,16 +368,14 @@ class _Grid:
         return self._problem.root((self._logs[at], self._above(at)), (self._logs[end], self._above(end)))
 
     def _above(self, at: int) -> float:
-        """Return the `above` of the candidate at a node of the grid; infinity at the lower bound and minus infinity at
-        the upper bound.
-        """
+        """Return the `above` of a grid node's candidate; infinity at the lower, minus infinity at the upper bound."""
         if at == 0:
             return math.inf
         return self._candidates[at].above if at < _GRID_CELLS else -math.inf
 
 
 def _first_x(terms: Sequence[float], counts: Sequence[float]) -> float:
-    """Return the start of Newton's method for x: its first step from 0, limited to the range of possible x."""
+    """Return the x at which Newton's method starts: its first step from 0, limited to the range of possible x."""
     cells = list(zip(terms, counts, strict=True))
     x = sum([count * term for term, count in cells]) / sum([count * term * term for term, count in cells])
     return max(-_NEWTON_START_RATIO / max(terms), min(-_NEWTON_START_RATIO / min(terms), x))
@@ -404,7 +404,9 @@ def _balance(terms: Sequence[float], counts: Sequence[float], tolerance: float =
 
 
 def _newton_multiplier(terms: Sequence[float], counts: Sequence[float]) -> float | None:
-    """Return the x of `_balance`. Return None if Newton's method takes too many steps or digits would be lost."""
+    """Find by Newton's method the multiplier x for which the chances have mean term 0, as `_balance` explains. Return
+    None if that takes too many steps, or if rounding would cost too many digits.
+    """
     cells = list(zip(terms, counts, strict=True))
     reach = max(max(terms), -min(terms))
     x, is_close = _first_x(terms, counts), False

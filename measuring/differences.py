@@ -33,9 +33,7 @@ def exact_difference(difference: float) -> Difference:
 
 
 def mean_difference(values: Sequence[float], max_error: float = 0.0) -> Difference:
-    """Return the mean of two or more measured differences, with Student's interval. `max_error` is explained at
-    `standard_error`.
-    """
+    """Return the mean of two or more differences, with Student's interval. `standard_error` explains `max_error`."""
     mean, count = fmean(values), len(values)
     error = standard_error(variance(values, mean) / count, count, count - 1, max_error)
     return _with_interval(mean, error, count - 1)

@@ -50,12 +50,12 @@ def score_of(elo: float) -> float:
 
 
 def elo_difference(estimate: Estimate) -> EloDifference:
-    """Return the Elo difference between a side and its opponent, from the side's score or adjusted score."""
+    """Return the Elo difference between a side and its opponent. `estimate` is the side's score or adjusted score."""
     return EloDifference(elo=elo_of(estimate.mean), low=elo_of(estimate.low), high=elo_of(estimate.high))
 
 
 def compare_scores(estimate: Estimate) -> Comparison:
-    """Compare a side with one opponent by its score or adjusted score."""
+    """Return how a side compares with an opponent, from the side's score or adjusted score against the opponent."""
     return Comparison(
         score=estimate.mean,
         low=estimate.low,
@@ -79,7 +79,7 @@ def normalised_elo(pair_means: Sequence[float]) -> EloDifference | None:
 
 
 def normalised_elo_of_counts(counts: Sequence[int]) -> EloDifference | None:
-    """Return normalised Elo from counts of scores, in the form that `count_moments` takes."""
+    """Return normalised Elo from counts of scores, which `count_moments` describes."""
     if sum(counts) < 2:
         return None
     mean, square = count_moments(counts)

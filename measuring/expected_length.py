@@ -1,6 +1,4 @@
-"""Forecast the length of a sequential test, in games, from its hypotheses and the variance of scores between equal
-bots.
-"""
+"""Forecasts of a sequential test's number of games, from its hypotheses and the variance of scores of equal bots."""
 
 from __future__ import annotations
 
@@ -11,8 +9,8 @@ from measuring.sequential import Hypotheses
 
 
 class ExpectedLength(NamedTuple):
-    """The expected number of games of a test. `decided` is the number if h0 or h1 is true (the larger of the two),
-    `between` if the truth lies half way between them.
+    """The expected number of games of a test. `decided` is the larger of the numbers under h0 and under h1. `between`
+    is the number if the truth lies half way between h0 and h1.
     """
 
     decided: float
@@ -22,17 +20,17 @@ class ExpectedLength(NamedTuple):
 def variance_of_equal_bots(seats: int, own_seats: int = 1) -> float:
     """Return the variance of a side's score in one match if all seat orders are equally likely.
 
-    The side has `own_seats` of `seats` seats. Its score is the share of pairs, one seat of its own and one other, in
-    which its own is ahead. With k own and m other seats, its variance is that of the Mann-Whitney U / (k m). Source: H.
-    B. Mann, D. R. Whitney, On a test of whether one of two random variables is stochastically larger than the other
-    (1947).
+    The side has `own_seats` of `seats` seats. Consider all pairs of one of its seats and one other seat. The score is
+    the share of them in which the side's seat is ahead. With k own and m other seats, its variance is that of the
+    Mann-Whitney U / (k m). Source: H. B. Mann, D. R. Whitney, On a test of whether one of two random variables is
+    stochastically larger than the other (1947).
     """
     return (seats + 1) / (12 * own_seats * (seats - own_seats))
 
 
 def expected_length(hypotheses: Hypotheses, variance: float) -> ExpectedLength:
-    """Return how many single games a test is expected to take if their scores have this variance. If each start is
-    played from every seat, the test takes fewer games.
+    """Return how many single games a test is expected to take if their scores have this variance. If each start
+    position is played from every seat, the test takes fewer games.
 
     Source: A. Wald, Sequential Analysis (1947), 3.5 and A.3, for normal scores.
     """

@@ -1,8 +1,8 @@
 """Measuring the luck of each seat of a match, from the record alone or move by move.
 
-Luck is the sum over chance events of v(outcome) − E v(possible outcomes). A battle is one event, and so are a deal of
-cards and all coins of a round. The bots' own random choices are part of their play. A random starting position does not
-count as luck, because paired matches share it.
+Luck is a sum over chance events: the value of the outcome less the expected value of the possible outcomes. A battle is
+one event, and so are a deal of cards and all coins of a round. The bots' own random choices are part of their play. A
+random starting position does not count as luck, because paired matches share it.
 """
 
 from __future__ import annotations
@@ -21,16 +21,13 @@ from referee.record import EventLine, Ply, Record
 from referee.replay import replay
 
 MAX_OUTCOME_STATES = 100_000
-"""Maximum number of states to enumerate for the outcomes of a throw. This many take about a third of a second.
-
-Without a limit, a player could choose moves that take minutes.
+"""Maximum number of states that are enumerated as the possible outcomes of a throw. Enumerating this many takes about a
+third of a second. Without a limit, a player could choose moves that take minutes.
 """
 
 
 class ChanceEvent(Struct, frozen=True, kw_only=True):
-    """The luck that the dice of one event gave each seat. `seat` is the seat that moved, −1 for a deal or a
-    simultaneous round.
-    """
+    """The luck of each seat in one event. `seat` is the seat that moved, −1 for a deal or a simultaneous round."""
 
     ply: int
     seat: int
@@ -38,8 +35,8 @@ class ChanceEvent(Struct, frozen=True, kw_only=True):
 
 
 class Luck(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The luck of a match so far, by seat. It is in points, which sum to 0; in games whose result is a payoff it is in
-    the `unit` of payoffs, and sums to 0 if payoffs do. `value` is the name of the value function that measured it.
+    """The luck of each seat in a match so far, as measured by the value function named `value`. It is in points, which
+    sum to 0. In games whose result is a payoff, it is in the `unit` of payoffs, and sums to 0 if the payoffs do.
 
     Result less luck is an unbiased estimate of the strength of play, wherever the match is cut off. This estimate may
     lie outside [0, 1]. A void match has luck, but no result to subtract it from. `estimate` is true with more than two
@@ -54,8 +51,8 @@ class Luck(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def luck_of(record: Record, value: ValueFunction | str | None = None) -> Luck:
-    """Return the luck in a record. `value` is the value function that measures the luck, or its name; without it the
-    best available one is used.
+    """Return the luck in a record. `value` is the value function that measures the luck, or its name. If it is None,
+    use the best one.
 
     Raise `UsageFault` as `load_value` does, and `BadRecord` as `replay` does.
     """
@@ -68,8 +65,8 @@ def luck_of(record: Record, value: ValueFunction | str | None = None) -> Luck:
 def luck_after(
     game: Game[Any, Any], value: ValueFunction, before: Any, lines: Iterable[tuple[EventLine | None, Any]]
 ) -> Luck:
-    """Return the luck in a match from the state `before` on, given the lines of its record, each with the state after
-    the line.
+    """Return the luck in a match from the state `before` on. `lines` are pairs of a line of the match's record and the
+    state after that line.
     """
     return luck_along(game, value, _plies_of_lines(game, before, lines))
 
@@ -77,7 +74,7 @@ def luck_after(
 def _plies_of_lines(
     game: Game[Any, Any], before: Any, lines: Iterable[tuple[EventLine | None, Any]]
 ) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield the plies for `luck_along`, given the lines of a record, each with the state after the line."""
+    """Yield the plies that `luck_along` takes. `lines` are pairs of a record's line and the state after it."""
     for line, after in lines:
         if isinstance(line, Ply) and line.event.out is None:
             event = line.event
@@ -109,8 +106,8 @@ def luck_along(game: Game[Any, Any], value: ValueFunction, plies: Iterable[tuple
 def luck_at(game: Game[Any, Any], value: ValueFunction, before: Any, move: Any, after: Any) -> tuple[float, ...] | None:
     """Return the luck of each seat in one move; None if the move has no chance, or too many outcomes to enumerate.
 
-    The number of outcomes is known before the throw, so leaving out moves with too many causes no bias. `move` holds
-    all moves by seat for a simultaneous round, and is None for a deal.
+    The number of outcomes is known before the throw, so it causes no bias to leave out moves with too many outcomes.
+    `move` holds all moves by seat for a simultaneous round, and is None for a deal.
     """
     if game.to_move(before) == CHANCE:
         outcomes = game.chance_outcomes(before)

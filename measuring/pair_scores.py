@@ -1,7 +1,8 @@
 """Match scores of one side, grouped into the units and strata from which intervals are computed.
 
-A unit is all matches from one start, whatever seats the side had in them. A unit counts by its mean score. Opponents
-and seats come from a schedule, not from chance, so a unit is compared only with units of the same opponents and seats.
+A unit is all matches from one start position, whatever seats the side had in them. A unit counts by its mean score.
+Opponents and seats come from a schedule, not from chance, so a unit is compared only with units of the same opponents
+and seats.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class SideScore(NamedTuple):
 
 
 def side_score(result: Result, bot: str, luck: float | None = None, start: Hashable = None) -> SideScore:
-    """Return the score of one bot in a match. `luck` is the luck of seat 0, in points, in a match of two seats."""
+    """Return the score of one bot in a match. `luck` is given only with two seats: the luck of seat 0, in points."""
     names = [seat.bot for seat in result.seats]
     seat = names.index(bot)
     return SideScore(
@@ -49,11 +50,12 @@ def side_score(result: Result, bot: str, luck: float | None = None, start: Hasha
 def group_score(
     result: Result, bots: Sequence[str], luck: Sequence[float] | None = None, start: Hashable = None
 ) -> SideScore:
-    """Return the score of several bots together in a match against the rest. `luck` is the luck of each seat.
+    """Return the score of a group of bots in a match against all other bots. `luck` is the luck of each seat.
 
-    The score is the share of pairs, one bot of the group and one other, in which the group's bot is ahead; a tie counts
-    half. For a single bot this is its points. The points of k bots of n sum to k (n - k) / (n - 1) times this share,
-    plus a constant for the pairs within the group. So luck in points is luck in the share times (n - 1) / k (n - k).
+    Consider all pairs of a bot of the group and another bot. The score is the share of them in which the group's bot is
+    ahead; a tie counts half. For a group of one bot, this is the bot's points. The points of k bots of n sum to k (n -
+    k) / (n - 1) times this share, plus a constant for the pairs within the group. So luck in points is luck in the
+    share times (n - 1) / k (n - k).
     """
     names = [seat.bot for seat in result.seats]
     own = sorted(names.index(bot) for bot in bots)
@@ -70,7 +72,9 @@ def group_score(
 
 
 class ScoreUnit(NamedTuple):
-    """The matches of one start: their number, mean points, mean adjusted points, and the sum of the squared points."""
+    """The matches of one start position: their number, mean points, mean adjusted points, and the sum of the squared
+    points.
+    """
 
     games: int
     raw: float
@@ -79,8 +83,8 @@ class ScoreUnit(NamedTuple):
 
 
 class Stratum(NamedTuple):
-    """The opponents and the side's seats in each match, which comparable units share. A stratum merged from single
-    units has neither.
+    """The opponents of a side, and the side's seats in each match. Units of one stratum are comparable. A stratum that
+    was merged from single units has no opponents and no seats.
     """
 
     opponents: Hashable = None

@@ -1,4 +1,6 @@
-"""The mean payoff of a bot per round, with an interval. Each opponent is weighted by the rounds played against it."""
+"""The mean payoff of a bot per round, with an interval. The weight of an opponent is the number of rounds against
+it.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,13 @@ from msgspec import Struct
 from measuring.student_t import satterthwaite, student_cdf, t_critical
 
 MAX_WEIGHT_ROUNDS = 200
-"""Maximum weight of an opponent, which otherwise is the number of rounds played against it. Below this limit, a bot
-cannot raise its mean by choosing when to leave: the expected sum of payoffs is the mean of a round times the expected
-number of rounds (A. Wald, On cumulative sums of random variables, 1944). So the limit is the length of the longest
-match of a preset. It is not larger, so that one opponent that is met all day does not outweigh the others.
+"""Maximum weight of an opponent, in rounds. Below this limit, the weight is the number of rounds played against the
+opponent.
+
+With such weights, a bot cannot raise its mean by choosing when to leave: the expected sum of payoffs is the mean of a
+round times the expected number of rounds (A. Wald, On cumulative sums of random variables, 1944). So the limit is the
+length of the longest match of a preset. It is not larger, so that one opponent that is met all day does not outweigh
+the others.
 """
 
 
@@ -27,8 +32,8 @@ class TotalPayoff(NamedTuple):
 
 
 class PairPayoffs(NamedTuple):
-    """A bot's payoffs against one opponent, in `units` units (a match, or all matches of one start) with `rounds`
-    rounds in all.
+    """A bot's payoffs against one opponent. `units` is the number of units (matches, or groups of matches that share a
+    start position), `rounds` the number of rounds in all of them.
 
     `mean` is the mean payoff of a round. `squares` is the sum of the squared deviations of units from the mean; the
     deviation of a unit that paid `total` in `rounds` is (total - mean · rounds) / (mean number of rounds of a unit).
@@ -76,7 +81,9 @@ def mean_of_rounds(units: Sequence[TotalPayoff]) -> list[float]:
 
 
 def pair_payoffs(payoffs: Sequence[float], rounds: int) -> PairPayoffs:
-    """Summarise one or more units with these payoffs, a value for each unit, and `rounds` rounds in all."""
+    """Summarise one or more units. `payoffs` has a value for each unit, from `mean_of_rounds`; `rounds` is the number
+    of rounds of all units.
+    """
     mean = fmean(payoffs)
     return PairPayoffs(len(payoffs), mean, math.fsum((payoff - mean) ** 2 for payoff in payoffs), rounds)
 
@@ -91,10 +98,11 @@ def weighted_pairs(pairs: Iterable[PairPayoffs]) -> list[WeightedPair]:
 def mean_payoff(pairs: Iterable[PairPayoffs]) -> MeanPayoff | None:
     """Return the mean payoff over opponents; None if there are none.
 
-    The squared standard error is the sum over opponents of s²/n times the square of the opponent's share of the weight.
-    For an opponent that was met only once, the variance is taken from the pooled variance within all other opponents,
-    for as many rounds. The interval is Student's, with the degrees of freedom of B. L. Welch, The generalization of
-    'Student's' problem when several different population variances are involved (1947).
+    The squared standard error is a sum over opponents: the variance within the opponent's units, divided by their
+    number, times the square of the opponent's share of all weight. For an opponent that was met only once, the variance
+    is taken from the pooled variance within all other opponents, for as many rounds. The interval is Student's, with
+    the degrees of freedom of B. L. Welch, The generalization of 'Student's' problem when several different population
+    variances are involved (1947).
     """
     met = weighted_pairs(pairs)
     if not met:
@@ -111,8 +119,8 @@ def mean_payoff(pairs: Iterable[PairPayoffs]) -> MeanPayoff | None:
 
 
 def p_value(strata: Sequence[WeightedPair]) -> float:
-    """Return the two-sided p-value of Student's test that a sum is 0; `strata` are the summands. The standard error and
-    the degrees of freedom are computed as in `mean_payoff`. Return 1 if there is no estimate of the error.
+    """Return the two-sided p-value of Student's test that the sum of `strata` is 0. The standard error and the degrees
+    of freedom are computed as in `mean_payoff`. Return 1 if the error cannot be estimated.
     """
     found = _standard_error(strata)
     total = math.fsum(factor * pair.mean for pair, factor in strata)
@@ -123,12 +131,12 @@ def p_value(strata: Sequence[WeightedPair]) -> float:
 
 
 _ROUNDING_ERROR = 1e-9
-"""Maximum sum of weighted means that counts as a rounding error."""
+"""Absolute value below which a sum of weighted means counts as 0, because it is a rounding error."""
 
 
 def _standard_error(pairs: Sequence[WeightedPair]) -> tuple[float, float] | None:
-    """Return the standard error of the sum of the weighted means, and its degrees of freedom; None if every pair has
-    only one unit.
+    """Return the standard error of the sum of the weighted means, and its degrees of freedom. Return None if no
+    opponent has more than one unit.
     """
     parts: list[tuple[float, int]] = []
     freedom, squares, lone = 0, 0.0, 0.0

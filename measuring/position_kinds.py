@@ -1,4 +1,4 @@
-"""Position kinds, which are the categories by which the cost of moves is broken down, for each game by name."""
+"""Position kinds: the categories by which the cost of moves is broken down, for each game."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ such as `{"phase": "attack"}`.
 
 
 def classifier_of(game: Game[Any, Any]) -> PositionClassifier:
-    """Return the function that classifies positions of a game; for a game without kinds it returns an empty mapping."""
+    """Return the function that classifies positions of a game. For a game without kinds, this function returns an empty
+    mapping.
+    """
     make: Callable[[Game[Any, Any]], PositionClassifier] | None = game_part(game.name, "position_classifier")
     return (lambda state: {}) if make is None else make(game)

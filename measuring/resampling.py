@@ -1,9 +1,9 @@
 """Forecast the length and error rates of a sequential test by simulating tests with pairs drawn from a pilot.
 
-Pairs of the pilot are drawn with replacement, so they spread like future pairs, as far as the pilot shows. Their mean
-is made that of the hypothesis: adjusted scores are shifted, and raw results are drawn with their maximum-likelihood
-probabilities under the hypothesis. Equal seeds give equal forecasts. Source: B. Efron, R. J. Tibshirani, An
-Introduction to the Bootstrap (1993).
+Pairs of the pilot are drawn with replacement, so they spread like future pairs, as far as the pilot shows. The mean of
+the pairs is moved to that of the hypothesis: adjusted scores are shifted, and raw results are drawn with their
+maximum-likelihood probabilities under the hypothesis. Equal seeds give equal forecasts. Source: B. Efron, R. J.
+Tibshirani, An Introduction to the Bootstrap (1993).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from measuring.sequential import Hypotheses, Pentanomial, SequentialTest, Verdic
 MAX_TESTS = 500
 """Maximum number of simulated tests for each hypothesis."""
 MAX_DRAWN_PAIRS = 150_000
-"""Number of drawn pairs after which no further test of a hypothesis starts. For both hypotheses together, this many
-take some seconds.
+"""Number of drawn pairs after which no further test of a hypothesis starts. Drawing as many for both hypotheses takes
+some seconds.
 """
 
 
@@ -44,7 +44,7 @@ class SimulatedTests(Struct, frozen=True, kw_only=True):
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
-    """A forecast: simulated tests if h0 is true and if h1 is true."""
+    """The results of simulated tests: one summary if h0 is true, one if h1 is true."""
 
     h0: SimulatedTests
     h1: SimulatedTests
@@ -67,7 +67,7 @@ _HYPOTHESES: tuple[Verdict, Verdict] = ("h0", "h1")
 
 
 class _Pool(NamedTuple):
-    """Scores to draw from, with their cumulative probabilities, which are None if all scores are equally likely."""
+    """Scores to draw from, with their cumulative probabilities. These are None if all scores are equally likely."""
 
     scores: Sequence[float]
     chances: Sequence[float] | None = None

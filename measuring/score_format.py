@@ -51,8 +51,8 @@ def format_score_with_interval(comparison: Comparison) -> str:
 
 
 def describe_comparison(one: str, other: str, comparison: Comparison, scores: str) -> str:
-    """Describe in a sentence which of two sides is better, or else how far from even the true score of `one` may be.
-    `scores` is the text for the score of `one`.
+    """Describe in a sentence which of two sides is better. If that is open, say how far the true score of `one` may be
+    from even. `scores` is the text for the score of `one`.
     """
     if comparison.low > 0.5:
         return f"{one} is better than {other}: it {scores}"
@@ -108,7 +108,7 @@ def format_games(count: float) -> str:
 
 
 def format_reduction(reduction: VarianceReduction) -> str:
-    """Format how many times as many games are needed without luck adjustment: `150 (117-200) times as many`."""
+    """Format the factor by which more games are needed without luck adjustment: `150 (117-200) times as many`."""
     high = "inf" if reduction.high is None else _format_factor(reduction.high)
     return f"{_format_factor(reduction.factor)} ({_format_factor(reduction.low)}-{high}) times as many"
 

@@ -33,8 +33,8 @@ class Estimate(Struct, frozen=True, kw_only=True):
 
 
 class ScoreEstimates(Struct, frozen=True, kw_only=True):
-    """The raw and the adjusted score of a side over its matches. `units` is the number of starts; a match that shares
-    its start with no other match counts as one.
+    """The raw and the adjusted score of a side over its matches. `units` is the number of start positions; each match
+    without a shared start position counts as one.
 
     `score` is None if there is no match. `adjusted` is None with fewer than two units, or if the luck of any match is
     unknown. `worth` is the number of single games whose raw score would be as certain as `adjusted`. It is None with
@@ -65,9 +65,7 @@ def estimate_scores(matches: Iterable[SideScore]) -> ScoreEstimates:
 
 
 def score_of_counts(counts: Sequence[int]) -> Estimate:
-    """Return the score of one or more units (pairs or single games). `counts` has the form that `count_moments`
-    takes.
-    """
+    """Return the score of one or more units (pairs or single games). `count_moments` explains `counts`."""
     units = sum(counts)
     mean, square = count_moments(counts)
     return _estimate(units, mean, square / (units - 1) if units > 1 else 0.0)

@@ -1,7 +1,7 @@
 """Sequential tests on the scores of pairs: after each pair they accept one of two hypotheses or stay undecided.
 
-They are generalised tests: the likelihood ratio uses the most likely distribution under each hypothesis. `Pentanomial`
-takes counts of raw results, `RealValued` takes results less luck, which are real numbers.
+They are generalised likelihood ratio tests: the ratio compares the most likely distributions under the two hypotheses.
+`Pentanomial` takes counts of raw results, `RealValued` takes results less luck, which are real numbers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LIMIT_BY_UNIT = {
     "elo": ("a difference in elo", 1000.0),
     "nelo": ("a difference in nelo", 1000.0),
 }
-"""The description of each unit of hypotheses in messages, and the maximum of a hypothesis in this unit."""
+"""The units of hypotheses, each with its description in messages and the maximum of a hypothesis."""
 _PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """The possible mean scores of a pair of games."""
 UNSEEN_COUNT = 1e-3

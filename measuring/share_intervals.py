@@ -1,6 +1,4 @@
-"""Confidence intervals of shares of points, from the numbers of points and matches alone, and of differences between
-two such shares.
-"""
+"""Confidence intervals of shares of points, from numbers of points and matches, and of their differences."""
 
 from __future__ import annotations
 
@@ -65,9 +63,7 @@ def _exact_interval(score: float, played: int) -> tuple[float, float]:
 
 
 def _low_end(won: float, played: int) -> float:
-    """Return the low end of the exact interval: the true share at which the probability to win `won` matches or more is
-    2.5 %.
-    """
+    """Return the low end of the exact interval: the share at which `won` or more wins have a probability of 2.5 %."""
     if won <= 0:
         return 0.0
     low, high = 0.0, won / played

@@ -59,10 +59,10 @@ def _t_critical(freedom: int, confidence: float) -> float:
 def standard_error(squared_error: float, count: int, df: float, max_error: float) -> float:
     """Return the standard error of a mean of `count` values from `squared_error`, its square.
 
-    If all values are equal, different values may have been missed: with 95 % confidence, less than 1 - 0.05^(1/n) of
-    all values. Each missed value is assumed to differ by `max_error`, and the standard error is chosen so that the
-    interval includes their effect. Source: J. A. Hanley, A. Lippman-Hand, If nothing goes wrong, is everything all
-    right? Interpreting zero numerators (1983).
+    If all values are equal, the sample may have missed different values: with 95 % confidence, less than the fraction 1
+    - 0.05^(1/n) of all values. Each missed value is assumed to differ by `max_error`, and the standard error is chosen
+    so that the interval includes their effect. Source: J. A. Hanley, A. Lippman-Hand, If nothing goes wrong, is
+    everything all right? Interpreting zero numerators (1983).
     """
     error = math.sqrt(squared_error)
     return error if error >= _MIN_STANDARD_ERROR else max_error * (1 - 0.05 ** (1 / count)) / t_critical(df)

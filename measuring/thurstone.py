@@ -1,6 +1,4 @@
-"""Estimates of strengths from pair scores, assuming that play is strength plus normal noise (L. L. Thurstone, 1927,
-case V).
-"""
+"""Estimates of strengths from pair scores, if play is strength plus normal noise (L. L. Thurstone, 1927, case V)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Value functions, by which luck is measured. They are functions of positions that are fixed before the matches."""
+"""Value functions, by which luck is measured. Each is a function of a position, fixed before the matches."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ POINTS_UNIT = "points"
 
 
 class ValueFunction(ABC):
-    """A measure of luck for one config. Results must not be combined if value functions of different `name` adjusted
-    them.
-    """
+    """A measure of luck for one config. Results that different measures adjusted must not be combined."""
 
     name: str
     unit: str = POINTS_UNIT
@@ -28,10 +26,10 @@ class ValueFunction(ABC):
 
     @abstractmethod
     def luck(self, before: Any, outcomes: Outcomes, after: Any) -> tuple[float, ...]:
-        """Return the luck of each seat when `after`, one of the `outcomes`, followed `before`.
+        """Return the luck of each seat if `after`, one of the `outcomes`, followed `before`.
 
         The expectation of luck over the outcomes is 0 for every value function. Luck sums to 0 over the seats, except
-        in games whose payoffs do not.
+        in games whose payoffs do not sum to 0.
         """
 
 
@@ -52,7 +50,9 @@ ValueFactories = Mapping[str, Callable[[Any], ValueFunction]]
 
 
 class PositionValue(ValueFunction):
-    """A value function that assigns a value to each position: luck is v(after) − Σ p v(outcome)."""
+    """A value function that assigns a value to each position. Luck is the value of the position after a chance event,
+    less the expected value of the positions that were possible.
+    """
 
     def __init__(self, name: str, values_by_seat: Callable[[Any], SeatValues], unit: str = POINTS_UNIT) -> None:
         self.name = name

@@ -12,8 +12,8 @@ from protocol.games.base import Game
 
 
 def value_names(game: Game[Any, Any]) -> tuple[str, ...]:
-    """Return the names of the value functions for this game and config, the best first and `none` last. No exact table
-    is solved.
+    """Return the names of the value functions for this game and config: the best first, `none` last. No exact table is
+    solved.
     """
     return tuple(_factories_of(game))
 
@@ -27,17 +27,17 @@ def default_value_names(game: Game[Any, Any]) -> tuple[str, ...]:
 
 
 def quick_value_names(game: Game[Any, Any]) -> tuple[str, ...]:
-    """Return the names of the value functions in points that do not take minutes to make, except `none`."""
+    """Return the names of the default value functions, except `none` and those that take minutes to make."""
     made = _factories_of(game)
     quick = (name for name in default_value_names(game) if not isinstance(made[name], LazyValue))
     return tuple(name for name in quick if name != NoLuck.name)
 
 
 def load_value(game: Game[Any, Any], name: str | None = None) -> ValueFunction:
-    """Return the value function called `name`, or the best one without `name`. An exact table may first be solved,
-    which takes seconds.
+    """Return the value function called `name`. If no name is given, return the best one. An exact table may first be
+    solved, which takes seconds.
 
-    Raise `UsageFault` with the available names if there is none called `name`.
+    Raise `UsageFault`, which lists the available names, if no value function has this name.
     """
     makers = _factories_of(game)
     if name is None:

@@ -1,6 +1,4 @@
-"""The number of games that luck adjustment saves: the variance of raw results divided by the variance of adjusted
-results.
-"""
+"""The number of games that luck adjustment saves: the variance of raw results divided by that of adjusted results."""
 
 from __future__ import annotations
 
@@ -102,8 +100,8 @@ def _group_units(strata: Strata, rng: Random) -> dict[Stratum, list[_Sums]]:
 
 
 def _ratio(strata: Mapping[Stratum, _Sums]) -> float:
-    """Return the variance of a single game against the same opponents, divided by the variance of the adjusted mean
-    times its number of games.
+    """Return the variance of a single game against the same opponents, divided by the product of the variance of the
+    adjusted mean and its number of games.
 
     The ratio is 0 if games do not vary. It is infinite if adjusted units do not vary or there is only one unit.
     """

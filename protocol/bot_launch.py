@@ -19,7 +19,7 @@ PLAYER_ENTRY_POINT_GROUP = "bot_arena.players"
 """The group of entry points in which packages offer `InProcessPlayers` (referee/in_process.py)."""
 
 WARMUP_SUFFIX = ": warming up"
-"""The end of the line that a bot prints on standard error while it is not ready yet. The line starts with the bot's
+"""The end of the line that a bot prints on standard error while it is not ready yet. The line begins with the bot's
 name.
 """
 
@@ -66,8 +66,8 @@ _LEVEL_PATTERN = re.compile(rf"{LEVELLED_BOT}:([^=,]+)")
 _FILE_PATTERN = re.compile(r"((?s:.*)\.py)(?::([^:=/\\]+))?(?::(.*))?")
 """The form of a bot in a Python file on a command line, with an optional class and settings."""
 _SETTING_SEPARATOR = re.compile(r",(?!-?\d*\.?\d+(?:,|\Z))")
-"""A comma between two settings. In `depth=4,weights=1,2.5,3` only the first comma matches: a bare number continues a
-list.
+"""The pattern of a comma between two settings. In `depth=4,weights=1,2.5,3` it matches only the first comma, because a
+bare number continues a list.
 """
 
 
@@ -80,7 +80,7 @@ class BotSpec(Struct, frozen=True, kw_only=True):
     """The name of a reference bot, or `FILE.py`, or `FILE.py:CLASS`."""
     settings: Mapping[str, str] = {}
     defaults: Mapping[str, str] = {}
-    """Settings besides `settings`. The bot gets only those of them that it knows."""
+    """Additional settings. The bot gets those of them that it knows."""
     seed: str
     """The seed of the bot's `turn.random` and of its nonces, as in the environment variable `SEED_VARIABLE`."""
 

@@ -34,7 +34,7 @@ from protocol.names import MATCH_ID_PATTERN
 MAX_ARRAY_ITEMS = 1024
 """Maximum items of an array in a frame."""
 MAX_MAP_ENTRIES = 128
-"""Maximum entries of a map in a frame."""
+"""Maximum entries of a mapping in a frame."""
 MAX_STRING_BYTES = 4096
 """Maximum bytes of a string in a frame."""
 MAX_DEPTH = 8
@@ -51,20 +51,16 @@ _SERVER_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromServer.__sub
 
 Frame = bytes | str
 MAX_DIGITS = 4300
-"""Maximum digits of an integer in JSON. Python itself reads no more by default (`sys.int_info`), as more would take too
-long.
-"""
+"""Maximum digits of an integer in JSON: Python's own default (`sys.int_info`). More would take too long."""
 
 MAX_FAST_PATH_BYTES = 2 * MAX_MAP_ENTRIES
 """Maximum bytes of a msgpack frame that `_decode_fast` decodes. Of the limits, such a frame can exceed only the depth:
-each map entry takes two bytes or more.
+each entry of a mapping takes two bytes or more.
 """
 
 
 class _PlainMove(Struct, kw_only=True, forbid_unknown_fields=True, gc=False, tag_field="type", tag="move"):
-    """A `move` message with at most two levels of nesting, which is typical. After decoding, only floats need a further
-    check.
-    """
+    """A `move` message with at most two levels of nesting, which is typical. Decoding checks all but its floats."""
 
     match: str
     ply: Ply
@@ -241,8 +237,8 @@ class UnusableInfo(NamedTuple):
 
 
 def _with_checked_info(value: dict[str, Any]) -> dict[str, Any]:
-    """Check a `move` against the limits of frames. If only its `info` exceeds them, replace the `info` by an
-    `UnusableInfo`.
+    """Check a `move` against the limits of frames. If only its `info` exceeds them, put an `UnusableInfo` in its
+    place.
     """
     check_limits({name: item for name, item in value.items() if name != "info"})
     try:

@@ -15,7 +15,7 @@ MAX_SHOWN_CHARS = 80
 
 def parse_value(text: str) -> Any:
     """Parse JSON (`true`, `null`, `5`, `[3,5]`), a list with commas (`3,5,7`), or a word. Raise `UsageFault` if the
-    text begins as a JSON list or map but is invalid.
+    text begins as a JSON array or object but is invalid.
     """
     reasons = []
     for candidate in (text, f"[{text}]") if "," in text else (text,):

@@ -11,9 +11,9 @@ from functools import cache
 from itertools import chain, count, islice
 
 SEED_BYTES = 32
-"""The size of a match's seed."""
+"""The number of bytes of a match's seed."""
 NONCE_BYTES = 16
-"""The size of the nonce that a seat adds to the dice."""
+"""The number of bytes of the nonce that a seat adds to the dice."""
 
 
 def commitment(match: str, seed: bytes) -> bytes:
@@ -30,7 +30,7 @@ def match_key(match: str, seed: bytes, nonces: Iterable[bytes]) -> bytes:
 _FACE_TABLE = bytes(1 + byte % 6 for byte in range(256))
 """The face of a die for each byte of the stream."""
 _REJECTED_BYTES = bytes(range(252, 256))
-"""The bytes of the stream that no die uses: 252 is the largest multiple of 6 up to 256."""
+"""The values of a byte that a die roll skips: 252 to 255, because 252 is the largest multiple of 6 up to 256."""
 
 
 class Dice:
@@ -54,8 +54,8 @@ class Dice:
         return _finish_choice(next(stream), stream, count)
 
     def choices(self, purpose: str, among: Sequence[int]) -> Iterator[list[int]]:
-        """Yield lists without end; each has one `choice` for each count in `among`. That takes half the time of calls
-        of `choice`.
+        """Yield lists endlessly. Each list has the result of a `choice` for each count in `among`, in half the time
+        that calls of `choice` would take.
         """
         stream = self._stream(purpose)
         tables = [_first_byte_table(min(each, 257)) for each in among]
@@ -98,7 +98,7 @@ class Dice:
 
 
 def mean_bytes(count: int) -> float:
-    """Return the mean number of bytes that `Dice.choice` draws for this `count`."""
+    """Return the mean number of bytes that a call of `Dice.choice` with this `count` draws."""
     width = 1 if count <= 256 else 2
     span: int = 256**width
     return width * span / (span - span % count)
@@ -124,6 +124,6 @@ def _finish_choice(byte: int, stream: Iterator[int], among: int) -> int:
 
 @cache
 def _first_byte_table(among: int) -> tuple[int | None, ...]:
-    """Return the result of a choice by its first byte; None for a byte after which further bytes decide."""
+    """Return the result of a choice by its first byte, as a table; None for a byte after which further bytes decide."""
     limit = 0 if among > 256 else 256 - 256 % among
     return tuple(byte % among if byte < limit else None for byte in range(256))

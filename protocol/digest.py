@@ -1,4 +1,6 @@
-"""The digest chain: each event and the state after it, hashed onto the previous digest. It contains no times."""
+"""The digest chain of a match: each event and the state after it, hashed onto the previous digest. Digests contain no
+times.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def encode_canonical(value: Any) -> bytes:
 def first_digest(
     match: str, game: str, config: Mapping[str, Any], seats: Sequence[str], commitment: bytes, nonces: Sequence[bytes]
 ) -> bytes:
-    """Return D(0), the hash of what is fixed before the first event. `seats` are the bots' names in seat order."""
+    """Return D(0), the first digest of a match: a hash of what is fixed before the first event. `seats` are the bots'
+    names in seat order.
+    """
     opening = {
         "match": match,
         "game": game,
@@ -36,8 +40,8 @@ def first_digest(
 
 
 def next_digest(previous: bytes, event: Event, state: Mapping[str, Any]) -> bytes:
-    """Return D(k) from D(k − 1), the event and the encoded state after it. In a game with hidden information,
-    `previous` is D(k − 1) followed by its salt (`make_salt`).
+    """Return D(k), the digest after an event, from D(k − 1), the event and the encoded state after it. In a game with
+    hidden information, `previous` is D(k − 1) followed by its salt (`make_salt`).
     """
     return hashlib.sha256(previous + _canonical({"event": event, "state": state})).digest()
 
@@ -48,7 +52,7 @@ def strikes_digest(previous: bytes, strikes: Sequence[int]) -> bytes:
 
 
 def make_salt(key: bytes, previous: bytes) -> bytes:
-    """Return the 32 bytes of salt in D(k), made from the match key and D(k − 1). Without salt, anyone could try all
-    possible hidden values until one fits D(k).
+    """Return the 32 bytes of salt in the digest D(k), made from the match key and D(k − 1). Without salt, anyone could
+    try all possible hidden values until one fits D(k).
     """
     return hmac.digest(key, b"bot-arena/1/salt" + previous, "sha256")

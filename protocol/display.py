@@ -9,9 +9,9 @@ from typing import Any
 FORMULA_PREFIXES = frozenset("=+-@\t\r\n＝＋－＠'")
 """The characters with which a formula in a spreadsheet may start, and the apostrophe, which marks a cell as text."""
 _NUMBER_PATTERN = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?\Z", re.ASCII)
-"""The form of decimal numbers, which `csv_cell` leaves unchanged."""
+"""The pattern of decimal numbers, which `csv_cell` leaves unchanged."""
 _NON_ASCII_PATTERN = re.compile(r"[^\x00-\x7e]")
-"""Matches a character that is not in ASCII, and the control character DEL."""
+"""The pattern of a character that is not in ASCII, or is the control character DEL."""
 
 
 def escape_unprintable(text: str, *, lines: bool = False) -> str:

@@ -60,7 +60,7 @@ def normalize_display(text: str) -> str:
 
 
 def is_display_name(name: str) -> bool:
-    """Return whether a text is a display name without any change."""
+    """Return whether a text is a valid display name in its stored form."""
     if not 1 <= len(name) <= MAX_DISPLAY_LENGTH or re.match(TEXT_PATTERN, name) is None:
         return False
     if name != " ".join(name.split()):
@@ -75,9 +75,7 @@ def _composed(text: str) -> str:
 
 
 def fold_display_name(text: str) -> str:
-    """Return a text in the form in which display names are compared, without case. The text need not be a valid
-    name.
-    """
+    """Return a text in the form in which display names are compared, without case. It need not be a valid name."""
     return _composed(text).casefold()
 
 
@@ -95,8 +93,8 @@ def describe_taken_display_name(display: str, bot: str, taken: Collection[str]) 
 
 
 def nearest_bot_name(text: str) -> str:
-    """Return the name for a bot that is nearest to a person's name; empty if no character of it is allowed in names of
-    bots.
+    """Return the name for a bot that is nearest to a person's name; empty if none of its characters is allowed in such
+    names.
     """
     plain = unicodedata.normalize("NFKD", text.translate(_PLAIN_LETTER_TABLE))
     unmarked = "".join(character for character in plain if not unicodedata.category(character).startswith("M"))
@@ -115,9 +113,7 @@ def iter_candidate_names(base: str) -> Iterator[str]:
 
 
 def describe_invalid_bot_name(text: str, near: str | None = None) -> str:
-    """Return the message that a text is not a name for a bot. It proposes the name `near`, or without `near` the
-    nearest name.
-    """
+    """Return the message that a text is not a name for a bot. It proposes the name `near`, or else the nearest one."""
     said = f"{text[:100]!r} is not a name for a bot: {NAME_DESCRIPTION}"
     proposed = near or nearest_bot_name(text)
     return f"{said}; try {proposed}" if is_bot_name(proposed) else said

@@ -32,8 +32,8 @@ _CONVERSION_ERRORS = (msgspec.ValidationError, UnicodeError, RecursionError)
 
 
 def field_error(value: Any, cls: type[Struct]) -> str | None:
-    """Return why a map cannot be converted to a struct: its first field that is unknown, missing or invalid. Return
-    None if it can.
+    """Say why a decoded object cannot be converted to a struct, by its first field that is unknown, missing or invalid.
+    Return None if it can be converted.
     """
     fields = _fields(cls)
     config = cls.__struct_config__
@@ -86,7 +86,7 @@ def _describe_value(value: Any, kind: Any) -> str:
 
 
 def describe_type(kind: Any) -> str:
-    """Describe the values of a type. Text, and values that other code checks, have their own description."""
+    """Describe the values that a type allows. Text, and values that other code checks, have their own descriptions."""
     about = _non_optional(msgspec.inspect.type_info(kind))
     described = about.extra_json_schema if isinstance(about, Metadata) else None
     match about.type if isinstance(about, Metadata) else about:

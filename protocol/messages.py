@@ -15,9 +15,9 @@ from protocol.names import MATCH_ID_PATTERN, NAME_DESCRIPTION, NAME_PATTERN, NOT
 PROTOCOL_VERSION = 1
 """The version of the protocol."""
 MAX_CLIENT_FRAME_BYTES = 16 * 1024
-"""The maximum size of a frame from a client."""
+"""Maximum size in bytes of a frame from a client."""
 MAX_SERVER_FRAME_BYTES = 1024 * 1024
-"""The maximum size of a frame from the server."""
+"""Maximum size in bytes of a frame from the server."""
 MAX_SLOTS = 64
 """Maximum number of matches that a bot may play at a time."""
 MAX_STRIKES = 3
@@ -27,9 +27,9 @@ MAX_BAD_MESSAGES = 20
 MAX_NOTE_CHARS = 256
 """Maximum characters of the note in an `info`."""
 MIN_TOKEN_CHARS, MAX_TOKEN_CHARS = 16, 128
-"""`MIN_TOKEN_CHARS` and `MAX_TOKEN_CHARS` limit the length of a token."""
+"""`MIN_TOKEN_CHARS` and `MAX_TOKEN_CHARS` are the minimum and maximum number of characters of a token."""
 MAX_CLOCK_MS = 24 * 3600 * 1000
-"""Maximum bank and maximum increment of a new match: one day."""
+"""Maximum of the bank and of the increment of a new match's clock, in milliseconds: one day."""
 
 BotName = Annotated[str, Meta(pattern=NAME_PATTERN, description=NAME_DESCRIPTION)]
 MatchId = Annotated[str, Meta(pattern=MATCH_ID_PATTERN, description="the id of a match, as in its start")]
@@ -74,12 +74,12 @@ Hex32 = Annotated[str, Meta(description="32 bytes, lower-case hex")]
 Ply = Annotated[int, Meta(ge=0)]
 Seat = Annotated[int, Meta(ge=0)]
 MAX_TIME_MS = 2**53 - 1
-"""Maximum of a time in milliseconds. All JSON readers can represent integers up to this one exactly."""
+"""Maximum of any time in milliseconds. All JSON readers represent integers up to this one exactly."""
 Milliseconds = Annotated[int, Meta(ge=0, le=MAX_TIME_MS)]
 
 
 CHANCE = -1
-"""The seat of an event without a player, such as a deal."""
+"""The number in place of a seat in events without a player, such as a deal."""
 
 
 class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

@@ -14,14 +14,13 @@ NAME_DESCRIPTION = "1 to 32 letters, digits, dots, dashes or underscores, starti
 MATCH_ID_PATTERN = r"^[a-z0-9-]{1,40}$(?!\n)"
 """The form of a match id."""
 _INVISIBLE_CHARS = r"\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-"""Control characters and characters without width, as part of a character class."""
+"""Control characters and characters without width, as part of a character class of a regular expression."""
 _BLANK_CHARS = r"\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufff9-\ufffb"
 """Filler characters, which print nothing. Notes may contain them, because some notes in old records do."""
 TEXT_PATTERN = rf"^[^\x00-\x1f{_INVISIBLE_CHARS}{_BLANK_CHARS}]*$(?!\n)"
-"""The form of a text without control characters and other invisible characters, such as changes of writing direction.
-"""
+"""The form of a text without control characters and other invisible ones, such as changes of writing direction."""
 NOTE_PATTERN = rf"^[^\x00-\x08\x0b-\x1f{_INVISIBLE_CHARS}]*$"
-"""The form of a note: as `TEXT_PATTERN`, but it may also have tabs, line feeds and filler characters."""
+"""The form of the note in an `info`: like `TEXT_PATTERN`, but with tabs, line feeds and filler characters."""
 
 
 def is_bot_name(text: str) -> bool:

@@ -1,9 +1,11 @@
-"""The reasons why a match ended, or why one seat's part in it ended. The message `end`, records, tables and the ladder
-use these words.
+"""The reasons why a match ended, or why one seat's part in it ended. The message `end`, records and tables use these
+words.
 """
 
 WIN = "win"
+"""The match was won: the ranks of the seats differ."""
 DRAW = "draw"
+"""The match was drawn: all seats have the same rank."""
 PLY_LIMIT = "ply_limit"
 """The match reached its maximum number of plies."""
 ROUND_LIMIT = "round_limit"
@@ -24,10 +26,10 @@ VOID = "void"
 """The match was called off."""
 
 NATURAL_ENDINGS = (WIN, DRAW, PLY_LIMIT, ROUND_LIMIT)
-"""Reasons that come from the rules of the game. Tables omit them, because a seat's rank says enough."""
+"""The reasons that come from the rules of the game. Tables omit them, because a seat's rank says enough."""
 DROP_OUT_REASONS = (RESIGNED, TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW, FAILED)
 """Reasons for which a seat may drop out."""
 ABSENCES = frozenset({TIMEOUT, DISCONNECTED, NO_SHOW})
-"""Reasons of seats that did not answer in time or were not connected."""
+"""The reasons why a seat dropped out if it did not answer in time or was not connected."""
 FORFEITS = frozenset({TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW, FAILED})
-"""Reasons of seats that dropped out without resigning."""
+"""The reasons why a seat dropped out if it did not resign."""

@@ -21,9 +21,7 @@ def strip_invisible(text: str) -> str:
 
 
 def find_invisible(text: str) -> str | None:
-    """Name the first invisible character of a text that is not a blank, with its position. Return None if there is
-    none.
-    """
+    """Name the first invisible character of a text (blanks apart) and its position. Return None if there is none."""
     for at, char in enumerate(text, 1):
         if char != " " and not is_visible(char):
             return f"U+{ord(char):04X} as its {at}. character"

@@ -1,6 +1,4 @@
-"""Calling off a match of which only the header and the seed are left. The match is void, with a record that
-verifies.
-"""
+"""Calling off a match of which only the header and the seed are left. The match is void; its record verifies."""
 
 from __future__ import annotations
 
@@ -12,8 +10,8 @@ from referee.record import Header, Secret, Void, write_line
 
 
 def call_off_match(header: Header, seed: bytes, finished: str) -> ClosedMatch:
-    """Return a match with this header that was called off before any move, at the time `finished`. Raise `BotFault` if
-    the game is unknown.
+    """Return the match of a header as called off before any move, at the time `finished`. Raise `BotFault` if the game
+    is unknown.
     """
     match = Match(header, seed, [Player(bot=seat.bot, version=seat.version) for seat in header.seats])
     effects = [*match.start_match(0.0), *match.receive(Abort(), 0.0)]

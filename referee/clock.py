@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 T = TypeVar("T")
 MIN_COMPENSATED_WAIT_S = 0.01
-"""Minimum wait of a move that is compensated, in seconds. Kernels measure waits in ticks of up to this length, so
-shorter waits are not reliable.
+"""Minimum seconds that a move must wait unread for the wait to be compensated. Kernels measure waits in ticks of up to
+this length, so shorter waits are not reliable.
 """
 MIN_ROUND_TRIP_S, MAX_ROUND_TRIP_S = 0.001, 0.1
-"""`MIN_ROUND_TRIP_S` is the shortest round trip that is compensated without a wait. Of a longer one, at most
-`MAX_ROUND_TRIP_S` is compensated.
+"""`MIN_ROUND_TRIP_S` is the shortest round trip for which a move is compensated if it did not wait unread.
+`MAX_ROUND_TRIP_S` is the maximum part of a round trip that is compensated.
 """
 
 
@@ -28,7 +28,7 @@ def max_compensation_ms(bank_ms: int) -> int:
 
 
 NO_RUNNING_BANKS: Mapping[int, float] = {}
-"""The value of `running` while no bank runs. All clocks share it, because a new mapping at each ply would cost time."""
+"""The value of `running` while no bank runs. All clocks share it, because a new mapping at each ply takes time."""
 
 
 class TimeBanks(Struct, frozen=True, gc=False):
@@ -37,9 +37,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
     banks_s: tuple[float, ...]
     increment_s: float
     max_compensation_ms: int
-    """The limit of lag compensation per seat, in milliseconds. Compensation for round trips may use at most half of
-    this limit.
-    """
+    """The limit of lag compensation per seat, in milliseconds. Round trips may use at most half of it."""
     compensated_ms: tuple[int, ...]
     """The lag compensation of each seat so far, in milliseconds."""
     running: Mapping[int, float] = {}
@@ -96,9 +94,10 @@ class TimeBanks(Struct, frozen=True, gc=False):
         )
 
     def delay_start(self, seat: int, sent_after: float, written_at: float) -> TimeBanks:
-        """Return the clock with the turn of `seat` starting at `written_at`, because the message of the turn was sent
-        late. The clock changes only if the seat's bank started to run between `sent_after` and `written_at`. The delay
-        counts as lag compensation.
+        """Return the clock if the turn of `seat` only begins at `written_at`, when its late message was written. The
+        delay counts as lag compensation.
+
+        The clock changes only if the seat's bank started to run between `sent_after` and `written_at`.
         """
         since = self.running.get(seat)
         if since is None or not sent_after < since < written_at:
@@ -161,8 +160,8 @@ def _seconds_shown_as(milliseconds: int) -> float:
 
 
 def _remove_seat(running: Mapping[int, float], stopped: int) -> dict[int, float]:
-    """Return the running banks without the stopped one. It is a function because a comprehension inside `press` would
-    slow every ply.
+    """Return the running banks without the stopped one. The code is a function, because a comprehension inside `press`
+    would slow every ply.
     """
     return {seat: since for seat, since in running.items() if seat != stopped}
 

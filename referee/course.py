@@ -18,14 +18,12 @@ from protocol.messages import CHANCE, Event
 from protocol.reasons import VOID, WIN
 
 NO_SEALED_MOVES: Mapping[int, Any] = {}
-"""The value of `sealed` while no move is sealed. All courses share it, because a new mapping at each ply would cost
-time.
-"""
+"""The value of `sealed` while no move is sealed. All courses share it, because a new mapping at each ply takes time."""
 
 
 class Payoff(NamedTuple):
-    """A seat's total payoff in a match, and the number of rounds. If that number is 0, the match does not count for the
-    seat.
+    """A seat's total payoff in a match, and its number of rounds. If the number of rounds is 0, the match does not
+    count for the seat.
     """
 
     total: int
@@ -60,8 +58,8 @@ class Course(Struct, frozen=True, gc=False):
     sealed: Mapping[int, Any] = {}
     """The sealed moves, by seat, in a simultaneous round that is not complete."""
     unreported_strikes: tuple[int, ...] | None = None
-    """The strikes that the next event reports, as a sorted tuple with a seat for each strike; None if it reports no
-    strikes.
+    """The strikes that the next event reports: a sorted tuple with a seat for each strike. It is None if the event has
+    no field for strikes.
     """
     reports_strikes: bool = True
     """True if events report strikes, as they do except in records of format 1."""
@@ -106,7 +104,9 @@ class Course(Struct, frozen=True, gc=False):
         return () if to_move is None or to_move == CHANCE else (to_move,)
 
     def legal_moves(self, seat: int) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-        """Return the legal moves of a seat that has to move, encoded, and `options` if the list is incomplete."""
+        """Return the encoded legal moves of a seat that has to move, and the `options` of its `turn` message, which are
+        not None if the list of moves is incomplete.
+        """
         if type(self.to_move) is tuple:
             game = self._simultaneous_game
             return [game.encode_move(move) for move in game.legal_moves_of(self.state, seat)], None
@@ -120,8 +120,8 @@ class Course(Struct, frozen=True, gc=False):
         return self._apply_event(*self.game.apply(self.state, move, Dice(self.key, self.ply)))
 
     def add_strike(self, seat: int) -> Course:
-        """Add a strike, for a refused move, to those that the next event reports. They are sorted by seat, because
-        their order in a round does not matter.
+        """Add a strike, for a refused move, to the strikes in the next event. Strikes are sorted by seat, because their
+        order in a round does not matter.
         """
         return (
             replace(self, unreported_strikes=tuple(sorted((*(self.unreported_strikes or ()), seat))))
@@ -142,7 +142,7 @@ class Course(Struct, frozen=True, gc=False):
         return self._apply_event(*self.game.apply_chance(self.state, dice))
 
     def drop_out(self, seat: int, reason: str) -> tuple[Course, Event]:
-        """Let a seat drop out. The ply stays the same."""
+        """Let a seat drop out. The number of the ply stays the same."""
         event = Event(ply=self.ply, seat=seat, out=reason)
         goes_on = self.game.seats > 2 and self.to_move is not None
         after, event = self._apply_event(self.game.remove_seat(self.state, seat) if goes_on else self.state, event)
@@ -173,7 +173,8 @@ class Course(Struct, frozen=True, gc=False):
     @property
     def payoffs(self) -> tuple[Payoff, ...] | None:
         """The payoffs by seat from the complete rounds, once the match is over. A seat that left also gets the least
-        payoff for each round that was still to come. None if ranks are the result, or if the match was called off.
+        payoff for each round that was still to come. The value is None if ranks are the result, or if the match was
+        called off.
         """
         game = self.game
         if not game.payoff_unit or self.is_void:
@@ -188,7 +189,6 @@ class Course(Struct, frozen=True, gc=False):
 
     @property
     def reason(self) -> str:
-        """The reason why the match is over."""
         if self.is_void:
             return VOID
         if self.to_move is None:

@@ -74,9 +74,7 @@ class SendDelay(Struct, frozen=True, gc=False):
 
 
 class Pause(Struct, frozen=True, gc=False):
-    """The match and its clocks stood still for `pause_s` seconds until now, because lines of the journal could not be
-    stored.
-    """
+    """The match and its clocks stood still for the last `pause_s` seconds, because the journal could not be written."""
 
     pause_s: float
 
@@ -123,7 +121,7 @@ class ReleaseSeat(Struct, frozen=True, gc=False):
 
 
 class SetDeadline(Struct, frozen=True, gc=False):
-    """Send `DeadlineReached` at this time. None cancels the deadline."""
+    """Send `DeadlineReached` to the referee at this time. None cancels the deadline."""
 
     time: float | None
 

@@ -18,7 +18,7 @@ from referee.result import Ratings, Result, SeatResult
 
 
 class ClosedMatch(Struct, frozen=True):
-    """A match that is over and not rated yet, in the form in which one process passes it to another."""
+    """A finished match that is not rated yet, in the form in which one process passes it to another."""
 
     result: Result
     lines: tuple[bytes, ...]
@@ -53,8 +53,8 @@ def count_moves(events: Iterable[Event]) -> Counter[int]:
 
 
 def thinking_times(header: Header, moves: Mapping[int, int], left_ms: Sequence[int]) -> list[tuple[int, int]]:
-    """Return each seat's number of moves and its thinking time in milliseconds, from its `moves` and the time `left_ms`
-    on its clock.
+    """Return each seat's number of moves and its thinking time in milliseconds. `moves` has the number of moves by
+    seat, `left_ms` the time left on each seat's clock.
     """
     bank, increment = header.clock.bank_ms, header.clock.increment_ms
     made = [moves.get(seat, 0) for seat in range(len(left_ms))]
@@ -105,7 +105,7 @@ def make_result(
 
 
 def make_footer(result: Result, seed: bytes, nonces: list[str], ratings: Ratings | None) -> Footer:
-    """Build the footer; `seed` and `nonces` reveal the dice."""
+    """Build the last line of a record. `seed` and `nonces` reveal the dice."""
     rounds = [seat.rounds for seat in result.seats if seat.rounds is not None]
     return Footer(
         ranks=[seat.rank for seat in result.seats],

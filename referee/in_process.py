@@ -28,11 +28,13 @@ class InProcessPlayers(Protocol):
     """
 
     failed_bots: Mapping[str, str]
-    """The bots that cannot play, each with the reason. They do not show up for their matches. Empty if `strict`."""
+    """The bots that cannot play, each with the reason. They do not show up for their matches. With `strict`, there are
+    none.
+    """
 
     def play(self, header: Header, seed: bytes, observer: MatchObserver | None = None) -> ClosedMatch:
-        """Play the match of a header whose seats name these bots, as its referee. `seed` is the one that the header
-        commits to. Clocks do not run during calls of `observer`.
+        """Play and referee the match of a header whose seats name these bots. `seed` is the one that the header commits
+        to. Clocks do not run during calls of `observer`.
         """
 
     def play_on(
@@ -57,7 +59,7 @@ class InProcessPlayers(Protocol):
 
 
 class CannotEstimate(UsageFault):
-    """Raised if an evaluator cannot estimate moves of a game."""
+    """The error that an evaluator cannot estimate moves of a game."""
 
 
 class MoveEvaluation(NamedTuple):
@@ -85,4 +87,4 @@ class MoveEvaluator(Protocol):
         """Return whether the evaluator can estimate moves of the game with this name."""
 
     def evaluate_move(self, state: Any, move: Any, ply: int) -> MoveEvaluation:
-        """Estimate a legal move in the state at ply `ply`."""
+        """Estimate the value of a legal move in a state. `ply` is the ply of the state."""

@@ -1,7 +1,7 @@
 """The referee of one match, without I/O. `receive(event, now)` returns effects for the runner to perform, in order.
 
-Times are arguments, in seconds of one monotonic clock. Dice come from the match's seed. The table at the end says what
-each event does in each phase.
+Times are arguments, in seconds of one monotonic clock. Dice come from the match's seed. The table at the end of this
+file says what each event does in each phase.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Match:
         self._away_limit_s = header.away_ms / 1000
 
     def start_match(self, now: float) -> list[Effect]:
-        """Return the first effects of a new match."""
+        """Return the first effects of a new match, to be performed by the host."""
         self.standing.wait_until = now + self._timeouts.ready_timeout_s
         return [
             WriteLine(Secret(seed=self._seed.hex())),
@@ -111,8 +111,8 @@ class Match:
         return recalled
 
     def resume(self, summary: JournalSummary, now: float) -> list[Effect]:
-        """Continue a match after `load_journal`. Clocks stand still until every seat is back or `return_timeout_s` has
-        passed.
+        """Continue a match after `load_journal`. Clocks stand still until every seat is back, for at most
+        `return_timeout_s` seconds.
         """
         self.standing.disconnected_since = dict.fromkeys(range(self.game.seats), now)
         self.standing.wait_until = now + self._timeouts.return_timeout_s
@@ -153,12 +153,10 @@ class Match:
         return self._seeks[seat]
 
     def start_message(self, seat: int | None = None, *, resumed: bool = False) -> Start:
-        """Build the `start` message for a seat, or for a watcher (None)."""
         seek = None if seat is None or resumed else self._seeks[seat]
         return messages.make_start(self.header, self.game, self.players, seat, seek=seek, resumed=resumed)
 
     def listed_match(self, watchers: int) -> ListedMatch:
-        """Build the match's entry in a listing."""
         return messages.make_listed_match(self.header, self.game, self.standing, watchers)
 
     def spectator_turn(self, now: float) -> Turn | None:
@@ -169,9 +167,7 @@ class Match:
         return messages.make_turn(self.id, standing, standing.events_since(0), *self._clocks_and_digest(now))
 
     def public_clocks(self, now: float) -> tuple[list[int], int | None]:
-        """Return the milliseconds that each seat publicly has left, and the seat whose clock runs, if exactly
-        one does.
-        """
+        """Return each seat's public time left in milliseconds, and the seat whose clock runs, if exactly one does."""
         course = self.standing.course
         to_move = None if course is None or not self.standing.clock.running else course.to_move
         return self._clocks_seen_by(now), to_move if isinstance(to_move, int) else None
@@ -185,7 +181,6 @@ class Match:
         return make_result(self.header, standing.current_course, self.players, finished, thought)
 
     def footer(self, result: Result, ratings: Ratings | None) -> Footer:
-        """Build the last line of the record."""
         return make_footer(result, self._seed, self.standing.nonces_in_hex, ratings)
 
     def end_message(self, seat: int | None, ratings: Ratings | None = None) -> End:
@@ -198,9 +193,7 @@ class Match:
         return make_course(self.header, self.game, self._seed, self.standing.nonces_by_seat)
 
     def _finish_interrupted_event(self, now: float) -> list[Effect]:
-        """Complete the event that a crash interrupted after the last line of the journal: end the match, or let seats
-        drop out.
-        """
+        """Complete the event that a crash interrupted after writing its line: end the match, or let seats drop out."""
         standing = self.standing
         if standing.current_course.is_over:
             return self._finish(now)
@@ -336,8 +329,8 @@ class Match:
         return self._remove_seat(event.seat, FAILED if event.failed else RESIGNED, now)
 
     def _on_early_quit(self, event: Resignation | NoShow, now: float) -> list[Effect]:
-        """Let a seat drop out before play begins. In a match of more than two seats, the other seats still have until
-        the timeout to be ready.
+        """Let a seat drop out before play begins. In a match of more than two seats, the other seats may still become
+        ready until the timeout.
         """
         standing, seats = self.standing, self.game.seats
         reason = NO_SHOW if isinstance(event, NoShow) else FAILED if event.failed else RESIGNED
@@ -460,9 +453,11 @@ class Match:
         return [SetDeadline(None), FinishMatch()]
 
     def _ask_next(self, now: float, line: Ply | None = None, *, round_continues: bool = False) -> list[Effect]:
-        """Ask the next seats to move, or finish. After a move, `line` is the move's line, which already has the clocks.
-        `round_continues` means that a simultaneous round continues after a seat left: seats still see the clocks from
-        the round's start, because newer clocks would reveal who has chosen.
+        """Ask the next seats to move, or finish the match. After a move, `line` is the move's line, which already has
+        the clocks.
+
+        `round_continues` means that a simultaneous round continues after a seat left. Seats still see the clocks from
+        the start of the round, because newer clocks would reveal who has chosen.
         """
         standing = self.standing
         course = standing.current_course
@@ -606,6 +601,6 @@ _OVER_HANDLERS: dict[type[MatchEvent], _Handler] = {
 }
 """The handlers of events after the end of the match, by type of event."""
 _HANDLERS_BY_PHASE = (_WAITING_HANDLERS, _PLAYING_HANDLERS, _OVER_HANDLERS)
-"""The handlers of events in each phase of a match. The handlers of a repeated `ready` and of most events after the end
-do nothing.
+"""The handlers of events, by phase of a match. Those of a repeated `ready`, and of most events after the end, do
+nothing.
 """

@@ -154,7 +154,8 @@ def make_end(
 
 def make_end_from_record(record: Record) -> End:
     """Build the `end` message for a watcher from the record of a match. Raise `BadRecord` if the record is wrong. The
-    message has all events since the last move that did not end the match. Its state is empty if the match has no event.
+    message has all events since the last move that did not end the match. The state in the message is empty if the
+    match has no event.
     """
     header, footer = record.header, record.footer
     news: list[Event] = []
@@ -199,8 +200,8 @@ def _make_outcomes(
 
 
 def reject_bad_move(match: str, ply: int, fault: MalformedMove | IllegalMove, strikes: int, left_ms: int) -> Rejected:
-    """Build the message that rejects a malformed or illegal move, with the seat's strikes and its time left in
-    milliseconds.
+    """Build the message that rejects a malformed or illegal move. The message has the seat's strikes and the
+    milliseconds left on its clock.
     """
     return Rejected(
         match=match,
@@ -226,7 +227,7 @@ def reject_misplaced(match: str, seat: int, ply: int, course: Course) -> Rejecte
 
 
 def _describe_movers(to_move: int | tuple[int, ...] | None) -> str:
-    """Name the seats to move. In a simultaneous round, name all its seats, because it is secret who has already
+    """Name the seats to move. In a simultaneous round, name all its seats, because it is secret which of them have
     moved.
     """
     if not isinstance(to_move, tuple):

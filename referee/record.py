@@ -33,7 +33,7 @@ _Nonce = Annotated[str, Meta(pattern="^([0-9a-f]{32})?$")]
 
 
 class RecordedSeat(Struct, frozen=True, kw_only=True):
-    """The bot in a seat."""
+    """The bot in a seat, as the header of a record names it."""
 
     bot: str
     version: str = ""
@@ -55,7 +55,7 @@ class Header(Line, frozen=True, kw_only=True):
     commitment: _Hex32
     rated: bool
     pool: str | None = None
-    """The pool in which the match is rated. Headers from before each preset had a pool have none."""
+    """The pool in which the match is rated. It is missing in old headers, written when not every preset had a pool."""
     clock: Clock
     away_ms: Milliseconds = 0
     """The milliseconds that a seat may be disconnected before it drops out; 0 if only its clock limits them."""
@@ -65,9 +65,7 @@ class Header(Line, frozen=True, kw_only=True):
 
 
 class Ply(Line, frozen=True, kw_only=True):
-    """An event, the clocks and the digest after it, and the lag compensation of the seat that was to move.
-    Times are in ms.
-    """
+    """An event, the clocks and the digest after it, and `given`, the mover's lag compensation. Times are in ms."""
 
     event: Event
     clock: list[Milliseconds]
@@ -77,7 +75,7 @@ class Ply(Line, frozen=True, kw_only=True):
 
 
 class Sealed(Line, frozen=True, kw_only=True):
-    """A move in a simultaneous round, before the event of the round, which has all moves.
+    """A move in a simultaneous round, written before the event of the round, which has all its moves.
 
     This line is not part of the digest chain. Its other fields are those of `Ply`.
     """
@@ -117,14 +115,14 @@ class Footer(Line, frozen=True, kw_only=True):
 
 
 class Secret(Line, frozen=True, kw_only=True):
-    """The seed of the match. Only in a journal: it is secret until the end."""
+    """The line with the seed of the match. Only a journal has it: the seed is secret until the match is over."""
 
     seed: _Hex32
 
 
 class Begun(Line, frozen=True, kw_only=True):
-    """The start of play: the nonces that the dice use, and the seats that drop out at once, with reasons. Only in a
-    journal.
+    """The line about the start of play: the nonces that the dice use, and the seats that drop out at once, each with
+    the reason. Only a journal has it.
     """
 
     nonces: list[_Nonce]
@@ -132,7 +130,7 @@ class Begun(Line, frozen=True, kw_only=True):
 
 
 class Void(Line, frozen=True, kw_only=True):
-    """The match was called off. Only in a journal."""
+    """The line that says that the match was called off. Only a journal has it."""
 
 
 EventLine = Ply | Sealed | Strike
@@ -152,15 +150,13 @@ class Record(NamedTuple):
 
     @property
     def payoffs(self) -> list[tuple[float | None, int | None]]:
-        """Each seat's mean payoff per round and number of rounds, from the footer; (None, None) if the footer has no
-        payoffs.
-        """
+        """Each seat's mean payoff per round and number of rounds; (None, None) if the footer has no payoffs."""
         nothing = [None] * len(self.header.seats)
         return list(zip(self.footer.payoffs or nothing, self.footer.rounds or nothing, strict=True))
 
     @property
     def plies(self) -> Iterator[Ply]:
-        """The events, without strikes and sealed moves."""
+        """The lines of events, without strikes and sealed moves."""
         return (line for line in self.lines if isinstance(line, Ply))
 
 

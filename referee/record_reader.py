@@ -31,9 +31,9 @@ from referee.record import (
 )
 
 MAX_LINE_BYTES = 256 * 1024
-"""Maximum bytes in a line. The content of a line came in one frame, or is the dice of one event."""
+"""Maximum bytes in a line of a record. A line contains what came in one frame, or the dice of one event."""
 CHUNK_BYTES = 64 * 1024
-"""Maximum unpacked bytes in a chunk."""
+"""Maximum bytes of a record that are unpacked at a time."""
 LINES_PER_STEP = 100
 """Number of lines that `read_record_in_steps` parses in a step."""
 LINE_FEED = b"\n"
@@ -54,9 +54,7 @@ _decode_opening = msgspec.json.Decoder(_Opening).decode
 
 
 class RecordLines(Collection[EventLine]):
-    """The lines between header and footer of a valid record. Each iteration unpacks and decodes the record's bytes
-    again.
-    """
+    """The lines between header and footer of a valid record. Each iteration unpacks and decodes the record again."""
 
     def __init__(self, data: bytes, count: int, name: str) -> None:
         self._data, self._count, self._name = data, count, name
@@ -140,7 +138,7 @@ def read_record(data: bytes, name: str) -> Record:
 
 
 def read_record_in_steps(data: bytes, name: str) -> Generator[None, None, Record]:
-    """Parse a record as `read_record` does, yielding between steps that take bounded time and memory."""
+    """Parse a record as `read_record` does. Yield between steps, each of which takes bounded time and memory."""
     feeds, end = 0, b""
     for piece in iter_unpacked(data, name):  # a first pass, because a damaged file may unpack to anything
         feeds, end = feeds + piece.count(LINE_FEED), piece[-1:] or end

@@ -98,9 +98,7 @@ class ReplayedMove(NamedTuple):
 
 
 def iter_moves(course: Course, lines: Iterable[tuple[EventLine | None, Course]]) -> Iterator[ReplayedMove]:
-    """Yield the moves of seats among `lines`, which are lines of `replay`. `course` is the course before the first of
-    them.
-    """
+    """Yield the seats' moves among `lines`, which `replay` yielded. `course` is the course before the first line."""
     before = course.state
     for line, course in lines:
         if isinstance(line, Ply) and line.event.out is None and line.event.seat != CHANCE:
@@ -116,7 +114,7 @@ class JournalSummary(NamedTuple):
     released_seats: Sequence[int] = ()
     """The seats that dropped out although the match goes on."""
     deal: Event | None = None
-    """The event of the deal, if the journal ends before the line of the deal."""
+    """The event of the deal, if the journal ends before the line of this event."""
 
 
 def apply_journal(
@@ -200,7 +198,7 @@ def _replay_sealed(course: Course, line: Sealed, strikes: Sequence[int], where: 
 
 
 def _check_mover(course: Course, seat: int, strikes: Sequence[int], where: str) -> None:
-    """Raise `BadRecord` if the seat of a move is not to move or has all its strikes."""
+    """Raise `BadRecord` if the seat of a move is not to move, or already has the maximum number of strikes."""
     if course.is_over:
         raise BadRecord(f"{where}: the match was over before this event")
     if not course.is_awaited(seat):

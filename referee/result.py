@@ -51,8 +51,8 @@ class Result(Struct, frozen=True, kw_only=True):
     annulled: str | None = None
     """The pool in which the match was rated, if the operator has annulled that rating."""
     start: str | None = None
-    """The name of the start position that the match shares with other matches of a paired tournament; None if it shares
-    none.
+    """The name of the start position that the match shares with other matches of a paired tournament. It is None if the
+    match shares none.
     """
 
 
@@ -62,9 +62,7 @@ def match_points(result: Result) -> list[float]:
 
 
 def points_from_ranks(ranks: Sequence[int]) -> list[float]:
-    """Return for each seat the fraction of the other seats that it beat. A tie counts half. With two seats, a win
-    is 1.
-    """
+    """Return the fraction of the other seats that each seat beat. A tie counts half. With two seats, a win is 1."""
     others = len(ranks) - 1
     return [(sum(other > rank for other in ranks) + (ranks.count(rank) - 1) / 2) / others for rank in ranks]
 

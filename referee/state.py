@@ -21,12 +21,13 @@ from referee.footer import count_moves
 from referee.record import MAX_INFO_BYTES, info_bytes
 
 MAX_EVENTS_IN_MEMORY, TRIMMED_EVENT_COUNT = 256, 128
-"""`MAX_EVENTS_IN_MEMORY` is the maximum number of events in memory. If a match has more, it drops all but the latest
-`TRIMMED_EVENT_COUNT`, provided that it can fetch older events.
+"""`MAX_EVENTS_IN_MEMORY` is the maximum number of events in memory. If a match has more, and can fetch older events, it
+drops all but the latest `TRIMMED_EVENT_COUNT`.
 """
 MAX_EVENT_BYTES_IN_MEMORY, TRIMMED_EVENT_BYTES = 32 * 1024, 16 * 1024
-"""`MAX_EVENT_BYTES_IN_MEMORY` is the maximum of bytes of events in memory, as JSON. If a match has more, it drops all
-but the latest events of `TRIMMED_EVENT_BYTES` bytes. The bytes are counted every `EVENTS_PER_SIZE_CHECK` events.
+"""`MAX_EVENT_BYTES_IN_MEMORY` is the maximum size in bytes, as JSON, of the events in memory. If the events of a match
+are larger, the match drops all but the latest `TRIMMED_EVENT_BYTES` bytes of them. The bytes are counted every
+`EVENTS_PER_SIZE_CHECK` events.
 """
 EVENTS_PER_SIZE_CHECK = 64
 """Number of new events after which a match counts the bytes of its events in memory."""
@@ -43,8 +44,11 @@ class Phase(enum.IntEnum):
     """A phase of a match: before every seat is ready, then until the match is over, and after that."""
 
     WAITING = 0
+    """Some seats are not ready yet."""
     PLAYING = 1
+    """All seats are ready, and the match is in progress."""
     OVER = 2
+    """The match is over."""
 
 
 class MatchStanding(Struct, gc=False):
@@ -57,7 +61,7 @@ class MatchStanding(Struct, gc=False):
     course: Course | None = None
     """The course of the match; None until every seat is ready."""
     wait_until: float | None = None
-    """The time until which the match waits for seats to be ready, or to come back after a restart; None once the clocks
+    """The time until which the match waits for its seats, at the start or after a restart. It is None once the clocks
     run.
     """
     nonces: Mapping[int, bytes] = {}
@@ -91,7 +95,7 @@ class MatchStanding(Struct, gc=False):
     round_start_ms: Sequence[int] = ()
     """The milliseconds that each seat had left at the start of the current simultaneous round."""
     recorded_compensation_ms: tuple[int, ...] = ()
-    """The lag compensation of each seat that lines of the record already report, in milliseconds."""
+    """The lag compensation of each seat, in milliseconds, as far as lines of the record report it."""
 
     @property
     def current_course(self) -> Course:
@@ -106,7 +110,6 @@ class MatchStanding(Struct, gc=False):
 
     @property
     def nonces_in_hex(self) -> list[str]:
-        """The nonces by seat, in hex."""
         return [nonce.hex() for nonce in self.nonces_by_seat]
 
     def begin(self, course: Course) -> Event | None:
@@ -121,12 +124,10 @@ class MatchStanding(Struct, gc=False):
             self.wait_until = None
 
     def note_disconnect(self, seat: int, now: float) -> None:
-        """Note that a seat is disconnected."""
         self.disconnected_since = {seat: now, **self.disconnected_since}
         self.followers -= {seat}
 
     def note_reconnect(self, seat: int) -> None:
-        """Note that a seat is connected again."""
         self.disconnected_since = {other: since for other, since in self.disconnected_since.items() if other != seat}
 
     def shift_times(self, pause_s: float, now: float) -> None:
@@ -155,7 +156,7 @@ class MatchStanding(Struct, gc=False):
         return min(self._disconnected_seats())[2]
 
     def _disconnected_seats(self) -> list[tuple[float, bool, int]]:
-        """Return the disconnected seats still in the match, as tuples (disconnected since, not to move, seat)."""
+        """Return tuples (disconnected since, not to move, seat) for the disconnected seats still in the match."""
         course = self.current_course
         return [
             (since, not course.is_awaited(at), at)
@@ -164,7 +165,6 @@ class MatchStanding(Struct, gc=False):
         ]
 
     def note_move(self, event: Event) -> None:
-        """Note a seat's move."""
         self.events_before_last_move = {
             **self.events_before_last_move,
             event.seat: self.events_dropped + len(self.events),
@@ -193,7 +193,9 @@ class MatchStanding(Struct, gc=False):
         return strikes
 
     def count_new_info(self, seat: int, info: Info | None) -> Info | None:
-        """Count the bytes of an `info`. Raise `MalformedMessage` if the record has no room for it."""
+        """Add the bytes of an `info` to those of the record. Raise `MalformedMessage` if the record has no room for
+        it.
+        """
         if info is not None:
             said, size = sum(self.info_bytes.values()), info_bytes(info)
             if said + size > MAX_INFO_BYTES:
@@ -204,9 +206,7 @@ class MatchStanding(Struct, gc=False):
         return info
 
     def note_line(self, seat: int, given: int, info: Info | None) -> None:
-        """Note what the line of a seat's move reports besides the move: `given`, the lag compensation in milliseconds,
-        and the `info`.
-        """
+        """Note what the line of a seat's move also reports: `given`, its lag compensation in ms, and the `info`."""
         if info is not None:
             self.add_info_bytes(seat, info_bytes(info))
         if given:
@@ -224,8 +224,8 @@ class MatchStanding(Struct, gc=False):
         self.info_bytes = {**self.info_bytes, seat: self.info_bytes.get(seat, 0) + size}
 
     def events_since(self, number: int) -> list[Event]:
-        """Return the events from number `number` on, counted from 0. If they are too many for a message, return the
-        last ones.
+        """Return the events from number `number` on, counted from 0. If they are too many for one message, return only
+        the last ones.
         """
         at = number - self.events_dropped
         if at >= 0 or self.load_older is None:
@@ -244,8 +244,8 @@ class MatchStanding(Struct, gc=False):
         return self.events[number - dropped :] if number >= dropped else self.events_since(number)
 
     def trim_events(self) -> None:
-        """Drop all but the latest events if there are too many, or if they have too many bytes, and older events can be
-        fetched.
+        """If memory holds too many events, or too many bytes of them, drop all but the latest events. Events are only
+        dropped if older ones can be fetched.
         """
         if self.load_older is not None:
             self.event_bytes += len(_encode(self.events[self.events_measured :]))
@@ -260,7 +260,7 @@ class MatchStanding(Struct, gc=False):
 
     @property
     def move_counts(self) -> Mapping[int, int]:
-        """The number of moves of each seat."""
+        """The number of moves that each seat has made."""
         return Counter(self.moves_dropped) + count_moves(self.events)
 
     def mark_unsent(self, seat: int) -> None:
@@ -268,8 +268,8 @@ class MatchStanding(Struct, gc=False):
         self.events_sent = {**self.events_sent, seat: self.events_before_last_move.get(seat, 0)}
 
     def was_absent(self, seat: int) -> bool:
-        """Return whether a seat that never moved dropped out without a message, or was the reason why the match was
-        called off.
+        """Return whether a seat that never moved dropped out without a message. In a match that was called off, return
+        whether the seat was the reason.
         """
         course = self.course
         if course is not None and course.is_void:
@@ -298,16 +298,16 @@ class MatchStanding(Struct, gc=False):
 
 
 _copy: Callable[[MatchStanding], MatchStanding] = MatchStanding.__copy__  # type: ignore[attr-defined]
-"""A shallow copy of a standing. `copy.copy` calls the same method but takes three times as long to find it."""
+"""The function that makes a shallow copy of a standing. `copy.copy` calls the same method but takes three times as long
+to find it.
+"""
 
 Snapshot = tuple[MatchStanding, int]
 """A snapshot of a standing: a shallow copy, and the number of its events."""
 
 
 def restore_snapshot(snapshot: Snapshot) -> MatchStanding:
-    """Return the standing at the time of a snapshot, which replaces the current standing. A snapshot can be used only
-    once.
-    """
+    """Return the standing of a snapshot, which then replaces the current standing. A snapshot can be used only once."""
     standing, events = snapshot
     del standing.events[events:]
     return standing

@@ -1,5 +1,5 @@
-"""Fit the coefficients in `games/risk/measuring/coefficients` to games of bots with random evaluation weights against
-themselves.
+"""Fit the coefficients in `games/risk/measuring/coefficients` to games of bots with random evaluation weights, each
+against itself.
 
 A logistic regression fits the odds of a win to the position, and a linear regression fits the points to the luck. Needs
 numpy.
@@ -31,12 +31,11 @@ ROOT = Path(__file__).parents[2]
 SEED = "fit-1"
 """The seed of the games for the fit. No benchmark plays the same games."""
 CONFIGS: dict[str, dict[str, Any]] = {"world": {"draft": "classic"}}
-"""The config keys for campaigns on a map, by map, if they differ from the defaults."""
+"""The config of campaigns on each map whose config is not the default one, by map."""
 MIN_WEIGHT, MAX_WEIGHT = 2.0, 10.0
-"""Random evaluation weights are drawn between `MIN_WEIGHT` and `MAX_WEIGHT`. In this range, all four features matter.
-"""
+"""The bounds of random evaluation weights. Between `MIN_WEIGHT` and `MAX_WEIGHT`, all four features matter."""
 RIDGE = 1e-3
-"""The scale of the ridge penalties in both regressions."""
+"""The scale of the ridge penalties in the regressions for the odds and for the points."""
 DIGITS = 5
 """Decimal places of the printed coefficients."""
 FEATURE_COUNT = len(FEATURE_NAMES)
@@ -44,12 +43,12 @@ FEATURE_COUNT = len(FEATURE_NAMES)
 
 
 class ChanceEvents(NamedTuple):
-    """The chance events of a game, one in each row of two tables. `score` is seat 0's."""
+    """The chance events of a game, each with a row in `before` and in `luck`. `score` is seat 0's score."""
 
     score: float
     before: np.ndarray[Any, Any]
-    """Before each event: the features of the position, the seat to move as 1 or -1, and this number times the attacks
-    left. They determine how open the game is.
+    """The position before each event: its features, then 1 or -1 for the seat to move, then this number times the
+    attacks left. The odds of a win are fitted to these columns.
     """
     luck: np.ndarray[Any, Any]
 
@@ -76,7 +75,7 @@ def _chance_events(walked: Any) -> ChanceEvents:
 
 
 def make_pairs(game: str, map_: str, starts: int, nodes: int | None) -> list[GamePair]:
-    """Return pairs of games, one for each start, with random weights that are the same for both sides."""
+    """Return pairs of games, one for each start position. The two sides of a pair have the same random weights."""
     config = {"map": map_, **(CONFIGS.get(map_, {}) if game == "risk-campaign" else {})}
     pairs = []
     for k in range(starts):
@@ -88,7 +87,7 @@ def make_pairs(game: str, map_: str, starts: int, nodes: int | None) -> list[Gam
 
 
 def fit_odds(games: Sequence[ChanceEvents]) -> np.ndarray[Any, Any]:
-    """Fit the results of games to the columns of `before`, by logistic regression with Newton's method."""
+    """Fit the odds of a win to the columns of `before`, by logistic regression with Newton's method."""
     x = np.concatenate([each.before for each in games])
     y = np.concatenate([np.full(len(each.before), each.score) for each in games])
     ridge = RIDGE / 1000 * len(x) * np.eye(x.shape[1])
@@ -100,7 +99,9 @@ def fit_odds(games: Sequence[ChanceEvents]) -> np.ndarray[Any, Any]:
 
 
 def sum_luck(games: Sequence[ChanceEvents], odds: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return for each game the sum of luck in each feature, then the sum weighted by how open the game was."""
+    """Return two sums of each feature's luck for each game: unweighted, and weighted by how open the game was at each
+    event.
+    """
     rows = []
     for each in games:
         share = 1 / np.cosh(np.clip(each.before @ odds, -50, 50) / 2) ** 2
@@ -109,16 +110,16 @@ def sum_luck(games: Sequence[ChanceEvents], odds: np.ndarray[Any, Any]) -> np.nd
 
 
 def fit_points(luck: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Fit the difference of scores between the two games of a start to that of luck, by least squares. The effects of
-    deal and seat cancel out.
+    """Fit differences of scores to differences of luck, by least squares. The differences are between the two games of
+    a start position, so the effects of deal and seat cancel out.
     """
     x, y = luck[0::2] - luck[1::2], scores[0::2] - scores[1::2]
     return np.asarray(np.linalg.solve(x.T @ x + RIDGE / 100 * np.diag((x**2).sum(0) + 1e-12), x.T @ y))
 
 
 def variance_factor(luck: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> float:
-    """Return the variance of scores of single games divided by twice that of the adjusted means of pairs. Each half of
-    the games is adjusted with the fit to the other half.
+    """Return the variance of the scores of single games, divided by twice the variance of the adjusted mean scores of
+    pairs. Each half of the games is adjusted with the fit to the other half.
     """
     half = len(scores) // 4 * 2
     parts = (luck[:half], scores[:half]), (luck[half:], scores[half:])

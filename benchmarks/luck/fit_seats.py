@@ -1,7 +1,7 @@
-"""Fit the coefficients of a campaign with more than two seats: differences of results to differences of the luck in
-territories, units and reach.
+"""Fit the coefficients that measure luck in a Risk campaign with more than two seats.
 
-The data are games of `uct` against itself, two for each deal. Needs numpy.
+The regression explains differences of results by differences of the luck in territories, units and reach. The data are
+games of `uct` against itself, two for each deal. Needs numpy.
 
 `python benchmarks/luck/fit_seats.py PRESET [--starts N] [--sims N] [--jobs N]`
 """
@@ -41,8 +41,8 @@ RIDGE = 1e-2
 
 
 class ScoredGame(NamedTuple):
-    """The points of each seat in a game, and its luck in each of `SHARE_NAMES`, unweighted and weighted by the fraction
-    of seats left.
+    """The points of each seat in a game. `luck` has each seat's luck in each of `SHARE_NAMES`, first unweighted, then
+    weighted by the fraction of seats still in the game.
     """
 
     points: np.ndarray[Any, Any]
@@ -82,8 +82,8 @@ def play_moves(rules: Campaign, sims: int, start: str, number: str) -> Iterator[
 
 
 def fit(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> np.ndarray[Any, Any]:
-    """Fit the difference of points between the two games of a deal to that of luck, by least squares. The effect of the
-    turn order cancels out.
+    """Fit differences of points to differences of luck, by least squares. The differences are between the two games of
+    a deal, so the effect of the turn order cancels out.
     """
     x = np.concatenate([one.luck - other.luck for one, other in pairs])
     y = np.concatenate([one.points - other.points for one, other in pairs])
@@ -92,8 +92,8 @@ def fit(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> np.ndarray[Any, Any]:
 
 
 def variance_factors(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> tuple[float, float]:
-    """Return the variance of points in single games divided by the variance within deals, for raw points and for points
-    adjusted with the fit to the other half of the games.
+    """Return two ratios, for raw and for adjusted points: the variance of points in single games, divided by the
+    variance within deals. The points of each half of the games are adjusted with the fit to the other half.
     """
     half = len(pairs) // 2
     raw, less = [], []

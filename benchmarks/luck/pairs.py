@@ -1,6 +1,4 @@
-"""Playing pairs of games between two sets of weights: the same deal from both seats, with separate dice, in this
-process.
-"""
+"""Pairs of games between two sets of evaluation weights: the same deal from both seats, with separate dice."""
 
 from __future__ import annotations
 
@@ -15,7 +13,8 @@ from protocol.games.base import Game
 
 
 class GamePair(NamedTuple):
-    """Two games from one start. The weights `first` and `second` play on seats 0 and 1, then with the seats swapped.
+    """Two games from one start position between the sets of weights `first` and `second`. In the second game, their
+    seats are swapped.
 
     The search is limited either to `depth` plies or to `nodes` nodes; the unused limit is None.
     """
@@ -30,7 +29,9 @@ class GamePair(NamedTuple):
 
 
 class PlayedGame(NamedTuple):
-    """A played game: its rules, the score of seat 0, and every move between the states before and after it."""
+    """A played game: its rules, the score of seat 0, and all moves. Each entry of `plies` is a move between the states
+    before and after the move.
+    """
 
     rules: Game[Any, Any]
     score: float

@@ -1,4 +1,5 @@
-"""Measure how many times fewer games are needed if luck is removed, for several bots, games and value functions.
+"""Measure by which factor the removal of luck reduces the number of games that are needed, for several bots, games and
+value functions.
 
 The table also has the raw and adjusted mean scores. Games are played in pairs: the same deal from both seats, with
 separate dice. `--share 0.1` plays only a tenth of the games.
@@ -30,14 +31,14 @@ from measuring.variance_reduction import VarianceReduction, estimate_reduction
 SEED = "saves-1"
 """The seed of the measured games. The coefficients were not fitted to these games."""
 WORLD = {"map": "world", "draft": "classic"}
-"""The config of campaigns on the world map."""
+"""The config of Risk campaigns on the world map."""
 ROW_FORMAT = "{:<35} {:<11}{:>7}  {:<16}{:<17}{:>6}  {:<12}{:>5}"
 """The format of a row of the printed table."""
 
 
 class SavingsRow(NamedTuple):
-    """A row of the table: a comparison of two bots, and the value functions that measure luck. A bot is the name of a
-    set of weights, or a specification as for `bots.play`.
+    """A row of the printed table: two bots to compare, and the value functions that measure luck. A bot is the name of
+    a set of weights, or a specification as for `bots.play`.
     """
 
     name: str
@@ -61,9 +62,9 @@ BOT_SPECS = {
     "greedy": "greedy",
     "random": "random",
 }
-"""The specification for `bots.play` of each bot that is not a set of weights, by its name in the table."""
+"""The specifications, for `bots.play`, of the bots that are not a set of weights, by name in the table."""
 SOUTH_AMERICA, AFRICA = {"map": "south-america"}, {"map": "africa"}
-"""These are the configs of duels on the maps of South America and of Africa."""
+"""The configs of bounded Risk on the maps of South America and of Africa."""
 COMPARISON_ROWS = (
     SavingsRow("duel-paired", "risk-duel", {}, ("paired", "equal"), ("exact", "fitted-1", "features-1"), 10_000),
     SavingsRow("duel-paper", "risk-duel", {}, ("paper", "equal"), ("exact",), 4_000),
@@ -78,10 +79,10 @@ COMPARISON_ROWS = (
     SavingsRow("grid-even", "risk-campaign", {}, ("equal", "equal"), ("fitted-1", "features-1"), 1_000, 100),
     SavingsRow("world-paired", "risk-campaign", WORLD, ("paired", "equal"), ("fitted-1", "features-1"), 10_000, 100),
 )
-"""All rows of the table."""
+"""All rows of the printed table."""
 
 Score = tuple[float, tuple[float, ...]]
-"""The type of a result: the first bot's score in a game, and its luck as measured by each value function."""
+"""The type of a game's result: the first bot's score, and its luck as measured by each value function."""
 
 
 def play_starts(row: SavingsRow, starts: Sequence[int]) -> list[list[Score]]:

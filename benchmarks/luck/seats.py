@@ -1,9 +1,9 @@
 """Measure the variance of results in games of more than two seats, and the length of sequential tests, with and without
 luck.
 
-Every start is played once in each rotation of the seats, with separate dice. Bot A has some seats and bot B the rest. A
-bot is `uct` with a number of simulations; 0 means the bot `raider` and -1 a random bot. Simulated tests draw from these
-starts.
+Every start position is played once in each rotation of the seats, with separate dice. Bot A has some seats and bot B
+the rest. A bot is `uct` with a number of simulations; 0 means the bot `raider` and -1 a random bot. Simulated tests
+draw from the scores of these start positions.
 
 `--bias N` instead plays the first plies of N games of random bots on the world map for six seats, and prints each
 seat's mean luck divided by its standard error.
@@ -43,8 +43,9 @@ OPENING_PLIES = 60
 
 
 class SeatsRow(NamedTuple):
-    """A row of the table: a comparison of bots A and B. `sims` are their numbers of simulations, `own` is the number of
-    A's seats, `value` the value function that measures luck, and `h1` that of the tests.
+    """A row of the printed table: a comparison of bots A and B. `sims` has the number of simulations of each bot, `own`
+    is the number of A's seats, and `value` the value function that measures luck. `h1` is the hypothesis h1 of the
+    tests.
     """
 
     name: str
@@ -66,8 +67,8 @@ ROWS = (
 """All rows of the printed table: the comparisons of two bots."""
 
 Share = tuple[float, float]
-"""The type of a match's score: of all pairs of an A seat and a B seat, the share in which A finished ahead, and the
-luck in that share.
+"""The type of a match's score, with the luck in it. The score considers all pairs of an A seat and a B seat: it is the
+share of them in which A finished ahead.
 """
 
 
@@ -128,7 +129,7 @@ def report_bias(pool: WorkerPool, count: int) -> None:
 
 
 def report(row: SeatsRow, pool: WorkerPool, share: float) -> None:
-    """Play the games of a row of the table, and print their variances and the mean length of tests."""
+    """Play the games of a row of the table. Print the variances of their scores and the mean length of tests."""
     starts = max(2, round(row.starts * share))
     played = dict(spread(pool, partial(play_starts, row), range(starts)))
     units = [played[start] for start in range(starts)]
@@ -160,7 +161,9 @@ def _format_mean(units: Sequence[float]) -> str:
 
 
 def _mean_test_length(units: Sequence[float], games: int, row: SeatsRow) -> float:
-    """Return the mean number of games of sequential tests on resampled scores, which are shifted so that h1 is true."""
+    """Return the mean number of games that sequential tests take. Their scores are drawn from `units`, and shifted so
+    that h1 is true.
+    """
     chance, moved = Random(row.name), 0.5 + row.h1 - fmean(units)
     taken = []
     for _ in range(TEST_COUNT):

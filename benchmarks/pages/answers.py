@@ -1,9 +1,9 @@
 """Measure how long the pages and the API take to answer over a large store, and the processor time per answer.
 
-Each address is requested repeatedly, one after the other, from an `arena web` process over a made-up store (data.py).
-Among the addresses are lists of matches with one filter, two, three and all filters. The program prints p50 and p95 in
-milliseconds over HTTP. On a busy machine, processor time is more reliable. With `--postgresql`, the program starts a
-PostgreSQL server (tests/postgres.py), copies the store to it, and requests each address from it as well.
+Each path is requested repeatedly, one after the other, from an `arena web` process over a made-up store (data.py). Some
+paths are lists of matches with one, two, three or all filters. The program prints p50 and p95 in milliseconds over
+HTTP. On a busy machine, processor time is more reliable. With `--postgresql`, the program starts a PostgreSQL server
+(tests/postgres.py), copies the store to it, and requests each path from it as well.
 Usage: python benchmarks/pages/answers.py [--data DIR] [--matches 1000000] [--bots 1000] [--times 40] [--postgresql]
     [--small]
 Exit status 1 if an answer is not 200, differs between the two databases, or a p95 of SQLite is above 20 ms (not with
@@ -43,7 +43,7 @@ from arena.store.store import Reader
 from postgres import postgres_server
 
 MAX_P95_MS = 20.0
-"""Maximum 95th percentile of the times in which an address answers, in milliseconds."""
+"""Maximum 95th percentile of the times in milliseconds in which a path is answered."""
 BUILTIN_BOT = "bot-0"
 """The name of the built-in bot in the made-up store."""
 FILTERS = {
@@ -106,7 +106,6 @@ def server_processor_ms(folder: Path) -> float:
 
 
 def peak_mib(process: int) -> float:
-    """Return a process's peak memory in MiB."""
     found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
     assert found is not None
     return int(found[1]) / 1024
@@ -120,7 +119,9 @@ class BenchmarkDatabase(NamedTuple):
 
 
 class BenchmarkSite(NamedTuple):
-    """A site to measure: a web process, its port, and the folder of its database server, if it has one."""
+    """A site to measure: the process id of its web server, its port, and the folder of its database server, if it has
+    one.
+    """
 
     process: int
     port: int
@@ -132,8 +133,8 @@ class BenchmarkSite(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """The answers to one address: the worst status, a digest of the last body, the sorted times in milliseconds
-    (without the first answer), and the processor time of one answer.
+    """The answers to the requests of one path: the highest HTTP status, a digest of the last body, the sorted response
+    times in milliseconds (without the first answer), and the processor time of one answer.
     """
 
     status: int
@@ -151,7 +152,7 @@ class Answers(NamedTuple):
 
 
 def request(sites: list[BenchmarkSite], address: str, times: int) -> list[Answers]:
-    """Request an address `times` + 1 times, from each site in turn. Return the answers of each site."""
+    """Request a path `times` + 1 times, from each site in turn. Return the answers of each site."""
     connections = [http.client.HTTPConnection("127.0.0.1", site.port) for site in sites]
     before = [site.busy() for site in sites]
     status, digests = [0] * len(sites), [b""] * len(sites)
@@ -174,7 +175,7 @@ def request(sites: list[BenchmarkSite], address: str, times: int) -> list[Answer
 
 
 def measure(databases: dict[str, BenchmarkDatabase], asked: list[str], times: int) -> dict[str, dict[str, Answers]]:
-    """Return the answers of each database to each address. Print a line per address, the slowest last, then totals."""
+    """Return the answers of each database to each path. Print a line for each path, the slowest last, then totals."""
     with contextlib.ExitStack() as stack:
         sites = [BenchmarkSite(*stack.enter_context(run_web(where.url)), where.server) for where in databases.values()]
         answers = {address: request(sites, address, times) for address in asked}

@@ -54,8 +54,8 @@ class Ratio(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """The speed of play in a period: plies per second, and the server's processor seconds per ply. It may also be a
-    ratio of two speeds; higher numbers are then faster.
+    """The speed of play in a period: plies per second, and the server's processor seconds per ply. An instance may also
+    be a ratio of two speeds; higher numbers are then faster.
     """
 
     rate: float

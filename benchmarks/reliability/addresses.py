@@ -1,9 +1,9 @@
 """Check that one address cannot harm others by silent, many or short connections, by new names, by wrong tokens or by
 using up open files.
 
-An honest pair plays from its own address, beside `--attackers` processes of each kind of attack with addresses of their
-own, while a newcomer connects from another address. Then the server is limited to `--files` open files, and attackers
-open as many connections as they can.
+The kinds of attack run one after the other, each with `--attackers` processes on addresses of their own. Meanwhile an
+honest pair plays from its own address, and a newcomer connects from another address. Then the server is limited to
+`--files` open files, and attackers open as many connections as they can.
 Usage: python benchmarks/reliability/addresses.py [--attackers 2] [--seconds 10] [--files 256] [--small]
 Exit status 1 if the pair lost its connection, the newcomer was not welcomed, an address exceeded its limits, or the
 server ran out of files.
@@ -25,7 +25,9 @@ import uvloop
 from rig import Closed, HonestPair, RawConnection, Server, parse_options, run_attackers
 
 MAX_CONNECTIONS_PER_ADDRESS, MAX_NAMES_PER_HOUR = 100, 100
-"""An address may have `MAX_CONNECTIONS_PER_ADDRESS` connections and register `MAX_NAMES_PER_HOUR` names per hour."""
+"""The limits of an address: it may have `MAX_CONNECTIONS_PER_ADDRESS` connections, and register `MAX_NAMES_PER_HOUR`
+names per hour.
+"""
 HONEST_ADDRESS, NEWCOMER_ADDRESS = "127.0.0.2", "127.0.0.3"
 """`HONEST_ADDRESS` is the loopback address of the honest pair, `NEWCOMER_ADDRESS` that of the newcomer."""
 CONNECTION_ERRORS = (OSError, Closed, asyncio.IncompleteReadError, TimeoutError)
@@ -33,7 +35,7 @@ CONNECTION_ERRORS = (OSError, Closed, asyncio.IncompleteReadError, TimeoutError)
 
 
 async def connect_silently(port: int, source: str) -> None:
-    """Attack: open connections without end, and send nothing."""
+    """Attack: endlessly open connections, and send nothing."""
     held = []
     while True:
         with contextlib.suppress(*CONNECTION_ERRORS):
@@ -42,7 +44,7 @@ async def connect_silently(port: int, source: str) -> None:
 
 
 async def stop_after_handshake(port: int, source: str) -> None:
-    """Attack: complete WebSocket handshakes without end, but send no `hello`."""
+    """Attack: endlessly complete WebSocket handshakes, but send no `hello`."""
     held = []
     while True:
         with contextlib.suppress(*CONNECTION_ERRORS):
@@ -52,7 +54,7 @@ async def stop_after_handshake(port: int, source: str) -> None:
 
 
 async def spectate(port: int, source: str) -> None:
-    """Attack: open as many connections as a spectator as possible, and keep them."""
+    """Attack: as a spectator, open as many connections as possible, and keep them."""
     held = []
     while True:
         with contextlib.suppress(*CONNECTION_ERRORS):
@@ -60,21 +62,21 @@ async def spectate(port: int, source: str) -> None:
 
 
 async def reconnect_repeatedly(port: int, source: str) -> None:
-    """Attack: connect and disconnect as fast as possible, without end."""
+    """Attack: endlessly connect and disconnect, as fast as possible."""
     while True:
         with contextlib.suppress(*CONNECTION_ERRORS):
             (await RawConnection.connect(port, source=source)).close()
 
 
 async def register_names(port: int, source: str) -> None:
-    """Attack: register new names without end."""
+    """Attack: endlessly register new names."""
     for number in count():
         with contextlib.suppress(*CONNECTION_ERRORS):
             (await RawConnection.enter(port, f"new-{source}-{number}", source=source)).close()
 
 
 async def guess_tokens(port: int, source: str) -> None:
-    """Attack: try wrong tokens for the name of an honest bot without end."""
+    """Attack: endlessly try wrong tokens for the name of an honest bot."""
     for number in count():
         with contextlib.suppress(*CONNECTION_ERRORS):
             (await RawConnection.enter(port, "honest-a", source=source, token=f"a guess, number {number}")).close()
@@ -99,7 +101,7 @@ def attack(number: int, port: int, kind: str) -> None:
 
 
 async def measure_newcomer(port: int) -> float:
-    """Return the seconds until a client from another address is welcomed; infinite if over ten."""
+    """Return the seconds until a client from another address is welcomed; infinity after ten seconds."""
     began = time.perf_counter()
     while time.perf_counter() - began < 10:
         with contextlib.suppress(*CONNECTION_ERRORS):

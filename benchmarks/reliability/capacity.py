@@ -3,7 +3,7 @@ memory.
 
 All bots seek unrated nim and move after `--pace` seconds. The server is pinned to one core; the bots use the others.
 Usage: python benchmarks/reliability/capacity.py [--bots 1000] [--seconds 600] [--pace 0.2] [--small]
-Exit status 1 if a match ended because of the server, or its end was sent but not stored.
+Exit status 1 if a match ended because of the server, or if the end of a match was sent but not stored.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Crowd:
         self._stopping = True
 
     async def play(self, number: int) -> None:
-        """Play matches as the bot with this number. A hundred bots share an address."""
+        """Play matches as the bot number `number`. A hundred bots share an address."""
         raw = await RawConnection.enter(self._port, f"bot-{number}", source=f"127.0.0.{1 + number // 100}")
         moved = 0.0
         try:

@@ -1,4 +1,4 @@
-"""Check that a class of forty people behind one router reaches no limit of the default settings.
+"""Check that a school class of forty people behind one router reaches no limit of the default settings.
 
 Forty bots from one address connect at the same time and play on the ladder. Each plays two of three games, in four
 matches at a time. Forty browsers from this address watch all matches, some of them in detail, and load a page twice a
@@ -21,19 +21,19 @@ from typing import Any
 from rig import Closed, RawConnection, Server, get_status, parse_options
 
 ROUTER_ADDRESS = "127.0.0.9"
-"""The address from which the whole class connects."""
+"""The address from which the whole school class connects."""
 SLOTS = 4
 """The number of matches that each bot plays at a time."""
 GAMES = ("nim", "tictactoe", "risk-duel")
-"""The games of the class, of which each bot plays two."""
+"""The games that the school class plays. Each bot plays two of them."""
 EARLY_MISSING_PREFIXES = "/bots/", "/api/v1/leaderboard"
-"""Beginnings of paths of pages that are missing until a bot's first match ends."""
+"""The beginnings of paths that are answered with 404 until the first match of a bot has ended."""
 PAGE_PATHS = ("/", "/matches", "/bots/{bot}", "/matches/{match}", "/api/v1/matches", "/api/v1/leaderboard/nim/classic")
 """The paths of the pages that the browsers load."""
 
 
 class Lesson:
-    """The experience of the class: refusals, ended matches, loaded pages and watched turns."""
+    """What a simulated school class experienced: refused requests, ended matches, loaded pages and watched turns."""
 
     def __init__(self) -> None:
         self.refusals: Counter[str] = Counter()
@@ -88,7 +88,7 @@ async def watch(port: int, lesson: Lesson) -> None:
 
 
 async def turn_pages(port: int, names: list[str], lesson: Lesson) -> None:
-    """Load one page after the other, as a browser of the class."""
+    """Load one page after the other, as the browser of a pupil."""
     while True:
         path = random.choice(PAGE_PATHS)
         if "{match}" in path and not lesson.finished:

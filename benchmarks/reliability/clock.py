@@ -34,7 +34,7 @@ STOP_S = 0.5
 PONG_DELAY_S = 0.15
 """Seconds by which `LatePongs` delays a pong."""
 HEAVY_CONFIG = {"heaps": [990, 990, 990, 990], "take": [1, 2, 3], "start": "p-position"}
-"""The config of nim whose deals are expensive."""
+"""The config of nim whose deals take the most time to compute."""
 
 
 class LatePongs(RawConnection):
@@ -89,7 +89,9 @@ def _read_options() -> argparse.Namespace:
 
 
 def _run_scenario(server: Server, options: argparse.Namespace, what: str, how: str) -> bool:
-    """Play one match with a disturbance. Return whether the bot gained no more time than was given back."""
+    """Play one match with a disturbance. Return whether the bot gained at most as much time as the arena gave back as
+    lag compensation.
+    """
     pace = options.seconds / MOVES_PER_SEAT
     attack = run_attackers(options.puppets, flood, server.port) if how == "flood" else contextlib.nullcontext()
     with attack:
@@ -138,8 +140,8 @@ def send_move(raw: RawConnection, told: dict[str, Any]) -> None:
 
 
 def _make_disturbance(server: Server, *, early: bool) -> Callable[[Callable[[], None]], Awaitable[None]]:
-    """Return a function that stops the server for `STOP_S` seconds. It sends the move at the beginning of that time
-    (`early`) or at its end.
+    """Return a function that stops the server for `STOP_S` seconds and sends a move: at the beginning of this time if
+    `early`, else at its end.
     """
 
     async def disturb(send: Callable[[], None]) -> None:
@@ -185,7 +187,7 @@ _SCENARIOS = (
     ("the server is stopped, the move lies unread", "unread"),
     ("pings are answered late", "pongs"),
 )
-"""The scenarios to measure: a title, and the kind of disturbance."""
+"""The scenarios to measure, each with its title and its kind of disturbance."""
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -45,14 +45,14 @@ KINDS = ("hello", "seek", "unseek", "start", "ready", "deal", "move", "strike", 
 SLOTS = 64
 """Number of matches that a bot plays at a time in `Run.play_many`."""
 TAIL_FACTOR = -math.log(1e-9)
-"""The ratio of the longest of 10⁹ deals to the mean, if a deal is drawn again until it is valid."""
+"""The ratio of the longest of 10⁹ deals to the mean deal, if a deal is drawn again until it is valid."""
 
 Message = dict[str, Any]
 ChooseMove = Callable[[Message, random.Random], Any]
 
 
 class CostCase(NamedTuple):
-    """A costly match: its game and config, how moves are chosen, and for how many plies it is played."""
+    """A match with costly requests: its game and config, how moves are chosen, and for how many plies it is played."""
 
     game: str
     config: Mapping[str, Any]
@@ -70,7 +70,7 @@ def choose_any(turn: Message, rng: random.Random) -> Any:
 
 
 def choose_halves(turn: Message, rng: random.Random) -> Any:
-    """Return a move of Grundy's game that splits a heap near its middle, which leaves the most moves."""
+    """Return a move of Grundy's game that splits a heap near its middle, which leaves the most legal moves."""
     return turn["legal"][len(turn["legal"]) // 2]
 
 
@@ -86,7 +86,7 @@ def choose_hoarding(turn: Message, rng: random.Random) -> Any:
 
 
 def make_largest_map() -> Message:
-    """Return a map with the maximum numbers of territories, continents and borders."""
+    """Return a map of Risk with the maximum numbers of territories, continents and borders."""
     territories = [{"name": f"{i:02}", "continent": i, "x": i % 101, "y": i % 101} for i in range(MAX_TERRITORIES)]
     borders = [[i, i + far] for far in range(1, MAX_TERRITORIES) for i in range(MAX_TERRITORIES - far)][:MAX_BORDERS]
     continents = [{"name": f"c{i}", "bonus": 1} for i in range(MAX_TERRITORIES)]
@@ -141,7 +141,7 @@ class Meter:
 
 
 class Run:
-    """A run of all cases. `longest` has the milliseconds of the longest callback, by kind of request and game."""
+    """A run of all cases. `longest` has the milliseconds of the longest callback, by (kind of request, game)."""
 
     def __init__(self, port: int, meter: Meter, number: int) -> None:
         self.longest: dict[tuple[str, str], float] = {}
@@ -160,7 +160,7 @@ class Run:
 
     @contextlib.asynccontextmanager
     async def measure(self, kind: str, game: str) -> AsyncIterator[None]:
-        """Measure the server's longest callback for the requests that are made in the `with` block."""
+        """Measure the server's longest callback while it handles the requests that are made in the `with` block."""
         self._meter.longest = 0.0
         yield
         await self._meter.settle()
@@ -213,7 +213,9 @@ class Run:
         return turn
 
     async def _receive_next(self, seats: dict[int, RawConnection]) -> Message:
-        """Receive the next message on all seats. Return that of the seat to move, or of the first of several."""
+        """Receive the next message on all seats. Return the message of the seat that is to move, or of the first of
+        several such seats; at the end of the match, the first message.
+        """
         told = await asyncio.gather(*(bot.receive("turn", "end") for bot in seats.values()))
         return told[0] if told[0]["type"] == "end" else told[list(seats).index(movers(told[0])[0])]
 
@@ -241,7 +243,7 @@ class Run:
                 await bot.receive("end")
 
     async def play_many(self, case: CostCase) -> None:
-        """Measure how a bot reconnects to as many matches as it may have at a time."""
+        """Measure how a bot reconnects to the maximum number of matches that it may have at a time."""
         names = [self.make_name() for _ in range(load_game(case.game, case.config).seats)]
         bots = [await self.enter(name, slots=SLOTS) for name in names]
         for number in range(SLOTS):

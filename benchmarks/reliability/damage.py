@@ -1,10 +1,14 @@
 """Damage a database in one place at a time, and count what `arena db check` finds.
 
 Random bits of the file are flipped, and random fields of rows overwritten. Damage that changes nothing readable (free
-space in a page) is counted separately. Some fields cannot be checked against other data: when a bot was registered or
-seen, whether it is approved, revoked or a person's, its display name, a valid but wrong token hash, a tournament's
-times, and whether a match was rerated after its record was closed. The check fails if any other damage is not found, or
-if `arena db check` ends in an unexpected error.
+space in a page) is counted separately. Some facts cannot be checked against other data:
+
+- when a bot was registered or seen, whether it is approved, revoked or a person's, and its display name
+- a token hash that is valid but wrong
+- the times of a tournament
+- whether a match was rerated after its record was closed
+
+The check fails if any other damage is not found, or if `arena db check` ends in an unexpected error.
 
     python benchmarks/reliability/damage.py [--bits 300] [--fields 300] [--seconds 5] [--seed 1] [--quick] [--small]
 """
@@ -153,7 +157,9 @@ def _describe_difference(
 
 
 def _is_equal(a: object, b: object) -> bool:
-    """Return whether two values are equal, but for last digits of ratings and irrelevant bits of packed records."""
+    """Return whether two values are equal, except for the last digits of ratings and irrelevant bits of packed
+    records.
+    """
     if isinstance(a, float) and isinstance(b, float):
         return rating_system.nearly_equal(a, b)
     return a == b or (isinstance(a, bytes) and isinstance(b, bytes) and _unpack(a) == _unpack(b))

@@ -1,14 +1,19 @@
 """Measure how much attacks on the ladder gain, compared with an honest bot of equal strength under equal conditions.
 
 Ladders with payoffs are simulated by matches of Leduc poker. They show how throw-away names and puppets change a mean
-payoff, if all opponents weigh the same (the former rule) and if they weigh by their rounds (the present rule).
+payoff, if all opponents have the same weight (the former rule) and if their weights are their rounds (the present one).
 
 `--haste` divides the server's timeout for `ready` and its pauses. Scores are mu - 3 sigma, with the 95 % interval of
 the mean over the rounds.
 Usage: python benchmarks/reliability/fair_ladder.py [--rounds 10] [--seconds 20] [--haste 20] [--payoffs] [--small]
-Exit status 1 if an attack gained more than the honest bot by more than the interval, took a tenth of the matches of
-other bots, changed the mean of an honest bot by a tenth of a chip, or made a king first by one puppet. A small run is
-too short to judge the two attacks that depend on chance.
+Exit status 1 if an attack
+
+- gained more than the honest bot, by more than the interval,
+- took a tenth of the matches of other bots,
+- changed the mean payoff of an honest bot by a tenth of a chip per hand, or
+- put a king in the first place by means of one puppet.
+
+A small run is too short to judge the two attacks that depend on chance.
 """
 
 from __future__ import annotations
@@ -53,7 +58,7 @@ for name in ("FIRST_PAUSE_S", "MAX_PAUSE_S", "MAX_ADDRESS_PAUSE_S"):
     setattr(playban, name, getattr(playban, name) / {haste})
 cli.main()
 """
-"""The program of a server whose timeout for `ready` and whose pauses are divided by `haste`."""
+"""The program of a server in which the timeout for `ready` and all pauses are divided by `haste`."""
 RATED_PER_PAIR = 50
 """The maximum number of rated matches of a pair of bots, which the server gets as an option."""
 NO_DICE = Dice(bytes(32), 0)
@@ -61,14 +66,16 @@ NO_DICE = Dice(bytes(32), 0)
 TROLL_COUNT = 6
 """The number of trolls: silent bots that take the matches of others."""
 HONEST_COUNT = 8
-"""The number of honest bots in the attack by trolls."""
+"""The number of honest bots that the trolls attack."""
 MOVE_DELAY_S = 0.02
-"""Seconds that the honest bots take per move in the attack by trolls."""
+"""Seconds that the honest bots take per move while trolls attack."""
 
 HANDS = 100
 """The number of hands in a match of Leduc poker."""
 HONEST_OPPONENTS, HONEST_MATCHES = 5, 4
-"""On a ladder with payoffs, honest bots have `HONEST_OPPONENTS` opponents and play each `HONEST_MATCHES` times."""
+"""On a ladder with payoffs, each honest bot has `HONEST_OPPONENTS` opponents, and plays `HONEST_MATCHES` matches
+against each of them.
+"""
 MAX_MEAN_CHANGE_CHIPS = 0.1
 """Maximum change that throw-away names may cause in a bot's mean payoff, on average, in chips per hand."""
 
@@ -125,9 +132,7 @@ class LadderPlayer:
 
 
 def choose_perfect(turn: dict[str, Any]) -> dict[str, Any]:
-    """Return the best move of nim if any number may be taken. In the preset `classic`, the first player can always win
-    by such moves.
-    """
+    """Return the best move of nim if any number may be taken. In the preset `classic`, the first player wins by it."""
     heaps = turn["state"]["heaps"]
     nimber = functools.reduce(operator.xor, heaps)
     for heap, size in enumerate(heaps):
@@ -149,7 +154,8 @@ def read_leaderboards(server: Server) -> dict[str, set[str]]:
 
 async def attack_as_king(server: Server, options: argparse.Namespace) -> bool:
     """Attack: puppets resign to a king, on a preset that no other bot seeks. For comparison, an honest champion beats
-    as many newcomers by playing. Return whether the king gains no more.
+    as many newcomers by playing. Return whether the king's score is at most 0.5 above the champion's, and the king is
+    on the leaderboard of that preset only.
     """
     others = [await LadderPlayer.enter(server, f"other-{number}", choose_perfect) for number in (0, 1)]
     await asyncio.gather(*(other.play("classic", count=4) for other in others))
@@ -193,8 +199,8 @@ def choose_worst(turn: dict[str, Any]) -> dict[str, Any]:
 
 
 async def attack_as_dodger(server: Server, options: argparse.Namespace) -> bool:
-    """Attack: a perfect player meets an equal one and stays silent unless it begins, so that it wins all matches that
-    it plays. Return whether it gains no more than an honest bot.
+    """Attack: a perfect player meets an equal player. It stays silent unless it moves first, so that it wins all
+    matches that it plays. Return whether it gains no more than an honest bot.
     """
     dodging: list[float] = []
     alike: list[float] = []
@@ -218,7 +224,7 @@ async def attack_as_dodger(server: Server, options: argparse.Namespace) -> bool:
 
 
 async def attack_as_pair(server: Server, options: argparse.Namespace) -> bool:
-    """Attack: one of two bots resigns to the other without end. Return whether this gains nothing beyond the limit."""
+    """Attack: one of two bots keeps resigning to the other. Return whether only `RATED_PER_PAIR` matches were rated."""
     strong = await LadderPlayer.enter(server, "forever", choose_perfect)
     weak = await LadderPlayer.enter(server, "again", choose_first, resigns=True)
     scores = []
@@ -233,8 +239,8 @@ async def attack_as_pair(server: Server, options: argparse.Namespace) -> bool:
 
 
 async def attack_as_trolls(server: Server, options: argparse.Namespace) -> bool:
-    """Attack: silent bots with 64 slots each seek the same matches as honest bots. Return whether these lose at most a
-    tenth of their matches.
+    """Attack: silent bots with 64 slots each seek the same matches as honest bots. Return whether the honest bots lose
+    at most a tenth of their matches.
     """
     alone: list[int] = []
     beside: list[int] = []
@@ -252,7 +258,7 @@ async def attack_as_trolls(server: Server, options: argparse.Namespace) -> bool:
 
 
 async def _count_honest_matches(server: Server, options: argparse.Namespace, trolls: int, label: str) -> int:
-    """Return how many matches the honest bots play beside trolls, which connect before them, in `options.seconds`."""
+    """Return how many matches the honest bots play in `options.seconds`. Trolls connect before them."""
     silent = [
         asyncio.create_task(_run_troll(server, f"troll-{label}-{number}", options.haste)) for number in range(trolls)
     ]
@@ -286,8 +292,8 @@ async def _run_troll(server: Server, name: str, haste: float) -> None:
 
 
 def choose_sensible(game: Poker, state: PokerState, rng: random.Random) -> str:
-    """Return an honest bot's move in Leduc: bet and call with a king or a pair; else check, fold, or call with half of
-    the queens.
+    """Return an honest bot's move in Leduc. It bets and calls with a king or a pair, and calls with half of its queens.
+    Otherwise it checks or folds.
     """
     assert state.cards is not None
     own = game.rank_of(state.cards[state.seat] or 0)
@@ -305,8 +311,8 @@ def choose_raise(game: Poker, state: PokerState, rng: random.Random) -> str:
 
 
 def choose_giving(game: Poker, state: PokerState, rng: random.Random) -> str:
-    """Return a puppet's move in Leduc, which gives chips to a king: raise, bet and call in the first round of betting,
-    then fold.
+    """Return the move of a puppet that loses chips to a king in Leduc: it raises in round one and folds in round
+    two.
     """
     legal = game.legal_moves(state)
     order = ("raise", "bet", "call") if state.public is None else ("bet", "fold")
@@ -334,9 +340,9 @@ def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float 
 
 
 class PayoffAttack(NamedTuple):
-    """An attack on a ladder with payoffs: `names` throw-away names play `matches` matches each with one bot, and leave
-    once they have won `leaves_at` chips per hand. The bot is a king that should gain by this (`crowns`), or an honest
-    bot that should lose.
+    """An attack on a ladder with payoffs: each of `names` throw-away names plays `matches` matches with one bot, and
+    leaves once it has won `leaves_at` chips per hand. If `crowns` is true, the bot is a king that should gain by this,
+    else an honest bot that should lose.
     """
 
     title: str
@@ -356,7 +362,9 @@ PAYOFF_ATTACKS = (
     PayoffAttack("3 puppets, 1 match, king is honest too", 3, 1, None, True),
     PayoffAttack("3 puppets, 10 matches, king is honest too", 3, 10, None, True),
 )
-"""The attacks on a ladder with payoffs. The last two cost names, and look like matches with weak opponents."""
+"""The attacks on a ladder with payoffs. The last two may succeed: they use up several names, and their matches look
+like matches with weak opponents.
+"""
 
 
 def measure_payoff_attacks(options: argparse.Namespace) -> bool:
@@ -385,9 +393,9 @@ def measure_payoff_attacks(options: argparse.Namespace) -> bool:
 
 
 class AttackEffect(NamedTuple):
-    """The effect of an attack: a bot's mean payoff without it, and with it under the former rule (`before`: equal
-    weights) and the present one (`now`: weights by rounds). `first_before` and `first_now` say whether the bot is
-    first.
+    """The effect of an attack on a bot: its mean payoff `without` the attack, `before` with it if all opponents have
+    equal weights (the former rule), and `now` with it if their rounds are their weights. `first_before` and `first_now`
+    say whether the bot is then first.
     """
 
     without: float

@@ -1,4 +1,5 @@
-"""Measure delays of an honest pair of bots alone, beside one client that floods the arena, and beside eight.
+"""Measure how long an honest pair of bots waits for its turns: alone, beside one client that floods the arena, and
+beside eight.
 
 A flooder is one connection, or a series of connections, that sends as fast as the server reads. Eight flooders have
 eight addresses; with `--beside` they share the pair's address. For each kind of flood, the pair is measured alone, then
@@ -41,11 +42,11 @@ BLOCK_BYTES = 64 * 1024
 WARM_UP_S = 1.0
 """Seconds for which a flood runs before the pair beside it is measured."""
 SMALL_MESSAGE_KINDS = ("ping", "before hello", "unseek")
-"""The kinds of floods in a small run."""
+"""The kinds of floods, all of small messages, that a small run measures."""
 
 
 def make_invalid_map() -> dict[str, Any]:
-    """Return a map of maximum size whose last border is invalid."""
+    """Return a map of Risk of maximum size whose last border is invalid."""
     borders = [[low, low + step] for step in range(1, 11) for low in range(100 - step)]
     return {
         "name": "wrong",
@@ -87,13 +88,13 @@ async def send_repeatedly(raw: RawConnection, data: bytes) -> None:
 
 
 async def send_messages(port: int, source: str, encoding: str, kind: str) -> None:
-    """Send the message of this kind repeatedly, as a bot."""
+    """Send the message of this kind of flood repeatedly, as a bot."""
     raw = await RawConnection.enter(port, f"flood-{source}", encoding=encoding, source=source, slots=64)
     await send_repeatedly(raw, make_message_frame(encoding, **MESSAGES[kind]))
 
 
 async def send_frames(port: int, source: str, encoding: str, kind: str) -> None:
-    """Send the frame of this kind repeatedly, as a spectator."""
+    """Send the frame of this kind of flood repeatedly, as a spectator."""
     await send_repeatedly(await RawConnection.enter(port, encoding=encoding, source=source), FRAMES[kind])
 
 
@@ -104,14 +105,14 @@ async def send_before_hello(port: int, source: str, encoding: str, kind: str) ->
 
 
 async def send_parts(port: int, source: str, encoding: str, kind: str) -> None:
-    """Send a message of endlessly many empty fragments, as a spectator."""
+    """Send, as a spectator, one message of endlessly many empty fragments."""
     raw = await RawConnection.enter(port, encoding=encoding, source=source)
     await raw.write(make_frame(b"", TEXT if encoding == JSON else BINARY, fin=False))
     await send_repeatedly(raw, make_frame(b"", CONTINUATION, fin=False))
 
 
 async def watch_again(port: int, source: str, encoding: str, kind: str) -> None:
-    """Watch and unwatch a new match repeatedly for half a second, as a spectator."""
+    """Watch and unwatch a new match as a spectator, again and again for half a second."""
     raw = await RawConnection.enter(port, encoding=encoding, source=source)
     raw.send(type="watch", match="*")
     match = (await raw.receive("start"))["match"]
@@ -142,7 +143,7 @@ async def drip_header(port: int, source: str, encoding: str, kind: str) -> None:
 
 
 async def connect_repeatedly(port: int, source: str, encoding: str, kind: str) -> None:
-    """Connect as a spectator, then close; on twenty connections at a time."""
+    """Connect as a spectator and disconnect, on twenty connections at a time."""
 
     async def one() -> None:
         (await RawConnection.enter(port, encoding=encoding, source=source)).close()
@@ -151,7 +152,7 @@ async def connect_repeatedly(port: int, source: str, encoding: str, kind: str) -
 
 
 async def register(port: int, source: str, encoding: str, kind: str, numbers: Any = count()) -> None:  # noqa: B008
-    """Register a new name, then close; on twenty connections at a time."""
+    """Register new names and disconnect, on twenty connections at a time."""
 
     async def one() -> None:
         (await RawConnection.enter(port, f"new-{source}-{next(numbers)}", encoding=encoding, source=source)).close()
@@ -160,7 +161,7 @@ async def register(port: int, source: str, encoding: str, kind: str, numbers: An
 
 
 async def resign(port: int, source: str, encoding: str, kind: str) -> None:
-    """Let two bots seek matches and resign them, with all their slots."""
+    """Let two bots endlessly seek matches with each other and resign them, with all their slots."""
 
     async def one(name: str, opponent: str) -> None:
         raw = await RawConnection.enter(port, name, encoding=encoding, source=source, slots=64)
@@ -176,7 +177,7 @@ async def resign(port: int, source: str, encoding: str, kind: str) -> None:
 
 
 async def play_fast(port: int, source: str, encoding: str, kind: str) -> None:
-    """Let two bots play long matches at full speed with all their slots. Limits of rate do not apply, because a server
+    """Let two bots play long matches at full speed with all their slots. Rate limits do not apply, because a server
     waits for these moves.
     """
 
@@ -209,12 +210,13 @@ KINDS: dict[str, tuple[Attack, bool]] = {
     "seek and resign": (resign, True),
     "fast matches": (play_fast, True),
 }
-"""The kinds of floods, by name: the function that makes the flood, and True if the flood differs between the encodings.
+"""The function that makes each kind of flood, and whether it sends different bytes in the two encodings, by the name of
+the kind.
 """
 
 
 def attack(number: int, port: int, flooders: int, beside: bool, encoding: str, kind: str) -> None:
-    """Run a process of flooders, which reconnect whenever they are cut off."""
+    """Run a process of flooders of one kind, which reconnect whenever they are cut off."""
 
     async def flood(source: str) -> None:
         while True:
@@ -228,7 +230,9 @@ def attack(number: int, port: int, flooders: int, beside: bool, encoding: str, k
 
 
 async def measure(server: Server, pair: HonestPair, options: argparse.Namespace, kind: str, encoding: str) -> bool:
-    """Print the honest pair's delays, alone and beside flooders. Return whether the pair had no drops."""
+    """Print how long the honest pair waits for its turns, alone and beside flooders. Return whether it lost no
+    connection and got no error.
+    """
     name = f"{kind} ({encoding.rpartition('.')[2]})" if KINDS[kind][1] else kind
     alone = await pair.measure(options.seconds / 2)
     print(f"{name:32} alone    {alone}", flush=True)

@@ -51,7 +51,7 @@ from protocol.games import load_game
 from protocol.messages import Move, Seek
 
 GAMES = ("nim", "grundy", "tictactoe", "risk-duel", "risk-campaign")
-"""The games by whose rules moves are read."""
+"""The games whose rules try to read and play the move of each frame."""
 MOVES = (
     {"heap": 1, "take": 2},
     {"heap": 0, "split": 3},
@@ -91,7 +91,7 @@ ODD_VALUES: tuple[Any, ...] = (
     {},
     [[[]]],
 )
-"""The odd values that replace parts of a message."""
+"""The unusual values with which the fuzzer replaces parts of a message."""
 FUZZER_COUNT = 6
 """The number of bots that play on the server and damage their messages."""
 
@@ -157,7 +157,7 @@ def break_bytes(data: bytes, rng: random.Random) -> bytes:
 
 
 def encode(message: Any, encoding: str) -> bytes:
-    """Encode a message; values that msgpack can't hold become JSON."""
+    """Encode a message. If msgpack cannot hold one of its values, encode the message in JSON."""
     try:
         return msgspec.json.encode(message) if encoding == JSON else msgpack.packb(message)
     except (OverflowError, ValueError):
@@ -174,10 +174,10 @@ def fuzz(message: dict[str, Any], encoding: str, rng: random.Random) -> bytes:
 
 @dataclass
 class CodecOutcomes:
-    """Counts of what frames led to in the codec and in the readers of messages."""
+    """Counts of what the codec and the readers of messages made of frames."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    """The number of frames by the kind of message or the fault that they led to."""
+    """The number of frames that led to each kind of message or fault, by its name."""
     unexpected_errors: int = 0
     """The number of frames that led to an unexpected error."""
     msgpack_frames: int = 0
@@ -188,7 +188,7 @@ class CodecOutcomes:
 
 
 def fuzz_codec(frames: int, rng: random.Random) -> CodecOutcomes:
-    """Read `frames` frames with the codec, and return the outcomes."""
+    """Read `frames` random frames with the codec, and return the outcomes."""
     positions = [(game, game.initial(Dice(bytes(32), 0))[0]) for game in map(load_game, GAMES)]
     so_far = CodecOutcomes()
     for number in range(frames):
@@ -210,7 +210,9 @@ def fuzz_codec(frames: int, rng: random.Random) -> CodecOutcomes:
 
 
 def _compare(data: bytes, outcomes: CodecOutcomes) -> None:
-    """Decode a frame with the fast and with the general decoder. Count it, and count a difference of the results."""
+    """Decode a frame with the fast and with the general decoder. Count the frame, and any difference between the two
+    results.
+    """
     outcomes.msgpack_frames += 1
     outcomes.fast_frames += is_plain(data)
     short, long = decoded_both_ways(data)
@@ -221,7 +223,7 @@ def _compare(data: bytes, outcomes: CodecOutcomes) -> None:
 
 @dataclass
 class PathOutcomes:
-    """Counts of what WebSocket frames led to on two paths: the arena's fast path and the library's."""
+    """Counts of what two readers of WebSocket frames made of them: the arena's fast path and the library."""
 
     frames: int = 0
     """The number of complete frames that were read from streams."""
@@ -229,12 +231,12 @@ class PathOutcomes:
     short: int = 0
     """The number of frames that the arena's fast path handled."""
     closed: Counter[int | None] = field(default_factory=Counter)
-    """The number of streams by the close code with which they ended."""
+    """The number of streams that ended with each close code."""
     differences: int = 0
 
 
 def fuzz_frames(frames: int, seed: int) -> PathOutcomes:
-    """Send frames through both paths, and return the counts. Stop after ten differences."""
+    """Let the arena's fast path and the library read frames, and count the results. Stop after ten differences."""
     so_far = PathOutcomes()
     for sent in framed_otherwise():
         so_far.differences += 1
@@ -255,8 +257,8 @@ def fuzz_frames(frames: int, seed: int) -> PathOutcomes:
 
 
 def _compare_streams(number: int, chance: random.Random) -> Iterator[TwoWays]:
-    """Compare both paths on a stream in arbitrary pieces, or on a short stream that is cut in two at each place in
-    turn.
+    """Let the arena's fast path and the library read a stream in arbitrary pieces, and compare the results. Or do so
+    with a short stream that is cut in two, at each place in turn.
     """
     if number % 200:
         yield both_ways(chance, chance.randrange(1, 60))
@@ -354,7 +356,7 @@ async def _send_broken_handshakes(port: int, budget: list[int], chance: random.R
 
 
 async def fuzz_server(server: Server, frames: int, seed: int) -> tuple[Any, int]:
-    """Run the fuzzers. Return the honest pair's delays and drops, and how many `end` messages fuzzers got."""
+    """Run the fuzzers on a server. Return what the honest pair measured, and how many `end` messages fuzzers got."""
     budget = [frames]
     fuzzers = [Fuzzer(n, server.port, budget, random.Random(f"{seed}/{n}")) for n in range(FUZZER_COUNT)]
     async with HonestPair(server.port) as pair:

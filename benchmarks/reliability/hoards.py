@@ -1,9 +1,10 @@
-"""Measure delays of an honest pair of bots while other bots use up their quotas, and when those bots are cut off.
+"""Measure how long an honest pair of bots waits for its turns while other bots use up their quotas, and when those bots
+are cut off.
 
 From each of several addresses, bots hold as many matches as they may start, of one of four kinds. `matches` are small
-matches in which no bot moves. `maps` are matches on a large map of their own. `notes` are played at full speed with a
-note on every move. `views` are played like `notes`, and the latest matches are watched again every second. Then all
-bots are cut off at once.
+matches in which no bot moves. `maps` are matches of Risk, each on a large map of its own. `notes` are played at full
+speed with a note on every move. `views` are played like `notes`, and the latest matches are watched again every second.
+Then all bots are cut off at once.
 Usage: python benchmarks/reliability/hoards.py [--kinds matches,maps] [--addresses 1,8,64] [--seconds 20] [--small]
 Exit status 1 if an address exceeded a quota, a request of the pair was refused, or memory exceeded its limit.
 """
@@ -40,7 +41,7 @@ SERVER_MIB = 160.0
 
 
 def make_large_map(name: str) -> dict[str, Any]:
-    """Return a map with the maximum number of territories, unique by its name."""
+    """Return a map of Risk with the maximum number of territories and this name."""
     borders = [[one, one + 1] for one in range(99)]
     return {
         "name": name,
@@ -120,7 +121,7 @@ async def run_pairs(port: int, sources: list[str], kind: str, pairs: int) -> Non
 
 
 def run_hoard(number: int, port: int, addresses: int, kind: str) -> None:
-    """Run the bots of one process, which has every `PROCESS_COUNT`-th address."""
+    """Run the bots of one process. Each process has every `PROCESS_COUNT`-th address."""
     sources = [f"127.0.4.{one + 1}" for one in range(number, addresses, PROCESS_COUNT)]
     pairs = max(1, min(45, CONNECTION_COUNT // addresses // 2))
     with contextlib.suppress(KeyboardInterrupt):

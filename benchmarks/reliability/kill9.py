@@ -1,6 +1,6 @@
 """Kill servers at random instants, in random calls that change a file, and while they create their database.
 
-Then everything that was sent to the bots is compared with the store. The check fails if an end, a move or a match is
+Then everything that was sent to the bots is compared with the store. The check fails if a match, its end or a move is
 lost or stored differently, if a match is rated twice or hangs, if ratings do not follow from the matches, or if a
 folder is unusable.
 
@@ -43,7 +43,7 @@ GAMES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """The games that bots play, each with its config, by a name for the command line."""
 MAX_CALL_NUMBER = 600
-"""A server is killed in its N-th call that changes a file, for a random N up to this number. A server makes some
+"""The maximum N if a server is killed in its N-th call that changes a file, for a random N. A server makes some
 hundreds of such calls per second.
 """
 
@@ -123,9 +123,7 @@ class World:
 
 
 def kill_creations(count: int, library: Path, rng: random.Random) -> tuple[int, list[str]]:
-    """Kill programs while they create a database. Return the number of kills, and descriptions of the databases that
-    are unusable.
-    """
+    """Kill programs while they create a database. Return the number of kills and a text for each unusable database."""
     refused = []
     killed = 0
     for at in rng.sample(range(1, 81), count):

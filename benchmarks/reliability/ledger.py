@@ -55,7 +55,7 @@ class SentMessage:
 
 @dataclass
 class Ledger:
-    """A record of everything that was sent to the players of an arena."""
+    """A log of everything that was sent to the players of an arena."""
 
     starts: dict[str, float] = field(default_factory=dict)
     """The time at which each match was first announced (monotonic clock, seconds)."""

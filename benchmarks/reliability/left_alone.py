@@ -1,6 +1,6 @@
 """Run a ladder of eight reference bots that seek the next match of Nim as soon as one is over.
 
-All other options are passed to `arena serve`.
+Options that this program does not have are passed to `arena serve`.
 Usage: python benchmarks/reliability/left_alone.py [--seconds 240] [--small] [--max-matches-per-hour 600]
 Exit status 1 if a pair never met, a bot had less than half the mean number of matches, or `perfect` is not first. With
 --small, the run is too short for these checks, and the status is always 0.

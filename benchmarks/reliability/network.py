@@ -35,9 +35,9 @@ from protocol.messages import End, Start
 from referee.record_reader import read_record
 
 SETTLE_TIMEOUT_S = 120.0
-"""Maximum seconds until a match ends without its bots: twice the time that clocks allow."""
+"""Maximum seconds until a match ends without its bots. This is twice the time that the clocks allow."""
 SILENCE_TIMEOUT_S = 60.0
-"""Seconds after which both sides have certainly given up a connection that fell silent."""
+"""Seconds after which client and server have certainly given up a connection that fell silent."""
 FAULT_PROBABILITIES = {"delay": 0.05, "slice": 0.1, "stall": 0.004, "reset": 0.004, "silence": 0.0004}
 """The probability of each kind of fault, each time that the proxy receives data."""
 HANG_UP_PROBABILITY = 0.05
@@ -54,7 +54,7 @@ class FaultyProxy(TcpProxy):
 
     @property
     def closes_new_connections(self) -> bool:
-        """Draw at random whether the proxy closes the next connection immediately."""
+        """A random decision whether the proxy closes the next connection at once."""
         hangs_up = self._chance.random() < HANG_UP_PROBABILITY
         self.fault_counts["hang-up"] += hangs_up
         return hangs_up
@@ -111,7 +111,9 @@ class Witness(Bot):
 
 
 async def play(port: int, options: argparse.Namespace) -> tuple[dict[str, list[End]], set[str], Counter[str]]:
-    """Let bots play. Return the ends that were sent to bots by match, the matches begun, and the counts of faults."""
+    """Let bots play. Return the ends that were sent to bots, by match, and the numbers of begun matches and of
+    faults.
+    """
     told: dict[str, list[End]] = {}
     started: set[str] = set()
     cable = FaultyProxy(port, random.Random(options.seed))
@@ -134,7 +136,7 @@ async def play(port: int, options: argparse.Namespace) -> tuple[dict[str, list[E
 
 
 def find_hanging(data: Path) -> set[str]:
-    """Wait for matches, which no bot plays any more, to end. Return those that do not end in time."""
+    """Wait until all matches end, although no bot plays them any more. Return those that do not end in time."""
     deadline = time.monotonic() + SETTLE_TIMEOUT_S
     while (left := {path.stem for path in (data / "journal").glob("*.jsonl")}) and time.monotonic() < deadline:
         time.sleep(0.5)

@@ -1,8 +1,12 @@
 """Kill and freeze servers that share an arena, crash their database, delete volumes, and reuse a node's name.
 
-Then everything that was sent to the bots is compared with the store. The check fails if an end or a match is lost,
-stored differently or numbered with a gap, if ratings do not follow from the matches, if a process sends a frame after
-it was frozen beyond its lease, if the matches of a game are not paired, or if a revoked bot stays connected.
+Then everything that was sent to the bots is compared with the store. The check fails if
+
+- a match or its end is lost or stored differently, or the numbers of matches have a gap,
+- ratings do not follow from the matches,
+- a process sends a frame after it was frozen beyond its lease,
+- the matches of a game are not paired, or
+- a revoked bot stays connected.
 
     python benchmarks/reliability/nodes.py [--faults 100] [--seed 1] [--small]
 
@@ -55,11 +59,11 @@ SLOTS = 3
 ANSWER_TIMEOUT_S = 8.0
 """Seconds of silence after which a player that waits for an answer gives up a node."""
 IN_FLIGHT_S = 0.5
-"""Maximum seconds until everything has arrived that a node sent before it was frozen."""
+"""Maximum seconds until everything that a node sent before it was frozen has arrived."""
 MAX_MOVE_AFTER_KILL_S, MAX_MOVE_AFTER_FREEZE_S, MAX_REVOKE_S = 15.0, 30.0, 1.0
-"""`MAX_MOVE_AFTER_KILL_S` is the maximum time in seconds from the kill of a node until other nodes pair bots for its
-games, `MAX_MOVE_AFTER_FREEZE_S` the maximum after a freeze. `MAX_REVOKE_S` is the maximum time in seconds until a
-revoked bot has left all nodes.
+"""These are maximum seconds after a fault: `MAX_MOVE_AFTER_KILL_S` until other nodes pair bots for the games of a
+killed node, `MAX_MOVE_AFTER_FREEZE_S` until they do so for those of a frozen node, and `MAX_REVOKE_S` until a revoked
+bot has left all nodes.
 """
 FAULT_WEIGHTS = {
     "kill -9": 8,
@@ -95,12 +99,12 @@ class Started:
 
 @dataclass
 class Figures:
-    """A record of everything that was sent to the players, and all measurements."""
+    """A log of everything that was sent to the players, and all measurements."""
 
     ledger: Ledger = field(default_factory=Ledger)
     starts: dict[str, Started] = field(default_factory=dict)
     move_times_s: dict[str, list[float]] = field(default_factory=dict)
-    """The seconds until another node began a match of a faulty node's game, by kind of fault."""
+    """The seconds until another node began a match of a faulty node's game, for each kind of fault."""
     revoke_times_s: list[float] = field(default_factory=list)
     """The seconds until each revoked bot had left all nodes."""
     begun: asyncio.Event = field(default_factory=asyncio.Event)
@@ -123,7 +127,7 @@ class NodePlayer:
         self.name = name
         self.seeking = True
         self.seats: dict[str, Node] = {}
-        """The node of each running match of the bot."""
+        """The node on which each running match of the bot is played, by match id."""
         self._nodes = nodes
         self._game = game
         self._config = config
@@ -305,7 +309,7 @@ class Cluster:
         await asyncio.to_thread(node.server.start)
 
     async def _wait_without_node(self, node: Node, how: str, most: float, *, since: float | None = None) -> None:
-        """Kill a node, unless it stopped at the time `since`. Then wait until other nodes play its games."""
+        """Kill a node, unless it was already frozen at the time `since`. Then wait until other nodes play its games."""
         games = self._games_paired_by(node)
         if since is None:
             since = time.monotonic()
@@ -344,7 +348,7 @@ class Cluster:
             self.broken.append(f"no match of all games began for {most:g} s")
 
     async def _freeze(self, node: Node, seconds: float) -> None:
-        """Freeze a node for `seconds`. If that is longer than its lease, it must exit when it wakes up."""
+        """Freeze a node for `seconds`. If that is longer than the node's lease, the node must exit when it wakes up."""
         process = node.server.process
         process.send_signal(signal.SIGSTOP)
         since = time.monotonic()

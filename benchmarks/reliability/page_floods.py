@@ -1,4 +1,4 @@
-"""Measure delays for a visitor of the web pages while 1, 8 and 64 addresses flood them, and the memory of the web
+"""Measure how long a visitor waits for web pages while 1, 8 and 64 addresses flood them, and the memory of the web
 process.
 
 `arena web` shows a short and a very long match. The visitor requests small pages one after the other, and once a second
@@ -33,8 +33,8 @@ from protocol.messages import Clock
 MAX_MEMORY_MIB = 300.0
 """Maximum memory of the web process in MiB."""
 MAX_P50_RATIO, MAX_EXTRA_DELAY_S = 3.0, 1.0
-"""Under a flood, the visitor's median time may be `MAX_P50_RATIO` times that without a flood. The slowest answer may
-take `MAX_EXTRA_DELAY_S` seconds longer.
+"""The visitor's limits under a flood. The median time may be `MAX_P50_RATIO` times that without a flood, and the
+slowest answer may take `MAX_EXTRA_DELAY_S` seconds longer than the slowest without a flood.
 """
 CONNECTIONS_PER_ADDRESS = 4
 """Number of connections of each flooding address."""
@@ -120,7 +120,9 @@ async def send_bodies(raw: RawConnection, match: str) -> None:
 
 
 class VisitTimes:
-    """The visitor's measurements: seconds per small page and per request for the short match, and failures."""
+    """The visitor's measurements: the seconds of each small page and of each request for the short match, and the
+    failures.
+    """
 
     def __init__(self) -> None:
         self.pages: list[float] = []
@@ -131,12 +133,12 @@ class VisitTimes:
 
     @property
     def longest(self) -> float:
-        """The seconds of the slowest answer."""
+        """The seconds of the slowest answer to the visitor."""
         return max(self.pages + self.matches)
 
     @property
     def p50(self) -> float:
-        """The median of the seconds of small pages."""
+        """The median of the seconds that small pages took."""
         return statistics.median(self.pages)
 
 

@@ -1,9 +1,9 @@
-"""Simulate power cuts, which lose unsynced writes in part or out of order, and check that no end is lost.
+"""Simulate power cuts, which lose unsynced writes in part or out of order, and check that no end of a match is lost.
 
 A server plays while every change of its files is logged (storage.c). For each of many instants, the folder is rebuilt
 as a disk might hold it: everything that was synced, and none, all or some sectors of later writes. The check fails if
-an end that was sent before the instant is lost, if the database is inconsistent, or if a server does not start. With
-`--durability machine`, it also fails if a move is lost.
+the end of a match is lost although it was sent before the instant, if the database is inconsistent, or if a server does
+not start. With `--durability machine`, it also fails if a move is lost.
 
     python benchmarks/reliability/power_loss.py [--seconds 20] [--instants 200] [--durability machine] [--small]
 
@@ -59,7 +59,7 @@ def read_changes(log: Path) -> Iterator[Change]:
 
 
 class WrittenFile:
-    """A file: its content as written, and the content that is certainly on disk."""
+    """A file: its content as written, and the part of it that is certainly on disk."""
 
     def __init__(self) -> None:
         self.synced: bytearray | None = None
@@ -77,10 +77,8 @@ class WrittenFile:
             self.unsynced_changes.append(change)
 
     def content_after_loss(self, rng: random.Random, share: float) -> bytes | None:
-        """Return what a disk may hold after a power cut, if it has written about `share` of the sectors since the last
-        sync.
-
-        Return None if not even the name of the file is on the disk.
+        """Return what the disk may hold of this file after a power cut, if about `share` of the sectors since the last
+        sync were written. Return None if not even the name of the file is on the disk.
         """
         if self.synced is None and not self.is_named and rng.random() >= share:
             return None
@@ -116,7 +114,6 @@ class Disk:
         self._files: dict[int, WrittenFile] = {}
 
     def apply(self, change: Change) -> None:
-        """Apply a logged change to the file or folder that it concerns."""
         if change.what == "c":
             name = str(Path(change.data.decode()).relative_to(self._folder))
             if self._names.get(name) != change.inode:
@@ -132,7 +129,7 @@ class Disk:
             self._files[change.inode].apply(change)
 
     def write(self, folder: Path, rng: random.Random, share: float) -> None:
-        """Write into `folder` what the disk may hold after a power cut at this point."""
+        """Write into `folder` what the disk may hold if the power is cut after the changes that were applied so far."""
         for name, inode in self._names.items():
             content = self._files[inode].content_after_loss(rng, share)
             if content is not None and not name.endswith("-shm"):  # SQLite's shared memory, which is recreated
@@ -157,7 +154,7 @@ async def play(server: Server, seconds: float) -> Ledger:
 def count_losses(
     disk: Disk, at: float, ledger: Ledger, share: float, rng: random.Random, *, moves: bool, start: bool
 ) -> Counter[str]:
-    """Count what a power cut at the time `at` loses. With `start`, first start and stop a server on the files."""
+    """Count what a power cut at the time `at` loses. If `start` is true, first start and stop a server on the files."""
     server = Server("--clock", "5+0.2")
     disk.write(server.data, rng, share)
     if start:

@@ -35,8 +35,7 @@ from protocol.messages import Start
 MOVE_DELAY_S = 0.05
 """Seconds that a bot thinks about a move. With this delay, some match is running at every restart."""
 KNOCK_INTERVAL_S, VISIT_INTERVAL_S = 0.01, 0.1
-"""`KNOCK_INTERVAL_S` seconds pass between two attempts to connect, `VISIT_INTERVAL_S` seconds between two handshakes.
-"""
+"""The seconds between two attempts to connect (`KNOCK_INTERVAL_S`) and two handshakes (`VISIT_INTERVAL_S`)."""
 
 
 class RestartPlayer(Bot):
@@ -55,7 +54,7 @@ class RestartPlayer(Bot):
 
 
 class AbsenceLog(io.StringIO):
-    """A stream for the output of bots, from which it learns for how many seconds bots were away."""
+    """A stream that bots write their output to. It computes the seconds for which each bot was disconnected."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -100,7 +99,6 @@ async def shake_hands_repeatedly(url: str, address: str, done: asyncio.Event, re
 
 
 def restart(server: Server) -> None:
-    """Restart the server, and wait until it listens again."""
     begun = sum("listening on" in line for line in server.log)
     server.process.send_signal(signal.SIGUSR2)
     until = time.monotonic() + TIMEOUT_S

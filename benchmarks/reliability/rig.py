@@ -1,5 +1,5 @@
 """Helpers for the programs in this folder: the option `--small`, a server, raw connections, and an honest pair of bots
-that measures its plies.
+that measures how long its plies take.
 
 The programs run from any folder with the project's Python, and use only the loopback network of this machine.
 """
@@ -142,7 +142,6 @@ class Server:
                 await asyncio.sleep(0.05)
 
     def memory_mib(self) -> float:
-        """Return the resident memory of the server in MiB."""
         return process_memory_mib(self.process.pid)
 
     def processor_s(self) -> float:
@@ -200,7 +199,6 @@ def print_broken(broken: Sequence[str], sound: str) -> bool:
 
 
 def process_memory_mib(process: int) -> float:
-    """Return the resident memory of a process in MiB."""
     return int(Path(f"/proc/{process}/status").read_text().partition("VmRSS:")[2].split()[0]) / 1024
 
 
@@ -243,9 +241,7 @@ class Closed(Exception):
 
 
 class RawConnection:
-    """A low-level connection, made in three steps: `connect` (TCP), `upgrade` (WebSocket), `hello`. The last two are
-    optional.
-    """
+    """A low-level connection, made in up to three steps: `connect` (TCP), `upgrade` (WebSocket), `hello`."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int) -> None:
         self.reader, self.writer = reader, writer
@@ -320,9 +316,7 @@ class RawConnection:
                     return fields
 
     async def discard(self) -> int:
-        """Read and discard everything until the server closes the connection. Do not answer pings. Return the number of
-        bytes.
-        """
+        """Discard all data until the server closes the connection. Do not answer pings. Return the number of bytes."""
         count = 0
         with contextlib.suppress(ConnectionError):
             while data := await self.reader.read(2**16):
@@ -345,14 +339,14 @@ class RawConnection:
 
 @dataclass
 class PlayTimes:
-    """The delays in seconds of an honest pair in a period, and its drops."""
+    """The times in seconds that an honest pair of bots waited in a period, and its failures (`drops`)."""
 
     plies: list[float] = field(default_factory=list)
-    """The time from each move to the turn or end that follows; for an unanswered move, the time so far."""
+    """The seconds from each move to the next `turn` or `end`. For an unanswered move, the seconds so far."""
     starts: list[float] = field(default_factory=list)
-    """The time from each seek to the start of its match."""
+    """The seconds from each seek to the start of its match."""
     drops: list[str] = field(default_factory=list)
-    """The messages about lost connections, errors and rejections."""
+    """The texts of lost connections, errors and rejections."""
 
     def quantile(self, share: float) -> float:
         """Return the quantile `share` (0 to 1) of the times in `plies`; NaN if there are none."""
@@ -401,13 +395,13 @@ class HonestPair:
         await asyncio.wait(self._tasks)
 
     async def measure(self, seconds: float) -> PlayTimes:
-        """Return the delays and drops of the pair in the next `seconds` seconds."""
+        """Let the two bots play for `seconds` more seconds. Return their waiting times and failures in this time."""
         self.take_measurements()
         await asyncio.sleep(seconds)
         return self.take_measurements()
 
     def take_measurements(self) -> PlayTimes:
-        """Return the delays and drops of the pair since the last call."""
+        """Return the waiting times and failures of the two bots since the last call."""
         felt, self._felt = self._felt, PlayTimes()
         felt.plies += [time.perf_counter() - moved for moved in self._moved.values()]
         return felt

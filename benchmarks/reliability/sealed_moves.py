@@ -2,8 +2,8 @@
 
 Two bots play rounds of a dilemma. In each round, a coin decides whether the opponent moves `--before` milliseconds
 before the measuring seat's request, or only after it. The request is `unseek` or a reconnection to the match, and its
-time is measured. The program prints the distributions of both cases, with a rank-sum test. Its p is the probability
-that ranks would differ as much or more if there were no difference.
+time is measured. The program prints the distributions of both cases, with a rank-sum test. The p of the test is the
+probability that ranks would differ as much or more by chance alone.
 Usage: python benchmarks/reliability/sealed_moves.py [--rounds 600] [--returns 100] [--before 0,50] [--small]
 
 The arena throttles an address after some 250 reconnections in a row, counted over all measurements.
@@ -23,7 +23,7 @@ import uvloop
 from rig import RawConnection, Server, parse_options
 
 PROBER, OPPONENT = BOT_NAMES = ("prober", "opponent")
-"""`PROBER` is the name of the bot that measures, `OPPONENT` that of the bot whose sealed moves it tries to detect."""
+"""`PROBER` is the name of the measuring bot, `OPPONENT` that of the bot whose sealed moves it tries to detect."""
 
 
 class SeatPair:
@@ -71,8 +71,8 @@ class SeatPair:
 async def measure(
     pair: SeatPair, rounds: int, before: float, probe: Callable[[], Awaitable[None]]
 ) -> tuple[list[float], list[float]]:
-    """Return the milliseconds that `probe` took in rounds in which the opponent had not moved yet, and in rounds in
-    which it had.
+    """Return two lists: the milliseconds that `probe` took in rounds where it came before the opponent's move, and in
+    rounds where it came after.
     """
     took: tuple[list[float], list[float]] = [], []
     await pair.begin(rounds)
@@ -93,8 +93,8 @@ async def measure(
 
 
 def rank_sum(one: list[float], two: list[float]) -> tuple[float, float]:
-    """Return how probably a value of `two` exceeds one of `one`, and the two-sided p of the rank-sum test (Mann and
-    Whitney, 1947).
+    """Return the probability that a value of `two` exceeds a value of `one`, and the two-sided p of the Mann-Whitney
+    test.
     """
     n, m = len(one), len(two)
     ordered = sorted([(value, 0) for value in one] + [(value, 1) for value in two])

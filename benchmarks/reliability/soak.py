@@ -1,8 +1,8 @@
 """Run a ladder for an hour, and measure whether the memory, objects, open files and tasks of the server grow.
 
 Bots play rated nim and tic-tac-toe endlessly. Some resign, drop their connection during a match, watch, or never come
-back, and new names register all the time. The growth is the slope of a straight line through the second half of the
-run.
+back, and new names register all the time. The growth is the slope of a straight line through the measurements of the
+second half of the run.
 Usage: python benchmarks/reliability/soak.py [--seconds 3600] [--bots 24] [--newcomers 1] [--small]
 Exit status 1 if a growth exceeds its limit by more than twice the error of the slope. The limits are one task and one
 file per hour, half an object per newcomer, and 1 KiB of memory per newcomer plus half a KiB per match.
@@ -56,11 +56,13 @@ GAMES = (("nim", "classic"), ("nim", "min-nim"), ("tictactoe", "classic"))
 MEASURE_NAMES = ("MiB of memory", "open files", "tasks", "objects")
 """The names of the measured quantities, with units."""
 MAX_OBJECTS_PER_NEWCOMER = 0.5
-"""Maximum growth in objects per newcomer. A leak of names would keep at least one object per newcomer, unless the
-garbage collector does not track it.
+"""Maximum growth of the number of Python objects per newcomer. A leak of names would keep at least one object per
+newcomer, unless the garbage collector does not track it.
 """
 MAX_KIB_PER_NEWCOMER = 1.0
-"""Maximum growth of memory per newcomer, in KiB. It also detects objects that the garbage collector does not track.
+"""Maximum growth of memory per newcomer, in KiB. This limit also detects objects that the garbage collector does not
+track.
+
 Bounded caches of names grow less than this until they are full: 2,000 names with their addresses, 1,000 names that came
 to a match, and 10,000 names with the pace of their matches.
 """

@@ -33,11 +33,11 @@ TESTS_FOLDER = Path(__file__).parents[2] / "tests"
 EMPTY_FINDINGS: tuple[Any, ...] = ([], False, None)
 """The values in the hostile bot's report that mean no access."""
 ALLOWED_FINDINGS = {"arena", "processes", "scratch"}
-"""The keys of the hostile bot's report that are allowed in a sandbox: it may use processes and scratch space within
+"""The keys of the hostile bot's report about what a sandbox allows. Processes and scratch space must stay within
 `FINDING_LIMITS`.
 """
 FINDING_LIMITS = {"processes": 300, "scratch": 64}
-"""The maximum values in the hostile bot's report for limited resources in a sandbox."""
+"""The maximum of each limited resource that the hostile bot may report in a sandbox."""
 
 
 class TestFolder:
@@ -123,7 +123,7 @@ def measure_pace(folder: TestFolder, kind: str, rounds: int) -> tuple[float, flo
 
 @contextmanager
 def run_blocked_tournament(folder: TestFolder, kind: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a tournament, and yield its process when a bot has stopped moving in its third match."""
+    """Run a tournament. Yield its process as soon as a bot has stopped moving in the bot's third match."""
     fifo = folder.folder / "steady" / f"halted-{kind}"
     os.mkfifo(fifo)
     fifo.chmod(0o666)

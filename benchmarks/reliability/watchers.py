@@ -49,7 +49,9 @@ async def watch_all(port: int, count: int, reads: bool) -> None:
 
 
 async def measure_audience(options: argparse.Namespace) -> bool:
-    """Measure a pair of bots without and with many spectators. Return whether the bots had no drops."""
+    """Measure a pair of bots without and with many spectators. Return whether the pair lost no connection and got no
+    error.
+    """
     with Server() as server:
         async with HonestPair(server.port) as pair:
             await pair.measure(1)
@@ -68,7 +70,9 @@ async def measure_audience(options: argparse.Namespace) -> bool:
 
 
 async def measure_stalled(options: argparse.Namespace) -> bool:
-    """Measure many matches beside spectators that do not read. Return whether bots had no drops and memory sufficed."""
+    """Measure many matches beside spectators that do not read. Return True if no bot lost a connection or got an error,
+    and the server's memory stayed within the limit.
+    """
     with Server() as server:
         async with AsyncExitStack() as stack:
             pairs = [
@@ -98,7 +102,7 @@ async def measure_stalled(options: argparse.Namespace) -> bool:
 
 
 async def measure_pairs(pairs: list[HonestPair], seconds: float) -> PlayTimes:
-    """Return the delays and drops of all pairs together in the next `seconds` seconds."""
+    """Return the waiting times and failures of all pairs together in the next `seconds` seconds."""
     every = await asyncio.gather(*(pair.measure(seconds) for pair in pairs))
     return PlayTimes([ply for felt in every for ply in felt.plies], [], [drop for felt in every for drop in felt.drops])
 

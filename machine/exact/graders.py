@@ -27,18 +27,18 @@ Grader = Callable[[Any, Any], MoveGrade]
 
 
 def solved_games() -> tuple[str, ...]:
-    """Return the games whose moves can be graded, if they are small enough."""
+    """Return the games that have a grader. A grader may require a config that is small enough."""
     return games_with("grader")
 
 
 def has_grader(game: Game[Any, Any]) -> bool:
-    """Return whether moves of `game` can be graded. Nothing is solved for this."""
+    """Return whether moves of `game` can be graded. No table is solved for this."""
     is_small_enough = game_part(game.name, "grading_check")
     return game.name in solved_games() and (is_small_enough is None or is_small_enough(game))
 
 
 def grader_of(game: Game[Any, Any]) -> Grader:
-    """Return the grader of `game`. Raise `UsageFault` if it has none."""
+    """Return the grader of `game`. Raise `UsageFault` if the game has none."""
     make: Callable[[Game[Any, Any]], Grader] | None = game_part(game.name, "grader")
     if make is None:
         *others, last = solved_games()
@@ -58,8 +58,8 @@ def may_need_solving(game: str, config: Mapping[str, Any]) -> bool:
 
 
 def store_new_tables_in(folder: Path, max_bytes: int) -> None:
-    """Store all tables that this process solves on demand from now on in `folder`, up to `max_bytes` bytes of each
-    game.
+    """Store in `folder` every table that this process solves on demand after this call. The tables of each game may
+    take up to `max_bytes` bytes.
     """
     for game in games_with("table_store"):
         game_part(game, "table_store")(folder, max_bytes)

@@ -33,8 +33,8 @@ def _compute_reach(seat: int, tree: Any, now: Any, own: Any, others: Any) -> Non
 def _update_regrets(
     seat: int, weight: float, tree: Any, now: Any, own: Any, others: Any, worth: Any, regret: Any, mean: Any
 ) -> None:
-    """Compute the value of each node for a seat. Add the regrets of the seat's acts to `regret`, and its current
-    strategy to the mean strategy.
+    """Compute the value of each node for a seat. Add the regrets of the seat's acts to `regret`, and the seat's current
+    strategy to its mean strategy.
     """
     who, first, count, slot, chance, value = tree
     for node in range(len(who) - 1, -1, -1):
@@ -72,10 +72,11 @@ def _match_regrets(seat: int, sets: Any, now: Any, regret: Any) -> None:
 def run_rounds(begin: int, end: int, tree: Any, sets: Any, current: Any, regret: Any, mean: Any, scratch: Any) -> None:
     """Run the rounds from `begin` to `end` - 1. Each round is weighted by its number.
 
-    `tree` holds arrays by node: the seat to act, the first child, the number of children (0 at the end), the first act,
-    the probability of the chance event that leads to it, and its value for seat 0 at the end. `sets` holds arrays by
-    information set: its seat, first act and number of acts. `current`, `regret` and `mean` are by act; `scratch` is
-    three arrays by node.
+    - `tree` holds arrays by node: the seat to act, the first child, the number of children (0 at the end), the first
+      act, the probability of the chance event that leads to the node, and the node's value for seat 0 at the end.
+    - `sets` holds arrays by information set: its seat, first act and number of acts.
+    - `current`, `regret` and `mean` are arrays by act.
+    - `scratch` is three arrays by node.
     """
     own, others, worth = scratch
     for number in range(begin, end):

@@ -105,9 +105,7 @@ class Solver:
 
 
 def strategy_value(rules: Game[Any, Any], state: Any, strategy: Strategy) -> Number:
-    """Return the average winnings of seat 0 if both seats play a strategy. The result is exact if the strategy consists
-    of fractions.
-    """
+    """Return seat 0's average winnings if both seats play a strategy; exact if its probabilities are fractions."""
 
     def walk(node: _Node) -> Number:
         if node.seat is None:
@@ -155,7 +153,7 @@ def best_response(rules: Game[Any, Any], state: Any, strategy: Strategy, seat: i
 
 
 def exploitability(rules: Game[Any, Any], state: Any, strategy: Strategy) -> Number:
-    """Return how much more a seat wins by the best response to a strategy than by the strategy itself, as the average
-    over both seats. It is 0 in equilibrium.
+    """Return by how much the best response to a strategy wins more than the strategy itself, as the average over both
+    seats. It is 0 in equilibrium.
     """
     return (best_response(rules, state, strategy, 0) + best_response(rules, state, strategy, 1)) / 2

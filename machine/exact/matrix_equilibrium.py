@@ -60,7 +60,6 @@ def equilibria(payoffs: Matrix) -> list[tuple[Mix, Mix]]:
 
 
 def expected_payoffs(payoffs: Matrix, mix0: Mix, mix1: Mix) -> tuple[Fraction, Fraction]:
-    """Return the expected payoffs of both seats for these mixes."""
     zero, other = (
         sum(
             (p * q * payoffs[row][column][seat] for row, p in enumerate(mix0) for column, q in enumerate(mix1)),

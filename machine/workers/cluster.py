@@ -192,9 +192,7 @@ async def _fetch_workers(address: str, answer_timeout_s: float) -> dict[str, int
 
 
 def _is_false_error(error: BaseException) -> bool:
-    """Return whether the library reported an error in place of a result, for example because the worker was lost during
-    the transfer.
-    """
+    """Return whether Dask reported an error instead of a result, for example after the loss of a worker."""
     frames = (frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == "_cascade_future")
     return any(frame.f_locals.get("status") != "error" for frame in frames)
 

@@ -36,9 +36,9 @@ R = TypeVar("R")
 TASKS_PER_WORKER = 3
 """Number of tasks assigned to each worker: one is running, the rest are queued."""
 MAX_LOSSES_IN_A_ROW = 3
-"""Number of losses of workers, without a result between them, after which the pool gives up."""
+"""Number of times in a row that workers are lost without a result, after which the pool gives up."""
 CHUNK_DURATION_S = 0.3
-"""Target duration of a chunk (the items that a worker processes in one task), in seconds: long compared with the
+"""Target duration in seconds of a chunk, which is what a worker processes in one task. It is long compared with the
 transfer of a chunk, and short compared with all the work.
 """
 TERMINATE_TIMEOUT_S = 6.0
@@ -50,16 +50,16 @@ WORKER_CHECK_DELAY_S = 5.0
 
 
 class WorkerPool(ABC):
-    """A pool of workers that exist until the `with` block ends that made them. It allows one `run` at a time."""
+    """A pool of workers that exist until the end of the `with` block that made them. It allows one `run` at a time."""
 
     size: int
     """The number of tasks that run at the same time."""
 
     def run(self, work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[tuple[int, R]]:
-        """Yield the number of each task (from 0) and its result, once, in the order of completion.
+        """Yield each task's number (from 0) and its result, in the order of completion.
 
         Tasks are taken from `tasks` in order, shortly before workers need them. Workers must be able to import `work`.
-        Raise the exceptions that it raises. Raise `ArenaFault` if the workers are lost and cannot be replaced.
+        Raise the exceptions that `work` raises. Raise `ArenaFault` if the workers are lost and cannot be replaced.
         """
         waiting = enumerate(tasks)
         flying: dict[Future[R], tuple[int, T]] = {}
@@ -104,7 +104,7 @@ class WorkerPool(ABC):
             return lost
 
     def _completed(self, in_flight: Collection[Future[R]]) -> Collection[Future[R]]:
-        """Wait for completed futures and return them. If workers were lost, return all futures in flight."""
+        """Wait until some of the futures are completed, and return those. If workers were lost, return all futures."""
         while not (done := wait(in_flight, WORKER_CHECK_DELAY_S, FIRST_COMPLETED).done):
             self._check_workers()
         if any(_is_lost(future) for future in done):
@@ -117,7 +117,7 @@ class WorkerPool(ABC):
 
     @abstractmethod
     def broadcast(self, work: Callable[[], object]) -> None:
-        """Run `work` in every worker process that continues after the end of this pool, as those of a cluster do."""
+        """Run `work` in every worker process, if the workers outlive this pool, as those of a cluster do."""
 
     @abstractmethod
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
@@ -125,8 +125,8 @@ class WorkerPool(ABC):
 
     @abstractmethod
     def _check_workers(self) -> None:
-        """Check whether there still are workers, after `WORKER_CHECK_DELAY_S` without a result. Raise `ArenaFault` if
-        there are none and none come.
+        """Check that there still are workers, after `WORKER_CHECK_DELAY_S` without a result. Raise `ArenaFault` if
+        there are no workers and no new ones come.
         """
 
     @abstractmethod
@@ -140,7 +140,7 @@ class _ProcessPool(WorkerPool):
         self._pool: ProcessPoolExecutor | None = None
 
     def broadcast(self, work: Callable[[], object]) -> None:
-        """Do nothing, because local processes end with the pool."""
+        """Do nothing, because local processes do not outlive the pool."""
 
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
         try:
@@ -197,8 +197,8 @@ def process_pool(jobs: int) -> Iterator[WorkerPool]:
 
 
 def spread(pool: WorkerPool, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> Iterator[tuple[int, R]]:
-    """Yield the number of each item (from 0) and its result, once, in the order of completion. Work is split into
-    chunks as in `spread_chunks`.
+    """Yield each item's number (from 0) and its result, in the order of completion. Work is split into chunks as in
+    `spread_chunks`.
     """
     for start, results in spread_chunks(pool, work, items):
         yield from enumerate(results, start)
@@ -207,8 +207,8 @@ def spread(pool: WorkerPool, work: Callable[[Sequence[T]], Sequence[R]], items: 
 def spread_chunks(
     pool: WorkerPool, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], max_chunk_items: int | None = None
 ) -> Iterator[tuple[int, Sequence[R]]]:
-    """Yield the results of all items once, in chunks, in the order of completion. Each chunk comes with the number
-    (from 0) of its first item.
+    """Yield the results of all items in chunks, in the order of the chunks' completion. Each chunk comes with the
+    number (from 0) of its first item.
 
     `work` returns a result for each item of a chunk. Chunks grow to about `CHUNK_DURATION_S`, or to `max_chunk_items`
     items; near the end they shrink, so that all workers finish together. Raise the exceptions of `WorkerPool.run`.
@@ -266,7 +266,7 @@ def _start_resource_tracker() -> None:
 
 @contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """Block SIGINT and SIGTERM while worker processes start, until they have set up their handling."""
+    """Block SIGINT and SIGTERM while worker processes start, until these have set up their signal handlers."""
     if sys.platform == "win32":
         yield
         return

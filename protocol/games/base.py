@@ -18,7 +18,7 @@ S = TypeVar("S")
 M = TypeVar("M")
 
 PROBABILITY_ONE = Fraction(1)
-"""The probability of an outcome without chance."""
+"""The probability of the only outcome of a move without chance."""
 
 
 class Game(ABC, Generic[S, M]):
@@ -70,8 +70,8 @@ class Game(ABC, Generic[S, M]):
         """Return the first state, and the event of the deal, if there is one. `dice` are the dice of ply 0."""
 
     def state_before_deal(self) -> S | None:
-        """Return the state before the first deal, whose `chance_outcomes` are the deals, if that deal counts as luck.
-        Return None if there is no deal, or if both matches of a pair get the same deal.
+        """Return the state before the first deal, if this deal counts as luck. The `chance_outcomes` of the state are
+        then the possible deals. Return None if there is no deal, or if both matches of a pair get the same deal.
         """
         return None
 
@@ -100,9 +100,7 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def apply(self, state: S, move: M, dice: Dice) -> tuple[S, Event]:
-        """Return the state after `move`, and the event. Raise `IllegalMove`, which says what would be legal, if the
-        move is not legal.
-        """
+        """Return the state after `move`, and the event. Raise `IllegalMove`, which says what is legal."""
 
     def apply_chance(self, state: S, dice: Dice) -> tuple[S, Event]:
         """Return the state after the chance event that is due, and the event."""
@@ -113,9 +111,7 @@ class Game(ABC, Generic[S, M]):
         raise ValueError(f"{self.name} has no deals after the start")
 
     def information_set(self, state: S, seat: int) -> Hashable:
-        """Return the information set of a state for a seat. It is equal for all states that the seat cannot
-        distinguish.
-        """
+        """Return the information set of a state for a seat, equal for all states that the seat cannot distinguish."""
         return self.key(state)
 
     def outcomes(self, state: S, move: M) -> Sequence[tuple[Fraction, S]]:
@@ -128,8 +124,8 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def ranks(self, state: S) -> tuple[int, ...]:
-        """Return the rank of every seat: 1 is best, equal numbers are a tie. With more than two seats, this also works
-        during the game: seats still in the game share rank 1, and seats that are out have the ranks after them.
+        """Return the rank of every seat: 1 is best, and equal ranks are a tie. With more than two seats, the game need
+        not be over: seats still in the game share rank 1, and seats that are out have the ranks after them.
         """
 
     def returns(self, state: S) -> tuple[int, ...] | None:
@@ -137,16 +133,14 @@ class Game(ABC, Generic[S, M]):
         return None
 
     def count_rounds(self, state: S) -> tuple[int, int]:
-        """Return the numbers of complete rounds and of rounds to come, in a game with payoffs. If chance ends the
-        match, the second number is the expected one.
+        """Return the number of complete rounds and the number of rounds to come, in a game with payoffs. If chance ends
+        the match, the second number is an expected value.
         """
         raise ValueError(f"{self.name} has no payoffs")
 
     @property
     def least_payoffs(self) -> tuple[int, ...]:
-        """The least payoff that each seat can get in a round, in a game with payoffs. A seat that left the match gets
-        it every round.
-        """
+        """The least payoff of each seat in a round, in a game with payoffs. A seat that left gets it every round."""
         raise ValueError(f"{self.name} has no payoffs")
 
     def reason(self, state: S) -> str:
@@ -154,7 +148,7 @@ class Game(ABC, Generic[S, M]):
         return DRAW if len(set(self.ranks(state))) == 1 else WIN
 
     def remove_seat(self, state: S, seat: int) -> S:
-        """Return the state after `seat` left a match that goes on. Called only with more than two seats."""
+        """Return the state after `seat` left a match that goes on. There are more than two seats."""
         raise ValueError(f"{self.name} can't continue without seat {seat}")
 
     def config_of_deal(self, dice: Dice) -> Mapping[str, Any]:
@@ -190,8 +184,8 @@ class Game(ABC, Generic[S, M]):
         """Parse a move from a message. Raise `MalformedMove`, which shows the right form, if it is malformed."""
 
     def legal_moves_for_turn(self, state: S) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-        """Return the encoded legal moves for a `turn` message, and the message's `options`. These are None if the list
-        of moves is complete.
+        """Return the encoded legal moves for a `turn` message, and the message's `options`. The options are None if the
+        list of moves is complete.
         """
         return [self.encode_move(move) for move in self.legal_moves(state)], None
 
@@ -213,8 +207,8 @@ class Game(ABC, Generic[S, M]):
     """Examples of moves as a person writes them."""
 
     def parse_move(self, text: str) -> M:
-        """Parse a move that a person wrote, as `notation` writes it or shorter. Raise `MalformedMove`, which shows
-        examples, for another text.
+        """Parse a move that a person wrote in the form of `notation` or in a shorter form. Raise `MalformedMove`, which
+        shows examples, for another text.
         """
         raise MalformedMove(f"moves of {type(self).__name__} can only be written in JSON")
 
@@ -250,8 +244,9 @@ class Game(ABC, Generic[S, M]):
 
     @property
     def pools(self) -> list[str]:
-        """The rating pools that may rate a match under this config: its own pool, or else the pools of all presets
-        whose deal can lead to this config. For each of these, the pool for matches with people follows.
+        """The rating pools that may rate a match under this config: first those for matches among bots, then their
+        counterparts for matches with people. If the config is no preset, the pools are those of all presets whose deal
+        can lead to it.
         """
         found = self._pools_that_deal() if self.pool is None else [self.pool]
         return [*found, *map(people_pool, found)]

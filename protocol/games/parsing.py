@@ -15,8 +15,8 @@ MAX_MOVE_DIGITS = 20
 
 
 def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a whole config: the values of `config`, else of the preset that it names, else the defaults in `defaults`
-    and the game's `late_keys`. Raise `BadConfig` for an unknown key or preset.
+    """Return a whole config. The value of a key comes from `config`, else from the preset that `config` names, else
+    from `defaults` or the game's `late_keys`. Raise `BadConfig` for an unknown key or preset.
     """
     given, defaults = dict(config), {**defaults, **game.late_keys}
     base: Mapping[str, Any] = {}
@@ -34,8 +34,8 @@ def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults:
 def parse_integers(
     game: str, key: str, value: Any, *, count: tuple[int, int], bounds: tuple[int, int]
 ) -> tuple[int, ...]:
-    """Return a config value that is a list of integers, or one integer, as a tuple. Raise `BadConfig` if the integers
-    or their count are out of bounds.
+    """Convert a config value, a list of integers or one integer, to a tuple. Raise `BadConfig` if an integer or the
+    number of integers is out of bounds.
     """
     items = [value] if type(value) is int else value
     (fewest, most), (low, high) = count, bounds
@@ -73,8 +73,8 @@ def read_move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
 
 
 def read_move_kind(wire: Any, forms: Mapping[str, tuple[str, Sequence[str]]]) -> tuple[str, tuple[int, ...]]:
-    """Return the kind of a move, which is its field `do`, and its other fields, which are integers. `forms` has, by
-    kind, an example and the names of the other fields. Raise `MalformedMove` if the move has another form.
+    """Return the kind of a move, which is its field `do`, and its other fields, which are integers. `forms` has an
+    example and the names of the other fields, by kind. Raise `MalformedMove` if the move has another form.
     """
     do = wire.get("do") if isinstance(wire, Mapping) else None
     if not isinstance(do, str) or do not in forms:
@@ -101,9 +101,7 @@ def _describe_bad_form(wire: Any, form: str, names: Sequence[str]) -> str:
 
 
 def parse_whole_number(text: str) -> int | None:
-    """Return the whole number that a text consists of; None for any other text, and for a number of more than
-    `MAX_MOVE_DIGITS` digits.
-    """
+    """Return the whole number that a text consists of; None for other texts and above `MAX_MOVE_DIGITS` digits."""
     digits = text.strip()
     return int(digits) if digits.isdecimal() and len(digits) <= MAX_MOVE_DIGITS else None
 
