@@ -263,5 +263,5 @@ class AgentProtocol(ClientProtocol):
         )
 
     def make_error_line(self, text: str) -> PrintLine:
-        """Return a line about a problem. It goes to standard error, as the protocol uses standard output."""
+        """Return a line about a problem. It goes to standard error, because standard output carries the protocol."""
         return PrintLine(f"{self._bot.name}: {text}", is_error=True)

@@ -1,5 +1,4 @@
-"""Facts about positions and searches, computed for `arena-bot analyze` and `arena-bot compare`.
+"""Comparisons of searches, for `arena-bot compare` (searches.py), and estimates of the values of moves (estimator.py).
 
-duel.py, heaps.py and dilemma.py analyse games, searches.py compares searches, exploiting.py measures what a best reply
-wins against a bot. estimator.py estimates the values of moves by a search.
+Each game's package has its analyses for `arena-bot analyze`.
 """

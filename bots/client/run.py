@@ -300,5 +300,5 @@ class Client(ClientBase):
         self._take_from_thread(partial(self._conversation.on_warmed_up, game, fault))
 
     def _on_result(self, result: WorkResult) -> None:
-        """Pass a result to the conversation. Called in the thinking thread."""
+        """Pass the result of a piece of work to the conversation. Called in the thinking thread."""
         self._take_from_thread(partial(self._conversation.handle_result, result))

@@ -58,12 +58,16 @@ class Side(NamedTuple):
 
 
 class TrialResult(NamedTuple):
-    """The result of a trial for the first side, with and without adjustment for luck, and the mean points of seat 0.
+    """The result of a trial, from the first side's view.
 
-    `worth` is the number of unadjusted games that would give an equally certain result. `factor` is `worth` divided by
-    the games played. `adjusted`, `worth` and `factor` are None if luck is not measured or there are too few starts:
-    fewer than two for `adjusted`, fewer than `MIN_UNITS` of measuring.pair_scores for `worth` and `factor`. `worth` and
-    `factor` are also None if all results are equal.
+    - `seat_0`: the mean points of seat 0.
+    - `score`: the result without adjustment for luck.
+    - `adjusted`: the luck-adjusted result; None with fewer than two starts.
+    - `worth`: how many games without adjustment would give an equally certain result. None if all results are equal or
+      there are fewer than `MIN_UNITS` (measuring.pair_scores) starts.
+    - `factor`: `worth` divided by the number of games played.
+
+    The last three are also None if luck is not measured.
     """
 
     games: int

@@ -107,7 +107,7 @@ class VectorGames(DeepCopied):
         return vectors, masks
 
     def play(self, games: Numbers, actions: NDArray[Any]) -> None:
-        """Play an action in each of these games and set `rewards` to those of this step. Raise what `step` raises."""
+        """Play an action in each of these games and set `rewards` to the rewards for it. Raise what `step` raises."""
         self.check_reset()
         actions = check_actions(actions, len(games))
         self.rewards[games] = 0

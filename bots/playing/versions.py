@@ -69,8 +69,8 @@ class ComparedVersions(Struct, kw_only=True):
     """The number of seats that each version has played, by the version's label."""
 
     def take(self, number: int, results: Sequence[Result], labels: Sequence[Sequence[str]]) -> None:
-        """Add the results of a start: one match for each seat of the bot. `labels` has the label of the version in each
-        seat of each match.
+        """Add the results of one start: a match for each seat in which the bot sits. `labels` has the version's label
+        for each seat of each match.
         """
         for result, sat in zip(results, labels, strict=True):
             for seat, label in zip(result.seats, sat, strict=True):
@@ -208,7 +208,8 @@ class _Table:
         ]
 
     def play(self, start: int) -> tuple[list[Result], list[list[str]]]:
-        """Play a start once for each seat of the bot. Return the results, and the version's label by match and seat."""
+        """Play a start with the bot in each seat once. Return the results, and the version's label by match and seat.
+        """
         dealt = self._rules.config_of_deal(Dice(self._derive(f"start/{start}"), 0))
         game = load_game(self._rules.name, dealt)
         results, sat = [], []

@@ -47,7 +47,7 @@ _SCORES_BY_CHARACTER = {character: score for score, character in _SCORE_CHARACTE
 
 
 _COUNT_WORDS = {4: "four", 6: "six"}
-"""The English words for the numbers of weights that a message names, by number."""
+"""The English word for a number of weights, by the number, for error messages."""
 
 
 class TuningNotSaved(ArenaFault):

@@ -20,7 +20,7 @@ from protocol.games.spec import EvaluationSpec
 _EQUAL_NAME = "equal"
 """The name of the set of default weights."""
 _COUNT_WORDS = {4: "four", 6: "six"}
-"""English words for numbers of weights."""
+"""The English word for a number of weights, by the number, for error messages."""
 
 
 @cache
@@ -106,7 +106,9 @@ def _parse_weights(bot: str, text: str) -> tuple[float, ...]:
 
 
 def are_weights(values: Sequence[float]) -> bool:
-    """Return whether an evaluation has this number of weights, all are in its range, and at least one is above 0."""
+    """Return whether these are valid weights: an evaluation has this many, all are in its range, and at least one is
+    above 0.
+    """
     return (
         len(values) in _max_weights()
         and all(0 <= value <= _max_weights()[len(values)] for value in values)

@@ -29,7 +29,9 @@ def theory_of(rules: Game[Any, Any]) -> tuple[HeapRule, bool]:
 
 
 def to_message_move(heaps: tuple[int, ...], move: HeapMove) -> dict[str, int]:
-    """Convert a move of the theory to the format of messages. Of several heaps of its size, it takes the first."""
+    """Convert a move of the theory to the format of messages. If several heaps have the size that the move takes from,
+    use the first of them.
+    """
     heap = heaps.index(move.heap)
     if len(move.parts) == 1:
         return {"heap": heap, "take": move.heap - move.parts[0]}

@@ -15,7 +15,9 @@ from protocol.dice import Dice
 
 @cache
 def loss_thresholds(attacking: int, defending: int) -> tuple[tuple[int, int], ...]:
-    """Return each possible loss of attackers in a round, with the threshold below which a random number means it."""
+    """Return, for each possible loss of the attacker in a round, a threshold and the loss. The first threshold above a
+    random number tells the loss.
+    """
     odds = round_odds(attacking, defending)
     below = accumulate(chance for chance, *_ in odds)
     return tuple((int(limit * DRAW_RANGE), lost) for limit, (_, lost, _) in zip(below, odds, strict=True))

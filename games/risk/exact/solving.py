@@ -91,7 +91,7 @@ def solve_mapped(shape: Shape, folder: Path, jobs: int, on_sweep: Callable[[Solv
 
 class DuelSolver:
     """A solver of one table: `values` by row, and an error margin for each value. Before the proof, the array of
-    margins holds the last changes of the values.
+    margins holds each value's change in the last stored sweep.
     """
 
     def __init__(self, shape: Shape, unfinished: Path, jobs: int, on_sweep: Callable[[SolvingProgress], None]) -> None:
@@ -150,10 +150,10 @@ class DuelSolver:
             self._report(change / WIN_VALUE)
 
     def _prove(self) -> int:
-        """Return an error margin of all values, after proving it.
+        """Prove that no value is off by more than an error margin, and return this margin.
 
-        The proof succeeds if after a sweep no margin is wider than the initial margin. If a margin reaches
-        `MAX_MARGIN`, it has overflowed, and a larger initial margin is tried.
+        All margins begin at an initial margin. The proof succeeds once a sweep leaves no margin wider than that. If a
+        margin reaches `MAX_MARGIN`, it has overflowed, and a larger initial margin is tried.
         """
         margins = self.margins.reshape(-1, self._boards)
         for begin in _FIRST_MARGINS:

@@ -111,11 +111,11 @@ def sweep(
     moves: Any,
     best: Any,
 ) -> int:
-    """Recompute the values of the rows `first` to `last` - 1 in place, from the values so far. Return the largest
+    """Recompute the values of the rows from `first` to `last` - 1 in place, from the current values. Return the largest
     change.
 
-    `SCRATCH_ROWS` scratch rows begin at `spare`. `room` and `moves` are the arguments `scratch` and `moves` of
-    `fill_moves`. `best` has room for a row.
+    `SCRATCH_ROWS` scratch rows begin at the index `spare` of `values`. `room` and `moves` are scratch space: the
+    arguments `scratch` and `moves` of `fill_moves`. `best` is scratch space for one row.
     """
     cap, ends, masks, heads, spots, holders = row_moves
     boards = len(best)

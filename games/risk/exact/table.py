@@ -82,7 +82,9 @@ class FlatValues:
         return float(self._values[sum(digit * weight for digit, weight in zip(digits, self._weights, strict=True))])
 
     def arrays(self, places: Sequence[int]) -> tuple[Any, list[int]]:
-        """Return all values, and the weights of the territories at `places`, as `Table.arrays` explains them."""
+        """Return all values, and each territory's weight in the index of a position (see `Table.arrays`), for the
+        territories at `places`.
+        """
         return self._values, [self._weights[place] for place in places]
 
 
@@ -162,17 +164,18 @@ class Table:
 
 
 def solve(board: Board, max_troops: int) -> Table:
-    """Compute the table of a map. Raise `UsageFault` if it would be too large, or without numba."""
+    """Compute the table of a map. Raise `UsageFault` if the table would be too large or numba is missing."""
     shape = small_shape_of(board, max_troops)
     return Table(board, shape, FlatValues(shape, *_solve_values(shape)))
 
 
 def load_or_solve(board: Board, max_troops: int, folder: Path | None = None, armies: Sequence[int] = ()) -> Table:
-    """Return the table that `arena-bot solve` left in `folder` (default: `cache_folder`), or else one that can be
-    solved now.
+    """Return the table that `arena-bot solve` has stored in `folder` (default: `cache_folder`). If there is none,
+    return a table that is solved on demand.
 
-    The latter is read from its file in the folder; if there is none, it is solved and stored there. Raise `UsageFault`
-    if numba is missing, the former is damaged, or the table is too large to solve now.
+    A table solved on demand is read from its file in the folder; without a file, it is solved now and stored. Raise
+    `UsageFault` if numba is missing, the table of `arena-bot solve` is damaged, or the table is too large to solve on
+    demand.
     """
     folder = cache_folder() if folder is None else folder
     if (mapped := load_mapped(board, max_troops, folder, armies)) is not None:
@@ -198,7 +201,7 @@ class BoundedFolder:
         self._folder, self._most_bytes = folder, max_bytes
 
     def read(self, key: str) -> tuple[Any, int] | None:
-        """Read a table like `read_values`, and mark it as recently used."""
+        """Return what `read_values` returns for the table with this key, and mark the table as recently used."""
         path = self._folder / f"duel-{key}"
         found = read_values(path, key)
         if found is not None:
@@ -207,7 +210,7 @@ class BoundedFolder:
         return found
 
     def write(self, key: str, values: Any, sweeps: int) -> None:
-        """Write a table like `write_values`, and remove the least recently read tables if the folder is full."""
+        """Write the table as `write_values` does. If the folder is full, remove the least recently read tables."""
         write_values(self._folder / f"duel-{key}", key, values, sweeps)
         make_room(self._folder, "duel-*", self._most_bytes)
 
@@ -222,8 +225,8 @@ def store_new_tables_in(folder: Path, max_bytes: int) -> None:
 
 
 def load_mapped(board: Board, max_troops: int, folder: Path, armies: Sequence[int] = ()) -> Table | None:
-    """Return the table of `arena-bot solve` in `folder`, or None. Raise `UsageFault` if it is damaged, or without
-    numba.
+    """Return the table that `arena-bot solve` has stored in `folder`; None if there is none. Raise `UsageFault` if the
+    table is damaged or numba is missing.
     """
     check_compiled()
     if not is_solvable(board, max_troops):

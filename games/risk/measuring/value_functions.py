@@ -41,9 +41,8 @@ EXACT_NAME, PLAIN_FEATURES_NAME = "exact", "features-1"
 MAX_QUICK_POSITIONS = 1_000_000
 """Maximum number of positions of a table that counts as quick: a table with this many is solved in some 20 s."""
 _MAX_DRAWN_PLY_RATIO = 1 / 3
-"""Ratio of the ply limit of a match to squared territories times troops. Below this ratio, which was measured, plain
-features remove more luck than coefficients that were fitted to another map.
-"""
+"""A ratio: the ply limit of a match, divided by the troop limit times the squared number of territories. Measurements
+show that below this ratio plain features remove more luck than coefficients that were fitted to another map."""
 _GENERAL_MAP_BY_GAME = {"risk-duel": "africa"}
 """The map, by game, whose coefficients are used on any map. On other maps they are called `general-1`, not `fitted-1`.
 

@@ -29,9 +29,8 @@ rounds can be computed again from the seed.
 
 
 def roll_battle(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, list[list[int]]]:
-    """Return the attackers and defenders left after a battle, one of them 0, and the dice of each round. The list
-    alternates between the attacker's and the defender's dice, in the order of the draws, and has at most
-    `MAX_LISTED_ROUNDS` rounds.
+    """Fight a battle with dice. Return the attackers left, the defenders left (one of these numbers is 0) and the dice:
+    for at most `MAX_LISTED_ROUNDS` rounds, the attacker's dice, then the defender's, in the order of the draws.
     """
     rolls: list[list[int]] = []
     while attackers and defenders:

@@ -364,9 +364,9 @@ def store_entry(
 
 @compiled
 def bound_values(board: Any, state: Any, scale: Any, mover: int, left: int, ply: int) -> tuple[float, float]:
-    """Return a lower and an upper bound on the value of any move. If the `left` plies are enough for the opponent to
-    take the whole map, the lower bound is a loss. If they are enough for the mover, the upper bound is a win. Otherwise
-    they are the bounds of evaluations.
+    """Return a lower and an upper bound on the value of any move, for the mover. If the opponent can take the whole map
+    in the `left` plies, the lower bound is a loss; otherwise it is the least evaluation. If the mover can take the
+    whole map, the upper bound is a win; otherwise it is the greatest evaluation.
     """
     territories = board[TERRITORY_COUNT]
     low = (

@@ -36,14 +36,16 @@ TERRITORY, ENEMY_LOSS, IDLE, KILLED, CONTINENT, PROGRESS, ELIMINATION, MIN_GAIN,
 
 
 class RaidWeights(NamedTuple):
-    """The weights by which the raider computes gains, in units. `floats` converts them to an array."""
+    """The weights by which the raider computes gains; a weight of 1 is the worth of a unit. `floats` converts them to
+    an array.
+    """
 
     territory: float = 4.0
-    """The value of winning a territory."""
+    """The worth of winning a territory."""
     taken: float = 1.0
-    """The value of taking a territory from an enemy, in addition to `territory`."""
+    """The additional worth of winning a territory if it belongs to an enemy."""
     idle: float = 0.4
-    """The value of an own unit without enemy neighbours."""
+    """The worth of an own unit on a territory without enemy neighbours; a unit elsewhere is worth 1."""
     killed: float = 0.85
     """The value of killing an enemy unit."""
     hold: float = 3.3
@@ -75,8 +77,9 @@ def unit_weight(board: Any, field: Any) -> float:
 def attack_gain(
     board: Any, field: Any, odds: Any, weights: Any, unit_weight: float, at: int, army: int, units: int, to: int
 ) -> tuple[float, float, float]:
-    """Return the gain of attacking cell `to` from cell `at` with `units` of its `army`, the probability of winning, and
-    the mean attackers left after a win. `unit_weight` is the weight of a unit.
+    """Return the gain of attacking the cell `to` with `units` of the `army` on the cell `at`, the probability of
+    winning, and the mean number of attackers left after a win. The argument `unit_weight` is what the function
+    `unit_weight` returns.
     """
     seat, enemy, defenders = field[TURN], field[to], field[to + 1]
     chance, left, held = look_up_odds(odds, units, defenders)
@@ -249,7 +252,7 @@ class RaidPolicy:
         self.odds = odds_table(rules.battle == "dice")
         self.weights = floats(weights)
         self.path = zeros(2 * rules.max_attacks)
-        """Scratch space for `site_value`."""
+        """Scratch space for `site_value`: the cells that its attacks take, and their former owners."""
 
     def choose_move(self, position: Position) -> Move:
         """Return the raider's move in an unfinished position, in microseconds and without search or chance."""
