@@ -26,7 +26,7 @@ class AnsweringReader:
         return self._reads.last_context
 
     async def receive(self) -> SessionMessage:
-        """Return the next message. At the end of the stream `reads`, raise what it raises."""
+        """Return the next message. Raise what `reads` raises at its end."""
         while True:
             item = await self._reads.receive()
             item = _without_byte_order_mark(item) if isinstance(item, Exception) else item

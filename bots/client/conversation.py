@@ -48,7 +48,7 @@ _rules_key = msgspec.json.Encoder(order="sorted").encode
 
 
 class Conversation(ClientProtocol):
-    """The conversation of `bot` with an arena until the process ends. `bot` is warmed up for `game`."""
+    """The conversation of `bot` with an arena until the process ends. `bot` has already been warmed up for `game`."""
 
     def __init__(
         self,

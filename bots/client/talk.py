@@ -91,7 +91,7 @@ class ClientProtocol(ABC):
         """
 
     def set_unreachable(self, matches: set[str]) -> list[Effect]:
-        """Return the effects when the nodes of these matches cannot be reached. Other matches may be played now."""
+        """Return the effects of these matches' nodes being unreachable: other matches may take these matches' slots."""
         return []
 
     @abstractmethod

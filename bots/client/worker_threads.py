@@ -81,7 +81,7 @@ class WorkResult:
     cause: BaseException | None = None
     """The exception by which the author's code failed; None if it has not failed."""
     discarded: str | None = None
-    """The parts of `info` that are discarded, with reasons; the move stands without them."""
+    """The parts of `info` that are discarded, with reasons. The move is sent without them."""
 
 
 MAX_INTEGER = 2**64 - 1
@@ -124,8 +124,8 @@ class UnsendableMove(Fault):
 
 
 def read_choice(turn: Turn, choice: Any) -> tuple[Move, str | None]:
-    """Return the message that sends what `choose` returned, and why parts of its `info`, if any, are left out. Raise
-    `UnsendableMove` if it cannot be sent.
+    """Return the message with the move that `choose` returned, and the reasons why parts of its `info` are left out, if
+    any. Raise `UnsendableMove` if the move cannot be sent.
     """
     info: dict[str, Any] | None = None
     move, left_out = choice, None

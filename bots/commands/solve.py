@@ -1,4 +1,4 @@
-"""`arena-bot solve`: solves a game and prints or stores the result. Each game's room has the solver."""
+"""`arena-bot solve`: solves a game and prints or stores the result. Each game's package has its solver."""
 
 from __future__ import annotations
 

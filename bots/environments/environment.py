@@ -36,8 +36,7 @@ from referee.result import points_from_ranks
 Observation = dict[str, Any]
 
 REWARD_PER_POINT = 2.0
-"""The factor in a reward, which is this factor times a rank's points, minus 1: a win, 1 point, gives 1; the last place,
-0 points, gives −1."""
+"""The factor f in a seat's reward, f × points − 1. So a win (1 point) gives 1, the last place (0 points) −1."""
 Opponent = Callable[[Vector, Mask, np.random.Generator], int]
 """An opponent of a learner: (vector, mask, rng) -> the action of a seat that sees this vector and mask."""
 RENDER_MODES = "ansi", "human"

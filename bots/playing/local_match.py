@@ -266,7 +266,7 @@ class LocalMatch:
             return self._play_to_end()
 
     def resume(self, standing: MatchStanding, events: Sequence[MatchEvent]) -> ClosedMatch:
-        """Apply these events to a standing of the match, then play to the end. The result's events begin with them."""
+        """Continue the match from `standing`: apply `events`, then play to the end. The result begins with `events`."""
         self._match.standing = standing
         with self._alarm.install_handler() if self._timed else contextlib.nullcontext():
             for act in events:  # no guest is present yet, so only lines and deadlines matter

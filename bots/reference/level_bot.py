@@ -23,8 +23,8 @@ from protocol.games.base import Game
 from protocol.messages import End, Rejected, Start
 
 TABLES_FILE = "levels.toml"
-"""The name of the files that define levels. A measured game's file is in the game's package, that of all other games is
-in this package."""
+"""The name of the files that define levels: a file in the package of each measured game, one here for all other games.
+"""
 
 
 class Mixture(Struct, frozen=True):
@@ -38,11 +38,9 @@ class Mixture(Struct, frozen=True):
 
 class _Tables(Struct, frozen=True):
     measured: Mapping[str, Mixture]
-    """The definition of a game's levels, by name of the game or, for a preset with its own levels, by name of the pool.
-    """
+    """The definition of a game's levels, by game or, for a preset with its own levels, by pool."""
     unmeasured: Sequence[Mixture]
-    """The definitions of levels for games that are not in `measured`. A game gets the first one whose bot plays the
-    game."""
+    """Definitions of levels for games that are not in `measured`: a game gets the first one whose bot plays it."""
 
 
 @cache
@@ -57,9 +55,7 @@ def load_tables() -> _Tables:
 
 
 def find_mixture(game: str, pool: str | None = None) -> Mixture | None:
-    """Return the definition of levels for a pool or, if the pool has none of its own, for its game; None if there is
-    none.
-    """
+    """Return the definition of levels for a pool; if the pool has none, that for its game; None if neither has one."""
     measured = load_tables().measured
     if pool is not None and pool in measured:
         return measured[pool]

@@ -246,7 +246,8 @@ class GeneticBot(AlphaBeta):
 
 
 class Greedy(CompiledBot):
-    """Plays the move with the best expected evaluation. Among equals it draws one; in a campaign it takes the first."""
+    """Plays the move with the best expected evaluation. Of equal moves, it draws one; in a campaign it takes the first.
+    """
 
     settings: ClassVar[Mapping[str, str]] = {"eval": EVAL_HELP}
 

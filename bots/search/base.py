@@ -170,7 +170,8 @@ class SearchTree(Generic[S, M]):
         self.outcomes: Callable[[S, M], Sequence[tuple[Fraction, S]]] = (
             partial(list_outcomes, rules) if has_deals(rules) else rules.outcomes
         )
-        """Returns what `list_outcomes` does, in games without deals at no cost."""
+        """The function `list_outcomes`; in games without deals, the game's own function, which gives the same but
+        faster."""
         self._evaluate = evaluate
         self._opinion = evaluation_scale(rules)
         self._limit = limit

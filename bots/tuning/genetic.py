@@ -54,7 +54,7 @@ class Method:
     seats: Seating = "drawn"
     """The seats of a pair. "drawn": random for every start. "both": every start is played twice, with seats swapped."""
     best: int = 3
-    """The number of genes of each tournament, the fittest, that become parents."""
+    """The number of the fittest genes of each tournament that become parents."""
     children: int = 12
     """The number of new genes of a generation that are the average of two parents."""
     mutants: int = 3
@@ -110,7 +110,7 @@ class Method:
 
 
 class ScheduledGame(NamedTuple):
-    """A game to play: the indices of the genes in seat 0 and seat 1, and the seeds as in `GameSpec`."""
+    """A game to play: the indices of the genes in seat 0 and seat 1, and the seeds as in `TuningGame`."""
 
     first: int
     second: int
@@ -210,7 +210,7 @@ def _rank_genes(generation: Generation, genes: Sequence[int]) -> list[int]:
 
 
 def _make_child(rng: random.Random, parents: Sequence[Gene]) -> Gene:
-    """Return the average of two different parents. At least one weight is not 0, as no half is rounded down to 0."""
+    """Return the average of two different parents. It is not all 0, because no half is rounded down to 0."""
     one, other = rng.sample(parents, 2)
     return tuple(round((a + b) / 2, WEIGHT_DECIMALS) for a, b in zip(one, other, strict=True))
 

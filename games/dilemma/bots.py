@@ -30,8 +30,8 @@ class MemoryOneBot(Bot):
 
     @abstractmethod
     def strategy(self, game: Dilemma, seat: int) -> MemoryOne:
-        """Return the bot's probabilities of cooperating in `seat`. Raise `UsageFault` if the payoffs rule its strategy
-        out.
+        """Return the bot's probabilities of cooperating in `seat`. Raise `UsageFault` if it cannot play with these
+        payoffs.
         """
 
     def check_game(self, game: Game[Any, Any]) -> None:

@@ -70,7 +70,7 @@ ALWAYS_DEFECT = memory_one(0, 0, 0, 0, 0)
 TIT_FOR_TAT = memory_one(1, 1, 0, 1, 0)
 """The strategy that cooperates first, then repeats the other seat's last choice."""
 PAVLOV = memory_one(1, 1, 0, 0, 1)
-"""The strategy that cooperates first, then exactly if both seats made the same choice."""
+"""The strategy that cooperates first, then exactly if both seats made the same choice in the round before."""
 GRIM = memory_one(1, 1, 0, 0, 0)
 """The strategy that never cooperates again after a defection by either seat, even after its own defection by noise."""
 

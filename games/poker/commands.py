@@ -15,11 +15,11 @@ from protocol.errors import UsageFault, os_errors_as
 _PROGRESS_INTERVAL_S = 5.0
 """Seconds between two progress lines."""
 DEFAULT_ROUNDS = 2000
-"""The default number of rounds of the algorithm that solves poker."""
+"""The default number of iterations of CFR+, the algorithm that solves poker."""
 MAX_ROUNDS = 1_000_000
-"""The maximum number of rounds of the algorithm that solves poker."""
+"""The maximum number of iterations of CFR+."""
 _ROUND_BATCH_SIZE = 100
-"""The number of rounds after which it is checked whether a progress line is due."""
+"""The number of iterations of CFR+ after which it is checked whether a progress line is due."""
 
 
 def solve_hand(options: SolveOptions) -> None:

@@ -132,8 +132,8 @@ def _table_after(rules: Poker, state: PokerState, move: str) -> PokerState:
 
 @cache
 def hand_value_function(game: str) -> Callable[[PokerState], Number]:
-    """Return a function from a state to the chips that seat 0 wins on average in the current hand, in equilibrium. The
-    state is before the deal, or has all dealt cards.
+    """Return a function from a state to the chips that seat 0 wins on average in the current hand, in equilibrium. Of a
+    state's cards, either none or all that have been dealt must be known.
     """
     rules, start = single_hand(game)
     strategy = equilibrium_of(game)

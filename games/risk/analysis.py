@@ -118,7 +118,7 @@ def _list_invasions(table: Table, rules: Duel, position: Position) -> list[tuple
 
 
 def compute_best_play(table: Table, rules: Duel) -> BestPlay:
-    """Return the statistics of best play. They are exact, except that the longest of 10^12 games is left out."""
+    """Return the statistics of best play. They ignore the last 10^-12 of the games, those that last longest."""
     import numpy
 
     places = {rules.initial(NO_DICE)[0]: 0}

@@ -32,7 +32,7 @@ Masks = NDArray[np.int8]
 
 
 ThrowCounts = Counter[tuple[int, int, int]]
-"""The import path of the class of a game's batch, by the game's name."""
+"""The number of throws, by the attacker's number of dice, the defender's number of dice, and the attacker's loss."""
 
 
 class Batch(ABC, Generic[S]):

@@ -15,8 +15,8 @@ from protocol.dice import Dice
 
 @cache
 def loss_thresholds(attacking: int, defending: int) -> tuple[tuple[int, int], ...]:
-    """Return, for each possible loss of the attacker in a round, a threshold and the loss. The first threshold above a
-    random number tells the loss.
+    """Return pairs of a threshold and an attacker's loss in a round. A random number means the loss of the first pair
+    whose threshold is above it.
     """
     odds = round_odds(attacking, defending)
     below = accumulate(chance for chance, *_ in odds)

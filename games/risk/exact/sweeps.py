@@ -23,11 +23,11 @@ MARGINS_PER_UNIT = 16
 MAX_MARGIN = (1 << 16) - 1
 """The largest margin that can be stored. It means that no error bound is known."""
 _WIN_WEIGHT = float(WIN_PROBABILITY.numerator)
-"""Number of `_TOTAL_WEIGHT` attacks that are won on average. Whole numbers avoid an additional rounding."""
+"""The number of attacks won on average in `_TOTAL_WEIGHT` attacks. Whole numbers avoid an additional rounding."""
 _LOSS_WEIGHT = float(WIN_PROBABILITY.denominator - WIN_PROBABILITY.numerator)
-"""Number of `_TOTAL_WEIGHT` attacks that are lost on average."""
+"""The number of attacks lost on average in `_TOTAL_WEIGHT` attacks."""
 _TOTAL_WEIGHT = float(WIN_PROBABILITY.denominator)
-"""The number of attacks from which `_WIN_WEIGHT` and `_LOSS_WEIGHT` are counted."""
+"""The number of attacks of which `_WIN_WEIGHT` are won and `_LOSS_WEIGHT` lost on average."""
 SCRATCH_ROWS = 4
 """Number of scratch rows for each thread, behind the table, in which symmetries are applied to rows."""
 

@@ -82,9 +82,7 @@ class FlatValues:
         return float(self._values[sum(digit * weight for digit, weight in zip(digits, self._weights, strict=True))])
 
     def arrays(self, places: Sequence[int]) -> tuple[Any, list[int]]:
-        """Return all values, and each territory's weight in the index of a position (see `Table.arrays`), for the
-        territories at `places`.
-        """
+        """Return all values, and the weight of the territory at each of `places`, as `Table.arrays` explains them."""
         return self._values, [self._weights[place] for place in places]
 
 
@@ -171,11 +169,10 @@ def solve(board: Board, max_troops: int) -> Table:
 
 def load_or_solve(board: Board, max_troops: int, folder: Path | None = None, armies: Sequence[int] = ()) -> Table:
     """Return the table that `arena-bot solve` has stored in `folder` (default: `cache_folder`). If there is none,
-    return a table that is solved on demand.
+    return one that is solved on demand: from its file in the folder or, without a file, solved now and stored.
 
-    A table solved on demand is read from its file in the folder; without a file, it is solved now and stored. Raise
-    `UsageFault` if numba is missing, the table of `arena-bot solve` is damaged, or the table is too large to solve on
-    demand.
+    Raise `UsageFault` if numba is missing, the table of `arena-bot solve` is damaged, or a table is too large to solve
+    now.
     """
     folder = cache_folder() if folder is None else folder
     if (mapped := load_mapped(board, max_troops, folder, armies)) is not None:

@@ -29,8 +29,8 @@ rounds can be computed again from the seed.
 
 
 def roll_battle(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, list[list[int]]]:
-    """Fight a battle with dice. Return the attackers left, the defenders left (one of these numbers is 0) and the dice:
-    for at most `MAX_LISTED_ROUNDS` rounds, the attacker's dice, then the defender's, in the order of the draws.
+    """Roll a battle. Return the attackers left, the defenders left (one of these numbers is 0) and the dice: for at
+    most `MAX_LISTED_ROUNDS` rounds, the attacker's dice, then the defender's, in the order of the draws.
     """
     rolls: list[list[int]] = []
     while attackers and defenders:

@@ -151,7 +151,7 @@ _BATTLE_MODES: Mapping[BattleMode, int] = {"sure": NO_DICE_MODE, "means": MEANS_
 MAX_PLIES = 40
 """The greatest depth of a search, in plies."""
 MIN_NODES = 50
-"""The minimum limit of nodes for a search. With fewer nodes, a move is chosen without a search."""
+"""The minimum limit of nodes for a search. Under a lower limit, a move is chosen without a search."""
 TABLE_SIZE = 2**17
 """The number of positions in the transposition table, the same on every machine, so that moves are the same."""
 VALUE_TOLERANCE = 0.1

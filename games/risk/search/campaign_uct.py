@@ -77,8 +77,8 @@ ever."""
 PREDICTED_LIKELIHOOD = 0.95
 """The probability in `OpponentModel` that a player who follows a policy makes the move that the policy predicts."""
 UNPREDICTED_LIKELIHOOD = 0.35
-"""The likelihood in `OpponentModel` of a move that the policy raider does not predict, for a player taken for a raider.
-It is high, because the raider stands for every player that does not rush."""
+"""The probability in `OpponentModel` that a raider makes a move that the policy raider does not predict. It is high,
+because every player that does not rush is taken for a raider."""
 TRUST_DECAY = 0.03
 """The fraction by which trust moves back to its prior after each move, because players may change their ways."""
 PRIOR_RUSH_TRUST = 0.3
@@ -314,8 +314,8 @@ def simulate(
 
 
 class OpponentModel:
-    """The trust, a probability, that each opponent in a match follows a policy, raider or rush. It grows if the policy
-    predicts the opponent's moves.
+    """The trust of each opponent in a match in two policies, raider and rush: the probability that the opponent follows
+    the policy. A policy's trust grows when it predicts the opponent's moves.
 
     The trust is that of a fixed-share forecaster (Herbster, Warmuth 1998).
     """
@@ -333,7 +333,8 @@ class OpponentModel:
         return floats(sum(trust[: policy + 1]) for trust in self.trust for policy in range(POLICY_COUNT))
 
     def learn(self, position: Position, events: Sequence[Event]) -> None:
-        """Update the trust by the events since the last call, the first time by all events. Stop at a gap in them."""
+        """Update the trust by the events since the last call; at the first call, by all events. Stop at missing events.
+        """
         begin, self._last_position = self._find_start(events), position
         if begin is None:
             return
@@ -353,7 +354,7 @@ class OpponentModel:
             at += 1
 
     def _find_start(self, events: Sequence[Event]) -> Position | None:
-        """Return the position before the events; None if unknown. After a deal, its units to place are missing."""
+        """Return the position before the events, without units to place if a deal decided it; None if it is unknown."""
         rules = self._raid.rules
         if self._last_position is not None:
             return self._last_position

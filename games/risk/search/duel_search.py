@@ -327,8 +327,8 @@ def order_moves(work: Any, cuts: int, begin: int, end: int, first: int) -> None:
 def star1_window(
     alpha: float, beta: float, low_rest: float, high_rest: float, chance: float, low: float, high: float
 ) -> tuple[float, float]:
-    """Return the window in which to search one of an attack's two results (Ballard 1983). `chance` is its probability.
-    The other result adds `low_rest` to `high_rest` to the mean. Values lie between `low` and `high`.
+    """Return the window in which to search one result of an attack, of probability `chance` (Ballard 1983). The other
+    result contributes from `low_rest` to `high_rest` to the mean of both. Values lie between `low` and `high`.
     """
     return max((alpha - high_rest) / chance, low), min((beta - low_rest) / chance, high)
 
@@ -571,8 +571,8 @@ class DuelSearch:
     ) -> SearchResult[Action]:
         """Return the best move found by iterative deepening up to `depth` within `limit`. It is always legal.
 
-        The search may exceed the node limit, by fewer nodes than the moves of one position have results. The line ends
-        early at a position that the table already knew.
+        The search may exceed the node limit, by fewer nodes than one position has results of moves. The principal
+        variation ends early at a position that is in the transposition table.
         """
         rules = self.rules
         if rules.to_move(position) is None:

@@ -90,8 +90,8 @@ def cell_of(territory: int) -> int:
 
 
 def board_values(board: Board) -> list[int]:
-    """Return the array `board` of a map as a list. The game fills its own slots and may append more; `ints` converts
-    the list to an array.
+    """Return the array `board` of a map as a list, which `ints` converts to an array. The searches of a game set its
+    other slots and may append more.
     """
     count = len(board)
     borders = [[cell_of(other) for other in others] for others in board.neighbours]

@@ -108,9 +108,9 @@ class SearchWidth(NamedTuple):
 
 
 DEFAULT_WIDTH = SearchWidth((6, 2, 2, 2), (3, 1, 1, 1), 2)
-"""The default limits of moves: fewer after the first turn of the search."""
+"""The default maximum numbers of moves to search. They are smaller after the first turn of the search."""
 FULL_WIDTH = SearchWidth((MAX_MOVES // 2,) * WIDTH_COUNT, (MAX_MOVES - 1,) * WIDTH_COUNT, 2)
-"""The limits of the widest search: as many moves as a list has space for."""
+"""The maximum numbers of moves in the widest search: as many moves as a list has space for."""
 
 
 @compiled

@@ -71,8 +71,10 @@ PRESETS: Mapping[str, Mapping[str, TuningPreset]] = {
         "risk-campaign": TuningPreset(_QUICK_METHOD, _CAMPAIGN_SETUP),
     },
 }
-"""The presets, by name and game. `paper` is the method of the project arman-aminian/risk-game-ai-agent, according to
-its report. `adjusted` has few games a generation, as a luck-adjusted game tells much, and many mutants, as similar
-genes only learn to beat each other. `outlook` tunes the weights of the campaign's default evaluation with its default
-search.
+"""The presets, by name and game.
+
+- `paper` follows the report of the project arman-aminian/risk-game-ai-agent.
+- `adjusted` plays few games a generation, because one luck-adjusted game tells much. It makes many mutants, because
+  genes that are alike only learn to beat each other.
+- `outlook` tunes the weights of the campaign's default evaluation with its default search.
 """
