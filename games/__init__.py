@@ -13,6 +13,6 @@ from pkgutil import resolve_name
 from protocol.games.spec import GameSpec
 
 _ROOMS = ("nim", "grundy", "tictactoe", "risk", "dilemma", "poker")
-"""The rooms, in the order of lists of games."""
+"""The names of the games' packages, in the order in which games are listed."""
 SPECS: tuple[GameSpec, ...] = tuple(chain.from_iterable(resolve_name(f"games.{room}:SPECS") for room in _ROOMS))
 """The specs of all built-in games."""

@@ -43,7 +43,7 @@ def solve(
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Solve a game and print its value. Stopped in any way, the same command goes on; a stored result is checked."""
+    """Solve a game and print its value. The same command continues an interrupted solution and checks a stored one."""
     if game not in games_with("solver"):
         known = f"this command does not solve {game}" if is_known_game(game) else f"there is no game {short_repr(game)}"
         raise UsageFault(f"{known}: give one of {', '.join(games_with('solver'))}; for a map, add --config map=NAME")

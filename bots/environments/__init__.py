@@ -2,8 +2,7 @@
 
 The environments need the extra `rl`. `encoding_of`, with which a trained policy plays in an arena, only needs numpy.
 
-- encodings.py defines encodings, what a learner sees of a game. risk.py, payoff_games.py and small_games.py have the
-  encodings of games.
+- encodings.py defines encodings, what a learner sees of a game. Each game's package has its encoding.
 - environment.py plays one game. vector.py plays all seats of many games at once, vector_single.py one seat of each.
   Both use the fast rules in `batched`.
 - lockstep.py checks the rules in `batched` against the reference rules. copying.py copies environments.

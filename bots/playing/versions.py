@@ -208,8 +208,7 @@ class _Table:
         ]
 
     def play(self, start: int) -> tuple[list[Result], list[list[str]]]:
-        """Play a start with the bot in each seat once. Return the results, and the version's label by match and seat.
-        """
+        """Play a start with the bot in each seat once. Return the results, and the version's label by match and seat."""
         dealt = self._rules.config_of_deal(Dice(self._derive(f"start/{start}"), 0))
         game = load_game(self._rules.name, dealt)
         results, sat = [], []

@@ -1,7 +1,7 @@
 """Searches for any game of protocol.games. They return value, best move and principal variation, and count nodes.
 
-base.py has the common parts; alpha_beta.py, expectiminimax.py and and_or_labelling.py are the searches. kernels.py is
-the registry of searches for particular games; `risk` has the searches for Risk.
+base.py has the common parts; alpha_beta.py, expectiminimax.py and and_or_labelling.py are the searches. kernels.py
+finds the searches for one game alone, which are in the game's package.
 """
 
 from bots.evaluation.base import WIN_VALUE

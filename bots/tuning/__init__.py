@@ -1,6 +1,6 @@
 """Tuning of evaluation weights: the genetic algorithm, its games, presets, the tuning's file and its session.
 
 genetic.py is the algorithm, which plays no games itself. selfplay.py plays games between sets of weights. tuning.py
-defines a tuning and its progress, file.py stores it, session.py runs it. presets.py has the presets, plot.py draws a
-tuning. `weights` has the sets of weights that the package contains.
+defines a tuning and its progress, file.py stores it, session.py runs it. presets.py collects the presets of all games,
+weights.py reads sets of weights, plot.py draws a tuning.
 """

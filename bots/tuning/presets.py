@@ -1,4 +1,4 @@
-"""The presets of `arena-bot tune`: how genes evolve, what they play and how a move is searched."""
+"""The presets of `arena-bot tune` for all games, and how to find one by name."""
 
 from __future__ import annotations
 

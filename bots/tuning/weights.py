@@ -1,5 +1,4 @@
-"""Sets of weights for evaluations of Risk: the reading of weights from text, from a tuning's file and from the named
-sets in this folder."""
+"""Sets of weights for evaluations of Risk, read from text, from a tuning's file, or from the named sets of a game."""
 
 from __future__ import annotations
 

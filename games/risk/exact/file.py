@@ -17,8 +17,8 @@ from protocol.errors import UsageFault
 _HEADER_BYTES = 4096
 """Bytes of a table file's header: JSON, padding and a newline.
 
-The rest of the file is 32-bit integers: first the number of each row of boards (duel_rows.py), then the values, by row
-and by the set of territories that the mover's opponent holds.
+The rest of the file is 32-bit integers: first the number of each row of boards (rows.py), then the values, by row and
+by the set of territories that the mover's opponent holds.
 """
 WIN_VALUE = 1 << 30
 """The value of a win, in units of the stored integers."""

@@ -252,7 +252,7 @@ def estimate_wins(board: Any, field: Any, manner: Any, shares: Any) -> None:
 
 @compiled
 def draw_policies(board: Any, field: Any, limits: Any, work: Any, seat: int) -> None:
-    """Draw the policy of every seat but `seat` by the cumulative trust in `limits`. `seat` itself is a raider."""
+    """Draw a policy for each seat by the cumulative trust `limits`; `seat` itself is a raider."""
     for other in range(board[SEATS]):
         policy = RAID
         if other != seat:
@@ -314,8 +314,8 @@ def simulate(
 
 
 class OpponentModel:
-    """The trust of each opponent in a match in two policies, raider and rush: the probability that the opponent follows
-    the policy. A policy's trust grows when it predicts the opponent's moves.
+    """A model of the opponents in a match. The trust in a policy, raider or rush, for an opponent is the probability
+    that the opponent follows this policy. It grows when the policy predicts the opponent's moves.
 
     The trust is that of a fixed-share forecaster (Herbster, Warmuth 1998).
     """
@@ -327,14 +327,13 @@ class OpponentModel:
         self._last_position: Position | None = None
 
     def cumulative_trust(self) -> Any:
-        """Return, by seat and policy, the sum of the trust in policies up to this one, for the draws of
-        `draw_policies`.
+        """Return, for each seat and policy, the sum of the trust in all policies up to this one. `draw_policies` draws
+        by it.
         """
         return floats(sum(trust[: policy + 1]) for trust in self.trust for policy in range(POLICY_COUNT))
 
     def learn(self, position: Position, events: Sequence[Event]) -> None:
-        """Update the trust by the events since the last call; at the first call, by all events. Stop at missing events.
-        """
+        """Update the trust by the events since the last call, the first time by all events. Stop at missing events."""
         begin, self._last_position = self._find_start(events), position
         if begin is None:
             return
