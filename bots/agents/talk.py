@@ -23,7 +23,7 @@ CLIENT_NAME = "bot-arena/mcp"
 
 
 class Agent(Bot):
-    """The bot in an agent's seat. Its `choose` is never called, as the agent chooses through tools."""
+    """The bot in an agent's seat. Its `choose` is never called, because the agent chooses through tools."""
 
     def choose(self, turn: Turn) -> NoReturn:
         raise AssertionError("an agent's moves come from its client")

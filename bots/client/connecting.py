@@ -49,7 +49,7 @@ class ArenaRefused(Fault):
 
 
 class _SameHostConnect(open_websocket):
-    """A connection that follows redirects only within its host, as other hosts must not see the token."""
+    """A connection that follows redirects only within its host, because other hosts must not see the token."""
 
     def process_redirect(self, exc: Exception) -> Exception | str:
         found = super().process_redirect(exc)

@@ -167,8 +167,9 @@ def _imports_bots(node: ast.AST) -> bool:
 
 @contextlib.contextmanager
 def _as_main(path: Path, module: ModuleType) -> Iterator[None]:
-    """Set `sys` as Python does for a program, in this context. Modules in the program's folder are imported for it
-    alone, because another program's folder may have modules of the same names. Only this project's packages are shared.
+    """In this context, set `sys` as Python does for a program. Modules in the program's folder are imported for this
+    program alone, because another program's folder may have modules of the same names. Only this project's packages are
+    shared.
     """
     folder = path.resolve().parent
     own = {entry.stem for entry in folder.iterdir()} - sys.stdlib_module_names - {*PACKAGES}

@@ -1,4 +1,4 @@
-"""The rule that decides to which nodes named by an arena the client connects. It sends its token to them."""
+"""The rule that decides to which nodes that an arena names the client connects, because it sends its token to them."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def play(bot: Bot, command_line_settings: PartialSettings, code_settings: Partia
 
 
 def _compare_versions(bot: Bot, settings: Settings) -> None:
-    """Play against another version of the bot. The module for this is imported only here, as it needs the referee."""
+    """Play against another version of the bot. Its module is imported only here, because it needs the referee."""
     versions = import_module("bots.playing.versions")
     versions.compare_versions(bot, settings)
 

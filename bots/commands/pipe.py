@@ -1,8 +1,8 @@
 """`arena-bot pipe`: a bot whose moves come from a program in any language, which runs as a process and exchanges lines.
 
-Each match in progress has its own process, which may then play the next match. The process always ends when this one
-does (machine/keeper.py). The lines are JSON, described in docs/other-languages.md: the messages of docs/protocol.md,
-except that a turn begins with the fields that programs without a JSON parser look for.
+Each match in progress has its own process. After a match, the process may play another one. It always ends when this
+process does (machine/keeper.py). The lines are JSON, described in docs/other-languages.md: the messages of
+docs/protocol.md, except that a turn begins with the fields that programs without a JSON parser look for.
 """
 
 from __future__ import annotations

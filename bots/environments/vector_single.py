@@ -90,7 +90,7 @@ class VectorSingle(DeepCopied, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
     ) -> tuple[Vectors, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Play an action in every game, then the opponents' moves up to the learner's next turn or the end of the game.
 
-        Raise `IllegalMove` or `UsageFault` for wrong actions. If they are the learner's, nothing has changed.
+        Raise `IllegalMove` or `UsageFault` for wrong actions. If the learner's actions are wrong, nothing has changed.
         """
         self.games.check_reset()
         actions = check_actions(actions, self.num_envs)

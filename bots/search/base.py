@@ -39,7 +39,7 @@ def win_value(rules: Game[Any, Any]) -> float:
 
 
 def evaluation_scale(rules: Game[Any, Any]) -> float:
-    """Return the factor from an evaluation to a search's value: the value of a position that is evaluated as 1."""
+    """Return the factor that converts an evaluation to a search's value: the value of a position evaluated as 1."""
     return scale_of(rules.name).evaluation_factor
 
 

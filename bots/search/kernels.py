@@ -50,7 +50,7 @@ class TimedSearch(MoveFinder, Protocol):
     """A search whose nodes all take about the same time."""
 
     nodes_per_ms: ClassVar[int]
-    """The number of nodes visited in about a millisecond."""
+    """The number of nodes that the search visits in about a millisecond."""
 
 
 class Kernel(TimedSearch, Protocol):
@@ -85,7 +85,7 @@ class OnePlyKernel(Kernel, Protocol):
     """A kernel that can also search one ply exactly, where the rules would be too slow to list a move's outcomes."""
 
     def search_one_ply(self, position: Any, *, evaluation: str, limit: SearchLimit) -> SearchResult[Any]:
-        """Return the move with the best mean value over all its outcomes, of those tried before `limit` was spent."""
+        """Return the move with the best mean value over its outcomes, of the moves tried before `limit` was spent."""
 
 
 class TreeSearch(TimedSearch, Protocol):

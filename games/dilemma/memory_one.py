@@ -181,8 +181,8 @@ def _visits_in_rounds(begin: list[Fraction], step: Matrix, go_on: Fraction, roun
 
 
 def _sum_of_powers(matrix: Matrix, count: int) -> tuple[Matrix, Matrix]:
-    """Return two matrices for the matrix M: the sum I + M + … + M^(count − 1), where I is the identity matrix, and the
-    power M^count. They are computed by doubling, because repeated products would make the fractions long.
+    """Return the sum I + M + … + M^(count − 1) of powers of a matrix M, where I is the identity, and the power M^count.
+    They are computed by doubling, because repeated products would make the fractions long.
     """
     if count == 1:
         return [[Fraction(at == of) for of in range(len(matrix))] for at in range(len(matrix))], matrix

@@ -39,7 +39,7 @@ _SLOW_SOLVE_POSITIONS = 200_000
 def read_map(text: str) -> Board:
     """Return the map that a command-line word names: one of `MAP_NAMES`, or a file, `my.toml` or `@my.toml`.
 
-    Raises `UsageFault` for a word that is neither and for an unreadable file, `BadConfig` for a file that is no map.
+    Raise `UsageFault` for a word that is neither and for an unreadable file, `BadConfig` for a file that is no map.
     """
     if text in MAP_NAMES:
         return load_map(text)

@@ -88,7 +88,7 @@ class PositionPair(NamedTuple):
 MAX_PLIES = 300
 """The maximum number of objects in the heaps of a contest. A game has at most one ply for each object."""
 MAX_STARTS = 100_000
-"""The maximum number of positions in which a contest looks for lost positions to start from."""
+"""The maximum number of positions that a contest searches for lost positions to start from."""
 
 
 class GameTooLarge(UsageFault):

@@ -29,9 +29,7 @@ def theory_of(rules: Game[Any, Any]) -> tuple[HeapRule, bool]:
 
 
 def to_message_move(heaps: tuple[int, ...], move: HeapMove) -> dict[str, int]:
-    """Convert a move of the theory to the format of messages. If several heaps have the size that the move takes from,
-    use the first of them.
-    """
+    """Convert a move of the theory to the format of messages, for the first of the heaps that have its size."""
     heap = heaps.index(move.heap)
     if len(move.parts) == 1:
         return {"heap": heap, "take": move.heap - move.parts[0]}

@@ -140,8 +140,8 @@ def _labellings(board: Board) -> Iterable[tuple[int, ...]]:
 
 
 def symmetries(shape: Shape) -> list[tuple[int, ...]]:
-    """Return a group of symmetries of the graph of a map. A place is a territory's number in `edges`, and a symmetry
-    lists the new place of each place. The first one is the identity.
+    """Return symmetries of the graph of a map, which form a group. A place is a territory's number in `edges`, and a
+    symmetry lists the new place of each place. The first symmetry is the identity.
 
     If there are at most 128 symmetries, the group has them all. A larger group is reduced to the subgroup that fixes
     the first few places.

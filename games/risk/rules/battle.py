@@ -89,8 +89,8 @@ def battle_odds(attackers: int, defenders: int) -> tuple[tuple[Fraction, int, in
 
 
 def _add_ways(ways: dict[tuple[int, int], tuple[int, int]], state: tuple[int, int], count: int, power: int) -> None:
-    """Add a probability, `count` / 6 ** `power`, to that of a state in `ways`. If the powers differ, both counts are
-    first brought to the larger power.
+    """Add the probability `count` / 6 ** `power` to that of `state` in `ways`, which has count and power by state. If
+    the powers differ, both counts are first brought to the larger power.
     """
     before, over = ways.get(state, (0, power))
     if over < power:

@@ -239,7 +239,7 @@ class Campaign(Game[Position, Move]):
         return state if left or self.to_move(state) is None else self._next_turn(state)
 
     def _next_turn(self, state: Position) -> Position:
-        """Return the state at the start of the next seat's turn. A round ends after the last seat that is not out."""
+        """Return the state at the start of the next seat's turn. The turn of the last seat in the game ends a round."""
         order = self._seat_order(state.round)
         later = [seat for seat in order[order.index(state.seat) + 1 :] if seat not in state.out]
         number = state.round if later else state.round + 1

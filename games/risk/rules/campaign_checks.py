@@ -28,7 +28,7 @@ class Position(NamedTuple):
 
 
 def check_move(board: Board, state: Position, move: Move) -> None:
-    """Raise `IllegalMove`, which says what would be legal, if a move is not."""
+    """Raise `IllegalMove` if a move is illegal. The message says what would be legal."""
     if state.phase == "draft":
         if not isinstance(move, Draft):
             raise_illegal(f"a turn begins with a draft: {state.units} units to place, as in {DRAFT_EXAMPLE}")

@@ -176,7 +176,7 @@ class Duel(Game[Position, Action]):
         return _set_territory(state, move.source, state.seat if left else NO_OWNER, left)
 
     def _check(self, state: Position, move: Action, seat: int) -> None:
-        """Raise `IllegalMove`, which lists the legal moves by index of territory, if a move is not legal."""
+        """Raise `IllegalMove` if a move is illegal. The message lists the legal moves by index of territory."""
         for territory in (move.to, move.source) if move.do == "attack" else (move.to,):
             if not 0 <= territory < len(self.map):
                 raise_illegal(f"there is no territory {territory}: they are 0 to {len(self.map) - 1}")

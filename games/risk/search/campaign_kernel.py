@@ -73,7 +73,7 @@ class CampaignKernel:
         )
 
     def search_one_ply(self, position: Position, *, evaluation: str, limit: SearchLimit) -> SearchResult[Move]:
-        """Return the move with the best mean value over all its outcomes, of those tried before `limit` was spent.
+        """Return the move with the best mean value over its outcomes, of the moves tried before `limit` was spent.
 
         With `outlook` the moves are all drafts to one territory, split drafts to the best territories, and attacks.
         """

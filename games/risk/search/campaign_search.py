@@ -346,7 +346,7 @@ def write_battle(board: Any, state: Any, play: Any, chances: Any, begin: int, mo
 
 @compiled
 def value_of_terminal(board: Any, state: Any, play: Any, ply: int) -> float:
-    """Return MAX's value of a game that is over for MAX. Surviving seats are ranked by territories, then by units."""
+    """Return MAX's value once the game is over or MAX is out. Survivors rank by territories, then by units."""
     count_terminal(play, ply)
     top = state[SEAT]
     if not play[ALIVE + top]:
@@ -562,8 +562,8 @@ def search_alpha_beta(
     alpha: float,
     beta: float,
 ) -> float:
-    """Search by fail-soft alpha-beta with Star1 (Ballard 1983). Return the value that `search_expectiminimax` has, or a
-    bound on it.
+    """Search by fail-soft alpha-beta with Star1 (Ballard 1983). Return what `search_expectiminimax` returns, or a bound
+    on it.
     """
     # This function is so long because it is the hot loop. If parts of it were functions, even the table lookup alone,
     # it would visit some 5 % fewer nodes a second when compiled, and need one more call a node when not.
@@ -727,9 +727,9 @@ class CampaignSearch:
         """Return the best move found by iterative deepening up to `depth` within `limit`. It is always legal.
 
         Depth counts turns if `settings.horizon` is `turns`, else plies. A horizon in the middle of a turn favours
-        ending the turn early, as the next draft comes sooner. With the horizon `calm`, the seat to move goes on with
-        candidate attacks at leaves as long as it gains. If `candidates` is true, only candidate attacks are searched,
-        else every attack at full strength. A draft at the root follows `settings.draft`, without a search.
+        ending the turn early, because the next draft comes sooner. With the horizon `calm`, the seat to move goes on
+        with candidate attacks at leaves as long as it gains. If `candidates` is true, only candidate attacks are
+        searched, else every attack at full strength. A draft at the root follows `settings.draft`, without a search.
         """
         rules = self.rules
         attacks = min(rules.max_attacks, MAX_ATTACKS) if candidates else rules.max_attacks

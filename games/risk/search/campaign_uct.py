@@ -107,8 +107,8 @@ PARAMS_BY_DRAFT = {"classic": UctParams(), "territories": UctParams(army=1.0, in
 def list_candidates(
     board: Any, field: Any, odds: Any, weights: Any, params: Any, work: Any, priors: Any, path: Any
 ) -> int:
-    """Write the decisions to choose from to `work`, from CANDIDATES on, and their priors to `priors`. Return how many
-    there are.
+    """Write the candidates, decisions to choose from, to `work` from CANDIDATES on, and their priors to `priors`.
+    Return the number of candidates.
     """
     seat, worth = field[TURN], unit_weight(board, field)
     count, top, drafting = 0, 0.0, field[DRAFTING]

@@ -38,9 +38,9 @@ FOES, BLOCK = 2, 3
 """These are offsets in a territory's cell, after owner and troops. FOES: the number of neighbours with another owner.
 BLOCK: where the block of the territory's continent begins."""
 SIZE, BONUS, BLOCK_WIDTH = MAX_PLAYERS, MAX_PLAYERS + 1, MAX_PLAYERS + 2
-"""SIZE and BONUS are offsets in a continent's block: SIZE of its number of territories, BONUS of its bonus. Before them
-is the number of the continent's territories that each seat holds. BLOCK_WIDTH is the number of slots of a block.
-"""
+"""These are offsets in a continent's block of `field`. At SIZE is the number of its territories, at BONUS its bonus.
+Before them is, for each seat, the number of its territories that the seat holds. BLOCK_WIDTH is the block's number of
+slots."""
 NO_CELL = -1
 """The number in place of a cell in a move that has no source or no target."""
 POSITION_BEGIN = TURN

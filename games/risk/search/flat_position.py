@@ -28,9 +28,8 @@ MODES = {"none": NO_EVALUATION, "features": FEATURES, "unam": UNAM}
 
 FIRST_CELL, CELL_LENGTH = 24, 4
 """FIRST_CELL is the cell of the first territory, CELL_LENGTH the number of slots of a cell. A territory's cell is where
-its slots begin, in `board` and `state` alike: FIRST_CELL + CELL_LENGTH * index. Everywhere a cell stands for its
-territory.
-"""
+its slots begin, in `board` and `state` alike: FIRST_CELL + CELL_LENGTH * index. The searches know a territory only by
+its cell."""
 
 BORDER, BORDER_END, PER_NEIGHBOUR, INDEX = 0, 1, 2, 3
 """These are offsets in a territory's cell of `board`:

@@ -77,9 +77,9 @@ def unit_weight(board: Any, field: Any) -> float:
 def attack_gain(
     board: Any, field: Any, odds: Any, weights: Any, unit_weight: float, at: int, army: int, units: int, to: int
 ) -> tuple[float, float, float]:
-    """Return the gain of attacking the cell `to` with `units` of the `army` on the cell `at`, the probability of
-    winning, and the mean number of attackers left after a win. The argument `unit_weight` is what the function
-    `unit_weight` returns.
+    """Return the gain of attacking cell `to` with `units` of the `army` on cell `at`, the probability of winning, and
+    the mean number of attackers left after a win. The argument `unit_weight` is what the function `unit_weight`
+    returns.
     """
     seat, enemy, defenders = field[TURN], field[to], field[to + 1]
     chance, left, held = look_up_odds(odds, units, defenders)

@@ -263,7 +263,7 @@ def position_key(board: Any, field: Any, keys: Any, ply: int) -> int:
 
 @compiled
 def value_of_terminal(board: Any, field: Any, work: Any, scores: Any, ply: int) -> float:
-    """Return MAX's value of a game that is over for MAX."""
+    """Return MAX's value once the game is over or MAX is out."""
     count_terminal(work, ply)
     if not field[IS_IN_GAME + work[MAX_SEAT]]:
         return ply - WIN_VALUE
