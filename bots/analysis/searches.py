@@ -117,7 +117,7 @@ class TreeExtent(NamedTuple):
 
     plies: int
     is_complete: bool
-    """True if every line ends within `plies`."""
+    """True if every path from the root ends within `plies`."""
     has_chance: bool
     """True if some move has several outcomes."""
 

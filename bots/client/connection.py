@@ -56,7 +56,7 @@ class NodeConnection:
         self._welcomed_at: float | None = None
         """The time at which the arena's welcome arrived; None before it."""
         self.down_since: float | None = None
-        """The time since which neither this nor another node has been connected; None while connected."""
+        """The time since which no node of the arena has been connected; None while one is connected."""
         self._reported_at = 0.0
 
     async def run(self) -> None:

@@ -167,9 +167,8 @@ def _imports_bots(node: ast.AST) -> bool:
 
 @contextlib.contextmanager
 def _as_main(path: Path, module: ModuleType) -> Iterator[None]:
-    """In this context, set `sys` as Python does for a program. Modules in the program's folder are imported for this
-    program alone, because another program's folder may have modules of the same names. Only this project's packages are
-    shared.
+    """Set `sys` in this context as Python does for a program. The program imports modules of its folder for itself
+    alone: other programs' folders may have modules of the same names. Only this project's packages are shared.
     """
     folder = path.resolve().parent
     own = {entry.stem for entry in folder.iterdir()} - sys.stdlib_module_names - {*PACKAGES}

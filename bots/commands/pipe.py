@@ -42,7 +42,7 @@ from protocol.messages import MAX_CLIENT_FRAME_BYTES, End, Info, Rejected, Start
 from referee.clock import max_compensation_ms
 
 CLOCK_GRACE_S = 0.5
-"""Seconds after the end of a bot's clock at which its program is killed. They let the arena end the match first."""
+"""Seconds from the end of a bot's clock until its program is killed, so that the arena ends the match first."""
 SHUTDOWN_TIMEOUT_S = 1.0
 """Seconds that programs have to exit when there is nothing left to play."""
 MAX_QUOTED_LENGTH = 60

@@ -44,7 +44,7 @@ DEFAULT_MATCHES = 200
 MIN_STARTS = 10
 """The minimum number of starts after which the result says which version is better."""
 MAX_FORFEIT_SHARE = 0.05
-"""The maximum fraction of a version's matches lost by forfeit without a warning that forfeits decide the result."""
+"""The maximum fraction of matches that a version may lose by forfeit before a warning says that forfeits decide."""
 PROGRESS_INTERVAL_S = 5.0
 """Seconds between two lines that report the progress of the matches."""
 MAX_COMPLAINTS = 3

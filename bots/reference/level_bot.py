@@ -23,7 +23,7 @@ from protocol.games.base import Game
 from protocol.messages import End, Rejected, Start
 
 TABLES_FILE = "levels.toml"
-"""The name of the files that define levels: a file in the package of each measured game, one here for all other games.
+"""The name of the files that define levels. Each measured game's package has one, this package one for all other games.
 """
 
 

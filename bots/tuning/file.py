@@ -143,8 +143,8 @@ def _generation_table(generation: Generation) -> dict[str, Any]:
 
 
 def _running_table(tuning: Tuning, running: RunningGeneration) -> dict[str, Any]:
-    """Return the table of the file for the running generation. A score is one character, or a number between spaces if
-    it is luck-adjusted. A full stop stands for a game not yet played.
+    """Return the TOML table for the running generation. A score is one character, or a number between spaces if it is
+    luck-adjusted. A full stop stands for a game not yet played.
     """
     if tuning.method.fitness == "results":
         words, between, width = [_SCORE_CHARACTERS[score] for score in running.scores], "", _SCORES_PER_LINE
@@ -180,7 +180,7 @@ class _Running(Struct):
 
 
 class _File(Struct):
-    """The keys that are read from a file, except its search. All other keys follow from these and are only checked."""
+    """The keys of a tuning's file that are read, but for the table `search`. Others follow from these and are checked."""
 
     game: str
     provenance: _Provenance

@@ -21,8 +21,8 @@ MAX_NUMBER_LENGTH = 40
 def score_strategies(
     names: Iterable[str], payoffs: Payoffs, *, noise: Fraction, go_on: Fraction, rounds: int | None
 ) -> dict[str, dict[str, Fraction]]:
-    """Return the mean payoff a round of each named strategy against each named one, itself included. Without `names`,
-    take all strategies.
+    """Return, for each named strategy, its mean payoff per round against each of them, itself included. Without
+    `names`, take all strategies.
 
     Raise `UsageFault` if a text is no strategy.
     """

@@ -33,7 +33,7 @@ MAX_CHOICE_NAME_CHARS = 20
 COOPERATE_OR_DEFECT = ("cooperate", "defect")
 """The names of the choices of a seat that may cooperate or defect."""
 _PRISONERS_CHOICES = [["silent", "confess"]] * 2
-"""The names of both seats' choices in the preset of two prisoners."""
+"""The names of both seats' choices in the preset `prison`."""
 _AXELROD_CHOICES = [list(COOPERATE_OR_DEFECT)] * 2
 """The names of both seats' choices in the presets that follow Axelrod's tournaments."""
 _AXELROD_PAYOFFS = [[[3, 3], [0, 5]], [[5, 0], [1, 1]]]

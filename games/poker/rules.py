@@ -35,9 +35,9 @@ class PokerState(NamedTuple):
 
     at: int
     hand: int
-    """The number of complete hands of the match."""
+    """The number of hands of the match that have been completed so far."""
     chips: tuple[int, int]
-    """The chips that each seat won in complete hands, negative for a loss."""
+    """The chips that each seat has won in the completed hands, negative for a loss."""
     cards: tuple[int | None, int | None] | None
     public: int | None
     bets: tuple[str, ...]

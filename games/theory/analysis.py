@@ -131,7 +131,7 @@ class Contest:
         known: dict[tuple[Heaps, int], float] = {}
 
         def chance(position: Heaps, seat: int) -> float:
-            """Return the probability that `seat`, which is to move, wins."""
+            """Return the probability that `seat` wins if it moves next."""
             won = known.get((position, seat))
             if won is None:
                 replies = players[seat](position)

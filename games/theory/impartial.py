@@ -111,8 +111,8 @@ def apply_move(heaps: Sequence[int], move: HeapMove) -> tuple[int, ...]:
 
 
 def best_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[HeapMove]:
-    """Return the moves to the positions of least value (`win_fraction`); empty without a move. From an N-position they
-    are the winning moves; from a P-position, those with the fewest winning replies.
+    """Return the moves to the positions of least value (`win_fraction`). From an N-position they are the winning moves;
+    from a P-position, those with the fewest winning replies.
     """
     winning = winning_moves(heaps, rule, misere=misere)
     return winning or hardest_moves(heaps, rule, misere=misere)

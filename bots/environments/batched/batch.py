@@ -58,7 +58,7 @@ class Batch(ABC, Generic[S]):
     @property
     @abstractmethod
     def turn(self) -> Numbers:
-        """The seat to move in each game; without meaning for a game that is over."""
+        """The seat to move in each game. It has no meaning for a game that is over."""
 
     @property
     @abstractmethod
@@ -124,8 +124,8 @@ class Batch(ABC, Generic[S]):
     def _step(self, games: Numbers, actions: Numbers, rewards: NDArray[np.float64], ended: NDArray[np.int8]) -> int: ...
 
     def reference_dice(self, position: S, move: Any, generator: Any, throw_counts: ThrowCounts) -> Dice:
-        """Return dice with which the reference rules decide a move as this batch does by the game's `generator`. Count
-        each throw. A game without dice needs no method of its own.
+        """Return dice with which the reference rules decide a move as this batch does by the game's `generator`. They
+        count each throw in `throw_counts`. A game without dice need not override this method.
         """
         return Dice(bytes(SEED_BYTES), 0)
 

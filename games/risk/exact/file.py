@@ -27,7 +27,7 @@ _WRITE_CHUNK_VALUES = 1 << 20
 
 
 class SolvingStats(NamedTuple):
-    """Cost and accuracy of solving a table: `error` of a value at most, `cpu` processor seconds, `seconds` in all."""
+    """Facts about solving a table: `error` is the maximum error of a value, `cpu` are processor seconds."""
 
     sweeps: int
     error: float

@@ -19,7 +19,7 @@ from games.risk.rules.duel import WIN_PROBABILITY
 from machine.compiled import compiled, entry
 
 MARGINS_PER_UNIT = 16
-"""Number of units of a stored error margin in one unit of a stored value."""
+"""The factor by which the unit of stored error margins is finer than the unit of stored values."""
 MAX_MARGIN = (1 << 16) - 1
 """The largest margin that can be stored. It means that no error bound is known."""
 _WIN_WEIGHT = float(WIN_PROBABILITY.numerator)
@@ -48,7 +48,7 @@ class RowMoves(NamedTuple):
 @compiled
 def _find_row(table: Any, spot: int, holders: Any, boards: int, scratch: int) -> int:
     """Return the offset in `table` of the row that `spot` encodes. If the spot has a symmetry, apply it to a copy of
-    the row in the scratch row, and return the offset of that.
+    the row in the scratch row, and return the offset of the copy.
     """
     at = (spot >> SYMMETRY_BITS) * boards
     turn = (spot & SYMMETRY_MASK) * boards

@@ -1,5 +1,5 @@
 """Value functions of Risk: features of positions, exact tables, and shipped coefficients that were fitted once.
 
-features.py has the features, value_functions.py the value functions made of features, share_value.py the value function
-for more than two seats, position_kinds.py the kinds of positions.
+features.py has the features, value_functions.py the value functions made of features and tables, share_value.py the
+value function for more than two seats.
 """

@@ -120,7 +120,7 @@ for the loser.
 
 
 def duel_values(game: Duel) -> ValueFactories:
-    """Return the value functions of this duel, the best first. A table that takes minutes to solve comes last."""
+    """Return the duel's value functions, the best first; but a table that takes minutes to solve comes last."""
     by_hand: ValueFactories = {PLAIN_FEATURES_NAME: plain_features_value}
     others = {**by_hand, **_fitted_values(game)} if _is_often_drawn(game) else {**_fitted_values(game), **by_hand}
     if not can_grade(game):

@@ -137,7 +137,7 @@ MAX_ATTACKS = 3
 quiescence search.
 """
 COMPLETE_FLAG = 4
-"""The number that is added to the kind of bound in a table entry if no evaluation entered the value."""
+"""The number that is added to the kind of bound in a table entry whose value was computed without any evaluation."""
 DEFAULT_SETTINGS = CampaignSettings(draft="rule")
 """The default settings of `CampaignSearch.search`."""
 _ONE_PLY_SETTINGS = CampaignSettings(battles="dice", horizon="plies", draft="rule")

@@ -47,13 +47,13 @@ class RaidWeights(NamedTuple):
     idle: float = 0.4
     """The worth of an own unit on a territory without enemy neighbours; a unit elsewhere is worth 1."""
     killed: float = 0.85
-    """The value of killing an enemy unit."""
+    """The worth of killing an enemy unit."""
     hold: float = 3.3
-    """The value, for each unit of a continent's bonus, of winning the bonus or taking it from an enemy."""
+    """The worth, for each unit of a continent's bonus, of winning the bonus or taking it from an enemy."""
     progress: float = 0.9
     """The fraction of `hold` that counts for progress towards holding a continent."""
     elimination: float = 7.5
-    """The value of eliminating a seat."""
+    """The worth of eliminating a seat."""
     least: float = 0.6
     """The minimum gain for which the raider attacks."""
     fear: float = 0.06

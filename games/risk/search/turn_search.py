@@ -1,8 +1,8 @@
 """The campaign's search over whole turns, on the array `field`: drafts and attacks in one tree, by expectiminimax or
 alpha-beta with Star1.
 
-MAX is the seat at the root, every other seat is MIN. Only the few drafts and attacks with the greatest gain for the
-raider are searched. A battle has two results, won and lost, each with the mean units left.
+MAX is the seat at the root, every other seat is MIN. Only the few drafts and attacks with the greatest gain, as the
+policy raider computes it, are searched. A battle has two results, won and lost, each with the mean units left.
 """
 
 from __future__ import annotations
