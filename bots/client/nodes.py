@@ -151,7 +151,7 @@ class NodeRouter:
         return self._end_seeks(node, f"the connection to {node.url} was lost")
 
     def _is_own_connection(self, node: _Node) -> bool:
-        """Return whether the newer connection that replaced this one may be the bot's own. Behind a proxy, the first
+        """Return whether the newer connection that replaced this one may be the bot's own: behind a proxy, the first
         URL may lead to any node.
         """
         merged, node.merged = node.merged, False

@@ -83,7 +83,7 @@ def _format_seeks(other: ListedBot, game: str) -> str:
 
 
 def _format_seek(seek: ListedSeek) -> str:
-    """Return the terms of a seek, which a seek of the opponent must share, like `rated (classic)`."""
+    """Return the terms that an opponent's seek must share with this seek, like `rated (classic)`."""
     if seek.open:
         return f"openly ({', '.join(seek.presets)})" if seek.presets else "openly"
     named = f" against {', '.join(seek.opponents)}" if seek.opponents else ""

@@ -64,7 +64,7 @@ class ClientProtocol(ABC):
         """Return the first message of every connection."""
 
     def receive(self, message: FromServer | None, now: float) -> list[Effect]:
-        """Return the effects of a message that arrived at `now` (`time.monotonic()`). None is an unknown message."""
+        """Return the effects of a message (None: of an unknown type) that arrived at `now` (`time.monotonic()`)."""
         match message:
             case messages.Turn():
                 return self._on_turn(message, now)
@@ -91,7 +91,7 @@ class ClientProtocol(ABC):
         """
 
     def set_unreachable(self, matches: set[str]) -> list[Effect]:
-        """Return the effects of these matches' nodes being unreachable: other matches may take these matches' slots."""
+        """Return the effects when these matches' nodes have become unreachable. Other matches may take their slots."""
         return []
 
     @abstractmethod

@@ -66,7 +66,7 @@ def expectiminimax(
     evaluate: Evaluate = evaluate_as_draw,
     limit: SearchLimit | None = None,
 ) -> SearchResult[M]:
-    """Search by expectiminimax: a move's value is the mean over its outcomes.
+    """Search by expectiminimax: a move's value is the mean value of its outcomes.
 
     Outcomes count as nodes, chance nodes do not. Raise `LimitReached` when `limit` is spent.
     """

@@ -85,7 +85,7 @@ def lock_tuning(path: Path) -> Iterator[None]:
 
 
 def load_tuning(name: str) -> Tuning:
-    """Return the tuning in a file. Raise `UsageFault` if `save_tuning` would never have written the file so."""
+    """Return the tuning in a file. Raise `UsageFault` if the file is not as `save_tuning` writes it."""
     held = read_file(name)
     where = held.file if isinstance(held, FileTable) else short_repr(name)
     try:

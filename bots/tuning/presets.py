@@ -31,7 +31,7 @@ def tuning_presets() -> Mapping[str, Mapping[str, TuningPreset]]:
 
 
 def read_preset(name: str, game: str) -> TuningPreset:
-    """Return a game's preset. Raise `UsageFault`."""
+    """Return a game's preset called `name`. Raise `UsageFault` if there is none."""
     presets = tuning_presets()
     if name not in presets:
         raise UsageFault(f"there is no preset {short_repr(name)}: one of {', '.join(presets)}")

@@ -126,8 +126,8 @@ def play_with_luck(
 ) -> list[ScoreAndLuck]:
     """Play as `play_all` does, and measure the luck of every game by the value function named `value`.
 
-    The value function may need an exact table, which is solved first. Games of the same start need different dice: with
-    equal dice their results are alike, and the mean looks more certain than it is.
+    The value function may need an exact table, which is solved first. The games of one start need different dice: with
+    equal dice their results would be alike, and their mean would look more certain than it is.
     """
     _check_version(version)
     freed = []

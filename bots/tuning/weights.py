@@ -105,7 +105,7 @@ def _parse_weights(bot: str, text: str) -> tuple[float, ...]:
 
 
 def are_weights(values: Sequence[float]) -> bool:
-    """Return whether these are valid weights of an evaluation, by their number, its range, and at least one above 0."""
+    """Return whether these are valid weights: as many as an evaluation has, in its range, and not all 0."""
     return (
         len(values) in _max_weights()
         and all(0 <= value <= _max_weights()[len(values)] for value in values)

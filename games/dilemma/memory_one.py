@@ -44,7 +44,7 @@ def memory_one(first: Fraction | int, *after: Fraction | int) -> MemoryOne:
 
 
 class PayoffTable(NamedTuple):
-    """The payoffs of one seat for CC, CD, DC and DD."""
+    """The payoffs of one seat for the results CC, CD, DC and DD of a round, with the seat's own choice first."""
 
     reward: int
     sucker: int

@@ -84,8 +84,8 @@ class StartValue(NamedTuple):
 
 
 def solve_curve(board: Board, first: int, last: int) -> Iterator[StartValue]:
-    """Yield the value for each `max_troops` from `first` to `last` as soon as it is known. The board must be solvable
-    with each (`is_solvable`).
+    """Yield the value of the empty board for each `max_troops` from `first` to `last` as soon as it is known. The board
+    must be solvable with each (`is_solvable`).
 
     Tables that `arena-bot solve` has stored are read; others are solved on one core and not stored.
     """

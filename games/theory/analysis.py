@@ -150,8 +150,8 @@ class Contest:
         }
 
     def find_pair(self, heaps: Sequence[int]) -> PositionPair | None:
-        """Return the two smallest positions of equal value and different difficulty, among those with no heap above the
-        largest of `heaps`; None if there are none.
+        """Return the two smallest positions of equal value (`win_fraction`) and different difficulty, among those with
+        no heap above the largest of `heaps`; None if there are none.
         """
         seen: dict[float, list[tuple[float, Heaps]]] = {}
         candidates = combinations_with_replacement(range(max(heaps) + 1), len(heaps))

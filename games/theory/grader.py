@@ -1,4 +1,4 @@
-"""Grading of heap games by their theory. It is separate from `games.theory`, which the rules of nim import."""
+"""Grading of heap games by their theory. The games' rules do not import this module of the package."""
 
 from __future__ import annotations
 

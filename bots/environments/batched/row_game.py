@@ -16,7 +16,7 @@ cells of the game begin at CELLS.
 
 
 class SmallBatch(RowBatch[Any]):
-    """A batch of a game for two seats that move in turn, with the columns of this module."""
+    """A batch of a game for two seats that move in turn. Its rows have the slots that this module defines."""
 
     columns = (TURN, OVER)
 

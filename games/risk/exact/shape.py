@@ -115,8 +115,8 @@ def _count_positions(territories: int, cap: int) -> int:
 
 @lru_cache(maxsize=64)
 def _canonical_labelling(board: Board) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
-    """Return the canonical labelling's borders and territory numbers: of all labellings, that with the least sorted
-    borders. The result is cached, because a ring of nine territories takes seconds.
+    """Return borders and places of the canonical labelling, the one whose sorted borders are the least. A territory's
+    place is its number in the labelling. The result is cached: a ring of nine territories takes seconds.
     """
     return min((_relabel_borders(board, places), places) for places in _labellings(board))
 

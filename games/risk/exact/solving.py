@@ -41,9 +41,8 @@ _SWEEPS_PER_MARGIN = 25
 _EXTRAPOLATION_INTERVAL_SWEEPS = 30
 """Number of sweeps between two extrapolations of the values."""
 _MAX_STALLED_SWEEPS = 2 * _EXTRAPOLATION_INTERVAL_SWEEPS
-"""The iteration stops after this many sweeps in a row in which the largest change of a value was not smaller than ever
-before. This leaves time for the next extrapolation, which repairs a bad one.
-"""
+"""The iteration stops after this many sweeps in a row whose largest change of a value is no new minimum. This leaves
+time for the next extrapolation, which repairs a bad one."""
 _MAX_STORED_CHANGE = 30_000
 """The number to which the largest change of a value in a sweep is scaled, so that changes can be stored in 16 bits."""
 _MIN_EXTRAPOLATED_CHANGE = 5

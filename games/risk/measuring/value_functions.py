@@ -177,8 +177,8 @@ def exact_value(game: Duel) -> ValueFunction:
 
 
 def plain_features_value(game: Duel | Campaign) -> ValueFunction:
-    """Return the value function from `measure_features`: half a point, plus the difference of a seat's mean feature
-    from the average of all seats.
+    """Return the value function of plain features: half a point, plus the seat's mean feature from `measure_features`
+    minus the average of all seats' mean features.
     """
     return (
         FittedValue(game, _PLAIN_COEFFICIENTS)

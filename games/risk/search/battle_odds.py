@@ -92,7 +92,7 @@ def find_sufficient(odds: Any, max_units: int, defenders: int) -> int:
 
 
 def _round_probabilities(attacking: int, defending: int) -> tuple[float, float, float]:
-    """Return the probabilities that the attacker loses none, one of two, or all of the units at stake in a round."""
+    """Return the probabilities that the attacker loses in a round none, one of two, or all of the units at stake."""
     odds = {lost: float(chance) for chance, lost, _ in round_odds(attacking, defending)}
     return odds[0], odds[1] if min(attacking, defending) > 1 else 0.0, odds[min(attacking, defending)]
 

@@ -507,7 +507,7 @@ def search_expectiminimax(
 
 @compiled
 def pick_move(play: Any, begin: int, end: int, table_move: int, history: int) -> int:
-    """Return the move to try next, and swap it to `begin`: the table's move, else the one that caused most cutoffs."""
+    """Swap the move to try next to `begin`, and return it: the table's move, else the move that caused most cutoffs."""
     best, chosen = -1, begin
     for i in range(begin, end):
         move = play[i]

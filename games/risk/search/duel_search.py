@@ -313,7 +313,7 @@ def hash_ply(board: Any, ply: int) -> int:
 
 @compiled
 def order_moves(work: Any, cuts: int, begin: int, end: int, first: int) -> None:
-    """Sort the moves from `begin` to `end`: the table's move `first`, then those that caused most cutoffs."""
+    """Sort the moves from `begin` to `end`: the table's move `first`, then the moves that caused most cutoffs."""
     for i in range(begin + 1, end):
         move = work[i]
         j = i
@@ -335,7 +335,7 @@ def star1_window(
 
 @compiled
 def look_up_bounds(table: Any, worths: Any, key: int, left: int, low: float, high: float) -> tuple[float, float]:
-    """Return bounds on a position's value for the seat that moved to it: `low` and `high`, or tighter stored ones."""
+    """Return the bounds `low` and `high` of a position's value for the seat that moved to it, or tighter stored ones."""
     slot = ENTRY_LENGTH * (key & (len(worths) - 1))
     if table[slot] != key or (table[slot + 1] >> 2) & 255 != left:
         return low, high
@@ -571,7 +571,7 @@ class DuelSearch:
     ) -> SearchResult[Action]:
         """Return the best move found by iterative deepening up to `depth` within `limit`. It is always legal.
 
-        The search may exceed the node limit, by fewer nodes than one position has results of moves. The principal
+        The search may exceed the node limit, at most by the number of results of moves in one position. The principal
         variation ends early at a position that is in the transposition table.
         """
         rules = self.rules

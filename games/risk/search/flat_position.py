@@ -40,7 +40,7 @@ BORDER, BORDER_END, PER_NEIGHBOUR, INDEX = 0, 1, 2, 3
 - INDEX: the territory's index.
 """
 TERRITORY_COUNT, SHARES, WALK = 0, 1, 2
-"""These are the slots of `board` that every game has. The slots from 4 to FIRST_CELL belong to the game.
+"""These are the slots of `board` that every game has. Each game's own searches use the slots from 4 up to FIRST_CELL.
 
 - TERRITORY_COUNT: the number of territories.
 - SHARES: where a list begins whose item n is SHARE_UNIT // n, for n enemy neighbours.

@@ -86,7 +86,7 @@ MAX_MOVES = 64
 GAINS = MAX_PLAYERS
 """The index in `scores` of the gains of listed moves, MAX_MOVES slots a ply. Before them is a float for each seat."""
 MIN_PROBABILITY = 0.001
-"""The minimum probability of a battle result that is not ignored."""
+"""The probability below which a battle result is ignored."""
 EVALUATIONS = {**MODES, "outlook": OUTLOOK}
 """The mode of each evaluation, by the evaluation's name."""
 MAX_PLIES_PER_TURN = MAX_ATTACKS + 2
@@ -219,7 +219,7 @@ def attack_units(board: Any, field: Any, odds: Any, move: int) -> int:
 
 @compiled
 def mean_results(board: Any, field: Any, odds: Any, move: int) -> tuple[float, int, int]:
-    """Return the probability of a move's first result (1 if it is no attack), and the units that each result leaves."""
+    """Return the probability of a move's first result (1 if it is no attack), and the units left by each result."""
     if move // 2 < board[BORDERS]:
         return 1.0, 0, 0
     chance, spared, held = look_up_odds(odds, attack_units(board, field, odds, move), field[board[move // 2] + 1])
@@ -472,7 +472,7 @@ class TurnSearch:
         return move
 
     def _decode_line(self, position: Position, field: Any, line: list[int]) -> Move:
-        """Return the first move of a line of move numbers as a move of the rules. A split draft becomes one move."""
+        """Return the first move of a principal variation, given by move numbers. A split draft becomes one move."""
         board, first = self._board, line[0]
         if position.phase == "draft":
             return self._rule_draft(position) if first == DRAFT_RULE_MOVE else self._decode_draft(position, line)
@@ -484,8 +484,8 @@ class TurnSearch:
         return Attack(int(board[to + INDEX]), int(board[source + INDEX]), int(units))
 
     def _decode_draft(self, position: Position, line: list[int]) -> Draft:
-        """Return the draft with which a line of move numbers begins. If the line ends before all units are placed, the
-        last territory gets the rest.
+        """Return the draft with which a principal variation begins, given by move numbers. If the principal variation
+        ends before all units are placed, the last territory gets the rest.
         """
         placed, left = dict[int, int](), position.units
         for number in line:

@@ -1,4 +1,4 @@
-"""The common parts of the kernels' searches: `work`, the array with counts and lines, and the stop at a deadline."""
+"""Common parts of the kernels' searches: the array `work`, with counts and principal variations, and the deadline."""
 
 from __future__ import annotations
 
