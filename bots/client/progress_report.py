@@ -150,9 +150,7 @@ def _rating(end: End, own: Outcome) -> str:
 
 
 def format_left_matches(matches: int, away_ms: int) -> str:
-    """Return the line about unfinished matches. `away_ms` is how long the bot may be away; 0 means until its clock
-    ends.
-    """
+    """Return the line about unfinished matches. The bot may be away for `away_ms`; 0 means until its clock ends."""
     it = "it" if matches == 1 else "them"
     until = f"within {away_ms / 1000:g} s" if away_ms else "before its clock ends"
     return f"{format_count(matches, 'match', 'matches')} unfinished: restart the bot {until} to resume {it}"

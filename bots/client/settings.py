@@ -277,9 +277,7 @@ def read_choice(bot: str, key: str, text: str, choices: Sequence[Name]) -> Name:
 
 
 def read_integer(bot: str, key: str, value: object, max_value: int) -> int | None:
-    """Return the value of a setting as an integer; None for None. Raise `UsageFault` if it is no integer from 1 to
-    `max_value`.
-    """
+    """Return a setting as an integer; None for None. Raise `UsageFault` unless it is from 1 to `max_value`."""
     if value is None:
         return None
     try:

@@ -87,9 +87,7 @@ def tune(
 
 
 def _check_output_path(option: str, name: str) -> Path:
-    """Return the path of a file that an option names. Raise `UsageFault` if the file can't be written. A full disk is
-    not noticed.
-    """
+    """Return the path of a file that an option names. Raise `UsageFault` if the file can't be written."""
     if not name.isprintable():
         raise UsageFault(f"{option} {short_repr(name)}: it must be the name of a file, in printable characters")
     path = Path(os.path.expanduser(name))

@@ -107,9 +107,7 @@ class SearchLimit:
         """Nodes visited so far."""
 
     def count_node(self) -> None:
-        """Count one node. Raise `LimitReached` if no node was left, or if the deadline, which is checked every 32
-        nodes, has passed.
-        """
+        """Count one node. Raise `LimitReached` if none was left or the deadline, checked every 32 nodes, has passed."""
         self.nodes_spent += 1
         if self.nodes_left is not None:
             self.nodes_left -= 1

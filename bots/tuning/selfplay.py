@@ -44,9 +44,10 @@ spread."""
 class Setup(NamedTuple):
     """The common parameters of a tuning's games: the game, and how a move is searched.
 
-    `settings` is an instance of the game's settings class (see `settings_class_of`). `config` is the game's config in
-    JSON. At least one of `depth` and `nodes` is given, to limit the search. `evaluation` names the evaluation whose
-    weights are tuned.
+    - `config`: the game's config in JSON.
+    - `depth`, `nodes`: the limits of the search; at least one of them is given.
+    - `evaluation`: the name of the evaluation whose weights are tuned.
+    - `settings`: an instance of the game's settings class (see `settings_class_of`).
     """
 
     game: str

@@ -77,9 +77,7 @@ def best_response_values(
 
 
 class _BestResponse:
-    """The best response of a seat to a strategy. `found` maps what the seat knows to the expected winnings of each of
-    its moves.
-    """
+    """The best response of a seat to a strategy. `found` has each move's expected winnings, by what the seat knows."""
 
     def __init__(self, rules: Poker, strategy: Strategy, seat: int, never: float) -> None:
         self.found: dict[Knowledge, MoveValues] = {}

@@ -24,9 +24,10 @@ _NEGLIGIBLE_PROBABILITY = 1e-12
 class BestPlay(NamedTuple):
     """Statistics of games in which both sides play the first of their best moves.
 
-    `plies`, `attacks` and `chosen_attacks` are means over the dice; a chosen attack is made although a reinforcement is
-    legal. `unfinished` is the fraction of games that the limit `max_plies` ends. `positions` counts the positions that
-    may arise.
+    - `plies`, `attacks`, `chosen_attacks`: mean numbers over the dice. A chosen attack is made although a reinforcement
+      is legal.
+    - `unfinished`: the fraction of games that the limit `max_plies` ends.
+    - `positions`: the number of positions that may arise.
     """
 
     plies: float

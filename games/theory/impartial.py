@@ -60,8 +60,8 @@ def outcome(heaps: Iterable[int], rule: HeapRule, *, misere: bool = False) -> Cl
 
 
 def _needed_values(heaps: Sequence[int], rule: HeapRule, misere: bool) -> list[tuple[int, int]]:
-    """Return each distinct heap size, with the Grundy value that the result of a move in such a heap must have to lead
-    to a P-position.
+    """Return, for each distinct heap size, the Grundy value that a move in such a heap must leave to reach a
+    P-position.
     """
     values = {size: rule.value(size) for size in heaps}
     total = large = 0

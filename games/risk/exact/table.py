@@ -143,9 +143,7 @@ class Table:
 
     @property
     def start(self) -> tuple[float, float]:
-        """The expected result of each seat from the empty board. It cancels out in paired matches, in which each bot
-        plays both seats.
-        """
+        """The expected result of each seat from the empty board. It cancels out if each bot plays both seats."""
         count = len(self._places)
         value = self.value(Position((NO_OWNER,) * count, (0,) * count, 0, 0))
         return value, -value

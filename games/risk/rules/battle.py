@@ -111,9 +111,7 @@ def _round_ways(attack_dice: int, defence_dice: int) -> tuple[tuple[int, int, in
 
 
 def _loss_table(attack_dice: int, defence_dice: int) -> dict[tuple[int, ...], int]:
-    """Return the number of lost defenders for each throw of a round. A throw is the attacker's dice, then the
-    defender's.
-    """
+    """Return the number of lost defenders for each throw: the attacker's dice in a round, then the defender's."""
     defences = [(throw, sorted(throw, reverse=True)) for throw in _throws(defence_dice)]
     table = {}
     for attack in _throws(attack_dice):

@@ -11,9 +11,12 @@ from protocol.games.parsing import raise_illegal
 
 
 class Position(NamedTuple):
-    """A position: the owner and troops of each territory, and the state of the turn. `phase` is "draft" or "attack",
-    `units` the number to place in a draft, `out` the seats that are out, first to last. Once the game is over, `seat`
-    is the seat that would move next.
+    """A position: the owner and troops of each territory, and the state of the turn.
+
+    - `phase`: "draft" or "attack".
+    - `units`: the number of units to place in a draft.
+    - `out`: the seats that are out, the first to leave first.
+    - `seat`: the seat to move; once the game is over, the seat that would move next.
     """
 
     owner: tuple[int, ...]

@@ -153,9 +153,7 @@ def units_left(result: int, attackers: int) -> int:
 
 @compiled
 def fight_without_dice(attackers: int, defenders: int) -> int:
-    """Return the units left by a battle without dice, in the form of `units_left`: the larger army wins and keeps the
-    difference.
-    """
+    """Return the units left (see `units_left`) without dice: the larger army wins and keeps the difference."""
     return attackers - defenders if attackers > defenders else min(-1, attackers - defenders)
 
 

@@ -319,7 +319,7 @@ def apply_attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: 
 
 @compiled
 def make_move(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, units_left: int) -> bool:
-    """Play an attack of `size` units whose result is `units_left`, or end the turn. Return whether the game is over for
+    """Play an attack of `size` units with the result `units_left`, or end the turn. Return whether the game ends for
     MAX.
     """
     play[ELIMINATED] = -1
@@ -562,9 +562,7 @@ def search_alpha_beta(
     alpha: float,
     beta: float,
 ) -> float:
-    """Search by fail-soft alpha-beta with Star1 (Ballard 1983). Return what `search_expectiminimax` returns, or a bound
-    on it.
-    """
+    """Return what `search_expectiminimax` returns, or a bound on it, by fail-soft alpha-beta with Star1 (Ballard 1983)."""
     # This function is so long because it is the hot loop. If parts of it were functions, even the table lookup alone,
     # it would visit some 5 % fewer nodes a second when compiled, and need one more call a node when not.
     if play[STOP] or play[NODES] >= play[NODE_LIMIT]:
@@ -648,9 +646,7 @@ def search_alpha_beta(
 
 @entry
 def draft_greedily(board: Any, state: Any, scale: Any, counts: Any, units: int) -> None:
-    """Place MAX's units one by one, each on the cell where the evaluation gains most. Count them in `counts`, by
-    territory.
-    """
+    """Place MAX's units one by one where the evaluation gains most. Count them in `counts`, by territory."""
     seat = state[SEAT]
     for _ in range(units):
         best, chosen = -float("inf"), FIRST_CELL

@@ -77,9 +77,12 @@ neighbours; for more, their error is at most 4e-7."""
 SAFE_STRENGTH = SHARE_UNIT << SHARE_BITS
 """The integer that stands for strength 1, the strength of a territory without enemy neighbours."""
 VALUE_WITHOUT_TERRITORY, BASE, PER_TERRITORY, PER_UNITS, PER_STRENGTH, PER_EXPOSED, PER_POINT = range(7)
-"""These are slots of `scale`, which turns sums into MAX's value. VALUE_WITHOUT_TERRITORY is the value if MAX holds no
-territory, BASE the value before the sums are added. PER_TERRITORY, PER_UNITS, PER_STRENGTH and PER_EXPOSED are the
-factors of the four features. PER_POINT is the factor of `evaluate_unam`.
+"""These are slots of `scale`, which turns sums into MAX's value:
+
+- VALUE_WITHOUT_TERRITORY: the value if MAX holds no territory.
+- BASE: the value before the sums are added.
+- PER_TERRITORY, PER_UNITS, PER_STRENGTH, PER_EXPOSED: the factors of the four features.
+- PER_POINT: the factor of `evaluate_unam`.
 """
 
 
@@ -142,9 +145,7 @@ def weigh_features(scale: Any, owned: int, army: int, units: int, strength: int,
 
 @compiled
 def evaluate_unam(board: Any, state: Any, scale: Any) -> float:
-    """Return the evaluation of Prieto et al. 2014 (invadeReforzaAtaca): the score of a walk over the map, scaled by its
-    bound.
-    """
+    """Return the evaluation of Prieto et al. 2014 (invadeReforzaAtaca): a walk's score, divided by its bound."""
     seat = state[SEAT]
     score = 0
     begin = board[WALK]

@@ -36,9 +36,7 @@ TERRITORY, ENEMY_LOSS, IDLE, KILLED, CONTINENT, PROGRESS, ELIMINATION, MIN_GAIN,
 
 
 class RaidWeights(NamedTuple):
-    """The weights by which the raider computes gains; a weight of 1 is the worth of a unit. `floats` converts them to
-    an array.
-    """
+    """The weights by which the raider computes gains. A unit is worth 1. `floats` converts the weights to an array."""
 
     territory: float = 4.0
     """The worth of winning a territory."""
