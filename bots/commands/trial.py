@@ -1,4 +1,4 @@
-"""`arena-bot trial`: compares two searches or two sets of weights by games, every start from both seats."""
+"""`arena-bot trial`: compares two searches or two sets of weights by games, every start position from both seats."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
 
 MAX_STARTS = 1_000_000
-"""The maximum number of starts of a trial."""
+"""The maximum number of start positions of a trial."""
 
 
 class Side(NamedTuple):
@@ -150,10 +150,10 @@ def play_trial(
     value: str,
     on_game_played: Callable[[], object] = lambda: None,
 ) -> TrialResult:
-    """Play all games of a trial. `on_game_played` is called after each. `value` names the value function that measures
-    luck, or is `none`.
+    """Play all games of a trial. `on_game_played` is called after each game. `value` names the value function that
+    measures luck, or is `none`.
 
-    No tuning has used the starting positions, unless the seed of the tuning begins with `trial/`.
+    No tuning has used the start positions, unless the tuning's seed begins with `trial/`.
     """
     found: list[list[ScoreAndLuck]] = []
     for seat, (first, second) in enumerate((sides, sides[::-1])):
@@ -170,8 +170,8 @@ def play_trial(
 
 
 def summarize_games(first: Sequence[ScoreAndLuck], second: Sequence[ScoreAndLuck], *, has_luck: bool) -> TrialResult:
-    """Return the result of a trial from the points and luck of seat 0 in two lists of games, by start. In the games of
-    `first` the first side has seat 0, in those of `second` the second side.
+    """Return the result of a trial from the points and luck of seat 0 in two lists of games, by start position. The
+    first side has seat 0 in the games of `first`, seat 1 in those of `second`.
     """
     scores = [
         SideScore(points, luck if has_luck else None, start, seat=seat)

@@ -143,7 +143,7 @@ class SearchResult(Generic[M]):
     depth: int
     """The depth requested; with iterative deepening, the last depth completed."""
     complete: bool
-    """True if the whole game was searched: no evaluation entered the value."""
+    """True if the whole game was searched, so that the value does not depend on evaluations."""
 
 
 class SearchTree(Generic[S, M]):

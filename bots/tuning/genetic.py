@@ -31,7 +31,7 @@ FITNESS_DECIMALS = 6
 MAX_GENES = 1000
 """The maximum number of genes of a generation."""
 MAX_STARTS = 1000
-"""The maximum number of starting positions that a pair of genes plays."""
+"""The maximum number of start positions that a pair of genes plays."""
 MAX_GENERATIONS = 1000
 """The maximum number of generations of a tuning."""
 MAX_GAMES: Mapping[Fitness, int] = {"results": 100_000, "adjusted": 40_000}
@@ -50,9 +50,10 @@ class Method:
     """The number of random tournaments of equal size into which a generation is split. In each, every pair of genes
     plays."""
     starts: int = 1
-    """The number of starting positions that a pair of genes plays."""
+    """The number of start positions that each pair of genes plays."""
     seats: Seating = "drawn"
-    """The seats of a pair. "drawn": random for every start. "both": every start is played twice, with seats swapped."""
+    """The seats of a pair of genes. "drawn": random for each start position. "both": each is played twice, seats
+    swapped."""
     best: int = 3
     """The number of the fittest genes of each tournament that become parents."""
     children: int = 12
@@ -139,8 +140,8 @@ def draw_first_genes(method: Method, seed: str, weights: int = len(EQUAL_WEIGHTS
 def schedule_games(method: Method, seed: str, number: int) -> tuple[ScheduledGame, ...]:
     """Return the games of a generation, tournament by tournament.
 
-    Each game has its own `start`, except that the two games of a start with swapped seats share it. If luck is adjusted
-    for, these two have different dice: with equal dice their results would be alike and add no information.
+    A game's `start` is its own, except that two games with swapped seats share it. If luck is adjusted for, these two
+    games have different dice: with equal dice their results would be alike and add no information.
     """
     chance = _make_rng(seed, number, "seats")
     meetings = []

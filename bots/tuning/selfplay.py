@@ -1,6 +1,6 @@
 """Games between two sets of weights, played in this process with the compiled search: the work of a tuning.
 
-Equal setups, weights and starts give equal games on every machine. The module uses no files, processes or clocks.
+Equal setups, weights and seeds give equal games on every machine. The module uses no files, processes or clocks.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ def play_with_luck(
 ) -> list[ScoreAndLuck]:
     """Play as `play_all` does, and measure the luck of every game by the value function named `value`.
 
-    The value function may need an exact table, which is solved first. The games of one start need different dice: with
-    equal dice their results would be alike, and their mean would look more certain than it is.
+    The value function may need an exact table, which is solved first. Games with the same start position need different
+    dice: with equal dice their results would be alike, and their mean would look more certain than it is.
     """
     _check_version(version)
     freed = []

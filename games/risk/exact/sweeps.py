@@ -207,11 +207,11 @@ def sweep_bounds(
     low: Any,
     high: Any,
 ) -> int:
-    """Recompute the margins of the rows `first` to `last` - 1 in place, from the values and margins so far. Return the
-    widest margin.
+    """Recompute the margins of the rows from `first` to `last` - 1 in place, from the current values and margins.
+    Return the widest margin.
 
     A margin of `MAX_MARGIN` has overflowed and is no error bound; neither are margins computed from it. The arguments
-    are as in `sweep`; `low` and `high` have room for a row.
+    are as in `sweep`; `low` and `high` are scratch space for one row each.
     """
     cap, ends, masks, heads, spots, holders = row_moves
     boards = len(low)

@@ -59,11 +59,14 @@ class Constants(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Coefficients(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The content of a file of coefficients. `turn`, and `attacks` for each attack left, add to the logit of the seat
-    to move.
+    """The content of a file of coefficients.
 
-    With more than two seats, the features are `SHARE_NAMES`, and their `odds` are not used. `name`, with a version, is
-    the name of the value function; `provenance` says how the coefficients were made.
+    - `name`: the name of the value function, with a version.
+    - `features`: the constants of each feature. With more than two seats, the features are `SHARE_NAMES`, and the
+      constants' `odds` are not used.
+    - `turn`: a number added to the logit of the seat to move.
+    - `attacks`: a number added for each attack that this seat has left.
+    - `provenance`: how the coefficients were made.
     """
 
     name: str

@@ -56,7 +56,7 @@ class Campaign(Game[Position, Move]):
     - `battle`: "dice" or "deterministic".
     - `max_attacks`: the maximum number of attacks per turn, 1 to 20.
     - `initial_units`: the number of units on each territory at the start, 1 to 100.
-    - `max_rounds`: 1 to 1,000.
+    - `max_rounds`: the maximum number of rounds, 1 to 1,000.
     - `deal`: null, or 32 hex digits that determine each seat's first territories.
     - `turn_order`: "fixed", or "snake": every other round runs from the last seat to the first.
     - `first_draft`: the units of seat 0's first draft, 1 to 100; null: as many as in any other draft.

@@ -219,7 +219,8 @@ def integer_power(base: float, power: int) -> float:
 
 @compiled
 def estimate_wins(board: Any, field: Any, manner: Any, shares: Any) -> None:
-    """Write each seat's estimated probability of winning, which is its strength divided by the sum of all strengths.
+    """Write each seat's estimated probability of winning to `shares`: its strength, divided by the sum of all
+    strengths.
 
     The exponents are those of a logistic regression over games between raiders, rounded.
     """

@@ -19,7 +19,7 @@ _PAPER_METHOD = Method()
 _PAIRED_METHOD = Method(
     genes=60, tournaments=6, starts=20, seats="both", best=2, children=24, mutants=12, generations=8
 )
-"""The method of the preset `paired`, with more starts for each pair than `paper`."""
+"""The method of the preset `paired`. Each pair of genes plays more start positions than in `paper`."""
 _ADJUSTED_METHOD = Method(
     genes=60,
     tournaments=6,
