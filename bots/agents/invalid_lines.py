@@ -14,7 +14,7 @@ from protocol.display import short_repr
 
 
 class AnsweringReader:
-    """A stream of messages from a client. It answers a line that is no message through `writes`, and leaves it out."""
+    """A stream of messages from a client. Lines that are no messages are answered through `writes` and left out."""
 
     def __init__(self, reads: Any, writes: Any) -> None:
         self._reads = reads

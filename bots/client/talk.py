@@ -86,9 +86,7 @@ class ClientProtocol(ABC):
 
     @abstractmethod
     def handle_lost(self, code: int) -> list[Effect]:
-        """Return the effects of a connection's end with this close code (1006: it broke). Unless they contain a `Stop`,
-        the client reconnects.
-        """
+        """Return the effects of a connection's end with this close code. Without a `Stop`, the client reconnects."""
 
     def set_unreachable(self, matches: set[str]) -> list[Effect]:
         """Return the effects when these matches' nodes have become unreachable. Other matches may take their slots."""

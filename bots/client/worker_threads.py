@@ -67,9 +67,7 @@ class RunningWork:
 
 @dataclass(frozen=True, slots=True)
 class WorkResult:
-    """The result of a piece of work. `move` is the move to send, `message` a message for the author, `details` a
-    traceback.
-    """
+    """The result of a piece of work: the `move` to send, a `message` for the author, and `details`, a traceback."""
 
     work: Work
     move: Move | None = None

@@ -212,7 +212,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
         self._play_ply(chosen, rules.resolve_round(self.position, chosen, self._dice(rules.ply(self.position)))[0])
 
     def _play_ply(self, move: Any, after: Any) -> None:
-        """Set the position after a move, or a round, and the deals that follow. Subtract their luck from rewards."""
+        """Set the position after a move or round and the deals that follow. Subtract the luck in them from rewards."""
         if self._value is None:
             self._set_position(after)
             return

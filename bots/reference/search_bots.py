@@ -282,7 +282,7 @@ class Greedy(CompiledBot):
 
 
 def value_of_state(tree: SearchTree[Any, Any], state: Any) -> float:
-    """Return the value of a state, as the root of a search, for the seat to move at the root of `tree`."""
+    """Return the value of a state for the seat to move at the root of `tree`, as if the state itself were the root."""
     return tree.value_of_terminal(state, 0) if tree.rules.to_move(state) is None else tree.evaluate(state)
 
 

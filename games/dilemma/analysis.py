@@ -40,9 +40,7 @@ def score_strategies(
 
 
 def read_probability(what: str, text: str, max_probability: str = "1") -> Fraction:
-    """Return a probability from a decimal or a fraction. Raise `UsageFault` for any other text. Its message calls the
-    probability `what`.
-    """
+    """Return a probability from a decimal or a fraction. Else raise `UsageFault`, in which it is called `what`."""
     try:
         chance = Fraction(text.strip()) if len(text) <= MAX_NUMBER_LENGTH and "e" not in text.lower() else Fraction(-1)
     except (ValueError, ZeroDivisionError):

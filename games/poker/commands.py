@@ -23,7 +23,7 @@ _ROUND_BATCH_SIZE = 100
 
 
 def solve_hand(options: SolveOptions) -> None:
-    """Solve a hand by CFR+, and print the value and the exploitability of the strategy. Raise `UsageFault`."""
+    """Solve a hand by CFR+; print its value and the strategy's exploitability. Raise `UsageFault` for a bad option."""
     with text_to_stderr(options.write):
         rounds = DEFAULT_ROUNDS if options.rounds is None else options.rounds
         _solve_hand(options.game, rounds, options.write, as_json=options.as_json)

@@ -31,8 +31,8 @@ FORMAT_VERSION = 2
 
 
 class Shape(NamedTuple):
-    """Everything that a table depends on: the troop limit, and the graph of the map, relabelled so that isomorphic maps
-    are equal.
+    """The facts that determine a table: troop limit, and graph of the map, relabelled so that isomorphic maps are
+    equal.
     """
 
     edges: tuple[tuple[int, int], ...]

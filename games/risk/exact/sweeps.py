@@ -76,8 +76,8 @@ def _attack(best: Any, mask: Any, taken: Any, repelled: Any) -> None:
 
 @compiled
 def _attack_equals(best: Any, mask: Any, taken: Any, again: Any) -> None:
-    """Apply an attack that, if it fails, frees its source. The opponent then invades the source, and the mover moves
-    again.
+    """Improve `best` by an attack that frees its source if it fails: the opponent then invades the source, and the
+    mover moves again.
     """
     last = len(best) - 1
     for held in range(len(best)):

@@ -100,7 +100,7 @@ class UctParams(NamedTuple):
 
 
 PARAMS_BY_DRAFT = {"classic": UctParams(), "territories": UctParams(army=1.0, income=12.0, tempo=10.0)}
-"""The default parameters by draft rule. With `territories` each territory brings a unit, so income weighs more."""
+"""The default parameters by draft rule. Under `territories` each territory brings a unit, so income weighs more."""
 
 
 @entry
@@ -352,7 +352,7 @@ class OpponentModel:
             at += 1
 
     def _find_start(self, events: Sequence[Event]) -> Position | None:
-        """Return the position before the events, without units to place if a deal decided it; None if it is unknown."""
+        """Return the position before the events; None if unknown. After a deal it lacks the units to place."""
         rules = self._raid.rules
         if self._last_position is not None:
             return self._last_position

@@ -68,7 +68,7 @@ BORDERS, SOURCES, ORDER, MAX_TROOPS, MAX_PLIES, MAX_MOVES, MOVE_CODE_COUNT, ZOBR
 """These are the slots of `board` that only bounded Risk has:
 
 - BORDERS: where the borders begin.
-- SOURCES: the distance from a border to the cell that it leads from.
+- SOURCES: the number of slots from a border to the slot with the cell that the border leads from.
 - ORDER: where the cells begin, those with most neighbours first.
 - MAX_TROOPS: the maximum number of troops of a territory.
 - MAX_PLIES: the maximum number of plies of a game.
@@ -202,7 +202,7 @@ def note_frontier(work: Any, ply: int, leaves: int, estimates: int, chosen: int)
 
 @compiled
 def search_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int) -> float:
-    """Return the expectiminimax value of a position, one ply deep. Results are evaluated without making the moves."""
+    """Return the expectiminimax value one ply deep. Results of moves are evaluated without making the moves."""
     mover = state[SEAT] ^ (ply & 1)
     sign = -1.0 if ply & 1 else 1.0
     best, chosen = -INFINITY, 0
@@ -299,7 +299,7 @@ def search_expectiminimax(board: Any, state: Any, scale: Any, work: Any, left: i
 
 @compiled
 def hash_at(board: Any, at: int, owner: int, troops: int) -> int:
-    """Return the number that one cell contributes to the key of a position."""
+    """Return the number that one cell contributes to the search key of a position."""
     if owner == NO_OWNER:
         return 0
     return board[board[ZOBRIST] + (2 * board[at + INDEX] + owner) * (board[MAX_TROOPS] + 1) + troops]  # type: ignore[no-any-return]
@@ -307,7 +307,7 @@ def hash_at(board: Any, at: int, owner: int, troops: int) -> int:
 
 @compiled
 def hash_ply(board: Any, ply: int) -> int:
-    """Return the number that the ply contributes to the key: below a chance node, a value holds at one ply only."""
+    """Return the ply's part of the search key. Keys need it: below a chance node, a value holds at one ply only."""
     return board[board[ZOBRIST] + 2 * board[TERRITORY_COUNT] * (board[MAX_TROOPS] + 1) + ply]  # type: ignore[no-any-return]
 
 
@@ -384,7 +384,7 @@ def bound_values(board: Any, state: Any, scale: Any, mover: int, left: int, ply:
 
 @compiled
 def prune_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int, alpha: float, beta: float) -> float:
-    """Return the value of `search_alpha_beta` one ply deep. Results are evaluated without making the moves."""
+    """Return what `search_alpha_beta` returns one ply deep. Results are evaluated without making the moves."""
     mover = state[SEAT] ^ (ply & 1)
     sign = -1.0 if ply & 1 else 1.0
     best, chosen = -INFINITY, 0

@@ -62,8 +62,8 @@ SEAT, MODE, FREE_COUNT, UNITS, STRENGTH, EXPOSED, TERRITORIES_OF_SEAT = range(7)
 - MODE: the mode of evaluation.
 - FREE_COUNT: the number of free territories.
 - UNITS: the number of all troops.
-- STRENGTH: the sum behind the third feature.
-- EXPOSED: the sum behind the fourth feature.
+- STRENGTH: the sum from which the third feature is computed.
+- EXPOSED: the sum from which the fourth feature is computed.
 - TERRITORIES_OF_SEAT: where the numbers of territories of the seats begin.
 """
 TROOPS_OF_SEAT = TERRITORIES_OF_SEAT + MAX_PLAYERS
@@ -132,7 +132,7 @@ def scale_values(board: Board, weights: Sequence[float], opinion: float, max_tro
 
 @compiled
 def weigh_features(scale: Any, owned: int, army: int, units: int, strength: int, exposed: int) -> float:
-    """Return the weighted value of MAX's features, computed from the sums behind them."""
+    """Return the weighted value of MAX's features, computed from the sums in `state`."""
     if owned == 0:
         return scale[VALUE_WITHOUT_TERRITORY]  # type: ignore[no-any-return]
     return (  # type: ignore[no-any-return]
@@ -145,7 +145,9 @@ def weigh_features(scale: Any, owned: int, army: int, units: int, strength: int,
 
 @compiled
 def evaluate_unam(board: Any, state: Any, scale: Any) -> float:
-    """Return the evaluation of Prieto et al. 2014 (invadeReforzaAtaca): a walk's score, divided by its bound."""
+    """Return the evaluation of Prieto et al. 2014 (invadeReforzaAtaca): the score of a walk over the map, divided by
+    its bound.
+    """
     seat = state[SEAT]
     score = 0
     begin = board[WALK]
