@@ -40,7 +40,7 @@ def check_page(url: str) -> str:
 
 
 class PageClient:
-    """A client of the page at `page`; None: of the page that the arena at the WebSocket URL `arena` names. It blocks."""
+    """A client of the page at `page`; None: of the page that the arena at the WebSocket URL `arena` names."""
 
     def __init__(self, arena: str, page: str | None = None) -> None:
         self._arena = arena

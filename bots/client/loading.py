@@ -64,7 +64,7 @@ def hand_over(bot: Bot) -> None:
 
 
 def refuse(message: str) -> None:
-    """Raise `UsageFault` with this message if the program is run only to get its bot. `run` calls this for a bad bot."""
+    """Raise `UsageFault` with this message if the program is run only to get its bot. `run` calls it for a bad bot."""
     if _is_loading.get():
         raise UsageFault(message)
 

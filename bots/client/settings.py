@@ -97,8 +97,8 @@ class Settings:
 def merge_settings(*sources: PartialSettings, games: int = 1) -> Settings:
     """Return the settings, each from the first source that has it. Raise `UsageFault` if the settings cannot work.
 
-    A config belongs to the game that its own source names. It is dropped if an earlier source names another game. From
-    `games`, the number of games that the bot plays, the default number of slots follows.
+    A config belongs to the game that its own source names. It is dropped if an earlier source names another game. The
+    default number of slots follows from `games`, the number of games that the bot plays.
     """
     settled: dict[str, Any] = {}
     for source in sources:

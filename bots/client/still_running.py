@@ -19,7 +19,7 @@ class SlowChoiceReporter:
         """The seconds after the start of a piece of work at which the next report on it is due, by piece of work."""
 
     def report(self, running_work: list[RunningWork], now: float) -> list[str]:
-        """Return a line on each `choose` that is due a report at `now` (`time.monotonic()`) and runs the author's code."""
+        """Return a line on each `choose` that is due a report at the time `now` and runs an author's code."""
         self._due = {one: self._due.get(one, self._first_notice_delay_s) for one in running_work}
         told = []
         for one in running_work:

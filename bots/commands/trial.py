@@ -62,9 +62,9 @@ class TrialResult(NamedTuple):
 
     - `seat_0`: the mean points of seat 0.
     - `score`: the result without adjustment for luck.
-    - `adjusted`: the luck-adjusted result; None with fewer than two starts.
+    - `adjusted`: the luck-adjusted result; None with fewer than two start positions.
     - `worth`: how many games without adjustment would give an equally certain result. None if all results are equal or
-      there are fewer than `MIN_UNITS` (measuring.pair_scores) starts.
+      there are fewer than `MIN_UNITS` (measuring.pair_scores) start positions.
     - `factor`: `worth` divided by the number of games played.
 
     The last three are also None if luck is not measured.

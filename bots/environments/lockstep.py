@@ -95,7 +95,7 @@ class Lockstep:
         self._begin(over)
 
     def _compare_observations(self, seats: Any) -> Any:
-        """Compare what one seat of each game sees in the batch and by the reference rules. Return these seats' masks."""
+        """Compare what one seat of each game sees in the batch and by the reference rules. Return the seats' masks."""
         encoding = self.batch.encoding
         vectors = np.full((len(self._all), encoding.size), np.nan, np.float32)
         masks = np.full((len(self._all), encoding.actions), -1, np.int8)

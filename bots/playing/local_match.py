@@ -290,7 +290,7 @@ class LocalMatch:
         return ClosedMatch(result, tuple(self._lines), self._match.footer(result, None), self._failures)
 
     def _next_event(self) -> MatchEvent:
-        """Advance the time to the next event and return it: a message before the deadline, or the end of the deadline."""
+        """Advance the time to the next event and return it: a message before the deadline, or the deadline's end."""
         while self._inbox and (self._deadline is None or self._inbox[0][0] <= self._deadline):
             self._now, _, seat, message = heapq.heappop(self._inbox)
             if seat in self._guests:

@@ -208,7 +208,9 @@ class _Table:
         ]
 
     def play(self, start: int) -> tuple[list[Result], list[list[str]]]:
-        """Play a start position with the bot in each seat once. Return results, and versions' labels by match and seat."""
+        """Play a start position with the bot in each seat once. Return the matches' results, and the label of the
+        version in each seat of each match.
+        """
         dealt = self._rules.config_of_deal(Dice(self._derive(f"start/{start}"), 0))
         game = load_game(self._rules.name, dealt)
         results, sat = [], []

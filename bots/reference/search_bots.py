@@ -246,7 +246,7 @@ class GeneticBot(AlphaBeta):
 
 
 class Greedy(CompiledBot):
-    """Plays the move with the best expected evaluation. Of equal moves, it draws one; in a campaign it takes the first."""
+    """Plays the move with the best expected evaluation: of equal moves, one at random; in a campaign, the first."""
 
     settings: ClassVar[Mapping[str, str]] = {"eval": EVAL_HELP}
 

@@ -180,7 +180,7 @@ class _Running(Struct):
 
 
 class _File(Struct):
-    """The keys of a tuning's file that are read, but for the table `search`. Others follow from these and are checked."""
+    """The keys of a tuning's file that are read, but for the table `search`. The others follow from these."""
 
     game: str
     provenance: _Provenance

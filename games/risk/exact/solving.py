@@ -216,7 +216,7 @@ class DuelSolver:
 
 
 def open_values(path: Path, length: int) -> tuple[Any, Any]:
-    """Open a file of unfinished values. Return its statistics (see `_STATS_SIZE`) and its values (all 0 in a new file)."""
+    """Open a file of unfinished values. Return its statistics (see `_STATS_SIZE`) and values (all 0 in a new file)."""
     size = 8 * _STATS_SIZE + 4 * length
     with path.open("r+b" if path.exists() else "wb") as file:
         if hasattr(os, "posix_fallocate"):

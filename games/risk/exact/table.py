@@ -28,8 +28,8 @@ def may_need_solving(config: Mapping[str, Any]) -> bool:
 
 
 def read_values(path: Path, key: str) -> tuple[Any, int] | None:
-    """Return the values (64-bit floats) and the number of sweeps from a file of `write_values`; None if it is not
-    valid.
+    """Return the values (64-bit floats) and the number of sweeps from a file of `write_values`; None without a valid
+    file.
     """
     import numpy
 

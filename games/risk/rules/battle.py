@@ -132,7 +132,7 @@ _LOSS_TABLES = {
 
 
 def describe_attack(event: Event) -> str:
-    """Describe an attack's result: `6-3 taken`, or after several rounds `5 rounds, taken, 3 left`; "" for another move."""
+    """Describe an attack's result: `6-3 taken`, or after several rounds `5 rounds, taken, 3 left`; else return ""."""
     if event.result is None:
         return ""
     rows = event.dice or ()

@@ -274,7 +274,7 @@ class Campaign(Game[Position, Move]):
         return self._next_turn(state) if state.seat == seat else state
 
     def ranks(self, state: Position) -> tuple[int, ...]:
-        """Rank the seats in the game by territories, then units; below them the seats that are out, the latest first."""
+        """Rank the seats in the game by territories, then units; below them the seats that are out, latest first."""
         holdings: list[tuple[int, int]] = [(0, 0)] * self.seats
         if self.to_move(state) is None:
             for seat, troops in zip(state.owner, state.troops, strict=True):

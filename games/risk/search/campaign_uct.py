@@ -328,7 +328,7 @@ class OpponentModel:
         self._last_position: Position | None = None
 
     def cumulative_trust(self) -> Any:
-        """Return, for each seat and policy, the sum of the trust in all policies up to this one, for `draw_policies`."""
+        """Return, for each seat and policy, the sum of the trust in policies up to this one, for `draw_policies`."""
         return floats(sum(trust[: policy + 1]) for trust in self.trust for policy in range(POLICY_COUNT))
 
     def learn(self, position: Position, events: Sequence[Event]) -> None:

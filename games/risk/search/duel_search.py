@@ -335,7 +335,7 @@ def star1_window(
 
 @compiled
 def look_up_bounds(table: Any, worths: Any, key: int, left: int, low: float, high: float) -> tuple[float, float]:
-    """Return the bounds `low` and `high` of a position's value for the seat that moved to it, or tighter stored ones."""
+    """Return the bounds `low`, `high` on a position's value for the seat that moved to it, or tighter stored ones."""
     slot = ENTRY_LENGTH * (key & (len(worths) - 1))
     if table[slot] != key or (table[slot + 1] >> 2) & 255 != left:
         return low, high
