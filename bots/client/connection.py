@@ -22,7 +22,7 @@ from protocol.errors import MalformedMessage, UsageFault
 from protocol.messages import FromClient, Welcome
 
 ABNORMAL_CLOSURE = 1006
-"""The close code of a connection that broke."""
+"""The close code of a WebSocket connection that broke."""
 
 
 class NodeConnection:
@@ -77,7 +77,7 @@ class NodeConnection:
             self._stop_timeout.reschedule(0.0)
 
     def send(self, message: FromClient) -> None:
-        """Queue a message."""
+        """Queue a message to be sent."""
         self._outbox.append(message)
         self._wake.set()
 

@@ -143,7 +143,7 @@ class Conversation(ClientProtocol):
         return effects
 
     def retry_seek(self, game: str) -> list[Effect]:
-        """Seek the game again, when its `ScheduleSeek` is due."""
+        """Seek matches of the game again. Called when its `ScheduleSeek` is due."""
         self._held_games.discard(game)
         return self._seek_or_stop()
 

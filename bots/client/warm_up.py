@@ -22,7 +22,7 @@ LOCK_TIMEOUT_S = 120.0
 """Seconds to wait until the first process has warmed up. It may never finish, so this is less than a tournament waits
 for a bot."""
 LOCK_POLL_INTERVAL_S = 0.02
-"""Seconds between two tries to take the lock."""
+"""Seconds between two tries to take the lock for a warm-up."""
 SLOW_NOTICE_DELAY_S = 1.0
 """Seconds after which a line tells the user that a warm-up is in progress."""
 

@@ -30,7 +30,7 @@ MAX_PACE_RATIO = 1 / 20
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """Call the bot's `prepare`."""
+    """A piece of work: call the bot's `prepare`."""
 
     match: str
     start: Start
@@ -38,7 +38,7 @@ class Prepare:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Call the bot's `choose`; first call its `rejected` if the arena rejected its last move in this turn."""
+    """A piece of work: call the bot's `choose`, after `rejected` if the arena rejected its last move in this turn."""
 
     match: str
     turn: Turn
@@ -47,7 +47,7 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class Conclude:
-    """Call the bot's `ended`, or `missed` if `end` is None."""
+    """A piece of work: call the bot's `ended`, or `missed` if `end` is None."""
 
     match: str
     end: End | None
@@ -246,7 +246,7 @@ class WorkerThreads:
         self._by_thread: dict[int, RunningWork] = {}
 
     def running_work(self) -> list[RunningWork]:
-        """Return the work in progress."""
+        """Return the pieces of work that are in progress."""
         return [*self._by_thread.values()]
 
     def submit(self, work: Work) -> None:

@@ -167,7 +167,7 @@ class PipedProgram:
         return written
 
     def _exchange(self, deadline: float) -> None:
-        """Wait until the program reads or writes, then exchange a chunk with it."""
+        """Wait until the program reads or writes, then exchange a chunk of bytes with it."""
         if self._is_closed:
             raise ProgramExited(
                 self._process.wait(), f" in mid-line, after {_quote_end(self._output)}" if self._output else ""

@@ -47,7 +47,7 @@ class VectorGames(DeepCopied):
         self._all = np.arange(num_envs)
         self._seeded = False
         self.rewards = np.zeros((num_envs, self.rules.seats))
-        """The rewards of the last step by game and seat."""
+        """The rewards of the last step, by game and seat."""
         self.ended = np.zeros((num_envs, self.rules.seats), np.int8)
         """1 for each game and seat whose rank is settled, else 0."""
 

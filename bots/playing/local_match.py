@@ -253,7 +253,7 @@ class LocalMatch:
         self._alarm = CodeTimer(self._timeouts.repeated_stop_interval_s)
         self._lines: list[bytes] = []
         self._failures: dict[int, str] = {}
-        """Descriptions of the failures of the bots' programs, by seat."""
+        """The description of the failure of a bot's program, by seat."""
         self._over = False
 
     def play(self) -> ClosedMatch:

@@ -27,7 +27,7 @@ class SearchSettings(Struct, frozen=True):
     """
 
     descriptions: ClassVar[Mapping[str, str]] = {}
-    """A one-line explanation of each field, by the field's name."""
+    """A one-line explanation of each field of the settings, by the field's name."""
     is_used: ClassVar[bool] = True
     """False if the game's search ignores these settings."""
 
@@ -57,7 +57,7 @@ class Kernel(TimedSearch, Protocol):
     """The compiled search of one game."""
 
     default_depth: ClassVar[int]
-    """The default depth of a search with a fixed depth."""
+    """The depth of a search to a fixed depth if no other depth is given."""
 
     def search(
         self,

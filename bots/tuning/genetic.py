@@ -77,7 +77,7 @@ class Method:
 
     @property
     def total(self) -> int:
-        """The number of games of all generations."""
+        """The number of games of all generations together."""
         return self.games * self.generations
 
     def check(self) -> None:

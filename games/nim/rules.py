@@ -142,7 +142,7 @@ class Nim(Game[Position, Take]):
 
     @property
     def heap_rule(self) -> HeapRule:
-        """The rule of one heap, for the theory of heap games."""
+        """The rule of moves in one heap, for the theory of heap games."""
         return nim_rule(self.take)
 
     def initial(self, dice: Dice) -> tuple[Position, Event | None]:

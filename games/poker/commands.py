@@ -13,7 +13,7 @@ from machine.terminal import say
 from protocol.errors import UsageFault, os_errors_as
 
 _PROGRESS_INTERVAL_S = 5.0
-"""Seconds between two progress lines."""
+"""Seconds between two lines that report the progress of solving."""
 DEFAULT_ROUNDS = 2000
 """The default number of iterations of CFR+, the algorithm that solves poker."""
 MAX_ROUNDS = 1_000_000

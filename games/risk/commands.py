@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from games.risk.exact.table import Table
 
 _PROGRESS_INTERVAL_S = 5.0
-"""Seconds between two progress lines."""
+"""Seconds between two lines that report the progress of solving."""
 _SLOW_SOLVE_POSITIONS = 200_000
 """The number of positions from which solving a map takes more than a few seconds."""
 

@@ -15,7 +15,7 @@ class HeapGame(Protocol):
 
     @property
     def heap_rule(self) -> HeapRule:
-        """The rule of one heap."""
+        """The rule of moves in one heap."""
 
     @property
     def misere(self) -> bool:

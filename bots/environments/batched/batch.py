@@ -71,7 +71,7 @@ class Batch(ABC, Generic[S]):
         return self._generators
 
     def seed(self, seeds: Iterable[int]) -> None:
-        """Set the dice of every game by the game's own seed."""
+        """Set the state of every game's dice by a seed of its own."""
         self.generators[:] = [seed_state(seed % SEED_COUNT) for seed in seeds]
 
     def start_games(self, games: Numbers) -> None:

@@ -21,7 +21,7 @@ class SmallBatch(RowBatch[Any]):
     columns = (TURN, OVER)
 
     def row(self, position: Any, seat: int, at: int, cells: tuple[int, ...]) -> Numbers:
-        """Return a position as a row of the states."""
+        """Return a position as a row of the batch's states."""
         return np.array([seat, self.rules.to_move(position) is None, at, *cells], np.int64)
 
 

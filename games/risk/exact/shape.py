@@ -27,7 +27,7 @@ enough.
 _MAX_SYMMETRIES = 128
 """Maximum number of symmetries of a map that are used. More would cost more than they save."""
 FORMAT_VERSION = 2
-"""Version of the format in which values are stored."""
+"""Version of the format in which a table's values are stored."""
 
 
 class Shape(NamedTuple):

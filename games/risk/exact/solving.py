@@ -110,7 +110,7 @@ class DuelSolver:
             self._rooms.put((spare, *room))
 
     def run(self, path: Path) -> None:
-        """Solve to the end, and write the table."""
+        """Solve the table to the end, and write it."""
         self.sweep_rows(0, 0)
         self.sweep_margins(0, 0)  # compiles both before there are threads
         self._began = time.perf_counter() - self._spent[1], time.process_time() - self._spent[2]

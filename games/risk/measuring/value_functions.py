@@ -215,6 +215,6 @@ def _general_coefficients(game: str) -> Coefficients | None:
 
 @cache
 def read_coefficients(game: str, map_name: str) -> Coefficients | None:
-    """Return the coefficients shipped for a map, or None."""
+    """Return the coefficients shipped for a map; None if there are none."""
     file = resources.files(__package__).joinpath("coefficients", game, f"{map_name}.toml")
     return msgspec.convert(tomllib.loads(file.read_text("utf-8")), Coefficients) if file.is_file() else None

@@ -132,7 +132,9 @@ _LOSS_TABLES = {
 
 
 def describe_attack(event: Event) -> str:
-    """Describe an attack's result: `6-3 taken`, or after several rounds `5 rounds, taken, 3 left`; else return ""."""
+    """Describe the result of an attack: `6-3 taken`, or after several rounds `5 rounds, taken, 3 left`. Return an empty
+    text for another move.
+    """
     if event.result is None:
         return ""
     rows = event.dice or ()

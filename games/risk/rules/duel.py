@@ -31,7 +31,7 @@ REINFORCEMENT_TROOPS = 2
 WIN_PROBABILITY = Fraction(15, 36)
 """The probability that the attacker's die beats the defender's, so that an attack succeeds."""
 MAX_REFUSAL_CHARS = 200
-"""Maximum characters of the message that refuses an illegal move."""
+"""Maximum number of characters of the message that refuses an illegal move."""
 _CONFIG_DEFAULTS = {"map": "south-america", "max_troops": 10, "max_plies": 400}
 """The default of each key of a duel's config."""
 _MOVE_FORMS = {
