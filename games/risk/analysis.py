@@ -40,9 +40,9 @@ class BestPlay(NamedTuple):
 def duel_facts(board: Board, max_troops: int, table: Table | None = None, *, play: bool = False) -> dict[str, Any]:
     """Return the facts about a map, ready for JSON, from its exact `table`. Without a table, solve the map first.
 
-    `seconds` is the time to solve the map, without compilation; null with a given table. A value is the expected result
-    for the seat that makes the move, off by at most `error`. `best_play` is null unless `play`, which takes longer, is
-    set.
+    A value is the expected result for the seat that makes the move, off by at most `error`. `seconds` is the time to
+    solve the map, without compilation; null with a given table. `best_play` is null unless `play`, which takes longer,
+    is set.
 
     Raise `UsageFault` if the map is too large or numba is missing.
     """

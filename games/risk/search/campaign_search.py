@@ -132,6 +132,7 @@ DRAFT_SCRATCH = DRAFTING + 1
 """The index in `play` of the scratch space for placing a draft, two slots a territory. Saved positions follow."""
 
 INFINITY = float("inf")
+"""A value above that of every position. Searches use it, or minus it, before any move is tried."""
 MAX_ATTACKS = 3
 """The maximum number of attacks of a turn that are searched, both in a search of candidate attacks and in the
 quiescence search.

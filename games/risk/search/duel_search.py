@@ -63,6 +63,7 @@ SUCCESS_PROBABILITY = float(duel.WIN_PROBABILITY)
 FAILURE_PROBABILITY = float(1 - duel.WIN_PROBABILITY)
 """The probability that an attack fails."""
 INFINITY = float("inf")
+"""A value above that of every position. Searches use it, or minus it, before any move is tried."""
 
 BORDERS, SOURCES, ORDER, MAX_TROOPS, MAX_PLIES, MAX_MOVES, MOVE_CODE_COUNT, ZOBRIST, ARMIES = range(4, 13)
 """These are the slots of `board` that only bounded Risk has:

@@ -55,9 +55,13 @@ from games.risk.search.work_buffers import (
 from machine.compiled import compiled, entry, floats, ints, zeros
 
 END_MOVE, DRAFT_RULE_MOVE = 0, 1
-"""These are the numbers of two moves. END_MOVE ends the turn. DRAFT_RULE_MOVE places the units of a draft as the fixed
-rule of the search does. A draft to a cell has the number 2 × cell, plus 1 if it places only half of the units. An
-attack across a border has the number 2 × the border's index in `board`, plus 1 if it sends only sufficient units.
+"""These are the numbers of two moves:
+
+- END_MOVE ends the turn.
+- DRAFT_RULE_MOVE places the units of a draft as the fixed rule of the search does.
+
+A draft to a cell has the number 2 × cell, plus 1 if it places only half of the units. An attack across a border has the
+number 2 × the border's index in `board`, plus 1 if it sends only sufficient units.
 """
 MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, SPLIT_COUNT, WIDTHS = range(
     FIRST_GAME_SLOT, FIRST_GAME_SLOT + 10
