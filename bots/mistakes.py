@@ -172,9 +172,7 @@ def note_bot_made() -> None:
 
 
 def expect_run(cls: type, base: type) -> None:
-    """Print a message at the end of the running program if it defines subclasses of `base`, such as `cls`, but made no
-    bot.
-    """
+    """Print a message when the running program ends, if it defines subclasses of `base` like `cls` but made no bot."""
     if cls.__module__ == "__main__" and hasattr(sys.modules.get("__main__"), "__file__"):
         atexit.unregister(_tell_never_run)
         atexit.register(_tell_never_run, base)

@@ -14,7 +14,7 @@ from protocol.display import short_repr
 
 
 class AnsweringReader:
-    """A stream of messages from a client. It answers a line that is no message through `writes`, and leaves it out."""
+    """A stream of messages from a client. Lines that are no messages are answered through `writes` and left out."""
 
     def __init__(self, reads: Any, writes: Any) -> None:
         self._reads = reads
@@ -26,7 +26,7 @@ class AnsweringReader:
         return self._reads.last_context
 
     async def receive(self) -> SessionMessage:
-        """Return the next message. At the end of the stream `reads`, raise what it raises."""
+        """Return the next message. Raise what `reads` raises at its end."""
         while True:
             item = await self._reads.receive()
             item = _without_byte_order_mark(item) if isinstance(item, Exception) else item

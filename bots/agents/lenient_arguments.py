@@ -27,7 +27,7 @@ def as_declared(arguments: Mapping[str, Any], kind: type[Struct]) -> dict[str, A
 
 
 def with_numbers(value: Any) -> Any:
-    """Return a value in which texts that are whole numbers are converted to numbers, in lists and maps too."""
+    """Return a value in which each text that is a whole number has become a number, also inside lists and dicts."""
     if isinstance(value, str):
         found = _WHOLE_NUMBER_PATTERN.fullmatch(value)
         return int(found[1]) if found else value

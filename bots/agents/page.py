@@ -40,9 +40,7 @@ def check_page(url: str) -> str:
 
 
 class PageClient:
-    """A client of the page at `page`. Without `page`, the arena at `arena`, a WebSocket URL, is asked for it. Methods
-    block.
-    """
+    """A client of the page at `page`; None: of the page that the arena at the WebSocket URL `arena` names."""
 
     def __init__(self, arena: str, page: str | None = None) -> None:
         self._arena = arena

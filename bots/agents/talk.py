@@ -23,7 +23,7 @@ CLIENT_NAME = "bot-arena/mcp"
 
 
 class Agent(Bot):
-    """The bot in an agent's seat. Its `choose` is never called, as the agent chooses through tools."""
+    """The bot in an agent's seat. Its `choose` is never called, because the agent chooses through tools."""
 
     def choose(self, turn: Turn) -> NoReturn:
         raise AssertionError("an agent's moves come from its client")
@@ -263,5 +263,5 @@ class AgentProtocol(ClientProtocol):
         )
 
     def make_error_line(self, text: str) -> PrintLine:
-        """Return a line about a problem. It goes to standard error, as the protocol uses standard output."""
+        """Return a line about a problem. It goes to standard error, because standard output carries the protocol."""
         return PrintLine(f"{self._bot.name}: {text}", is_error=True)

@@ -175,7 +175,7 @@ class Tool(NamedTuple):
     answer_class: type[Answer]
     run: Callable[[Any], Awaitable[Answer]]
     has_effects: bool = False
-    """True if the tool changes the agent's match or seek, and does not only read."""
+    """True if the tool can change the agent's match or seek; false if it only reads."""
 
 
 class AgentTools:

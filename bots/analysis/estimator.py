@@ -60,9 +60,7 @@ class UctMoveEvaluator(MoveEvaluator):
         return MoveEvaluation(fmean(played), best, fmean(worths), error)
 
     def _mean_result(self, state: Any, move: Any, seed: str) -> float:
-        """Return a move's mean result over one batch. Its simulations are divided among the move's outcomes by their
-        probabilities.
-        """
+        """Return a move's mean result in one batch, with simulations divided among its outcomes by probability."""
         seat, sims = self._game.to_move(state), self._sims // BATCH_COUNT
         below = random.Random(seed).randrange
         wins, done, likely = 0.0, 0, 0.0

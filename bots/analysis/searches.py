@@ -31,9 +31,9 @@ MAX_NODES = 600_000
 
 
 class SearchRun(Struct, frozen=True):
-    """One search of a comparison. `value` is its value for the seat to move, as in `SearchResult`; the search `status`
-    gives 1, 0 or −1. `leaves` counts visited positions that were terminal or at the horizon. A position whose value
-    comes from a table is a node but no leaf.
+    """One search of a comparison. `value` is the position's value for the seat to move, as in `SearchResult`, but 1, 0
+    or −1 by the search named `status`. `leaves` counts visited positions that were terminal or at the horizon. A
+    position whose value comes from a table is a node but no leaf.
     """
 
     algorithm: str
@@ -117,7 +117,7 @@ class TreeExtent(NamedTuple):
 
     plies: int
     is_complete: bool
-    """True if every line ends within `plies`."""
+    """True if every path from the root ends within `plies`."""
     has_chance: bool
     """True if some move has several outcomes."""
 

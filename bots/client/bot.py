@@ -29,7 +29,7 @@ class ProgramFailed(GiveUp):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A move with the bot's evaluation, which replays show. `move` is a map, as in `turn.legal`."""
+    """A move with the bot's evaluation, which replays show. `move` is a dict, as in `turn.legal`."""
 
     move: Mapping[str, Any]
     value: float | None = None

@@ -35,9 +35,7 @@ _RETRYABLE_STATUSES = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPSta
 
 
 class ArenaUnreachable(Fault):
-    """The arena does not answer now. `retry_after_s` is how many seconds the arena asks clients to wait; 0 if it does
-    not say.
-    """
+    """The arena does not answer now. `retry_after_s` is how many seconds it asks clients to wait; 0 if it does not."""
 
     def __init__(self, why: str, after: float = 0.0) -> None:
         super().__init__(why)
@@ -49,7 +47,7 @@ class ArenaRefused(Fault):
 
 
 class _SameHostConnect(open_websocket):
-    """A connection that follows redirects only within its host, as other hosts must not see the token."""
+    """A connection that follows redirects only within its host, because other hosts must not see the token."""
 
     def process_redirect(self, exc: Exception) -> Exception | str:
         found = super().process_redirect(exc)

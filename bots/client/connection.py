@@ -22,7 +22,7 @@ from protocol.errors import MalformedMessage, UsageFault
 from protocol.messages import FromClient, Welcome
 
 ABNORMAL_CLOSURE = 1006
-"""The close code of a connection that broke."""
+"""The close code of a WebSocket connection that broke."""
 
 
 class NodeConnection:
@@ -56,7 +56,7 @@ class NodeConnection:
         self._welcomed_at: float | None = None
         """The time at which the arena's welcome arrived; None before it."""
         self.down_since: float | None = None
-        """The time since which neither this nor another node has been connected; None while connected."""
+        """The time since which no node of the arena has been connected; None while one is connected."""
         self._reported_at = 0.0
 
     async def run(self) -> None:
@@ -77,7 +77,7 @@ class NodeConnection:
             self._stop_timeout.reschedule(0.0)
 
     def send(self, message: FromClient) -> None:
-        """Queue a message."""
+        """Queue a message to be sent."""
         self._outbox.append(message)
         self._wake.set()
 

@@ -48,7 +48,7 @@ _rules_key = msgspec.json.Encoder(order="sorted").encode
 
 
 class Conversation(ClientProtocol):
-    """The conversation of `bot` with an arena until the process ends. `bot` is warmed up for `game`."""
+    """The conversation of `bot` with an arena until the process ends. `bot` has already been warmed up for `game`."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class Conversation(ClientProtocol):
         return effects
 
     def retry_seek(self, game: str) -> list[Effect]:
-        """Seek the game again, when its `ScheduleSeek` is due."""
+        """Seek matches of the game again. Called when its `ScheduleSeek` is due."""
         self._held_games.discard(game)
         return self._seek_or_stop()
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def find_installed() -> Mapping[str, EntryPoint]:
-    """Return the entry points of bots by name. They are read once, as reading all packages takes 10 ms."""
+    """Return the entry points of bots by name. They are read once, because reading all packages takes 10 ms."""
     from importlib.metadata import entry_points  # 10 ms more, which programs of bots and workers do not need
 
     return {entry.name: entry for entry in entry_points(group=REFERENCE_BOTS)}

@@ -64,9 +64,7 @@ def hand_over(bot: Bot) -> None:
 
 
 def refuse(message: str) -> None:
-    """Raise `UsageFault` with this message if the program is run only to get its bot. `run` calls this if its argument
-    is wrong.
-    """
+    """Raise `UsageFault` with this message if the program is run only to get its bot. `run` calls it for a bad bot."""
     if _is_loading.get():
         raise UsageFault(message)
 
@@ -167,8 +165,8 @@ def _imports_bots(node: ast.AST) -> bool:
 
 @contextlib.contextmanager
 def _as_main(path: Path, module: ModuleType) -> Iterator[None]:
-    """Set `sys` as Python does for a program, in this context. Modules in the program's folder are imported for it
-    alone, because another program's folder may have modules of the same names. Only this project's packages are shared.
+    """Set `sys` in this context as Python does for a program. The program imports modules of its folder for itself
+    alone: other programs' folders may have modules of the same names. Only this project's packages are shared.
     """
     folder = path.resolve().parent
     own = {entry.stem for entry in folder.iterdir()} - sys.stdlib_module_names - {*PACKAGES}

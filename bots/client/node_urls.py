@@ -1,4 +1,4 @@
-"""The rule that decides to which nodes named by an arena the client connects. It sends its token to them."""
+"""The rule that decides which of the nodes that an arena names are safe for the client, which sends them its token."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from protocol.errors import Fault, UsageFault
 from protocol.messages import FromClient, FromServer
 
 ABNORMAL_CLOSURE = 1006
-"""The close code of a connection that broke."""
+"""The close code of a WebSocket connection that broke."""
 MAX_ATTEMPTS = 3
 """The number of failed tries to connect after which a node gets no new requests until it is connected again."""
 ATTEMPTS_BEFORE_FAILOVER = 7
@@ -35,7 +35,7 @@ so the seek is tried again later."""
 
 @dataclass(frozen=True, slots=True)
 class SendTo:
-    """Send a message over the connection to a URL."""
+    """An effect: send a message over the connection to a URL."""
 
     url: str
     message: FromClient
@@ -43,14 +43,14 @@ class SendTo:
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """Open another connection, to this URL."""
+    """An effect: open another connection, to this URL."""
 
     url: str
 
 
 @dataclass(frozen=True, slots=True)
 class CloseConnection:
-    """Close the connection to this URL for good."""
+    """An effect: close the connection to this URL for good."""
 
     url: str
 
@@ -151,7 +151,7 @@ class NodeRouter:
         return self._end_seeks(node, f"the connection to {node.url} was lost")
 
     def _is_own_connection(self, node: _Node) -> bool:
-        """Return whether the newer connection that replaced this one may be the bot's own. Behind a proxy, the first
+        """Return whether the newer connection that replaced this one may be the bot's own: behind a proxy, the first
         URL may lead to any node.
         """
         merged, node.merged = node.merged, False
@@ -350,7 +350,7 @@ class NodeRouter:
         return self._route_effects(self._protocol.receive(messages.Unseeked(id=message.id), 0.0))
 
     def _default_node(self) -> _Node:
-        """Return the first node; while it is not connected, another node that is."""
+        """Return the first node; while it is not connected, return another node that is connected."""
         up = [place for place in self._nodes.values() if place.is_connected]
         return self._first if self._first.is_connected or not up else up[0]
 

@@ -83,7 +83,7 @@ def _format_seeks(other: ListedBot, game: str) -> str:
 
 
 def _format_seek(seek: ListedSeek) -> str:
-    """Return the terms of a seek, which a seek of the opponent must share, like `rated (classic)`."""
+    """Return the terms that an opponent's seek must share with this seek, like `rated (classic)`."""
     if seek.open:
         return f"openly ({', '.join(seek.presets)})" if seek.presets else "openly"
     named = f" against {', '.join(seek.opponents)}" if seek.opponents else ""
@@ -150,9 +150,7 @@ def _rating(end: End, own: Outcome) -> str:
 
 
 def format_left_matches(matches: int, away_ms: int) -> str:
-    """Return the line about unfinished matches. `away_ms` is how long the bot may be away; 0 means until its clock
-    ends.
-    """
+    """Return the line about unfinished matches. The bot may be away for `away_ms`; 0 means until its clock ends."""
     it = "it" if matches == 1 else "them"
     until = f"within {away_ms / 1000:g} s" if away_ms else "before its clock ends"
     return f"{format_count(matches, 'match', 'matches')} unfinished: restart the bot {until} to resume {it}"

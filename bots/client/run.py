@@ -110,7 +110,7 @@ def play(bot: Bot, command_line_settings: PartialSettings, code_settings: Partia
 
 
 def _compare_versions(bot: Bot, settings: Settings) -> None:
-    """Play against another version of the bot. The module for this is imported only here, as it needs the referee."""
+    """Play against another version of the bot. Its module is imported only here, because it needs the referee."""
     versions = import_module("bots.playing.versions")
     versions.compare_versions(bot, settings)
 
@@ -300,5 +300,5 @@ class Client(ClientBase):
         self._take_from_thread(partial(self._conversation.on_warmed_up, game, fault))
 
     def _on_result(self, result: WorkResult) -> None:
-        """Pass a result to the conversation. Called in the thinking thread."""
+        """Pass the result of a piece of work to the conversation. Called in the thinking thread."""
         self._take_from_thread(partial(self._conversation.handle_result, result))

@@ -47,7 +47,7 @@ class Seat:
 
     @property
     def is_done(self) -> bool:
-        """True if the match is over and no work is left."""
+        """True if the match is over and the bot has no more work to do for it."""
         return self.is_over and not self.is_thinking
 
     @property

@@ -1,7 +1,6 @@
-"""The settings of a running bot, from the command line, the environment and the code, in this order of precedence, and
-the reading of their texts.
+"""The settings of a running bot: from the command line, the environment and the code, in this order of precedence.
 
-The module reads no environment variable itself: it is given them. It only reads files that a value names.
+The module parses the texts of settings. It is given the environment variables, and only reads files that a value names.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ DEFAULT_URL = f"ws://127.0.0.1:{DEFAULT_PORT}"
 MAX_URL_CHARS = 2000
 """The maximum number of characters of a URL."""
 DEFAULT_OPEN_SLOTS = 16
-"""The least default number of slots of a bot that takes any match."""
+"""A bot that takes any match has at least this many slots by default."""
 OPEN_MATCH_SLOTS = 8
-"""The default number of matches that such a bot plays while it still has a seek in each of its games."""
+"""A bot that takes any match has by default at least a slot for each of its games and this many more."""
 MAX_MIN_MOVE_TIME_S = 60.0
 """The highest value of `--min-move-time`, in seconds."""
 ASSIGNED_PATIENCE_S = 5.0
-"""Default patience of a bot in a tournament, in seconds. It is short, as the arena runs on the same machine."""
+"""Default patience of a bot in a tournament, in seconds. It is short because the arena runs on the same machine."""
 
 
 class PartialSettings(TypedDict, total=False):
@@ -98,8 +97,8 @@ class Settings:
 def merge_settings(*sources: PartialSettings, games: int = 1) -> Settings:
     """Return the settings, each from the first source that has it. Raise `UsageFault` if the settings cannot work.
 
-    `games` is the number of games that the bot plays, for its default number of slots.
-    A config belongs to the game that its own source names. It is dropped if an earlier source names another game.
+    A config belongs to the game that its own source names. It is dropped if an earlier source names another game. The
+    default number of slots follows from `games`, the number of games that the bot plays.
     """
     settled: dict[str, Any] = {}
     for source in sources:
@@ -242,13 +241,13 @@ def read_token(text: str) -> str:
 
 
 def check_name(name: str, what: str) -> None:
-    """Raise `UsageFault` unless an arena can register `name`. `what` says in the message whose name it is."""
+    """Raise `UsageFault` unless an arena can register `name`, which the message calls `what`."""
     if not is_bot_name(name):
         raise UsageFault(f"{what} is {name[:40]!r}: {NAME_DESCRIPTION}")
 
 
 def read_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
-    """Return a map from texts `key=value`. If one has another form, raise `UsageFault` with the name of the option."""
+    """Return a dict from texts `key=value`. If a text has another form, raise `UsageFault` that names `option`."""
     read = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -278,9 +277,7 @@ def read_choice(bot: str, key: str, text: str, choices: Sequence[Name]) -> Name:
 
 
 def read_integer(bot: str, key: str, value: object, max_value: int) -> int | None:
-    """Return the value of a setting from text or a number; None if there is none. Raise `UsageFault` if it is no
-    integer from 1 to `max_value`.
-    """
+    """Return a setting as an integer; None for None. Raise `UsageFault` unless it is from 1 to `max_value`."""
     if value is None:
         return None
     try:

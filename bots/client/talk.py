@@ -13,7 +13,7 @@ from protocol.messages import FromClient, FromServer
 
 @dataclass(frozen=True, slots=True)
 class PrintLine:
-    """Print a line for the author; on standard error if `is_error` is set."""
+    """An effect: print a line for the author, on standard error if `is_error` is set."""
 
     line: str
     is_error: bool = False
@@ -21,7 +21,7 @@ class PrintLine:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleSeek:
-    """Call `Conversation.retry_seek` with this game after this time."""
+    """An effect: call `Conversation.retry_seek` with this game after this time."""
 
     seconds: float
     game: str
@@ -29,21 +29,21 @@ class ScheduleSeek:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleListing:
-    """Call `Conversation.request_listing` after this time."""
+    """An effect: call `Conversation.request_listing` after this time."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class WarmUp:
-    """Warm up the bot for a game while it plays other games, then call `Conversation.on_warmed_up`."""
+    """An effect: warm up the bot for a game while it plays other games, then call `Conversation.on_warmed_up`."""
 
     game: str
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The bot is done: close the connection and exit with this code."""
+    """An effect: the bot is done, so close the connection and exit with this code."""
 
     code: int
 
@@ -61,10 +61,10 @@ class ClientProtocol(ABC):
 
     @abstractmethod
     def hello(self) -> messages.Hello:
-        """Return the first message of every connection."""
+        """Return the first message that is sent over every connection."""
 
     def receive(self, message: FromServer | None, now: float) -> list[Effect]:
-        """Return the effects of a message that arrived at `now` (`time.monotonic()`). None is an unknown message."""
+        """Return the effects of a message (None: of an unknown type) that arrived at `now` (`time.monotonic()`)."""
         match message:
             case messages.Turn():
                 return self._on_turn(message, now)
@@ -86,12 +86,10 @@ class ClientProtocol(ABC):
 
     @abstractmethod
     def handle_lost(self, code: int) -> list[Effect]:
-        """Return the effects of a connection's end with this close code (1006: it broke). Unless they contain a `Stop`,
-        the client reconnects.
-        """
+        """Return the effects of a connection's end with this close code. Without a `Stop`, the client reconnects."""
 
     def set_unreachable(self, matches: set[str]) -> list[Effect]:
-        """Return the effects when the nodes of these matches cannot be reached. Other matches may be played now."""
+        """Return the effects when these matches' nodes have become unreachable. Other matches may take their slots."""
         return []
 
     @abstractmethod

@@ -72,7 +72,7 @@ def _host_and_port(url: str) -> str:
 
 @contextlib.contextmanager
 def _lock_file(path: Path) -> Iterator[None]:
-    """Lock the token file against other processes of this user, as several bots may start at once."""
+    """Lock the token file against other processes of this user: several bots may start at the same time."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.chmod(path.parent, 0o700)
     with open(path.with_suffix(".lock"), "a", opener=_open_private) as lock:

@@ -22,7 +22,7 @@ LOCK_TIMEOUT_S = 120.0
 """Seconds to wait until the first process has warmed up. It may never finish, so this is less than a tournament waits
 for a bot."""
 LOCK_POLL_INTERVAL_S = 0.02
-"""Seconds between two tries to take the lock."""
+"""Seconds between two tries to take the lock for a warm-up."""
 SLOW_NOTICE_DELAY_S = 1.0
 """Seconds after which a line tells the user that a warm-up is in progress."""
 
@@ -37,7 +37,7 @@ def warm_up(bot: Bot, game: Game[Any, Any] | None) -> None:
 
 @contextlib.contextmanager
 def warm_up_once(name: str, game: Game[Any, Any] | None, work: Callable[..., object]) -> Iterator[None]:
-    """Let one process at a time compile: the body of this context calls `work` to warm up for the game.
+    """Let one process at a time compile. In this context, the caller does `work` to warm up for the game.
 
     If several processes of this user begin the same work together, the first runs alone for up to `LOCK_TIMEOUT_S`.
     Then the others run in parallel and find its compiled code. If the wait and the body take longer than
@@ -50,7 +50,7 @@ def warm_up_once(name: str, game: Game[Any, Any] | None, work: Callable[..., obj
 
 
 def lock_path(work: Callable[..., object], game: Game[Any, Any] | None) -> Path:
-    """Return the lock file for `work` on a game, in the user's cache folder. Each kind of work and game has its own."""
+    """Return the lock file for the warm-up function `work` and a game: one for each pair, in the user's cache."""
     file = getattr(sys.modules.get(work.__module__), "__file__", "")
     what = f"{file} {work.__qualname__} {'' if game is None else game.name}"
     number = hashlib.sha256(what.encode()).hexdigest()[:4]  # limits the number of such files

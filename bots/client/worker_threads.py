@@ -30,7 +30,7 @@ MAX_PACE_RATIO = 1 / 20
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """Call the bot's `prepare`."""
+    """A piece of work: call the bot's `prepare`."""
 
     match: str
     start: Start
@@ -38,7 +38,7 @@ class Prepare:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Call the bot's `choose`; first call its `rejected` if the arena rejected its last move in this turn."""
+    """A piece of work: call the bot's `choose`, after `rejected` if the arena rejected its last move in this turn."""
 
     match: str
     turn: Turn
@@ -47,7 +47,7 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class Conclude:
-    """Call the bot's `ended`, or `missed` if `end` is None."""
+    """A piece of work: call the bot's `ended`, or `missed` if `end` is None."""
 
     match: str
     end: End | None
@@ -67,9 +67,7 @@ class RunningWork:
 
 @dataclass(frozen=True, slots=True)
 class WorkResult:
-    """The result of a piece of work. `move` is the move to send, `message` a message for the author, `details` a
-    traceback.
-    """
+    """The result of a piece of work: the `move` to send, a `message` for the author, and `details`, a traceback."""
 
     work: Work
     move: Move | None = None
@@ -81,7 +79,7 @@ class WorkResult:
     cause: BaseException | None = None
     """The exception by which the author's code failed; None if it has not failed."""
     discarded: str | None = None
-    """The parts of `info` that are discarded, with reasons; the move stands without them."""
+    """The parts of `info` that are discarded, with reasons. The move is sent without them."""
 
 
 MAX_INTEGER = 2**64 - 1
@@ -116,7 +114,7 @@ def do_work(bot: Bot, work: Work) -> WorkResult:
 
 
 class UnsendableMove(Fault):
-    """`choose` returned something that can't be sent. `failure` says what; the fault's text adds when and why."""
+    """`choose` returned something that can't be sent. `failure` says what; the text of this fault adds when and why."""
 
     def __init__(self, failure: str, turn: Turn, why: str) -> None:
         super().__init__(f"{failure}{format_place(turn)}{why}")
@@ -124,8 +122,8 @@ class UnsendableMove(Fault):
 
 
 def read_choice(turn: Turn, choice: Any) -> tuple[Move, str | None]:
-    """Return the message that sends what `choose` returned, and why parts of its `info`, if any, are left out. Raise
-    `UnsendableMove` if it cannot be sent.
+    """Return the message with the move that `choose` returned, and the reasons why parts of its `info` are left out, if
+    any. Raise `UnsendableMove` if the move cannot be sent.
     """
     info: dict[str, Any] | None = None
     move, left_out = choice, None
@@ -248,7 +246,7 @@ class WorkerThreads:
         self._by_thread: dict[int, RunningWork] = {}
 
     def running_work(self) -> list[RunningWork]:
-        """Return the work in progress."""
+        """Return the pieces of work that are in progress."""
         return [*self._by_thread.values()]
 
     def submit(self, work: Work) -> None:

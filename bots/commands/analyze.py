@@ -1,4 +1,4 @@
-"""`arena-bot analyze`: exact facts about positions, as tables or JSON. Each game's room has the commands."""
+"""`arena-bot analyze`: exact facts about positions, as tables or JSON. Each game's package has its command."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ def make_analyze() -> typer.Typer:
 
 
 def analysis_names() -> list[str]:
-    """Return the names of the commands."""
+    """Return the names of the commands of `arena-bot analyze`."""
     return [name for game in game_names() for name in game_spec(game).analyses]

@@ -52,7 +52,7 @@ def mcp(
 
 
 def _agent_settings(settings: PartialSettings) -> PartialSettings:
-    """Return those settings from the environment that apply to an agent: none about seeks, which its tools make."""
+    """Return the settings from the environment that an agent uses: none for seeks, because its tools make them."""
     return PartialSettings(
         url=settings.get("url"), name=settings.get("name"), token=settings.get("token"), hosts=settings.get("hosts")
     )

@@ -13,8 +13,8 @@ import typer
 from machine.terminal import say
 
 UNLIMITED_WIDTH = 100_000
-"""The width in characters of a table that is not printed on a terminal. Its rows are not folded, as a program reads
-each as one line."""
+"""The width in characters of a table that is not printed on a terminal. Its rows are not folded, because a program
+reads each as one line."""
 INTERRUPTED_EXIT_CODE = 130
 """The exit code of an interrupted program."""
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -1,8 +1,8 @@
 """`arena-bot pipe`: a bot whose moves come from a program in any language, which runs as a process and exchanges lines.
 
-Each match in progress has its own process, which may then play the next match. The process always ends when this one
-does (machine/keeper.py). The lines are JSON, described in docs/other-languages.md: the messages of docs/protocol.md,
-except that a turn begins with the fields that programs without a JSON parser look for.
+Each match in progress has its own process. After a match, the process may play another one. It always ends when this
+process does (machine/keeper.py). The lines are JSON, described in docs/other-languages.md: the messages of
+docs/protocol.md, except that a turn begins with the fields that programs without a JSON parser look for.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from protocol.messages import MAX_CLIENT_FRAME_BYTES, End, Info, Rejected, Start
 from referee.clock import max_compensation_ms
 
 CLOCK_GRACE_S = 0.5
-"""Seconds after the end of a bot's clock at which its program is killed. They let the arena end the match first."""
+"""Seconds from the end of a bot's clock until its program is killed, so that the arena ends the match first."""
 SHUTDOWN_TIMEOUT_S = 1.0
 """Seconds that programs have to exit when there is nothing left to play."""
 MAX_QUOTED_LENGTH = 60
@@ -170,7 +170,7 @@ class PipedProgram:
         return written
 
     def _exchange(self, deadline: float) -> None:
-        """Wait until the program reads or writes, then exchange a chunk with it."""
+        """Wait until the program reads or writes, then exchange a chunk of bytes with it."""
         if self._is_closed:
             raise ProgramExited(
                 self._process.wait(), f" in mid-line, after {_quote_end(self._output)}" if self._output else ""

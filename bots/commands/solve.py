@@ -1,4 +1,4 @@
-"""`arena-bot solve`: solves a game and prints or stores the result. Each game's room has the solver."""
+"""`arena-bot solve`: solves a game and prints or stores the result. Each game's package has its solver."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def solve(
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Solve a game and print its value. Stopped in any way, the same command goes on; a stored result is checked."""
+    """Solve a game and print its value. The same command continues an interrupted solution and checks a stored one."""
     if game not in games_with("solver"):
         *others, last = games_with("solver")
         solved = f"give {', '.join(others)} or {last}"

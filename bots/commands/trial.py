@@ -1,4 +1,4 @@
-"""`arena-bot trial`: compares two searches or two sets of weights by games, every start from both seats."""
+"""`arena-bot trial`: compares two searches or two sets of weights by games, every start position from both seats."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
 
 MAX_STARTS = 1_000_000
-"""The maximum number of starts of a trial."""
+"""The maximum number of start positions of a trial."""
 
 
 class Side(NamedTuple):
@@ -58,12 +58,16 @@ class Side(NamedTuple):
 
 
 class TrialResult(NamedTuple):
-    """The result of a trial for the first side, with and without adjustment for luck, and the mean points of seat 0.
+    """The result of a trial, from the first side's view.
 
-    `worth` is the number of unadjusted games that would give an equally certain result. `factor` is `worth` divided by
-    the games played. `adjusted`, `worth` and `factor` are None if luck is not measured or there are too few starts:
-    fewer than two for `adjusted`, fewer than `MIN_UNITS` of measuring.pair_scores for `worth` and `factor`. `worth` and
-    `factor` are also None if all results are equal.
+    - `seat_0`: the mean points of seat 0.
+    - `score`: the result without adjustment for luck.
+    - `adjusted`: the luck-adjusted result; None with fewer than two start positions.
+    - `worth`: how many games without adjustment would give an equally certain result. None if all results are equal or
+      there are fewer than `MIN_UNITS` (measuring.pair_scores) start positions.
+    - `factor`: `worth` divided by the number of games played.
+
+    The last three are also None if luck is not measured.
     """
 
     games: int
@@ -146,10 +150,10 @@ def play_trial(
     value: str,
     on_game_played: Callable[[], object] = lambda: None,
 ) -> TrialResult:
-    """Play all games of a trial. `on_game_played` is called after each. `value` names the value function that measures
-    luck, or is `none`.
+    """Play all games of a trial. `on_game_played` is called after each game. `value` names the value function that
+    measures luck, or is `none`.
 
-    No tuning has used the starting positions, unless the seed of the tuning begins with `trial/`.
+    No tuning has used the start positions, unless the tuning's seed begins with `trial/`.
     """
     found: list[list[ScoreAndLuck]] = []
     for seat, (first, second) in enumerate((sides, sides[::-1])):
@@ -166,8 +170,8 @@ def play_trial(
 
 
 def summarize_games(first: Sequence[ScoreAndLuck], second: Sequence[ScoreAndLuck], *, has_luck: bool) -> TrialResult:
-    """Return the result of a trial from the points and luck of seat 0 in two lists of games, by start. In the games of
-    `first` the first side has seat 0, in those of `second` the second side.
+    """Return the result of a trial from the points and luck of seat 0 in two lists of games, by start position. The
+    first side has seat 0 in the games of `first`, seat 1 in those of `second`.
     """
     scores = [
         SideScore(points, luck if has_luck else None, start, seat=seat)
@@ -198,7 +202,7 @@ def read_setup(game: str, preset: str, config: Sequence[str], sets: Sequence[str
 
 
 def read_side(setup: Setup, text: str) -> Side:
-    """Return the side that a word of the command line names. If it is wrong, raise `UsageFault` that begins with it."""
+    """Return the side that the word `text` names. If it is wrong, raise `UsageFault` that begins with it."""
     where = f"side {short_repr(text)}"
     if not text.isprintable():
         raise UsageFault(f"{where}: use printable characters")

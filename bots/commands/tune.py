@@ -37,8 +37,8 @@ from protocol.errors import ArenaFault, UsageFault, os_errors_as
 _DEFAULT_PRESET = "paper"
 """The preset of a tuning if the option `--preset` is not given."""
 FRESH_STARTS = 100
-"""The number of new starts, each played from both seats, on which the resulting weights are measured. A tuning that
-plays fewer games than this is measured on as many starts as it played games."""
+"""The number of new start positions, each played from both seats, on which the resulting weights are measured. A tuning
+of fewer games than this is measured on as many start positions as it played games."""
 DEFAULT_WEIGHTS_NAME = "equal"
 """The name of the set of default weights."""
 _MAX_SHOWN_GENERATIONS = 20
@@ -87,9 +87,7 @@ def tune(
 
 
 def _check_output_path(option: str, name: str) -> Path:
-    """Return the path of a file that an option names. Raise `UsageFault` if the file can't be written. A full disk is
-    not noticed.
-    """
+    """Return the path of a file that an option names. Raise `UsageFault` if the file can't be written."""
     if not name.isprintable():
         raise UsageFault(f"{option} {short_repr(name)}: it must be the name of a file, in printable characters")
     path = Path(os.path.expanduser(name))

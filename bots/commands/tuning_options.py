@@ -24,7 +24,7 @@ from protocol.games import load_game
 MAX_JOBS = 1024
 """The highest value of `--jobs`."""
 _EVALUATION_KEY = "eval"
-"""The key of `--set` that names the evaluation."""
+"""The key of `--set` that names the evaluation of positions."""
 _OPTIONAL_KEYS = ("depth", "nodes")
 """The keys of `--set` whose value may be `none`."""
 _METHOD_TYPES: Mapping[str, type] = {field.name: type(field.default) for field in fields(Method)}

@@ -36,8 +36,7 @@ from referee.result import points_from_ranks
 Observation = dict[str, Any]
 
 REWARD_PER_POINT = 2.0
-"""The factor in a reward, which is this factor times a rank's points, minus 1: a win, 1 point, gives 1; the last place,
-0 points, gives −1."""
+"""The factor f in a seat's reward, f × points − 1. So a win (1 point) gives 1, the last place (0 points) −1."""
 Opponent = Callable[[Vector, Mask, np.random.Generator], int]
 """An opponent of a learner: (vector, mask, rng) -> the action of a seat that sees this vector and mask."""
 RENDER_MODES = "ansi", "human"
@@ -213,7 +212,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
         self._play_ply(chosen, rules.resolve_round(self.position, chosen, self._dice(rules.ply(self.position)))[0])
 
     def _play_ply(self, move: Any, after: Any) -> None:
-        """Set the position after a move, or a round, and the deals that follow. Subtract their luck from rewards."""
+        """Set the position after a move or round and the deals that follow. Subtract the luck in them from rewards."""
         if self._value is None:
             self._set_position(after)
             return

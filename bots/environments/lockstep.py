@@ -29,7 +29,7 @@ class ReferenceEnvironment(Environment):
     def play(
         self, action: int, batch: Batch[Any], generator: Any, throw_counts: ThrowCounts
     ) -> tuple[dict[str, float], dict[str, bool]]:
-        """Play an action. Return two maps by agent: its reward, and whether its rank is settled."""
+        """Play an action. Return two dicts, by agent: its reward, and whether its rank is settled."""
         move, position = self.encoding.moves(self.position)[action], self.position
         self._dice = lambda ply: batch.reference_dice(position, move, generator, throw_counts)
         self.step(action)
@@ -95,7 +95,7 @@ class Lockstep:
         self._begin(over)
 
     def _compare_observations(self, seats: Any) -> Any:
-        """Check what one seat of each game sees in the batch against the reference rules. Return the seats' masks."""
+        """Compare what one seat of each game sees in the batch and by the reference rules. Return the seats' masks."""
         encoding = self.batch.encoding
         vectors = np.full((len(self._all), encoding.size), np.nan, np.float32)
         masks = np.full((len(self._all), encoding.actions), -1, np.int8)
@@ -108,6 +108,6 @@ class Lockstep:
 
 
 def _check_equal(what: str, batch: Any, reference: Any, tolerance: float = 0) -> None:
-    """Raise `Disagreement` unless both values are equal, or with a `tolerance` differ by less than that."""
+    """Raise `Disagreement` unless the two values are equal. With a `tolerance`, they may differ by less than that."""
     if abs(batch - reference) >= tolerance if tolerance else batch != reference:
         raise Disagreement(f"{what}: {batch} in the batch, {reference} by the reference rules")

@@ -47,7 +47,7 @@ class VectorGames(DeepCopied):
         self._all = np.arange(num_envs)
         self._seeded = False
         self.rewards = np.zeros((num_envs, self.rules.seats))
-        """The rewards of the last step by game and seat."""
+        """The rewards of the last step, by game and seat."""
         self.ended = np.zeros((num_envs, self.rules.seats), np.int8)
         """1 for each game and seat whose rank is settled, else 0."""
 
@@ -107,7 +107,7 @@ class VectorGames(DeepCopied):
         return vectors, masks
 
     def play(self, games: Numbers, actions: NDArray[Any]) -> None:
-        """Play an action in each of these games and set `rewards` to those of this step. Raise what `step` raises."""
+        """Play an action in each of these games and set `rewards` to the rewards for it. Raise what `step` raises."""
         self.check_reset()
         actions = check_actions(actions, len(games))
         self.rewards[games] = 0

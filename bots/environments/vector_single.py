@@ -23,7 +23,7 @@ each row. All games share `rng`: if opponents use it, each game depends on the o
 
 
 def choose_uniformly(vectors: Vectors, masks: Masks, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return a random legal action for each row; an arbitrary one for a row without legal actions."""
+    """Return a random legal action for each game, a row of `masks`; an arbitrary one if none is legal."""
     ranks = masks.cumsum(1, dtype=np.int32)
     drawn = rng.integers(np.maximum(ranks[:, -1:], 1))
     actions: NDArray[np.int64] = np.minimum((ranks <= drawn).sum(1), masks.shape[1] - 1)
@@ -90,7 +90,7 @@ class VectorSingle(DeepCopied, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
     ) -> tuple[Vectors, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Play an action in every game, then the opponents' moves up to the learner's next turn or the end of the game.
 
-        Raise `IllegalMove` or `UsageFault` for wrong actions. If they are the learner's, nothing has changed.
+        Raise `IllegalMove` or `UsageFault` for wrong actions. If the learner's actions are wrong, nothing has changed.
         """
         self.games.check_reset()
         actions = check_actions(actions, self.num_envs)

@@ -253,7 +253,7 @@ class LocalMatch:
         self._alarm = CodeTimer(self._timeouts.repeated_stop_interval_s)
         self._lines: list[bytes] = []
         self._failures: dict[int, str] = {}
-        """Descriptions of the failures of the bots' programs, by seat."""
+        """The description of the failure of a bot's program, by seat."""
         self._over = False
 
     def play(self) -> ClosedMatch:
@@ -266,7 +266,7 @@ class LocalMatch:
             return self._play_to_end()
 
     def resume(self, standing: MatchStanding, events: Sequence[MatchEvent]) -> ClosedMatch:
-        """Apply these events to a standing of the match, then play to the end. The result's events begin with them."""
+        """Continue the match from `standing`: apply `events`, then play to the end. The result begins with `events`."""
         self._match.standing = standing
         with self._alarm.install_handler() if self._timed else contextlib.nullcontext():
             for act in events:  # no guest is present yet, so only lines and deadlines matter
@@ -290,7 +290,7 @@ class LocalMatch:
         return ClosedMatch(result, tuple(self._lines), self._match.footer(result, None), self._failures)
 
     def _next_event(self) -> MatchEvent:
-        """Advance the time to the next event and return it: a message before the deadline, or its expiry."""
+        """Advance the time to the next event and return it: a message before the deadline, or the deadline's end."""
         while self._inbox and (self._deadline is None or self._inbox[0][0] <= self._deadline):
             self._now, _, seat, message = heapq.heappop(self._inbox)
             if seat in self._guests:

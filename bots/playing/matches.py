@@ -280,7 +280,7 @@ def _number_names(names: Sequence[str]) -> list[str]:
 
 
 def _identity(given: Bot | type[Bot] | str, bot: Bot) -> list[Any]:
-    """Return the data that tells a bot from others of its name: its word, or its class and simple attributes."""
+    """Return what tells a bot from others of its name: the word that means it, or its class and simple attributes."""
     if isinstance(given, str):
         return [given]
     plain = {key: repr(value) for key, value in sorted(vars(bot).items()) if isinstance(value, _PLAIN_TYPES)}

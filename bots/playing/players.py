@@ -62,7 +62,7 @@ class Players(InProcessPlayers):
         self._specs = {spec.name: spec for spec in specs}
 
     def play(self, header: Header, seed: bytes, on_ply: MatchObserver | None = None) -> ClosedMatch:
-        """Play the match that a header describes. Its seats name these bots; it commits to `seed`.
+        """Play the match of this header between these bots, with dice from `seed`, to which the header commits.
 
         In the main thread, a bot that does not return is interrupted when its time is up; in other threads it is not.
         """

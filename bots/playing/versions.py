@@ -42,9 +42,9 @@ from referee.result import Result, match_points
 DEFAULT_MATCHES = 200
 """The default number of matches between two versions."""
 MIN_STARTS = 10
-"""The minimum number of starts after which the result says which version is better."""
+"""The minimum number of start positions played after which the result says which version is better."""
 MAX_FORFEIT_SHARE = 0.05
-"""The maximum fraction of a version's matches lost by forfeit without a warning that forfeits decide the result."""
+"""The maximum fraction of matches that a version may lose by forfeit before a warning says that forfeits decide."""
 PROGRESS_INTERVAL_S = 5.0
 """Seconds between two lines that report the progress of the matches."""
 MAX_COMPLAINTS = 3
@@ -61,7 +61,7 @@ class ComparedVersions(Struct, kw_only=True):
     """The bot's score in every match against the other version."""
     starts: int = 0
     courses: set[tuple[Any, ...]] = field(default_factory=set)
-    """The distinct outcomes of starts. An outcome has, for each match of a start, rank and reason of each seat, and the
+    """The distinct outcomes of start positions. An outcome has, for each match, the seats' ranks and reasons and the
     number of plies."""
     forfeits: Counter[str] = field(default_factory=Counter)
     """The number of seats that each version has lost by forfeit, by the version's label."""
@@ -69,8 +69,8 @@ class ComparedVersions(Struct, kw_only=True):
     """The number of seats that each version has played, by the version's label."""
 
     def take(self, number: int, results: Sequence[Result], labels: Sequence[Sequence[str]]) -> None:
-        """Add the results of a start: one match for each seat of the bot. `labels` has the label of the version in each
-        seat of each match.
+        """Add the results of one start position: a match for each seat in which the bot sits. `labels` has the
+        version's label for each seat of each match.
         """
         for result, sat in zip(results, labels, strict=True):
             for seat, label in zip(result.seats, sat, strict=True):
@@ -114,7 +114,7 @@ def compare_versions(bot: Bot, settings: Settings) -> None:
 
 
 def _play(table: _Table, compared: ComparedVersions, starts: int) -> bool:
-    """Play this number of starts and print the progress. Return whether the user stopped the matches early."""
+    """Play this number of start positions and print the progress. Return whether the user stopped the matches early."""
     told = monotonic()
     try:
         for start in range(starts):
@@ -208,7 +208,9 @@ class _Table:
         ]
 
     def play(self, start: int) -> tuple[list[Result], list[list[str]]]:
-        """Play a start once for each seat of the bot. Return the results, and the version's label by match and seat."""
+        """Play a start position with the bot in each seat once. Return the matches' results, and the label of the
+        version in each seat of each match.
+        """
         dealt = self._rules.config_of_deal(Dice(self._derive(f"start/{start}"), 0))
         game = load_game(self._rules.name, dealt)
         results, sat = [], []

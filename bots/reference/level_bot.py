@@ -23,12 +23,13 @@ from protocol.games.base import Game
 from protocol.messages import End, Rejected, Start
 
 TABLES_FILE = "levels.toml"
-"""The file that defines levels: those of measured games in the rooms of the games, those of all others here."""
+"""The name of the files that define levels. Each measured game's package has one, this package one for all other games.
+"""
 
 
 class Mixture(Struct, frozen=True):
-    """A game's definition of the levels. `bot` names a strong bot as on the command line. `random_share` is, for each
-    level from 1 on, the fraction of moves that are random; all other moves are the strong bot's.
+    """A definition of the levels of one game. `bot` names a strong bot as on the command line. `random_share` has, for
+    each level from 1 on, the fraction of moves that are random; all other moves are the strong bot's.
     """
 
     bot: str
@@ -37,14 +38,14 @@ class Mixture(Struct, frozen=True):
 
 class _Tables(Struct, frozen=True):
     measured: Mapping[str, Mixture]
-    """The mixtures by name of the game or, for presets that have their own levels, by name of the pool."""
+    """The definition of a game's levels, by game or, for a preset with its own levels, by pool."""
     unmeasured: Sequence[Mixture]
-    """The mixtures for games that are not in `measured`. The first one whose bot plays the game applies."""
+    """Definitions of levels for games that are not in `measured`: a game gets the first one whose bot plays it."""
 
 
 @cache
 def load_tables() -> _Tables:
-    """Return the mixtures of this package's `levels.toml` and of those of all games."""
+    """Return the definitions of levels in this package's `levels.toml` and in those of all games."""
     measured: dict[str, Any] = {}
     for room in dict.fromkeys(game_spec(game).room for game in game_names()):
         if (file := files(room) / TABLES_FILE).is_file():
@@ -54,7 +55,7 @@ def load_tables() -> _Tables:
 
 
 def find_mixture(game: str, pool: str | None = None) -> Mixture | None:
-    """Return the mixture for a pool, or if the pool has none of its own, for the game; None if there is none."""
+    """Return the definition of levels for a pool; if the pool has none, that for its game; None if neither has one."""
     measured = load_tables().measured
     if pool is not None and pool in measured:
         return measured[pool]

@@ -11,7 +11,7 @@ from protocol.games import game_part, games_with
 
 
 class PerfectPlayer(Protocol):
-    """The perfect play of one game. A room has a module or an object with these functions."""
+    """Perfect play of one game. A game's package has a module or an object with these functions."""
 
     def choose(self, turn: Turn) -> Choice:
         """Return a best move."""

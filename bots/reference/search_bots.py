@@ -246,7 +246,7 @@ class GeneticBot(AlphaBeta):
 
 
 class Greedy(CompiledBot):
-    """Plays the move with the best expected evaluation. Among equals it draws one; in a campaign it takes the first."""
+    """Plays the move with the best expected evaluation: of equal moves, one at random; in a campaign, the first."""
 
     settings: ClassVar[Mapping[str, str]] = {"eval": EVAL_HELP}
 
@@ -282,7 +282,7 @@ class Greedy(CompiledBot):
 
 
 def value_of_state(tree: SearchTree[Any, Any], state: Any) -> float:
-    """Return the value of a state for the seat to move at the root, as if the state were the root."""
+    """Return the value of a state for the seat to move at the root of `tree`, as if the state itself were the root."""
     return tree.value_of_terminal(state, 0) if tree.rules.to_move(state) is None else tree.evaluate(state)
 
 

@@ -17,8 +17,8 @@ Bound = Literal["exact", "lower", "upper"]
 
 
 class TableEntry(NamedTuple):
-    """A position's stored value, or a bound on it. In a game without chance, it counts the plies to the end from the
-    position, not from the root.
+    """A stored value of a position, or a bound on it. In a game without chance, a win in n plies is stored as seen from
+    this position, not from the root.
     """
 
     value: float

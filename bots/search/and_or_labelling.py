@@ -29,7 +29,7 @@ class Labelling(Generic[M]):
 
     @property
     def value(self) -> int:
-        """1 if won, 0 if drawn, −1 if lost."""
+        """The value of the root for MAX: 1 if won, 0 if drawn, −1 if lost."""
         return _LABEL_VALUES[self.label]
 
 

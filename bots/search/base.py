@@ -39,7 +39,7 @@ def win_value(rules: Game[Any, Any]) -> float:
 
 
 def evaluation_scale(rules: Game[Any, Any]) -> float:
-    """Return the factor from an evaluation to a search's value: the value of a position that is evaluated as 1."""
+    """Return the factor that converts an evaluation to a search's value: the value of a position evaluated as 1."""
     return scale_of(rules.name).evaluation_factor
 
 
@@ -107,9 +107,7 @@ class SearchLimit:
         """Nodes visited so far."""
 
     def count_node(self) -> None:
-        """Count one node. Raise `LimitReached` if no node was left, or if the deadline, which is checked every 32
-        nodes, has passed.
-        """
+        """Count one node. Raise `LimitReached` if none was left or the deadline, checked every 32 nodes, has passed."""
         self.nodes_spent += 1
         if self.nodes_left is not None:
             self.nodes_left -= 1
@@ -145,7 +143,7 @@ class SearchResult(Generic[M]):
     depth: int
     """The depth requested; with iterative deepening, the last depth completed."""
     complete: bool
-    """True if the whole game was searched: no evaluation entered the value."""
+    """True if the whole game was searched, so that the value does not depend on evaluations."""
 
 
 class SearchTree(Generic[S, M]):
@@ -170,7 +168,8 @@ class SearchTree(Generic[S, M]):
         self.outcomes: Callable[[S, M], Sequence[tuple[Fraction, S]]] = (
             partial(list_outcomes, rules) if has_deals(rules) else rules.outcomes
         )
-        """Returns what `list_outcomes` does, in games without deals at no cost."""
+        """The function `list_outcomes`; in games without deals, the game's own function, which gives the same but
+        faster."""
         self._evaluate = evaluate
         self._opinion = evaluation_scale(rules)
         self._limit = limit

@@ -37,7 +37,7 @@ def negamax(
     tree = SearchTree(rules, root, evaluate=evaluate, limit=limit)
 
     def visit(state: S, ply: int, sign: int) -> tuple[float, tuple[M, ...]]:
-        """Return a state's value and line for MAX if `sign` is 1, for MIN if it is −1."""
+        """Return a state's value and principal variation for MAX if `sign` is 1, for MIN if it is −1."""
         tree.count_visit(ply)
         mover = rules.to_move(state)
         if mover is None:
@@ -66,7 +66,7 @@ def expectiminimax(
     evaluate: Evaluate = evaluate_as_draw,
     limit: SearchLimit | None = None,
 ) -> SearchResult[M]:
-    """Search by expectiminimax: a move's value is the mean over its outcomes.
+    """Search by expectiminimax: a move's value is the mean value of its outcomes.
 
     Outcomes count as nodes, chance nodes do not. Raise `LimitReached` when `limit` is spent.
     """

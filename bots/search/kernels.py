@@ -27,7 +27,7 @@ class SearchSettings(Struct, frozen=True):
     """
 
     descriptions: ClassVar[Mapping[str, str]] = {}
-    """A one-line explanation of each field, by the field's name."""
+    """A one-line explanation of each field of the settings, by the field's name."""
     is_used: ClassVar[bool] = True
     """False if the game's search ignores these settings."""
 
@@ -50,14 +50,14 @@ class TimedSearch(MoveFinder, Protocol):
     """A search whose nodes all take about the same time."""
 
     nodes_per_ms: ClassVar[int]
-    """The number of nodes visited in about a millisecond."""
+    """The number of nodes that the search visits in about a millisecond."""
 
 
 class Kernel(TimedSearch, Protocol):
     """The compiled search of one game."""
 
     default_depth: ClassVar[int]
-    """The default depth of a search with a fixed depth."""
+    """The depth of a search to a fixed depth if no other depth is given."""
 
     def search(
         self,
@@ -85,7 +85,7 @@ class OnePlyKernel(Kernel, Protocol):
     """A kernel that can also search one ply exactly, where the rules would be too slow to list a move's outcomes."""
 
     def search_one_ply(self, position: Any, *, evaluation: str, limit: SearchLimit) -> SearchResult[Any]:
-        """Return the move with the best mean value over all its outcomes, of those tried before `limit` was spent."""
+        """Return the move with the best mean value over its outcomes, of the moves tried before `limit` was spent."""
 
 
 class TreeSearch(TimedSearch, Protocol):

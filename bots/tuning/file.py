@@ -47,7 +47,7 @@ _SCORES_BY_CHARACTER = {character: score for score, character in _SCORE_CHARACTE
 
 
 _COUNT_WORDS = {4: "four", 6: "six"}
-"""The English words for the numbers of weights that a message names, by number."""
+"""The English word for a number of weights, by the number, for error messages."""
 
 
 class TuningNotSaved(ArenaFault):
@@ -85,7 +85,7 @@ def lock_tuning(path: Path) -> Iterator[None]:
 
 
 def load_tuning(name: str) -> Tuning:
-    """Return the tuning in a file. Raise `UsageFault` if `save_tuning` would never have written the file so."""
+    """Return the tuning in a file. Raise `UsageFault` if the file is not as `save_tuning` writes it."""
     held = read_file(name)
     where = held.file if isinstance(held, FileTable) else short_repr(name)
     try:
@@ -143,8 +143,8 @@ def _generation_table(generation: Generation) -> dict[str, Any]:
 
 
 def _running_table(tuning: Tuning, running: RunningGeneration) -> dict[str, Any]:
-    """Return the table of the file for the running generation. A score is one character, or a number between spaces if
-    it is luck-adjusted. A full stop stands for a game not yet played.
+    """Return the TOML table for the running generation. A score is one character, or a number between spaces if it is
+    luck-adjusted. A full stop stands for a game not yet played.
     """
     if tuning.method.fitness == "results":
         words, between, width = [_SCORE_CHARACTERS[score] for score in running.scores], "", _SCORES_PER_LINE
@@ -180,7 +180,7 @@ class _Running(Struct):
 
 
 class _File(Struct):
-    """The keys that are read from a file, except its search. All other keys follow from these and are only checked."""
+    """The keys of a tuning's file that are read, but for the table `search`. The others follow from these."""
 
     game: str
     provenance: _Provenance

@@ -31,7 +31,7 @@ FITNESS_DECIMALS = 6
 MAX_GENES = 1000
 """The maximum number of genes of a generation."""
 MAX_STARTS = 1000
-"""The maximum number of starting positions that a pair of genes plays."""
+"""The maximum number of start positions that a pair of genes plays."""
 MAX_GENERATIONS = 1000
 """The maximum number of generations of a tuning."""
 MAX_GAMES: Mapping[Fitness, int] = {"results": 100_000, "adjusted": 40_000}
@@ -50,11 +50,12 @@ class Method:
     """The number of random tournaments of equal size into which a generation is split. In each, every pair of genes
     plays."""
     starts: int = 1
-    """The number of starting positions that a pair of genes plays."""
+    """The number of start positions that each pair of genes plays."""
     seats: Seating = "drawn"
-    """The seats of a pair. "drawn": random for every start. "both": every start is played twice, with seats swapped."""
+    """The seats of a pair of genes. "drawn": random for each start position. "both": each is played twice, seats
+    swapped."""
     best: int = 3
-    """The number of genes of each tournament, the fittest, that become parents."""
+    """The number of the fittest genes of each tournament that become parents."""
     children: int = 12
     """The number of new genes of a generation that are the average of two parents."""
     mutants: int = 3
@@ -76,7 +77,7 @@ class Method:
 
     @property
     def total(self) -> int:
-        """The number of games of all generations."""
+        """The number of games of all generations together."""
         return self.games * self.generations
 
     def check(self) -> None:
@@ -110,7 +111,7 @@ class Method:
 
 
 class ScheduledGame(NamedTuple):
-    """A game to play: the indices of the genes in seat 0 and seat 1, and the seeds as in `GameSpec`."""
+    """A game to play: the indices of the genes in seat 0 and seat 1, and the seeds as in `TuningGame`."""
 
     first: int
     second: int
@@ -139,8 +140,8 @@ def draw_first_genes(method: Method, seed: str, weights: int = len(EQUAL_WEIGHTS
 def schedule_games(method: Method, seed: str, number: int) -> tuple[ScheduledGame, ...]:
     """Return the games of a generation, tournament by tournament.
 
-    Each game has its own `start`, except that the two games of a start with swapped seats share it. If luck is adjusted
-    for, these two have different dice: with equal dice their results would be alike and add no information.
+    A game's `start` is its own, except that two games with swapped seats share it. If luck is adjusted for, these two
+    games have different dice: with equal dice their results would be alike and add no information.
     """
     chance = _make_rng(seed, number, "seats")
     meetings = []
@@ -210,7 +211,7 @@ def _rank_genes(generation: Generation, genes: Sequence[int]) -> list[int]:
 
 
 def _make_child(rng: random.Random, parents: Sequence[Gene]) -> Gene:
-    """Return the average of two different parents. At least one weight is not 0, as no half is rounded down to 0."""
+    """Return the average of two different parents. It is not all 0, because no half is rounded down to 0."""
     one, other = rng.sample(parents, 2)
     return tuple(round((a + b) / 2, WEIGHT_DECIMALS) for a, b in zip(one, other, strict=True))
 

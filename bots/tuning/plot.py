@@ -23,7 +23,7 @@ _SIZE_INCHES = (6.4, 4.0)
 _DOT_SPACING = 0.05
 """The distance between two dots of equal fitness in a generation, where 1 is the distance between generations."""
 _MAX_ROW_WIDTH = 0.8
-"""The maximum width of a row of dots of equal fitness, in the same unit. Many dots are closer together."""
+"""The maximum width of a row of dots of equal fitness, where 1 is the distance between generations."""
 
 
 def check_plot(path: Path) -> None:

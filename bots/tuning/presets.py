@@ -1,4 +1,4 @@
-"""The presets of `arena-bot tune`: how genes evolve, what they play and how a move is searched."""
+"""The presets of `arena-bot tune` for all games, and how to find one by name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def tuning_presets() -> Mapping[str, Mapping[str, TuningPreset]]:
 
 
 def read_preset(name: str, game: str) -> TuningPreset:
-    """Return a game's preset. Raise `UsageFault`."""
+    """Return a game's preset called `name`. Raise `UsageFault` if there is none."""
     presets = tuning_presets()
     if name not in presets:
         raise UsageFault(f"there is no preset {short_repr(name)}: one of {', '.join(presets)}")

@@ -1,6 +1,6 @@
 """Games between two sets of weights, played in this process with the compiled search: the work of a tuning.
 
-Equal setups, weights and starts give equal games on every machine. The module uses no files, processes or clocks.
+Equal setups, weights and seeds give equal games on every machine. The module uses no files, processes or clocks.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ spread."""
 class Setup(NamedTuple):
     """The common parameters of a tuning's games: the game, and how a move is searched.
 
-    `settings` is an instance of the game's settings class (see `settings_class_of`). `config` is the game's config in
-    JSON. At least one of `depth` and `nodes` is given, to limit the search. `evaluation` names the evaluation whose
-    weights are tuned.
+    - `config`: the game's config in JSON.
+    - `depth`, `nodes`: the limits of the search; at least one of them is given.
+    - `evaluation`: the name of the evaluation whose weights are tuned.
+    - `settings`: an instance of the game's settings class (see `settings_class_of`).
     """
 
     game: str
@@ -126,8 +127,8 @@ def play_with_luck(
 ) -> list[ScoreAndLuck]:
     """Play as `play_all` does, and measure the luck of every game by the value function named `value`.
 
-    The value function may need an exact table, which is solved first. Games of the same start need different dice: with
-    equal dice their results are alike, and the mean looks more certain than it is.
+    The value function may need an exact table, which is solved first. Games with the same start position need different
+    dice: with equal dice their results would be alike, and their mean would look more certain than it is.
     """
     _check_version(version)
     freed = []

@@ -27,7 +27,7 @@ MAX_SEED_LENGTH = 64
 
 
 class RunningGeneration(NamedTuple):
-    """The generation in progress: its genes, and by game the score of seat 0, None if the game is not played yet."""
+    """The generation in progress: its genes, and the score of seat 0 in each game (None: not played yet)."""
 
     genes: tuple[Gene, ...]
     scores: tuple[float | None, ...]

@@ -1,5 +1,4 @@
-"""Sets of weights for evaluations of Risk: the reading of weights from text, from a tuning's file and from the named
-sets in this folder."""
+"""Sets of weights for evaluations of Risk, read from text, from a tuning's file, or from the named sets of a game."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from protocol.games.spec import EvaluationSpec
 _EQUAL_NAME = "equal"
 """The name of the set of default weights."""
 _COUNT_WORDS = {4: "four", 6: "six"}
-"""English words for numbers of weights."""
+"""The English word for a number of weights, by the number, for error messages."""
 
 
 @cache
@@ -106,7 +105,7 @@ def _parse_weights(bot: str, text: str) -> tuple[float, ...]:
 
 
 def are_weights(values: Sequence[float]) -> bool:
-    """Return whether an evaluation has this number of weights, all are in its range, and at least one is above 0."""
+    """Return whether these are valid weights: as many as an evaluation has, in its range, and not all 0."""
     return (
         len(values) in _max_weights()
         and all(0 <= value <= _max_weights()[len(values)] for value in values)

@@ -21,8 +21,8 @@ MAX_NUMBER_LENGTH = 40
 def score_strategies(
     names: Iterable[str], payoffs: Payoffs, *, noise: Fraction, go_on: Fraction, rounds: int | None
 ) -> dict[str, dict[str, Fraction]]:
-    """Return the mean payoff a round of each named strategy against each named one, itself included. Without `names`,
-    take all strategies.
+    """Return, for each named strategy, its mean payoff per round against each of them, itself included. Without
+    `names`, take all strategies.
 
     Raise `UsageFault` if a text is no strategy.
     """
@@ -40,9 +40,7 @@ def score_strategies(
 
 
 def read_probability(what: str, text: str, max_probability: str = "1") -> Fraction:
-    """Return a probability from a decimal or a fraction. Raise `UsageFault` for any other text. Its message calls the
-    probability `what`.
-    """
+    """Return a probability from a decimal or a fraction. Else raise `UsageFault`, in which it is called `what`."""
     try:
         chance = Fraction(text.strip()) if len(text) <= MAX_NUMBER_LENGTH and "e" not in text.lower() else Fraction(-1)
     except (ValueError, ZeroDivisionError):

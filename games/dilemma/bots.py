@@ -30,9 +30,7 @@ class MemoryOneBot(Bot):
 
     @abstractmethod
     def strategy(self, game: Dilemma, seat: int) -> MemoryOne:
-        """Return the bot's probabilities of cooperating in `seat`. Raise `UsageFault` if the payoffs rule its strategy
-        out.
-        """
+        """Return the bot's probabilities of cooperating in `seat`. Raise `UsageFault` if the payoffs rule them out."""
 
     def check_game(self, game: Game[Any, Any]) -> None:
         super().check_game(game)

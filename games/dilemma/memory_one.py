@@ -44,7 +44,7 @@ def memory_one(first: Fraction | int, *after: Fraction | int) -> MemoryOne:
 
 
 class PayoffTable(NamedTuple):
-    """The payoffs of one seat for CC, CD, DC and DD."""
+    """The payoffs of one seat for the results CC, CD, DC and DD of a round, with the seat's own choice first."""
 
     reward: int
     sucker: int
@@ -70,7 +70,7 @@ ALWAYS_DEFECT = memory_one(0, 0, 0, 0, 0)
 TIT_FOR_TAT = memory_one(1, 1, 0, 1, 0)
 """The strategy that cooperates first, then repeats the other seat's last choice."""
 PAVLOV = memory_one(1, 1, 0, 0, 1)
-"""The strategy that cooperates first, then exactly if both seats made the same choice."""
+"""The strategy that cooperates first, then exactly if both seats made the same choice in the round before."""
 GRIM = memory_one(1, 1, 0, 0, 0)
 """The strategy that never cooperates again after a defection by either seat, even after its own defection by noise."""
 
@@ -181,8 +181,8 @@ def _visits_in_rounds(begin: list[Fraction], step: Matrix, go_on: Fraction, roun
 
 
 def _sum_of_powers(matrix: Matrix, count: int) -> tuple[Matrix, Matrix]:
-    """Return I + M + … + M^(count − 1), and M^count. They are computed by doubling, because repeated products would
-    make the fractions long.
+    """Return the sum I + M + … + M^(count − 1) of powers of a matrix M, where I is the identity, and the power M^count.
+    They are computed by doubling, because repeated products would make the fractions long.
     """
     if count == 1:
         return [[Fraction(at == of) for of in range(len(matrix))] for at in range(len(matrix))], matrix

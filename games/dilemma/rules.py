@@ -33,7 +33,7 @@ MAX_CHOICE_NAME_CHARS = 20
 COOPERATE_OR_DEFECT = ("cooperate", "defect")
 """The names of the choices of a seat that may cooperate or defect."""
 _PRISONERS_CHOICES = [["silent", "confess"]] * 2
-"""The names of both seats' choices in the preset of two prisoners."""
+"""The names of both seats' choices in the preset `prison`."""
 _AXELROD_CHOICES = [list(COOPERATE_OR_DEFECT)] * 2
 """The names of both seats' choices in the presets that follow Axelrod's tournaments."""
 _AXELROD_PAYOFFS = [[[3, 3], [0, 5]], [[5, 0], [1, 1]]]
@@ -52,11 +52,13 @@ class DilemmaState(NamedTuple):
 
 
 class Dilemma(SimultaneousGame[DilemmaState, int]):
-    """A repeated game of two seats. Config: `payoffs`, rows for the choices of seat 0, columns for the choices of seat
-    1, each entry with both seats' payoffs; `choices`, their names by seat; `rounds`; `go_on`, the chance of another
-    round, up to `rounds`, or null; `noise`, the chance that a choice is changed to another.
+    """A repeated game of two seats. A move is the index of a choice. The seat with the higher total is ahead. Config:
 
-    A move is the index of a choice. The seat with the higher total is ahead.
+    - `payoffs`: by choice of seat 0, then of seat 1, both seats' payoffs.
+    - `choices`: the choices' names, by seat.
+    - `rounds`: the maximum number of rounds.
+    - `go_on`: the chance of another round after each; null: all rounds are played.
+    - `noise`: the chance that a choice is changed to another.
     """
 
     name = "dilemma"
@@ -189,8 +191,8 @@ class Dilemma(SimultaneousGame[DilemmaState, int]):
         return state.payoffs
 
     def count_rounds(self, state: DilemmaState) -> tuple[int, int]:
-        """Return the numbers of complete rounds and of rounds to come. With `go_on`, the second is 1 / (1 − go_on),
-        rounded half up, or the rest of `rounds` if that is smaller.
+        """Return the number of rounds played and the expected number of rounds to come. With `go_on`, the latter is 1 /
+        (1 − go_on), rounded half up, or the rest of `rounds` if that is smaller.
         """
         left = self.rounds - state.at
         if state.over:

@@ -24,7 +24,7 @@ class MeanPayoffValue(ValueFunction):
     """A value function that values a round at its payoff, and each round to come at the mean payoff of the rounds so
     far.
 
-    The mean includes the expected payoff of the current round. So the coin that ends a match gives or takes that mean,
+    The mean includes the expected payoff of the current round. So the draw that ends a match gives or takes that mean,
     and noise only changes the payoff of its round.
     """
 

@@ -10,7 +10,7 @@ from protocol.games.base import Game
 
 
 def grundy_parity(rules: Game[Any, Any], state: Heaps, seat: int) -> float:
-    """Return +½ or −½ by the guess of nim's `parity`, over the heaps that can be split."""
+    """Return +½ or −½, as if every heap that allows a move allowed exactly one."""
     assert isinstance(rules, Grundy)
     odd = sum(heap > 2 for heap in state.heaps) % 2 == 1
     return GUESSED_VALUE if odd == (rules.to_move(state) == seat) else -GUESSED_VALUE

@@ -51,9 +51,12 @@ class Take(NamedTuple):
 
 
 class Nim(Game[Position, Take]):
-    """Nim. Config: `heaps` (1 to 64 heaps of 0 to 1,000, at most 2,000 in all), `take` (null: any positive number; else
-    1 to 16 allowed removals), `misere`, `start` ("given", or "p-position": a random lost position with heaps at most as
-    large as `heaps`).
+    """Nim. Config:
+
+    - `heaps`: 1 to 64 heaps of 0 to 1,000 counters, at most 2,000 in all.
+    - `take`: 1 to 16 numbers that a move may remove; null: any positive number.
+    - `misere`: true if the seat that cannot move wins.
+    - `start`: "given", or "p-position": a random lost position with heaps at most as large as `heaps`.
     """
 
     name = "nim"
@@ -139,7 +142,7 @@ class Nim(Game[Position, Take]):
 
     @property
     def heap_rule(self) -> HeapRule:
-        """The rule of one heap, for the theory of heap games."""
+        """The rule of moves in one heap, for the theory of heap games."""
         return nim_rule(self.take)
 
     def initial(self, dice: Dice) -> tuple[Position, Event | None]:

@@ -13,17 +13,17 @@ from machine.terminal import say
 from protocol.errors import UsageFault, os_errors_as
 
 _PROGRESS_INTERVAL_S = 5.0
-"""Seconds between two progress lines."""
+"""Seconds between two lines that report the progress of solving."""
 DEFAULT_ROUNDS = 2000
-"""The default number of rounds of the algorithm that solves poker."""
+"""The default number of iterations of CFR+, the algorithm that solves poker."""
 MAX_ROUNDS = 1_000_000
-"""The maximum number of rounds of the algorithm that solves poker."""
+"""The maximum number of iterations of CFR+."""
 _ROUND_BATCH_SIZE = 100
-"""The number of rounds after which it is checked whether a progress line is due."""
+"""The number of iterations of CFR+ after which it is checked whether a progress line is due."""
 
 
 def solve_hand(options: SolveOptions) -> None:
-    """Solve a hand by CFR+, and print the value and the exploitability of the strategy. Raise `UsageFault`."""
+    """Solve a hand by CFR+; print its value and the strategy's exploitability. Raise `UsageFault` for a bad option."""
     with text_to_stderr(options.write):
         rounds = DEFAULT_ROUNDS if options.rounds is None else options.rounds
         _solve_hand(options.game, rounds, options.write, as_json=options.as_json)

@@ -77,9 +77,7 @@ def best_response_values(
 
 
 class _BestResponse:
-    """The best response of a seat to a strategy. `found` maps what the seat knows to the expected winnings of each of
-    its moves.
-    """
+    """The best response of a seat to a strategy. `found` has each move's expected winnings, by what the seat knows."""
 
     def __init__(self, rules: Poker, strategy: Strategy, seat: int, never: float) -> None:
         self.found: dict[Knowledge, MoveValues] = {}
@@ -132,8 +130,8 @@ def _table_after(rules: Poker, state: PokerState, move: str) -> PokerState:
 
 @cache
 def hand_value_function(game: str) -> Callable[[PokerState], Number]:
-    """Return a function from a state to the chips that seat 0 wins on average in the current hand, in equilibrium. The
-    state is before the deal, or has all dealt cards.
+    """Return a function from a state to the chips that seat 0 wins on average in the current hand, in equilibrium. Of a
+    state's cards, either none or all that have been dealt must be known.
     """
     rules, start = single_hand(game)
     strategy = equilibrium_of(game)

@@ -10,7 +10,7 @@ from games.poker.strategies import equilibrium_of, knowledge_of
 
 
 def choose(turn: Turn) -> Choice:
-    """Draw a move from the equilibrium's probabilities. It has no value, as that would reveal the card."""
+    """Draw a move from the equilibrium's probabilities. It is sent without a value, which would reveal the card."""
     rules = turn.rules
     chances = [float(chance) for chance in move_probabilities(turn)]
     (move,) = turn.random.choices(rules.legal_moves(turn.position), chances)

@@ -28,16 +28,18 @@ MOVE_EXAMPLE = '{"do": "check"}'
 
 
 class PokerState(NamedTuple):
-    """A state of a match. `cards` (of both seats) and `public` are None before they are dealt. In a seat's view, the
-    other seat's card is None, too. `bets` has for each round of betting a string with the letters of the moves
-    (`letter_of`).
+    """A state of a match. In a seat's view, the other seat's card is None.
+
+    - `cards`: the cards of both seats; None before they are dealt.
+    - `public`: the public card; None before it is dealt.
+    - `bets`: for each round of betting, a string with the letters of the moves (`letter_of`).
     """
 
     at: int
     hand: int
-    """The number of complete hands of the match."""
+    """The number of hands of the match that have been completed so far."""
     chips: tuple[int, int]
-    """The chips that each seat won in complete hands, negative for a loss."""
+    """The chips that each seat has won in the completed hands, negative for a loss."""
     cards: tuple[int | None, int | None] | None
     public: int | None
     bets: tuple[str, ...]
@@ -156,9 +158,7 @@ class Poker(Game[PokerState, str]):
         return self._next_hand(after, winner, at), Event(ply=state.at, seat=seat, move={"do": move}, result=result)
 
     def _showdown_winner(self, state: PokerState) -> int | None:
-        """Return the seat that wins the showdown, by a pair with the public card, else by the higher card; None for a
-        tie.
-        """
+        """Return the seat that wins the showdown: a pair with the public card, else the higher card; None for a tie."""
         assert state.cards is not None
         one, two = (self._strength(card, state.public) for card in state.cards)
         return None if one == two else int(two > one)

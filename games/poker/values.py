@@ -15,9 +15,7 @@ CHIPS_UNIT = "chips"
 
 
 def poker_values(game: Poker) -> ValueFactories:
-    """Return the value functions of poker: `equilibrium` is the value of the current hand if both seats play the
-    equilibrium.
-    """
+    """Return the value functions of poker: `equilibrium`, the value of the current hand in equilibrium."""
     return {"equilibrium": lambda game: _hand_values(game)}
 
 

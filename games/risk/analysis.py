@@ -24,9 +24,10 @@ _NEGLIGIBLE_PROBABILITY = 1e-12
 class BestPlay(NamedTuple):
     """Statistics of games in which both sides play the first of their best moves.
 
-    `plies`, `attacks` and `chosen_attacks` are means over the dice; a chosen attack is made although a reinforcement is
-    legal. `unfinished` is the fraction of games that the limit `max_plies` ends. `positions` counts the positions that
-    may arise.
+    - `plies`, `attacks`, `chosen_attacks`: mean numbers over the dice. A chosen attack is made although a reinforcement
+      is legal.
+    - `unfinished`: the fraction of games that the limit `max_plies` ends.
+    - `positions`: the number of positions that may arise.
     """
 
     plies: float
@@ -39,9 +40,9 @@ class BestPlay(NamedTuple):
 def duel_facts(board: Board, max_troops: int, table: Table | None = None, *, play: bool = False) -> dict[str, Any]:
     """Return the facts about a map, ready for JSON, from its exact `table`. Without a table, solve the map first.
 
-    `seconds` is the time to solve the map, without compilation; null with a given table. A value is the expected result
-    for the seat that makes the move, off by at most `error`. `best_play` is null unless `play`, which takes longer, is
-    set.
+    A value is the expected result for the seat that makes the move, off by at most `error`. `seconds` is the time to
+    solve the map, without compilation; null with a given table. `best_play` is null unless `play`, which takes longer,
+    is set.
 
     Raise `UsageFault` if the map is too large or numba is missing.
     """
@@ -84,8 +85,8 @@ class StartValue(NamedTuple):
 
 
 def solve_curve(board: Board, first: int, last: int) -> Iterator[StartValue]:
-    """Yield the value for each `max_troops` from `first` to `last` as soon as it is known. The board must be solvable
-    with each (`is_solvable`).
+    """Yield the value of the empty board for each `max_troops` from `first` to `last` as soon as it is known. The board
+    must be solvable with each (`is_solvable`).
 
     Tables that `arena-bot solve` has stored are read; others are solved on one core and not stored.
     """
@@ -118,7 +119,7 @@ def _list_invasions(table: Table, rules: Duel, position: Position) -> list[tuple
 
 
 def compute_best_play(table: Table, rules: Duel) -> BestPlay:
-    """Return the statistics of best play. They are exact, except that the longest of 10^12 games is left out."""
+    """Return the statistics of best play. They ignore the last 10^-12 of the games, those that last longest."""
     import numpy
 
     places = {rules.initial(NO_DICE)[0]: 0}

@@ -39,7 +39,7 @@ class Oracle(Bot):
             raise UsageFault(f"{self.name}: {fault}") from fault
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
-        """Load or make the table of the game's map. Raises `UsageFault` as `check_game` does."""
+        """Load or make the table of the game's map. Raise `UsageFault` as `check_game` does."""
         load_table(load_game("risk-duel") if game is None else game)
 
     def prepare(self, start: Start) -> None:
@@ -55,7 +55,7 @@ class Oracle(Bot):
 
 
 def load_table(rules: Game[Any, Any]) -> Table:
-    """Return the table of exact values for the map of a bounded Risk. Raises `UsageFault` if it can't be made."""
+    """Return the table of exact values for the map of a bounded Risk. Raise `UsageFault` if it can't be made."""
     assert isinstance(rules, Duel)
     return cached_table(rules.map, rules.max_troops, rules.armies)
 

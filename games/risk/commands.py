@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from games.risk.exact.table import Table
 
 _PROGRESS_INTERVAL_S = 5.0
-"""Seconds between two progress lines."""
+"""Seconds between two lines that report the progress of solving."""
 _SLOW_SOLVE_POSITIONS = 200_000
 """The number of positions from which solving a map takes more than a few seconds."""
 
@@ -39,7 +39,7 @@ _SLOW_SOLVE_POSITIONS = 200_000
 def read_map(text: str) -> Board:
     """Return the map that a command-line word names: one of `MAP_NAMES`, or a file, `my.toml` or `@my.toml`.
 
-    Raises `UsageFault` for a word that is neither and for an unreadable file, `BadConfig` for a file that is no map.
+    Raise `UsageFault` for a word that is neither and for an unreadable file, `BadConfig` for a file that is no map.
     """
     if text in MAP_NAMES:
         return load_map(text)
@@ -147,7 +147,7 @@ def _best_replies(replies: Sequence[dict[str, Any]], error: float) -> str:
 
 
 def solve_duel(options: SolveOptions) -> None:
-    """Solve bounded Risk on a map, print progress, and store the table. Raise `UsageFault`."""
+    """Solve bounded Risk on a map, print progress, and store the table. Raise `UsageFault` if an option is wrong."""
     from games.risk.exact.file import MappedValues
     from games.risk.exact.shape import MAX_STORED_BOARDS, check_compiled, is_solvable, shape_of
     from games.risk.exact.table import load_mapped

@@ -1,4 +1,4 @@
-"""Position kinds of both Risk games: the phase, who is ahead, and how late it is."""
+"""Position kinds of both Risk games: the phase, whether the seat to move is ahead, and whether it is early or late."""
 
 from __future__ import annotations
 

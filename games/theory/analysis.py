@@ -88,7 +88,7 @@ class PositionPair(NamedTuple):
 MAX_PLIES = 300
 """The maximum number of objects in the heaps of a contest. A game has at most one ply for each object."""
 MAX_STARTS = 100_000
-"""The maximum number of positions in which a contest looks for lost positions to start from."""
+"""The maximum number of positions that a contest searches for lost positions to start from."""
 
 
 class GameTooLarge(UsageFault):
@@ -131,7 +131,7 @@ class Contest:
         known: dict[tuple[Heaps, int], float] = {}
 
         def chance(position: Heaps, seat: int) -> float:
-            """Return the probability that `seat`, which is to move, wins."""
+            """Return the probability that `seat` wins if it moves next."""
             won = known.get((position, seat))
             if won is None:
                 replies = players[seat](position)
@@ -150,8 +150,8 @@ class Contest:
         }
 
     def find_pair(self, heaps: Sequence[int]) -> PositionPair | None:
-        """Return the two smallest positions of equal value and different difficulty, among those with no heap above the
-        largest of `heaps`; None if there are none.
+        """Return the two smallest positions of equal value (`win_fraction`) and different difficulty, among those with
+        no heap above the largest of `heaps`; None if there are none.
         """
         seen: dict[float, list[tuple[float, Heaps]]] = {}
         candidates = combinations_with_replacement(range(max(heaps) + 1), len(heaps))

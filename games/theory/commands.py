@@ -24,7 +24,7 @@ Strategies = Annotated[bool, typer.Option("--strategies", help="Play all strateg
 
 
 def read_numbers(what: str, text: str, low: int, high: int, max_count: int) -> tuple[int, ...]:
-    """Return the integers of a comma-separated list. Raises `UsageFault`, which names the part that is wrong."""
+    """Return the integers of a comma-separated list. Raise `UsageFault`, which names the part that is wrong."""
     parts = text.split(",")
     if len(parts) > max_count:
         raise UsageFault(f"{len(parts)} numbers for {what}: at most {max_count}")

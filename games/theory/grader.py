@@ -1,4 +1,4 @@
-"""Grading of heap games by their theory. It is separate from `games.theory`, which the rules of nim import."""
+"""Grading of heap games by their theory. The games' rules do not import this module of the package."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class HeapGame(Protocol):
 
     @property
     def heap_rule(self) -> HeapRule:
-        """The rule of one heap."""
+        """The rule of moves in one heap."""
 
     @property
     def misere(self) -> bool:
@@ -29,7 +29,7 @@ def theory_of(rules: Game[Any, Any]) -> tuple[HeapRule, bool]:
 
 
 def to_message_move(heaps: tuple[int, ...], move: HeapMove) -> dict[str, int]:
-    """Convert a move of the theory to the format of messages. Of several heaps of its size, it takes the first."""
+    """Convert a move of the theory to the format of messages, for the first of the heaps that have its size."""
     heap = heaps.index(move.heap)
     if len(move.parts) == 1:
         return {"heap": heap, "take": move.heap - move.parts[0]}

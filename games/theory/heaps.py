@@ -37,7 +37,7 @@ class HeapRule(ABC):
         return len(self.results(size))
 
     def min_reachable_heaps(self, size: int) -> int:
-        """Return a lower bound on the number of different sizes that a heap can have, now or later."""
+        """Return a lower bound on the number of different heap sizes that arise from one heap, including its own."""
         return 1
 
     def count_results_with_value(self, size: int, wanted: int) -> int:

@@ -60,8 +60,8 @@ def outcome(heaps: Iterable[int], rule: HeapRule, *, misere: bool = False) -> Cl
 
 
 def _needed_values(heaps: Sequence[int], rule: HeapRule, misere: bool) -> list[tuple[int, int]]:
-    """Return each distinct heap size, with the Grundy value that the result of a move in such a heap must have to lead
-    to a P-position.
+    """Return, for each distinct heap size, the Grundy value that a move in such a heap must leave to reach a
+    P-position.
     """
     values = {size: rule.value(size) for size in heaps}
     total = large = 0
@@ -111,8 +111,8 @@ def apply_move(heaps: Sequence[int], move: HeapMove) -> tuple[int, ...]:
 
 
 def best_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[HeapMove]:
-    """Return the moves to the positions of least value (`win_fraction`); empty without a move. From an N-position they
-    are the winning moves; from a P-position, those with the fewest winning replies.
+    """Return the moves to the positions of least value (`win_fraction`). From an N-position they are the winning moves;
+    from a P-position, those with the fewest winning replies.
     """
     winning = winning_moves(heaps, rule, misere=misere)
     return winning or hardest_moves(heaps, rule, misere=misere)

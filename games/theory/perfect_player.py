@@ -8,7 +8,7 @@ from games.theory.impartial import HeapMove, hardest_moves, winning_moves
 
 
 def choose(turn: Turn) -> Choice:
-    """Return a winning move; in a lost position, a move after which the fewest replies win."""
+    """Return a winning move; if there is none, a move after which the opponent has the fewest winning replies."""
     heaps: tuple[int, ...] = turn.position.heaps
     rule, misere = theory_of(turn.rules)
     winning = winning_moves(heaps, rule, misere=misere)

@@ -19,9 +19,7 @@ _MARKS = ".XO"
 
 
 class Grid(NamedTuple):
-    """A position: `cells` row by row (0 empty, 1 with a mark of seat 0, 2 with one of seat 1). The ply is the number of
-    marks.
-    """
+    """A position: `cells` row by row (0: empty, 1: seat 0's mark, 2: seat 1's). The ply is the number of marks."""
 
     cells: tuple[int, ...]
 

@@ -32,7 +32,7 @@ Masks = NDArray[np.int8]
 
 
 ThrowCounts = Counter[tuple[int, int, int]]
-"""The import path of the class of a game's batch, by the game's name."""
+"""The number of throws, by the attacker's number of dice, the defender's number of dice, and the attacker's loss."""
 
 
 class Batch(ABC, Generic[S]):
@@ -58,7 +58,7 @@ class Batch(ABC, Generic[S]):
     @property
     @abstractmethod
     def turn(self) -> Numbers:
-        """The seat to move in each game; without meaning for a game that is over."""
+        """The seat to move in each game. It has no meaning for a game that is over."""
 
     @property
     @abstractmethod
@@ -71,7 +71,7 @@ class Batch(ABC, Generic[S]):
         return self._generators
 
     def seed(self, seeds: Iterable[int]) -> None:
-        """Set the dice of every game by the game's own seed."""
+        """Set the state of every game's dice by a seed of its own."""
         self.generators[:] = [seed_state(seed % SEED_COUNT) for seed in seeds]
 
     def start_games(self, games: Numbers) -> None:
@@ -124,8 +124,8 @@ class Batch(ABC, Generic[S]):
     def _step(self, games: Numbers, actions: Numbers, rewards: NDArray[np.float64], ended: NDArray[np.int8]) -> int: ...
 
     def reference_dice(self, position: S, move: Any, generator: Any, throw_counts: ThrowCounts) -> Dice:
-        """Return dice with which the reference rules decide a move as this batch does by the game's `generator`. Count
-        each throw. A game without dice needs no method of its own.
+        """Return dice with which the reference rules decide a move as this batch does by the game's `generator`. They
+        count each throw in `throw_counts`. A game without dice need not override this method.
         """
         return Dice(bytes(SEED_BYTES), 0)
 

@@ -16,12 +16,12 @@ cells of the game begin at CELLS.
 
 
 class SmallBatch(RowBatch[Any]):
-    """A batch of a game for two seats that move in turn, with the columns of this module."""
+    """A batch of a game for two seats that move in turn. Its rows have the slots that this module defines."""
 
     columns = (TURN, OVER)
 
     def row(self, position: Any, seat: int, at: int, cells: tuple[int, ...]) -> Numbers:
-        """Return a position as a row of the states."""
+        """Return a position as a row of the batch's states."""
         return np.array([seat, self.rules.to_move(position) is None, at, *cells], np.int64)
 
 

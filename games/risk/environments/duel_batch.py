@@ -60,10 +60,10 @@ LUCK_MODES = {
     value_functions.PLAIN_FEATURES_NAME: FEATURES_LUCK,
     value_functions.EXACT_NAME: TABLE_LUCK,
 }
-"""The way to measure luck that each value function means, by the function's name."""
+"""The way to measure luck, by the name of the value function that measures it."""
 _FEATURE_WEIGHT = 1 / 4
 """The value in points of a seat whose evaluation by features is 1. A position's value in points is the difference of
-both seats' values, as in `measuring.risk`."""
+both seats' values, as in `games.risk.measuring`."""
 
 
 class DuelBatch(Batch[Position]):

@@ -16,12 +16,12 @@ from protocol.games.base import Game
 
 
 class DuelEncoding(Encoding[duel.Position, Action]):
-    """The encoding of bounded Risk. With n territories, actions 0 to n − 1 are invasions and the next n reinforcements.
-    Then follow the attacks across each border in either direction, ordered by source, then target.
+    """The encoding of bounded Risk on a map of n territories. Actions 0 to n − 1 are invasions, the next n are
+    reinforcements. Then follow the attacks across each border in either direction, ordered by source, then target.
 
-    A vector has four blocks of n territories: whether the seat owns each, whether the opponent owns it, the seat's
-    troops there, the opponent's troops there. Then follow the fraction of `max_plies` played, and whether the seat is
-    to move. Troops are fractions of `max_troops`.
+    A vector has four blocks of n numbers, one for each territory: whether the seat owns it, whether the opponent owns
+    it, the seat's troops there, the opponent's troops there. Then follow the fraction of `max_plies` played, and
+    whether the seat is to move. Troops are fractions of `max_troops`.
     """
 
     def __init__(self, rules: Game[duel.Position, Action]) -> None:
@@ -46,9 +46,14 @@ class DuelEncoding(Encoding[duel.Position, Action]):
 
 
 class CampaignEncoding(Encoding[campaign.Position, campaign.Move]):
-    """The encoding of a campaign. The actions are, in this order: a draft by the draft rule; a draft of all units on
-    each of n territories; an attack at full strength across each border in either direction, ordered by source, then
-    target; and the end of the turn. Other split drafts, and attacks that hold back more than one unit, have no number.
+    """The encoding of a campaign. On a map of n territories, the actions are, in this order:
+
+    - a draft by the draft rule;
+    - a draft of all units on one territory, for each territory;
+    - an attack at full strength across a border, for each border in each direction, ordered by source, then target;
+    - the end of the turn.
+
+    Other split drafts, and attacks that hold back more than one unit, have no number.
 
     A vector has a block for each seat, beginning with the observing seat: whether it owns each of n territories, its
     troops on each, whether it is to move, whether it is eliminated. Then follow whether the turn is at its draft, the
@@ -66,7 +71,7 @@ class CampaignEncoding(Encoding[campaign.Position, campaign.Move]):
         self.actions = self._end + 1
         self.size = rules.seats * (2 * self._count + 2) + 4
         self.log_shares = _log_shares(_max_units(rules))
-        """The numbers that stand in vectors for numbers of units, with the number of units as index."""
+        """The number that stands in a vector for a number of units, with the number of units as index."""
 
     def vector(self, state: campaign.Position, seat: int) -> Vector:
         rules, to_move = self._rules, self._rules.to_move(state)

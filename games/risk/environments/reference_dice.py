@@ -15,7 +15,9 @@ from protocol.dice import Dice
 
 @cache
 def loss_thresholds(attacking: int, defending: int) -> tuple[tuple[int, int], ...]:
-    """Return each possible loss of attackers in a round, with the threshold below which a random number means it."""
+    """Return pairs of a threshold and an attacker's loss in a round. A random number means the loss of the first pair
+    whose threshold is above it.
+    """
     odds = round_odds(attacking, defending)
     below = accumulate(chance for chance, *_ in odds)
     return tuple((int(limit * DRAW_RANGE), lost) for limit, (_, lost, _) in zip(below, odds, strict=True))

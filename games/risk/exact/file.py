@@ -17,17 +17,17 @@ from protocol.errors import UsageFault
 _HEADER_BYTES = 4096
 """Bytes of a table file's header: JSON, padding and a newline.
 
-The rest of the file is 32-bit integers: first the number of each row of boards (duel_rows.py), then the values, by row
-and by the set of territories that the mover's opponent holds.
+The rest of the file is 32-bit integers: first the number of each row of boards (rows.py), then the values, by row and
+by the set of territories that the mover's opponent holds.
 """
 WIN_VALUE = 1 << 30
 """The value of a win, in units of the stored integers."""
 _WRITE_CHUNK_VALUES = 1 << 20
-"""Number of values that are written at a time."""
+"""Number of values that are written to a table file at a time."""
 
 
 class SolvingStats(NamedTuple):
-    """Cost and accuracy of solving a table: `error` of a value at most, `cpu` processor seconds, `seconds` in all."""
+    """Facts about solving a table: `error` is the maximum error of a value, `cpu` are processor seconds."""
 
     sweeps: int
     error: float
@@ -117,7 +117,7 @@ class MappedValues:
         return int(self._values[(row << len(digits)) + apply_symmetry(waits, image)]) / WIN_VALUE
 
     def check(self) -> None:
-        """Raise `UsageFault` if the checksum of the whole file does not match."""
+        """Raise `UsageFault` if the checksum of the whole table file does not match."""
         with self.path.open("rb") as file:
             file.seek(_HEADER_BYTES)
             if hashlib.file_digest(file, "sha256").hexdigest() != self._head["sha256"]:

@@ -93,8 +93,8 @@ def number_rows(heads: Any, spots: Any, cap: int, weights: Any, digits: Any) -> 
 
 
 def build_masks(shape: Shape) -> Any:
-    """Return masks that say which side can make which move: one for each move on a map, in the order of `fill_moves`,
-    and each set of territories.
+    """Return a mask for each move on a map, in the order of `fill_moves`, and each set of territories that a side may
+    hold.
 
     A mask is 0 if a side that holds these territories can make the move, else minus infinity. The result is a flat
     array of 64-bit floats.

@@ -27,12 +27,12 @@ enough.
 _MAX_SYMMETRIES = 128
 """Maximum number of symmetries of a map that are used. More would cost more than they save."""
 FORMAT_VERSION = 2
-"""Version of the format in which values are stored."""
+"""Version of the format in which a table's values are stored."""
 
 
 class Shape(NamedTuple):
-    """Everything that a table depends on: the troop limit, and the graph of the map, relabelled so that isomorphic maps
-    are equal.
+    """The facts that determine a table: troop limit, and graph of the map, relabelled so that isomorphic maps are
+    equal.
     """
 
     edges: tuple[tuple[int, int], ...]
@@ -115,8 +115,8 @@ def _count_positions(territories: int, cap: int) -> int:
 
 @lru_cache(maxsize=64)
 def _canonical_labelling(board: Board) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
-    """Return the borders and places of the canonical labelling: the labelling whose sorted borders are the least. The
-    result is cached, because a ring of nine territories takes seconds.
+    """Return borders and places of the canonical labelling, the one whose sorted borders are the least. A territory's
+    place is its number in the labelling. The result is cached: a ring of nine territories takes seconds.
     """
     return min((_relabel_borders(board, places), places) for places in _labellings(board))
 
@@ -140,8 +140,8 @@ def _labellings(board: Board) -> Iterable[tuple[int, ...]]:
 
 
 def symmetries(shape: Shape) -> list[tuple[int, ...]]:
-    """Return a group of symmetries of the graph of a map. A place is a territory's number in `edges`, and a symmetry
-    lists the new place of each place. The first one is the identity.
+    """Return symmetries of the graph of a map, which form a group. A place is a territory's number in `edges`, and a
+    symmetry lists the new place of each place. The first symmetry is the identity.
 
     If there are at most 128 symmetries, the group has them all. A larger group is reduced to the subgroup that fixes
     the first few places.

@@ -41,9 +41,8 @@ _SWEEPS_PER_MARGIN = 25
 _EXTRAPOLATION_INTERVAL_SWEEPS = 30
 """Number of sweeps between two extrapolations of the values."""
 _MAX_STALLED_SWEEPS = 2 * _EXTRAPOLATION_INTERVAL_SWEEPS
-"""The iteration stops after this many sweeps in a row in which the largest change of a value was not smaller than ever
-before. This leaves time for the next extrapolation, which repairs a bad one.
-"""
+"""The iteration stops after this many sweeps in a row whose largest change of a value is no new minimum. This leaves
+time for the next extrapolation, which repairs a bad one."""
 _MAX_STORED_CHANGE = 30_000
 """The number to which the largest change of a value in a sweep is scaled, so that changes can be stored in 16 bits."""
 _MIN_EXTRAPOLATED_CHANGE = 5
@@ -91,7 +90,7 @@ def solve_mapped(shape: Shape, folder: Path, jobs: int, on_sweep: Callable[[Solv
 
 class DuelSolver:
     """A solver of one table: `values` by row, and an error margin for each value. Before the proof, the array of
-    margins holds the last changes of the values.
+    margins holds each value's change in the last stored sweep.
     """
 
     def __init__(self, shape: Shape, unfinished: Path, jobs: int, on_sweep: Callable[[SolvingProgress], None]) -> None:
@@ -111,7 +110,7 @@ class DuelSolver:
             self._rooms.put((spare, *room))
 
     def run(self, path: Path) -> None:
-        """Solve to the end, and write the table."""
+        """Solve the table to the end, and write it."""
         self.sweep_rows(0, 0)
         self.sweep_margins(0, 0)  # compiles both before there are threads
         self._began = time.perf_counter() - self._spent[1], time.process_time() - self._spent[2]
@@ -150,10 +149,10 @@ class DuelSolver:
             self._report(change / WIN_VALUE)
 
     def _prove(self) -> int:
-        """Return an error margin of all values, after proving it.
+        """Prove that no value is off by more than an error margin, and return this margin.
 
-        The proof succeeds if after a sweep no margin is wider than the initial margin. If a margin reaches
-        `MAX_MARGIN`, it has overflowed, and a larger initial margin is tried.
+        All margins begin at an initial margin. The proof succeeds once a sweep leaves no margin wider than that. If a
+        margin reaches `MAX_MARGIN`, it has overflowed, and a larger initial margin is tried.
         """
         margins = self.margins.reshape(-1, self._boards)
         for begin in _FIRST_MARGINS:
@@ -217,9 +216,7 @@ class DuelSolver:
 
 
 def open_values(path: Path, length: int) -> tuple[Any, Any]:
-    """Open a file of unfinished values. Return its statistics (see `_STATS_SIZE`) and its values, which are all 0 in a
-    new file.
-    """
+    """Open a file of unfinished values. Return its statistics (see `_STATS_SIZE`) and values (all 0 in a new file)."""
     size = 8 * _STATS_SIZE + 4 * length
     with path.open("r+b" if path.exists() else "wb") as file:
         if hasattr(os, "posix_fallocate"):

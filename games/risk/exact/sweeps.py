@@ -19,15 +19,15 @@ from games.risk.rules.duel import WIN_PROBABILITY
 from machine.compiled import compiled, entry
 
 MARGINS_PER_UNIT = 16
-"""Number of units of a stored error margin in one unit of a stored value."""
+"""The factor by which the unit of stored error margins is finer than the unit of stored values."""
 MAX_MARGIN = (1 << 16) - 1
 """The largest margin that can be stored. It means that no error bound is known."""
 _WIN_WEIGHT = float(WIN_PROBABILITY.numerator)
-"""Number of `_TOTAL_WEIGHT` attacks that are won on average. Whole numbers avoid an additional rounding."""
+"""The number of attacks won on average in `_TOTAL_WEIGHT` attacks. Whole numbers avoid an additional rounding."""
 _LOSS_WEIGHT = float(WIN_PROBABILITY.denominator - WIN_PROBABILITY.numerator)
-"""Number of `_TOTAL_WEIGHT` attacks that are lost on average."""
+"""The number of attacks lost on average in `_TOTAL_WEIGHT` attacks."""
 _TOTAL_WEIGHT = float(WIN_PROBABILITY.denominator)
-"""The number of attacks from which `_WIN_WEIGHT` and `_LOSS_WEIGHT` are counted."""
+"""The number of attacks of which `_WIN_WEIGHT` are won and `_LOSS_WEIGHT` lost on average."""
 SCRATCH_ROWS = 4
 """Number of scratch rows for each thread, behind the table, in which symmetries are applied to rows."""
 
@@ -48,7 +48,7 @@ class RowMoves(NamedTuple):
 @compiled
 def _find_row(table: Any, spot: int, holders: Any, boards: int, scratch: int) -> int:
     """Return the offset in `table` of the row that `spot` encodes. If the spot has a symmetry, apply it to a copy of
-    the row in the scratch row, and return the offset of that.
+    the row in the scratch row, and return the offset of the copy.
     """
     at = (spot >> SYMMETRY_BITS) * boards
     turn = (spot & SYMMETRY_MASK) * boards
@@ -76,7 +76,7 @@ def _attack(best: Any, mask: Any, taken: Any, repelled: Any) -> None:
 
 @compiled
 def _attack_equals(best: Any, mask: Any, taken: Any, again: Any) -> None:
-    """Apply an attack that frees its source if it fails. After a failure, the opponent invades the source, and the
+    """Improve `best` by an attack that frees its source if it fails: the opponent then invades the source, and the
     mover moves again.
     """
     last = len(best) - 1
@@ -111,11 +111,11 @@ def sweep(
     moves: Any,
     best: Any,
 ) -> int:
-    """Recompute the values of the rows `first` to `last` - 1 in place, from the values so far. Return the largest
+    """Recompute the values of the rows from `first` to `last` - 1 in place, from the current values. Return the largest
     change.
 
-    `SCRATCH_ROWS` scratch rows begin at `spare`. `room` and `moves` are the arguments `scratch` and `moves` of
-    `fill_moves`. `best` has room for a row.
+    `SCRATCH_ROWS` scratch rows begin at the index `spare` of `values`. `room` and `moves` are scratch space: the
+    arguments `scratch` and `moves` of `fill_moves`. `best` is scratch space for one row.
     """
     cap, ends, masks, heads, spots, holders = row_moves
     boards = len(best)
@@ -207,11 +207,11 @@ def sweep_bounds(
     low: Any,
     high: Any,
 ) -> int:
-    """Recompute the margins of the rows `first` to `last` - 1 in place, from the values and margins so far. Return the
-    widest margin.
+    """Recompute the margins of the rows from `first` to `last` - 1 in place, from the current values and margins.
+    Return the widest margin.
 
     A margin of `MAX_MARGIN` has overflowed and is no error bound; neither are margins computed from it. The arguments
-    are as in `sweep`; `low` and `high` have room for a row.
+    are as in `sweep`; `low` and `high` are scratch space for one row each.
     """
     cap, ends, masks, heads, spots, holders = row_moves
     boards = len(low)

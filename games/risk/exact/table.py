@@ -28,8 +28,8 @@ def may_need_solving(config: Mapping[str, Any]) -> bool:
 
 
 def read_values(path: Path, key: str) -> tuple[Any, int] | None:
-    """Return the values (64-bit floats) and the number of sweeps from a file of `write_values`. Return None if the file
-    is missing or invalid.
+    """Return the values (64-bit floats) and the number of sweeps from a file of `write_values`; None without a valid
+    file.
     """
     import numpy
 
@@ -82,7 +82,7 @@ class FlatValues:
         return float(self._values[sum(digit * weight for digit, weight in zip(digits, self._weights, strict=True))])
 
     def arrays(self, places: Sequence[int]) -> tuple[Any, list[int]]:
-        """Return all values, and the weights of the territories at `places`, as `Table.arrays` explains them."""
+        """Return all values, and the weight of the territory at each of `places`, as `Table.arrays` explains them."""
         return self._values, [self._weights[place] for place in places]
 
 
@@ -143,9 +143,7 @@ class Table:
 
     @property
     def start(self) -> tuple[float, float]:
-        """The expected result of each seat from the empty board. It cancels out in paired matches, in which each bot
-        plays both seats.
-        """
+        """The expected result of each seat from the empty board. It cancels out if each bot plays both seats."""
         count = len(self._places)
         value = self.value(Position((NO_OWNER,) * count, (0,) * count, 0, 0))
         return value, -value
@@ -162,17 +160,17 @@ class Table:
 
 
 def solve(board: Board, max_troops: int) -> Table:
-    """Compute the table of a map. Raise `UsageFault` if it would be too large, or without numba."""
+    """Compute the table of a map. Raise `UsageFault` if the table would be too large or numba is missing."""
     shape = small_shape_of(board, max_troops)
     return Table(board, shape, FlatValues(shape, *_solve_values(shape)))
 
 
 def load_or_solve(board: Board, max_troops: int, folder: Path | None = None, armies: Sequence[int] = ()) -> Table:
-    """Return the table that `arena-bot solve` left in `folder` (default: `cache_folder`), or else one that can be
-    solved now.
+    """Return the table that `arena-bot solve` has stored in `folder` (default: `cache_folder`). If there is none,
+    return one that is solved on demand: from its file in the folder or, without a file, solved now and stored.
 
-    The latter is read from its file in the folder; if there is none, it is solved and stored there. Raise `UsageFault`
-    if numba is missing, the former is damaged, or the table is too large to solve now.
+    Raise `UsageFault` if numba is missing, the table of `arena-bot solve` is damaged, or a table is too large to solve
+    now.
     """
     folder = cache_folder() if folder is None else folder
     if (mapped := load_mapped(board, max_troops, folder, armies)) is not None:
@@ -198,7 +196,7 @@ class BoundedFolder:
         self._folder, self._most_bytes = folder, max_bytes
 
     def read(self, key: str) -> tuple[Any, int] | None:
-        """Read a table like `read_values`, and mark it as recently used."""
+        """Return what `read_values` returns for the table with this key, and mark the table as recently used."""
         path = self._folder / f"duel-{key}"
         found = read_values(path, key)
         if found is not None:
@@ -207,7 +205,7 @@ class BoundedFolder:
         return found
 
     def write(self, key: str, values: Any, sweeps: int) -> None:
-        """Write a table like `write_values`, and remove the least recently read tables if the folder is full."""
+        """Write the table as `write_values` does. If the folder is full, remove the least recently read tables."""
         write_values(self._folder / f"duel-{key}", key, values, sweeps)
         make_room(self._folder, "duel-*", self._most_bytes)
 
@@ -222,8 +220,8 @@ def store_new_tables_in(folder: Path, max_bytes: int) -> None:
 
 
 def load_mapped(board: Board, max_troops: int, folder: Path, armies: Sequence[int] = ()) -> Table | None:
-    """Return the table of `arena-bot solve` in `folder`, or None. Raise `UsageFault` if it is damaged, or without
-    numba.
+    """Return the table that `arena-bot solve` has stored in `folder`; None if there is none. Raise `UsageFault` if the
+    table is damaged or numba is missing.
     """
     check_compiled()
     if not is_solvable(board, max_troops):

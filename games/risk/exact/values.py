@@ -18,7 +18,7 @@ _NO_MOVE_VALUE = 2.0
 
 
 def iterate_values(shape: Shape) -> tuple[Any, int]:
-    """Return the values of all positions by index, as 64-bit floats, and the number of sweeps."""
+    """Return the value of every position (64-bit floats, by the position's index) and the number of sweeps."""
     count = len(shape.places)
     near: list[list[int]] = [[] for _ in range(count)]
     for a, b in shape.edges:

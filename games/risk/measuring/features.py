@@ -64,9 +64,7 @@ at the front.
 
 
 class PositionSums:
-    """A position of two seats whose features are cached for each territory, so that similar positions are measured
-    quickly.
-    """
+    """A position of two seats that caches each territory's features, so that similar positions are measured quickly."""
 
     def __init__(self, game: Game[Any, Any], state: Any) -> None:
         full = game.max_troops if isinstance(game, Duel) else DEFAULT_FULL_TROOPS

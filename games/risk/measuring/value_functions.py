@@ -41,9 +41,8 @@ EXACT_NAME, PLAIN_FEATURES_NAME = "exact", "features-1"
 MAX_QUICK_POSITIONS = 1_000_000
 """Maximum number of positions of a table that counts as quick: a table with this many is solved in some 20 s."""
 _MAX_DRAWN_PLY_RATIO = 1 / 3
-"""Ratio of the ply limit of a match to squared territories times troops. Below this ratio, which was measured, plain
-features remove more luck than coefficients that were fitted to another map.
-"""
+"""A ratio: the ply limit of a match, divided by the troop limit times the squared number of territories. Measurements
+show that below this ratio plain features remove more luck than coefficients that were fitted to another map."""
 _GENERAL_MAP_BY_GAME = {"risk-duel": "africa"}
 """The map, by game, whose coefficients are used on any map. On other maps they are called `general-1`, not `fitted-1`.
 
@@ -60,11 +59,14 @@ class Constants(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Coefficients(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The content of a file of coefficients. `turn`, and `attacks` for each attack left, add to the logit of the seat
-    to move.
+    """The content of a file of coefficients.
 
-    With more than two seats, the features are `SHARE_NAMES`, and their `odds` are not used. `name`, with a version, is
-    the name of the value function; `provenance` says how the coefficients were made.
+    - `name`: the name of the value function, with a version.
+    - `features`: the constants of each feature. With more than two seats, the features are `SHARE_NAMES`, and the
+      constants' `odds` are not used.
+    - `turn`: a number added to the logit of the seat to move.
+    - `attacks`: a number added for each attack that this seat has left.
+    - `provenance`: how the coefficients were made.
     """
 
     name: str
@@ -121,7 +123,7 @@ for the loser.
 
 
 def duel_values(game: Duel) -> ValueFactories:
-    """Return the value functions of this duel, the best first. A table that takes minutes to solve comes last."""
+    """Return the duel's value functions, the best first; but a table that takes minutes to solve comes last."""
     by_hand: ValueFactories = {PLAIN_FEATURES_NAME: plain_features_value}
     others = {**by_hand, **_fitted_values(game)} if _is_often_drawn(game) else {**_fitted_values(game), **by_hand}
     if not can_grade(game):
@@ -178,8 +180,8 @@ def exact_value(game: Duel) -> ValueFunction:
 
 
 def plain_features_value(game: Duel | Campaign) -> ValueFunction:
-    """Return the value function from `measure_features`: half a point, plus the difference of a seat's mean feature
-    from the average of all seats.
+    """Return the value function of plain features: half a point, plus the seat's mean feature from `measure_features`
+    minus the average of all seats' mean features.
     """
     return (
         FittedValue(game, _PLAIN_COEFFICIENTS)
@@ -213,6 +215,6 @@ def _general_coefficients(game: str) -> Coefficients | None:
 
 @cache
 def read_coefficients(game: str, map_name: str) -> Coefficients | None:
-    """Return the coefficients shipped for a map, or None."""
+    """Return the coefficients shipped for a map; None if there are none."""
     file = resources.files(__package__).joinpath("coefficients", game, f"{map_name}.toml")
     return msgspec.convert(tomllib.loads(file.read_text("utf-8")), Coefficients) if file.is_file() else None

@@ -29,9 +29,8 @@ rounds can be computed again from the seed.
 
 
 def roll_battle(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, list[list[int]]]:
-    """Return the attackers and defenders left after a battle, one of them 0, and the dice of each round. The list
-    alternates between the attacker's and the defender's dice, in the order of the draws, and has at most
-    `MAX_LISTED_ROUNDS` rounds.
+    """Roll a battle. Return the attackers left, the defenders left (one of these numbers is 0) and the dice: for at
+    most `MAX_LISTED_ROUNDS` rounds, the attacker's dice, then the defender's, in the order of the draws.
     """
     rolls: list[list[int]] = []
     while attackers and defenders:
@@ -90,8 +89,8 @@ def battle_odds(attackers: int, defenders: int) -> tuple[tuple[Fraction, int, in
 
 
 def _add_ways(ways: dict[tuple[int, int], tuple[int, int]], state: tuple[int, int], count: int, power: int) -> None:
-    """Add a probability, `count` / 6 ** `power`, to that of a state in `ways`. If the powers differ, both counts are
-    first brought to the larger power.
+    """Add the probability `count` / 6 ** `power` to that of `state` in `ways`, which has count and power by state. If
+    the powers differ, both counts are first brought to the larger power.
     """
     before, over = ways.get(state, (0, power))
     if over < power:
@@ -112,9 +111,7 @@ def _round_ways(attack_dice: int, defence_dice: int) -> tuple[tuple[int, int, in
 
 
 def _loss_table(attack_dice: int, defence_dice: int) -> dict[tuple[int, ...], int]:
-    """Return the number of lost defenders for each throw of a round. A throw is the attacker's dice, then the
-    defender's.
-    """
+    """Return the number of lost defenders for each throw: the attacker's dice in a round, then the defender's."""
     defences = [(throw, sorted(throw, reverse=True)) for throw in _throws(defence_dice)]
     table = {}
     for attack in _throws(attack_dice):
@@ -135,8 +132,8 @@ _LOSS_TABLES = {
 
 
 def describe_attack(event: Event) -> str:
-    """Describe the result of an attack: `6-3 taken`, or after several rounds `5 rounds, taken, 3 left`; empty for
-    another move.
+    """Describe the result of an attack: `6-3 taken`, or after several rounds `5 rounds, taken, 3 left`. Return an empty
+    text for another move.
     """
     if event.result is None:
         return ""

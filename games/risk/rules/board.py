@@ -41,9 +41,7 @@ class Territory(NamedTuple):
 
 
 class Continent(NamedTuple):
-    """A continent. `bonus` is the number of additional units in a classic draft for a seat that holds all its
-    territories.
-    """
+    """A continent. A seat with all its territories gets `bonus` additional units in a classic draft."""
 
     name: str
     bonus: int

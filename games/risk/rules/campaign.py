@@ -48,11 +48,18 @@ _CONFIG_DEFAULTS = {
 
 
 class Campaign(Game[Position, Move]):
-    """Draft-and-attack Risk. Config: `map` (a name or a description), `players` (2 to 6), `draft` ("territories" or
-    "classic"), `battle` ("dice" or "deterministic"), `max_attacks` per turn (1 to 20), `initial_units` on each
-    territory (1 to 100), `max_rounds` (1 to 1,000), `deal` (null, or 32 hex digits that determine who starts where),
-    `turn_order` ("fixed", or "snake": every other round runs from the last seat to the first), `first_draft` (null:
-    like any other; or 1 to 100 units for seat 0's first draft).
+    """Draft-and-attack Risk. Config:
+
+    - `map`: a name or a description.
+    - `players`: 2 to 6.
+    - `draft`: "territories" or "classic".
+    - `battle`: "dice" or "deterministic".
+    - `max_attacks`: the maximum number of attacks per turn, 1 to 20.
+    - `initial_units`: the number of units on each territory at the start, 1 to 100.
+    - `max_rounds`: the maximum number of rounds, 1 to 1,000.
+    - `deal`: null, or 32 hex digits that determine each seat's first territories.
+    - `turn_order`: "fixed", or "snake": every other round runs from the last seat to the first.
+    - `first_draft`: the units of seat 0's first draft, 1 to 100; null: as many as in any other draft.
     """
 
     name = "risk-campaign"
@@ -239,7 +246,7 @@ class Campaign(Game[Position, Move]):
         return state if left or self.to_move(state) is None else self._next_turn(state)
 
     def _next_turn(self, state: Position) -> Position:
-        """Return the state at the start of the next seat's turn. A round ends after the last seat that is not out."""
+        """Return the state at the start of the next seat's turn. The turn of the last seat in the game ends a round."""
         order = self._seat_order(state.round)
         later = [seat for seat in order[order.index(state.seat) + 1 :] if seat not in state.out]
         number = state.round if later else state.round + 1
@@ -267,9 +274,7 @@ class Campaign(Game[Position, Move]):
         return self._next_turn(state) if state.seat == seat else state
 
     def ranks(self, state: Position) -> tuple[int, ...]:
-        """Rank the seats still in the game by territories, then units. Below them come the seats that are out, the
-        latest first.
-        """
+        """Rank the seats in the game by territories, then units; below them the seats that are out, latest first."""
         holdings: list[tuple[int, int]] = [(0, 0)] * self.seats
         if self.to_move(state) is None:
             for seat, troops in zip(state.owner, state.troops, strict=True):

@@ -11,9 +11,12 @@ from protocol.games.parsing import raise_illegal
 
 
 class Position(NamedTuple):
-    """A position: the owner and troops of each territory, and the state of the turn. `phase` is "draft" or "attack",
-    `units` the number to place in a draft, `out` the seats that are out, first to last. Once the game is over, `seat`
-    is the seat that would move next.
+    """A position: the owner and troops of each territory, and the state of the turn.
+
+    - `phase`: "draft" or "attack".
+    - `units`: the number of units to place in a draft.
+    - `out`: the seats that are out, the first to leave first.
+    - `seat`: the seat to move; once the game is over, the seat that would move next.
     """
 
     owner: tuple[int, ...]
@@ -28,7 +31,7 @@ class Position(NamedTuple):
 
 
 def check_move(board: Board, state: Position, move: Move) -> None:
-    """Raise `IllegalMove`, which says what would be legal, if a move is not."""
+    """Raise `IllegalMove` if a move is illegal. The message says what would be legal."""
     if state.phase == "draft":
         if not isinstance(move, Draft):
             raise_illegal(f"a turn begins with a draft: {state.units} units to place, as in {DRAFT_EXAMPLE}")

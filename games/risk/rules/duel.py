@@ -31,7 +31,7 @@ REINFORCEMENT_TROOPS = 2
 WIN_PROBABILITY = Fraction(15, 36)
 """The probability that the attacker's die beats the defender's, so that an attack succeeds."""
 MAX_REFUSAL_CHARS = 200
-"""Maximum characters of the message that refuses an illegal move."""
+"""Maximum number of characters of the message that refuses an illegal move."""
 _CONFIG_DEFAULTS = {"map": "south-america", "max_troops": 10, "max_plies": 400}
 """The default of each key of a duel's config."""
 _MOVE_FORMS = {
@@ -176,7 +176,7 @@ class Duel(Game[Position, Action]):
         return _set_territory(state, move.source, state.seat if left else NO_OWNER, left)
 
     def _check(self, state: Position, move: Action, seat: int) -> None:
-        """Raise `IllegalMove`, which lists the legal moves by index of territory, if a move is not legal."""
+        """Raise `IllegalMove` if a move is illegal. The message lists the legal moves by index of territory."""
         for territory in (move.to, move.source) if move.do == "attack" else (move.to,):
             if not 0 <= territory < len(self.map):
                 raise_illegal(f"there is no territory {territory}: they are 0 to {len(self.map) - 1}")

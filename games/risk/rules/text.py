@@ -62,7 +62,7 @@ class _Layout(NamedTuple):
 
     labels: tuple[_Label, ...]
     lines: tuple[tuple[_Mark, ...], ...]
-    """The marks of each border."""
+    """The characters that draw each border on the map, as marks."""
 
 
 def draw_map(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:

@@ -48,7 +48,9 @@ def odds_table(dice: bool) -> Any:
 
 
 def _odds_with_dice(table: list[float], attackers: int, defenders: int) -> list[float]:
-    """Return a battle's three numbers in `odds_table`, from those of the battles to which one round of dice leads."""
+    """Return the entry of a battle in `odds_table`: winning probability, mean attackers left after a win, mean
+    defenders left after a loss. It is computed from the entries of the battles to which one round of dice leads.
+    """
     if not attackers or not defenders:
         return [float(attackers > 0), float(attackers), float(defenders)]
     won = left = held = 0.0
@@ -68,7 +70,9 @@ def _odds_without_dice(attackers: int, defenders: int) -> list[float]:
 
 @compiled
 def look_up_odds(odds: Any, attackers: int, defenders: int) -> tuple[float, float, float]:
-    """Return a battle's probability of a win, the mean attackers left by a win and the mean defenders by a loss."""
+    """Return three numbers about a battle: the probability that the attacker wins, the mean number of attackers left
+    after a win, and the mean number of defenders left after a loss.
+    """
     most = max(attackers, defenders)
     if most <= MAX_TABLE_UNITS:
         at = attackers * _ROW_LENGTH + 3 * defenders
@@ -88,7 +92,7 @@ def find_sufficient(odds: Any, max_units: int, defenders: int) -> int:
 
 
 def _round_probabilities(attacking: int, defending: int) -> tuple[float, float, float]:
-    """Return the probabilities that the attacker loses none, one of two, or all of the units at stake in a round."""
+    """Return the probabilities that the attacker loses in a round none, one of two, or all of the units at stake."""
     odds = {lost: float(chance) for chance, lost, _ in round_odds(attacking, defending)}
     return odds[0], odds[1] if min(attacking, defending) > 1 else 0.0, odds[min(attacking, defending)]
 
@@ -149,9 +153,7 @@ def units_left(result: int, attackers: int) -> int:
 
 @compiled
 def fight_without_dice(attackers: int, defenders: int) -> int:
-    """Return the units left by a battle without dice, in the form of `units_left`: the larger army wins and keeps the
-    difference.
-    """
+    """Return the units left (see `units_left`) without dice: the larger army wins and keeps the difference."""
     return attackers - defenders if attackers > defenders else min(-1, attackers - defenders)
 
 

@@ -29,12 +29,13 @@ BORDERS, SOURCES, BORDER_COUNT, SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, CONTINENT
 
 KEY_DIGIT_BASE = 64
 """The base of the digits into which a search key splits a cell's troops. The random numbers of the two lower digits
-depend on the owner. That of the third, which only armies from 4,096 on have, does not."""
+depend on the owner. Those of the third digit, which is above 0 only for armies from 4,096 on, do not."""
 SEAT_KEYS, ATTACKS_LEFT_KEYS, PLY_KEYS, ROUND_KEYS, TURN_KEY_COUNT = 0, 8, 32, 256, 2048
-"""These are offsets in the random numbers of `make_keys`, after those for territories' lower digits. At SEAT_KEYS begin
-the numbers for the seat to move, at ATTACKS_LEFT_KEYS for the attacks left, at PLY_KEYS for the ply, at ROUND_KEYS for
-the round. TURN_KEY_COUNT is how many numbers these are in total. After them follow the numbers for territories' third
-digits.
+"""These are offsets in the random numbers of `make_keys`, after those for territories' lower digits:
+
+- SEAT_KEYS, ATTACKS_LEFT_KEYS, PLY_KEYS, ROUND_KEYS: where the numbers for the seat to move, the attacks left, the ply
+  and the round begin.
+- TURN_KEY_COUNT: the count of all these numbers. After them follow the numbers for territories' third digits.
 """
 
 

@@ -73,7 +73,7 @@ class CampaignKernel:
         )
 
     def search_one_ply(self, position: Position, *, evaluation: str, limit: SearchLimit) -> SearchResult[Move]:
-        """Return the move with the best mean value over all its outcomes, of those tried before `limit` was spent.
+        """Return the move with the best mean value over its outcomes, of the moves tried before `limit` was spent.
 
         With `outlook` the moves are all drafts to one territory, split drafts to the best territories, and attacks.
         """
@@ -84,7 +84,7 @@ class CampaignKernel:
         return self._search_turns(position, limit, evaluation=evaluation, weights=weights, **once)
 
     def _search_turns(self, position: Position, limit: SearchLimit, **options: Any) -> SearchResult[Move]:
-        """Return the result of `TurnSearch`. Without time for that, return a move that is found in microseconds."""
+        """Return the result of `TurnSearch`. If there is no time for it, return a move found in microseconds."""
         if limit.nodes_left is None or limit.nodes_left >= MIN_NODES:
             found = self.turn_search.search(position, limit=limit, **options)
             if found is not None:

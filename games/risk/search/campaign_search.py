@@ -132,12 +132,13 @@ DRAFT_SCRATCH = DRAFTING + 1
 """The index in `play` of the scratch space for placing a draft, two slots a territory. Saved positions follow."""
 
 INFINITY = float("inf")
+"""A value above that of every position. Searches use it, or minus it, before any move is tried."""
 MAX_ATTACKS = 3
 """The maximum number of attacks of a turn that are searched, both in a search of candidate attacks and in the
 quiescence search.
 """
 COMPLETE_FLAG = 4
-"""The number that is added to the kind of bound in a table entry if no evaluation entered the value."""
+"""The number that is added to the kind of bound in a table entry whose value was computed without any evaluation."""
 DEFAULT_SETTINGS = CampaignSettings(draft="rule")
 """The default settings of `CampaignSearch.search`."""
 _ONE_PLY_SETTINGS = CampaignSettings(battles="dice", horizon="plies", draft="rule")
@@ -151,7 +152,7 @@ _BATTLE_MODES: Mapping[BattleMode, int] = {"sure": NO_DICE_MODE, "means": MEANS_
 MAX_PLIES = 40
 """The greatest depth of a search, in plies."""
 MIN_NODES = 50
-"""The minimum limit of nodes for a search. With fewer nodes, a move is chosen without a search."""
+"""The minimum limit of nodes for a search. Under a lower limit, a move is chosen without a search."""
 TABLE_SIZE = 2**17
 """The number of positions in the transposition table, the same on every machine, so that moves are the same."""
 VALUE_TOLERANCE = 0.1
@@ -319,7 +320,7 @@ def apply_attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: 
 
 @compiled
 def make_move(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, units_left: int) -> bool:
-    """Play an attack of `size` units whose result is `units_left`, or end the turn. Return whether the game is over for
+    """Play an attack of `size` units with the result `units_left`, or end the turn. Return whether the game ends for
     MAX.
     """
     play[ELIMINATED] = -1
@@ -346,7 +347,7 @@ def write_battle(board: Any, state: Any, play: Any, chances: Any, begin: int, mo
 
 @compiled
 def value_of_terminal(board: Any, state: Any, play: Any, ply: int) -> float:
-    """Return MAX's value of a game that is over for MAX. Surviving seats are ranked by territories, then by units."""
+    """Return MAX's value once the game is over or MAX is out. Survivors rank by territories, then by units."""
     count_terminal(play, ply)
     top = state[SEAT]
     if not play[ALIVE + top]:
@@ -507,7 +508,7 @@ def search_expectiminimax(
 
 @compiled
 def pick_move(play: Any, begin: int, end: int, table_move: int, history: int) -> int:
-    """Return the move to try next, and swap it to `begin`: the table's move, else the one that caused most cutoffs."""
+    """Swap the move to try next to `begin`, and return it: the table's move, else the move that caused most cutoffs."""
     best, chosen = -1, begin
     for i in range(begin, end):
         move = play[i]
@@ -562,9 +563,7 @@ def search_alpha_beta(
     alpha: float,
     beta: float,
 ) -> float:
-    """Search by fail-soft alpha-beta with Star1 (Ballard 1983). Return the value that `search_expectiminimax` has, or a
-    bound on it.
-    """
+    """Return the value of `search_expectiminimax` or a bound on it, by alpha-beta with Star1 (Ballard 1983)."""
     # This function is so long because it is the hot loop. If parts of it were functions, even the table lookup alone,
     # it would visit some 5 % fewer nodes a second when compiled, and need one more call a node when not.
     if play[STOP] or play[NODES] >= play[NODE_LIMIT]:
@@ -648,9 +647,7 @@ def search_alpha_beta(
 
 @entry
 def draft_greedily(board: Any, state: Any, scale: Any, counts: Any, units: int) -> None:
-    """Place MAX's units one by one, each on the cell where the evaluation gains most. Count them in `counts`, by
-    territory.
-    """
+    """Place MAX's units one by one where the evaluation gains most. Count them in `counts`, by territory."""
     seat = state[SEAT]
     for _ in range(units):
         best, chosen = -float("inf"), FIRST_CELL
@@ -727,9 +724,9 @@ class CampaignSearch:
         """Return the best move found by iterative deepening up to `depth` within `limit`. It is always legal.
 
         Depth counts turns if `settings.horizon` is `turns`, else plies. A horizon in the middle of a turn favours
-        ending the turn early, as the next draft comes sooner. With the horizon `calm`, the seat to move goes on with
-        candidate attacks at leaves as long as it gains. If `candidates` is true, only candidate attacks are searched,
-        else every attack at full strength. A draft at the root follows `settings.draft`, without a search.
+        ending the turn early, because the next draft comes sooner. With the horizon `calm`, the seat to move goes on
+        with candidate attacks at leaves as long as it gains. If `candidates` is true, only candidate attacks are
+        searched, else every attack at full strength. A draft at the root follows `settings.draft`, without a search.
         """
         rules = self.rules
         attacks = min(rules.max_attacks, MAX_ATTACKS) if candidates else rules.max_attacks

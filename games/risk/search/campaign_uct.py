@@ -77,8 +77,8 @@ ever."""
 PREDICTED_LIKELIHOOD = 0.95
 """The probability in `OpponentModel` that a player who follows a policy makes the move that the policy predicts."""
 UNPREDICTED_LIKELIHOOD = 0.35
-"""The likelihood in `OpponentModel` of a move that the policy raider does not predict, for a player taken for a raider.
-It is high, because the raider stands for every player that does not rush."""
+"""The probability in `OpponentModel` that a raider makes a move that the policy raider does not predict. It is high,
+because every player that does not rush is taken for a raider."""
 TRUST_DECAY = 0.03
 """The fraction by which trust moves back to its prior after each move, because players may change their ways."""
 PRIOR_RUSH_TRUST = 0.3
@@ -100,15 +100,15 @@ class UctParams(NamedTuple):
 
 
 PARAMS_BY_DRAFT = {"classic": UctParams(), "territories": UctParams(army=1.0, income=12.0, tempo=10.0)}
-"""The default parameters by draft rule. With `territories` each territory brings a unit, so income weighs more."""
+"""The default parameters by draft rule. Under `territories` each territory brings a unit, so income weighs more."""
 
 
 @entry
 def list_candidates(
     board: Any, field: Any, odds: Any, weights: Any, params: Any, work: Any, priors: Any, path: Any
 ) -> int:
-    """Write the decisions to choose from to `work`, from CANDIDATES on, and their priors to `priors`. Return how many
-    there are.
+    """Write the candidates, decisions to choose from, to `work` from CANDIDATES on, and their priors to `priors`.
+    Return the number of candidates.
     """
     seat, worth = field[TURN], unit_weight(board, field)
     count, top, drafting = 0, 0.0, field[DRAFTING]
@@ -219,7 +219,8 @@ def integer_power(base: float, power: int) -> float:
 
 @compiled
 def estimate_wins(board: Any, field: Any, manner: Any, shares: Any) -> None:
-    """Write each seat's estimated probability of winning, which is its strength divided by the sum of all strengths.
+    """Write each seat's estimated probability of winning to `shares`: its strength, divided by the sum of all
+    strengths.
 
     The exponents are those of a logistic regression over games between raiders, rounded.
     """
@@ -252,7 +253,7 @@ def estimate_wins(board: Any, field: Any, manner: Any, shares: Any) -> None:
 
 @compiled
 def draw_policies(board: Any, field: Any, limits: Any, work: Any, seat: int) -> None:
-    """Draw the policy of every seat but `seat` by the cumulative trust in `limits`. `seat` itself is a raider."""
+    """Draw a policy for each seat by the cumulative trust `limits`; `seat` itself is a raider."""
     for other in range(board[SEATS]):
         policy = RAID
         if other != seat:
@@ -314,8 +315,8 @@ def simulate(
 
 
 class OpponentModel:
-    """The trust, a probability, that each opponent in a match follows a policy, raider or rush. It grows if the policy
-    predicts the opponent's moves.
+    """A model of the opponents in a match. The trust in a policy, raider or rush, for an opponent is the probability
+    that the opponent follows this policy. It grows when the policy predicts the opponent's moves.
 
     The trust is that of a fixed-share forecaster (Herbster, Warmuth 1998).
     """
@@ -327,13 +328,11 @@ class OpponentModel:
         self._last_position: Position | None = None
 
     def cumulative_trust(self) -> Any:
-        """Return, by seat and policy, the sum of the trust in policies up to this one, for the draws of
-        `draw_policies`.
-        """
+        """Return, for each seat and policy, the sum of the trust in policies up to this one, for `draw_policies`."""
         return floats(sum(trust[: policy + 1]) for trust in self.trust for policy in range(POLICY_COUNT))
 
     def learn(self, position: Position, events: Sequence[Event]) -> None:
-        """Update the trust by the events since the last call, the first time by all events. Stop at a gap in them."""
+        """Update the trust by the events since the last call, the first time by all events. Stop at missing events."""
         begin, self._last_position = self._find_start(events), position
         if begin is None:
             return
@@ -353,7 +352,7 @@ class OpponentModel:
             at += 1
 
     def _find_start(self, events: Sequence[Event]) -> Position | None:
-        """Return the position before the events; None if unknown. After a deal, its units to place are missing."""
+        """Return the position before the events; None if unknown. After a deal it lacks the units to place."""
         rules = self._raid.rules
         if self._last_position is not None:
             return self._last_position

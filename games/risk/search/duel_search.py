@@ -63,12 +63,13 @@ SUCCESS_PROBABILITY = float(duel.WIN_PROBABILITY)
 FAILURE_PROBABILITY = float(1 - duel.WIN_PROBABILITY)
 """The probability that an attack fails."""
 INFINITY = float("inf")
+"""A value above that of every position. Searches use it, or minus it, before any move is tried."""
 
 BORDERS, SOURCES, ORDER, MAX_TROOPS, MAX_PLIES, MAX_MOVES, MOVE_CODE_COUNT, ZOBRIST, ARMIES = range(4, 13)
 """These are the slots of `board` that only bounded Risk has:
 
 - BORDERS: where the borders begin.
-- SOURCES: the distance from a border to the cell that it leads from.
+- SOURCES: the number of slots from a border to the slot with the cell that the border leads from.
 - ORDER: where the cells begin, those with most neighbours first.
 - MAX_TROOPS: the maximum number of troops of a territory.
 - MAX_PLIES: the maximum number of plies of a game.
@@ -202,7 +203,7 @@ def note_frontier(work: Any, ply: int, leaves: int, estimates: int, chosen: int)
 
 @compiled
 def search_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int) -> float:
-    """Return the expectiminimax value of a position, one ply deep. Results are evaluated without making the moves."""
+    """Return the expectiminimax value one ply deep. Results of moves are evaluated without making the moves."""
     mover = state[SEAT] ^ (ply & 1)
     sign = -1.0 if ply & 1 else 1.0
     best, chosen = -INFINITY, 0
@@ -299,7 +300,7 @@ def search_expectiminimax(board: Any, state: Any, scale: Any, work: Any, left: i
 
 @compiled
 def hash_at(board: Any, at: int, owner: int, troops: int) -> int:
-    """Return the number that one cell contributes to the key of a position."""
+    """Return the number that one cell contributes to the search key of a position."""
     if owner == NO_OWNER:
         return 0
     return board[board[ZOBRIST] + (2 * board[at + INDEX] + owner) * (board[MAX_TROOPS] + 1) + troops]  # type: ignore[no-any-return]
@@ -307,13 +308,13 @@ def hash_at(board: Any, at: int, owner: int, troops: int) -> int:
 
 @compiled
 def hash_ply(board: Any, ply: int) -> int:
-    """Return the number that the ply contributes to the key: below a chance node, a value holds at one ply only."""
+    """Return the ply's part of the search key. Keys need it: below a chance node, a value holds at one ply only."""
     return board[board[ZOBRIST] + 2 * board[TERRITORY_COUNT] * (board[MAX_TROOPS] + 1) + ply]  # type: ignore[no-any-return]
 
 
 @compiled
 def order_moves(work: Any, cuts: int, begin: int, end: int, first: int) -> None:
-    """Sort the moves from `begin` to `end`: the table's move `first`, then those that caused most cutoffs."""
+    """Sort the moves from `begin` to `end`: the table's move `first`, then the moves that caused most cutoffs."""
     for i in range(begin + 1, end):
         move = work[i]
         j = i
@@ -327,15 +328,15 @@ def order_moves(work: Any, cuts: int, begin: int, end: int, first: int) -> None:
 def star1_window(
     alpha: float, beta: float, low_rest: float, high_rest: float, chance: float, low: float, high: float
 ) -> tuple[float, float]:
-    """Return the window in which to search one of an attack's two results (Ballard 1983). `chance` is its probability.
-    The other result adds `low_rest` to `high_rest` to the mean. Values lie between `low` and `high`.
+    """Return the window in which to search one result of an attack, of probability `chance` (Ballard 1983). The other
+    result contributes from `low_rest` to `high_rest` to the mean of both. Values lie between `low` and `high`.
     """
     return max((alpha - high_rest) / chance, low), min((beta - low_rest) / chance, high)
 
 
 @compiled
 def look_up_bounds(table: Any, worths: Any, key: int, left: int, low: float, high: float) -> tuple[float, float]:
-    """Return bounds on a position's value for the seat that moved to it: `low` and `high`, or tighter stored ones."""
+    """Return the bounds `low`, `high` on a position's value for the seat that moved to it, or tighter stored ones."""
     slot = ENTRY_LENGTH * (key & (len(worths) - 1))
     if table[slot] != key or (table[slot + 1] >> 2) & 255 != left:
         return low, high
@@ -364,9 +365,9 @@ def store_entry(
 
 @compiled
 def bound_values(board: Any, state: Any, scale: Any, mover: int, left: int, ply: int) -> tuple[float, float]:
-    """Return a lower and an upper bound on the value of any move. If the `left` plies are enough for the opponent to
-    take the whole map, the lower bound is a loss. If they are enough for the mover, the upper bound is a win. Otherwise
-    they are the bounds of evaluations.
+    """Return a lower and an upper bound on the value of any move, for the mover. If the opponent can take the whole map
+    in the `left` plies, the lower bound is a loss; otherwise it is the least evaluation. If the mover can take the
+    whole map, the upper bound is a win; otherwise it is the greatest evaluation.
     """
     territories = board[TERRITORY_COUNT]
     low = (
@@ -384,7 +385,7 @@ def bound_values(board: Any, state: Any, scale: Any, mover: int, left: int, ply:
 
 @compiled
 def prune_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int, alpha: float, beta: float) -> float:
-    """Return the value of `search_alpha_beta` one ply deep. Results are evaluated without making the moves."""
+    """Return what `search_alpha_beta` returns one ply deep. Results are evaluated without making the moves."""
     mover = state[SEAT] ^ (ply & 1)
     sign = -1.0 if ply & 1 else 1.0
     best, chosen = -INFINITY, 0
@@ -571,8 +572,8 @@ class DuelSearch:
     ) -> SearchResult[Action]:
         """Return the best move found by iterative deepening up to `depth` within `limit`. It is always legal.
 
-        The search may exceed the node limit, by fewer nodes than the moves of one position have results. The line ends
-        early at a position that the table already knew.
+        The search may exceed the node limit, at most by the number of results of moves in one position. The principal
+        variation ends early at a position that is in the transposition table.
         """
         rules = self.rules
         if rules.to_move(position) is None:

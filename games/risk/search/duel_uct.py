@@ -54,8 +54,8 @@ _SUCCESS_THRESHOLD = int(duel.WIN_PROBABILITY * DRAW_RANGE)
 
 @compiled
 def select_move(tree: Any, totals: Any, work: Any, found: Any, node: int, last: int, count: int) -> int:
-    """Return the move to visit by PUCT with uniform priors (Rosin 2011). `last` is 1 if the move before it in the
-    simulation was a successful attack, else 0.
+    """Return the move to visit by PUCT with uniform priors (Rosin 2011). `last` is 1 if the simulation's move before
+    this one was a successful attack, else 0.
     """
     child, visits, total = tree[node + CHILD], 0, 0.0
     while child:

@@ -38,9 +38,9 @@ FOES, BLOCK = 2, 3
 """These are offsets in a territory's cell, after owner and troops. FOES: the number of neighbours with another owner.
 BLOCK: where the block of the territory's continent begins."""
 SIZE, BONUS, BLOCK_WIDTH = MAX_PLAYERS, MAX_PLAYERS + 1, MAX_PLAYERS + 2
-"""SIZE and BONUS are offsets in a continent's block: SIZE of its number of territories, BONUS of its bonus. Before them
-is the number of the continent's territories that each seat holds. BLOCK_WIDTH is the number of slots of a block.
-"""
+"""These are offsets in a continent's block of `field`. At SIZE is the number of its territories, at BONUS its bonus.
+Before them is, for each seat, the number of its territories that the seat holds. BLOCK_WIDTH is the block's number of
+slots."""
 NO_CELL = -1
 """The number in place of a cell in a move that has no source or no target."""
 POSITION_BEGIN = TURN
@@ -208,7 +208,7 @@ def apply_move(board: Any, field: Any, source: int, target: int, units: int, lef
 
 @compiled
 def write_first_place_shares(board: Any, field: Any, shares: Any) -> None:
-    """Write each seat's share of first place in a finished game."""
+    """Write each seat's share of first place in a finished game to `shares`."""
     best, winners = -1, 0
     for seat in range(board[SEATS]):
         shares[seat] = 0.0

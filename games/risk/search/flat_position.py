@@ -28,9 +28,8 @@ MODES = {"none": NO_EVALUATION, "features": FEATURES, "unam": UNAM}
 
 FIRST_CELL, CELL_LENGTH = 24, 4
 """FIRST_CELL is the cell of the first territory, CELL_LENGTH the number of slots of a cell. A territory's cell is where
-its slots begin, in `board` and `state` alike: FIRST_CELL + CELL_LENGTH * index. Everywhere a cell stands for its
-territory.
-"""
+its slots begin, in `board` and `state` alike: FIRST_CELL + CELL_LENGTH * index. The searches know a territory only by
+its cell."""
 
 BORDER, BORDER_END, PER_NEIGHBOUR, INDEX = 0, 1, 2, 3
 """These are offsets in a territory's cell of `board`:
@@ -41,7 +40,7 @@ BORDER, BORDER_END, PER_NEIGHBOUR, INDEX = 0, 1, 2, 3
 - INDEX: the territory's index.
 """
 TERRITORY_COUNT, SHARES, WALK = 0, 1, 2
-"""These are the slots of `board` that every game has. The slots from 4 to FIRST_CELL belong to the game.
+"""These are the slots of `board` that every game has. Each game's own searches use the slots from 4 up to FIRST_CELL.
 
 - TERRITORY_COUNT: the number of territories.
 - SHARES: where a list begins whose item n is SHARE_UNIT // n, for n enemy neighbours.
@@ -63,8 +62,8 @@ SEAT, MODE, FREE_COUNT, UNITS, STRENGTH, EXPOSED, TERRITORIES_OF_SEAT = range(7)
 - MODE: the mode of evaluation.
 - FREE_COUNT: the number of free territories.
 - UNITS: the number of all troops.
-- STRENGTH: the sum behind the third feature.
-- EXPOSED: the sum behind the fourth feature.
+- STRENGTH: the sum from which the third feature is computed.
+- EXPOSED: the sum from which the fourth feature is computed.
 - TERRITORIES_OF_SEAT: where the numbers of territories of the seats begin.
 """
 TROOPS_OF_SEAT = TERRITORIES_OF_SEAT + MAX_PLAYERS
@@ -78,9 +77,12 @@ neighbours; for more, their error is at most 4e-7."""
 SAFE_STRENGTH = SHARE_UNIT << SHARE_BITS
 """The integer that stands for strength 1, the strength of a territory without enemy neighbours."""
 VALUE_WITHOUT_TERRITORY, BASE, PER_TERRITORY, PER_UNITS, PER_STRENGTH, PER_EXPOSED, PER_POINT = range(7)
-"""These are slots of `scale`, which turns sums into MAX's value. VALUE_WITHOUT_TERRITORY is the value if MAX holds no
-territory, BASE the value before the sums are added. PER_TERRITORY, PER_UNITS, PER_STRENGTH and PER_EXPOSED are the
-factors of the four features. PER_POINT is the factor of `evaluate_unam`.
+"""These are slots of `scale`, which turns sums into MAX's value:
+
+- VALUE_WITHOUT_TERRITORY: the value if MAX holds no territory.
+- BASE: the value before the sums are added.
+- PER_TERRITORY, PER_UNITS, PER_STRENGTH, PER_EXPOSED: the factors of the four features.
+- PER_POINT: the factor of `evaluate_unam`.
 """
 
 
@@ -90,8 +92,8 @@ def cell_of(territory: int) -> int:
 
 
 def board_values(board: Board) -> list[int]:
-    """Return the array `board` of a map as a list. The game fills its own slots and may append more; `ints` converts
-    the list to an array.
+    """Return the array `board` of a map as a list, which `ints` converts to an array. The searches of a game set its
+    other slots and may append more.
     """
     count = len(board)
     borders = [[cell_of(other) for other in others] for others in board.neighbours]
@@ -130,7 +132,7 @@ def scale_values(board: Board, weights: Sequence[float], opinion: float, max_tro
 
 @compiled
 def weigh_features(scale: Any, owned: int, army: int, units: int, strength: int, exposed: int) -> float:
-    """Return the weighted value of MAX's features, computed from the sums behind them."""
+    """Return the weighted value of MAX's features, computed from the sums in `state`."""
     if owned == 0:
         return scale[VALUE_WITHOUT_TERRITORY]  # type: ignore[no-any-return]
     return (  # type: ignore[no-any-return]
@@ -143,8 +145,8 @@ def weigh_features(scale: Any, owned: int, army: int, units: int, strength: int,
 
 @compiled
 def evaluate_unam(board: Any, state: Any, scale: Any) -> float:
-    """Return the evaluation of Prieto et al. 2014 (invadeReforzaAtaca): the score of a walk over the map, scaled by its
-    bound.
+    """Return the evaluation of Prieto et al. 2014 (invadeReforzaAtaca): the score of a walk over the map, divided by
+    its bound.
     """
     seat = state[SEAT]
     score = 0

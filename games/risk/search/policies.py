@@ -36,22 +36,22 @@ TERRITORY, ENEMY_LOSS, IDLE, KILLED, CONTINENT, PROGRESS, ELIMINATION, MIN_GAIN,
 
 
 class RaidWeights(NamedTuple):
-    """The weights by which the raider computes gains, in units. `floats` converts them to an array."""
+    """The weights by which the raider computes gains. A unit is worth 1. `floats` converts the weights to an array."""
 
     territory: float = 4.0
-    """The value of winning a territory."""
+    """The worth of winning a territory."""
     taken: float = 1.0
-    """The value of taking a territory from an enemy, in addition to `territory`."""
+    """The additional worth of winning a territory if it belongs to an enemy."""
     idle: float = 0.4
-    """The value of an own unit without enemy neighbours."""
+    """The worth of an own unit on a territory without enemy neighbours; a unit elsewhere is worth 1."""
     killed: float = 0.85
-    """The value of killing an enemy unit."""
+    """The worth of killing an enemy unit."""
     hold: float = 3.3
-    """The value, for each unit of a continent's bonus, of winning the bonus or taking it from an enemy."""
+    """The worth, for each unit of a continent's bonus, of winning the bonus or taking it from an enemy."""
     progress: float = 0.9
     """The fraction of `hold` that counts for progress towards holding a continent."""
     elimination: float = 7.5
-    """The value of eliminating a seat."""
+    """The worth of eliminating a seat."""
     least: float = 0.6
     """The minimum gain for which the raider attacks."""
     fear: float = 0.06
@@ -75,8 +75,9 @@ def unit_weight(board: Any, field: Any) -> float:
 def attack_gain(
     board: Any, field: Any, odds: Any, weights: Any, unit_weight: float, at: int, army: int, units: int, to: int
 ) -> tuple[float, float, float]:
-    """Return the gain of attacking cell `to` from cell `at` with `units` of its `army`, the probability of winning, and
-    the mean attackers left after a win. `unit_weight` is the weight of a unit.
+    """Return the gain of attacking cell `to` with `units` of the `army` on cell `at`, the probability of winning, and
+    the mean number of attackers left after a win. The argument `unit_weight` is what the function `unit_weight`
+    returns.
     """
     seat, enemy, defenders = field[TURN], field[to], field[to + 1]
     chance, left, held = look_up_odds(odds, units, defenders)
@@ -249,7 +250,7 @@ class RaidPolicy:
         self.odds = odds_table(rules.battle == "dice")
         self.weights = floats(weights)
         self.path = zeros(2 * rules.max_attacks)
-        """Scratch space for `site_value`."""
+        """Scratch space for `site_value`: the cells that its attacks take, and their former owners."""
 
     def choose_move(self, position: Position) -> Move:
         """Return the raider's move in an unfinished position, in microseconds and without search or chance."""

@@ -1,8 +1,8 @@
 """The campaign's search over whole turns, on the array `field`: drafts and attacks in one tree, by expectiminimax or
 alpha-beta with Star1.
 
-MAX is the seat at the root, every other seat is MIN. Only the few drafts and attacks with the greatest gain for the
-raider are searched. A battle has two results, won and lost, each with the mean units left.
+MAX is the seat at the root, every other seat is MIN. Only the few drafts and attacks with the greatest gain, as the
+policy raider computes it, are searched. A battle has two results, won and lost, each with the mean units left.
 """
 
 from __future__ import annotations
@@ -55,9 +55,13 @@ from games.risk.search.work_buffers import (
 from machine.compiled import compiled, entry, floats, ints, zeros
 
 END_MOVE, DRAFT_RULE_MOVE = 0, 1
-"""These are the numbers of two moves. END_MOVE ends the turn. DRAFT_RULE_MOVE places the units of a draft as the fixed
-rule of the search does. A draft to a cell has the number 2 × cell, plus 1 if it places only half of the units. An
-attack across a border has the number 2 × the border's index in `board`, plus 1 if it sends only sufficient units.
+"""These are the numbers of two moves:
+
+- END_MOVE ends the turn.
+- DRAFT_RULE_MOVE places the units of a draft as the fixed rule of the search does.
+
+A draft to a cell has the number 2 × cell, plus 1 if it places only half of the units. An attack across a border has the
+number 2 × the border's index in `board`, plus 1 if it sends only sufficient units.
 """
 MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, SPLIT_COUNT, WIDTHS = range(
     FIRST_GAME_SLOT, FIRST_GAME_SLOT + 10
@@ -86,7 +90,7 @@ MAX_MOVES = 64
 GAINS = MAX_PLAYERS
 """The index in `scores` of the gains of listed moves, MAX_MOVES slots a ply. Before them is a float for each seat."""
 MIN_PROBABILITY = 0.001
-"""The minimum probability of a battle result that is not ignored."""
+"""The probability below which a battle result is ignored."""
 EVALUATIONS = {**MODES, "outlook": OUTLOOK}
 """The mode of each evaluation, by the evaluation's name."""
 MAX_PLIES_PER_TURN = MAX_ATTACKS + 2
@@ -108,9 +112,9 @@ class SearchWidth(NamedTuple):
 
 
 DEFAULT_WIDTH = SearchWidth((6, 2, 2, 2), (3, 1, 1, 1), 2)
-"""The default limits of moves: fewer after the first turn of the search."""
+"""The default maximum numbers of moves to search. They are smaller after the first turn of the search."""
 FULL_WIDTH = SearchWidth((MAX_MOVES // 2,) * WIDTH_COUNT, (MAX_MOVES - 1,) * WIDTH_COUNT, 2)
-"""The limits of the widest search: as many moves as a list has space for."""
+"""The maximum numbers of moves in the widest search: as many moves as a list has space for."""
 
 
 @compiled
@@ -219,7 +223,7 @@ def attack_units(board: Any, field: Any, odds: Any, move: int) -> int:
 
 @compiled
 def mean_results(board: Any, field: Any, odds: Any, move: int) -> tuple[float, int, int]:
-    """Return the probability of a move's first result (1 if it is no attack), and the units that each result leaves."""
+    """Return the probability of a move's first result (1 if it is no attack), and the units left by each result."""
     if move // 2 < board[BORDERS]:
         return 1.0, 0, 0
     chance, spared, held = look_up_odds(odds, attack_units(board, field, odds, move), field[board[move // 2] + 1])
@@ -263,7 +267,7 @@ def position_key(board: Any, field: Any, keys: Any, ply: int) -> int:
 
 @compiled
 def value_of_terminal(board: Any, field: Any, work: Any, scores: Any, ply: int) -> float:
-    """Return MAX's value of a game that is over for MAX."""
+    """Return MAX's value once the game is over or MAX is out."""
     count_terminal(work, ply)
     if not field[IS_IN_GAME + work[MAX_SEAT]]:
         return ply - WIN_VALUE
@@ -472,7 +476,7 @@ class TurnSearch:
         return move
 
     def _decode_line(self, position: Position, field: Any, line: list[int]) -> Move:
-        """Return the first move of a line of move numbers as a move of the rules. A split draft becomes one move."""
+        """Return the first move of a principal variation, given by move numbers. A split draft becomes one move."""
         board, first = self._board, line[0]
         if position.phase == "draft":
             return self._rule_draft(position) if first == DRAFT_RULE_MOVE else self._decode_draft(position, line)
@@ -484,8 +488,8 @@ class TurnSearch:
         return Attack(int(board[to + INDEX]), int(board[source + INDEX]), int(units))
 
     def _decode_draft(self, position: Position, line: list[int]) -> Draft:
-        """Return the draft with which a line of move numbers begins. If the line ends before all units are placed, the
-        last territory gets the rest.
+        """Return the draft with which a principal variation begins, given by move numbers. If the principal variation
+        ends before all units are placed, the last territory gets the rest.
         """
         placed, left = dict[int, int](), position.units
         for number in line:

@@ -31,7 +31,7 @@ SIMULATIONS_PER_MS = 1
 FIRST_BATCH_SIZE = 100 if HAS_NUMBA else 1
 """The number of simulations in the first batch. The clock is read after each batch."""
 BATCH_DURATION_S = 0.004
-"""The maximum seconds that a later batch of simulations should take."""
+"""The maximum seconds that each batch of simulations after the first should take."""
 
 
 def make_arrays() -> tuple[Any, Any]:

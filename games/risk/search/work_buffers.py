@@ -1,4 +1,4 @@
-"""The common parts of the kernels' searches: `work`, the array with counts and lines, and the stop at a deadline."""
+"""Common parts of the kernels' searches: the array `work`, with counts and principal variations, and the deadline."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ NODES, LEAVES, ESTIMATES, DEEPEST, NODE_LIMIT, STOP, LINES, LINE_LENGTH = range(
 - DEEPEST: the deepest ply.
 - NODE_LIMIT: the limit of nodes.
 - STOP: 1 makes the search end.
-- LINES: where the lines begin, one a ply. A line is its number of moves, then the moves.
-- LINE_LENGTH: the number of slots of a line.
+- LINES: where the principal variations begin, one a ply: each is its number of moves, then the moves.
+- LINE_LENGTH: the number of slots of a principal variation.
 """
 FIRST_GAME_SLOT = 8
 """The first slot of `work` that belongs to a game's own search."""
@@ -102,7 +102,7 @@ def stop_at(work: Any, deadline: float | None) -> Iterator[None]:
 
 @compiled
 def store_line(work: Any, ply: int, move: int, whole: int) -> None:
-    """Set the line of this ply to `move`, followed by the line of the next ply if `whole` is set."""
+    """Set the principal variation at this ply to `move`, followed by that at the next ply if `whole` is set."""
     width = work[LINE_LENGTH]
     here = work[LINES] + ply * width
     work[here + 1] = move
@@ -114,7 +114,7 @@ def store_line(work: Any, ply: int, move: int, whole: int) -> None:
 
 @compiled
 def count_terminal(work: Any, ply: int) -> None:
-    """Count a finished position `ply` plies below the root, and clear its line."""
+    """Count a finished position `ply` plies below the root. Its principal variation is empty."""
     work[NODES] += 1
     work[LEAVES] += 1
     work[DEEPEST] = max(work[DEEPEST], ply)

@@ -19,7 +19,7 @@ _PAPER_METHOD = Method()
 _PAIRED_METHOD = Method(
     genes=60, tournaments=6, starts=20, seats="both", best=2, children=24, mutants=12, generations=8
 )
-"""The method of the preset `paired`, with more starts for each pair than `paper`."""
+"""The method of the preset `paired`. Each pair of genes plays more start positions than in `paper`."""
 _ADJUSTED_METHOD = Method(
     genes=60,
     tournaments=6,
@@ -71,8 +71,10 @@ PRESETS: Mapping[str, Mapping[str, TuningPreset]] = {
         "risk-campaign": TuningPreset(_QUICK_METHOD, _CAMPAIGN_SETUP),
     },
 }
-"""The presets, by name and game. `paper` is the method of the project arman-aminian/risk-game-ai-agent, according to
-its report. `adjusted` has few games a generation, as a luck-adjusted game tells much, and many mutants, as similar
-genes only learn to beat each other. `outlook` tunes the weights of the campaign's default evaluation with its default
-search.
+"""The presets, by name and game.
+
+- `paper` follows the report of the project arman-aminian/risk-game-ai-agent.
+- `adjusted` plays few games a generation, because one luck-adjusted game tells much. It makes many mutants, because
+  genes that are alike only learn to beat each other.
+- `outlook` tunes the weights of the campaign's default evaluation with its default search.
 """
