@@ -164,7 +164,6 @@ WRONG_USAGE = [
         "--json nowhere/out.json can't be written: name a file in an existing folder",
     ),
     ((*NIM, "--json", "."), "--json . can't be written: name a file in an existing folder"),
-    (("leaderboard", "--game", "chess"), "there is no game 'chess': one of nim, grundy, tictactoe"),
     (("matches", "--limit", "0"), "--limit is 0: it is 1 or more"),
     (("bot", "add", "a b"), "'a b' is not a name for a bot: 1 to 32 letters, digits"),
     (

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from bots.analysis.searches import SearchComparison, SearchRun, measure_extent
-from bots.commands import analyze
 from bots.commands.output import print_table
 from bots.search.base import searchable_games
 from commands import call, on_terminal
+from games.dilemma.commands import analyze_dilemma
+from games.nim.commands import analyze_nim
 from games.risk.exact import (  # noqa: F401 - their code is compiled for all tests, not for the cache of one
     rows as duel_rows,
 )
@@ -83,7 +84,7 @@ def test_analyze_grundy_knows_that_seven_is_lost() -> None:
 
 def test_the_table_of_a_position_fits_eighty_columns() -> None:
     for heaps, more in (("3,5,7", {}), ("10,20,30", {"take": "1,2,3"}), ("5", {"misere": True}), ("1000,1000", {})):
-        out = on_terminal(partial(analyze.nim, heaps, **more))
+        out = on_terminal(partial(analyze_nim, heaps, **more))
         assert "Grundy value" in out
         assert max(map(len, out.splitlines())) <= 80
 
@@ -288,7 +289,7 @@ def test_analyze_duel_prints_a_narrow_table() -> None:
 
 @needs_numba
 def test_analyze_duel_says_before_a_long_wait_how_many_positions_it_solves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analyze, "_SLOW_SOLVE_POSITIONS", 2400)
+    monkeypatch.setattr("games.risk.commands._SLOW_SOLVE_POSITIONS", 2400)
     code, out, err = call("arena-bot", "analyze", "duel", "australia", "--max-troops", "3", "--json")
     assert (code, json.loads(out)["positions"]) == (0, 2401)
     assert err == "arena-bot: solving 2,401 positions, up to 20 s per million\n"
@@ -350,7 +351,7 @@ def test_analyze_dilemma_scores_each_strategy_against_each() -> None:
 
 
 def test_the_table_of_all_strategies_fits_eighty_columns() -> None:
-    out = on_terminal(partial(analyze.dilemma, noise="0.05"))
+    out = on_terminal(partial(analyze_dilemma, noise="0.05"))
     assert "always-cooperate" in out
     assert max(map(len, out.splitlines())) <= 80
 

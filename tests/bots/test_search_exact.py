@@ -269,7 +269,7 @@ def test_estimates_go_on_from_positions_after_the_deals(solved: Any, monkeypatch
             value: float = evaluate(rules, state, seat)
             return (1 + value) / 2
 
-    monkeypatch.setattr(estimator, "UCT_GAMES", ("pig",))
+    monkeypatch.setattr(estimator, "uct_games", lambda: ("pig",))
     monkeypatch.setattr(estimator, "uct_for", lambda game: Exact())
     judge = estimator.UctMoveEvaluator(rules, 8 * 2 * 3**4, "s")
     for state in decisions(rules):
