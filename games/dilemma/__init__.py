@@ -12,6 +12,10 @@ SPECS = (
         encoding="games.dilemma.encoding:DilemmaEncoding",
         value_functions="games.dilemma.values:dilemma_values",
         analyses={"dilemma": "games.dilemma.commands:analyze_dilemma"},
+        board="board.js",
+        check="check.js",
+        picture="picture.svg",
+        styles=("board.css",),
     ),
 )
 """The spec of the dilemma."""

@@ -15,6 +15,10 @@ SPECS = (
         grader="games.theory.grader:grader_of",
         perfect_player="games.theory.perfect_player",
         analyses={"grundy": "games.grundy.commands:analyze_grundy"},
+        board="board.js",
+        check="check.js",
+        picture="picture.svg",
+        styles=("board.css",),
     ),
 )
 """The spec of Grundy's game."""

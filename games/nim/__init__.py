@@ -16,6 +16,10 @@ SPECS = (
         grader="games.theory.grader:grader_of",
         perfect_player="games.theory.perfect_player",
         analyses={"nim": "games.nim.commands:analyze_nim"},
+        board="board.js",
+        check="check.js",
+        picture="picture.svg",
+        styles=("board.css",),
     ),
 )
 """The spec of nim."""

@@ -5,6 +5,7 @@
 - exact/: tables of exact values of bounded Risk.
 - environments/: encodings for learners and batched rules. measuring/: value functions and position kinds.
 - tuning/: presets of `arena-bot tune` and the named sets of weights.
+- web/: boards, rules and tutorials for browsers.
 """
 
 from __future__ import annotations
@@ -38,6 +39,11 @@ SPECS = (
         analyses={"duel": "games.risk.commands:analyze_duel"},
         solver="games.risk.commands:solve_duel",
         solver_options=("preset", "config", "jobs"),
+        board="duel-board.js",
+        check="duel-check.js",
+        tutorial="duel-tutorial.js",
+        picture="duel-picture.svg",
+        styles=("board.css",),
     ),
     GameSpec(
         name="risk-campaign",
@@ -60,6 +66,11 @@ SPECS = (
         position_classifier="games.risk.position_kinds:campaign_classifier",
         tuning_presets="games.risk.tuning.presets:PRESETS",
         weight_sets="tuning/weights/risk-campaign",
+        board="campaign-board.js",
+        check="campaign-check.js",
+        tutorial="campaign-tutorial.js",
+        picture="campaign-picture.svg",
+        styles=("board.css",),
     ),
 )
 """The specs of bounded Risk and of campaigns."""

@@ -13,6 +13,10 @@ SPECS = (
         value_scale={"win": 10.0},
         encoding="games.tictactoe.encoding:GridEncoding",
         batch="games.tictactoe.batched:GridBatch",
+        board="board.js",
+        check="check.js",
+        picture="picture.svg",
+        styles=("board.css",),
     ),
 )
 """The spec of tic-tac-toe."""
