@@ -35,7 +35,7 @@ def viewer_sheets(game: str | None = None) -> list[str]:
 
 def _picture(game: str) -> Markup | None:
     found = picture_of(game)
-    return None if found is None else Markup(found)  # noqa: S704: it comes with the game
+    return None if found is None else Markup(found)  # noqa: S704 - it comes with the game
 
 
 _templates = Environment(
