@@ -21,7 +21,7 @@ SERVED_SUFFIXES = frozenset({".css", ".js", ".svg"})
 
 
 class GamePart(Struct, frozen=True, kw_only=True):
-    """What scripts of a page know of a game: titles, and the addresses of the game's own scripts."""
+    """The titles of a game, and the addresses of its scripts, for the scripts of a page."""
 
     title: str
     presets: Mapping[str, str]

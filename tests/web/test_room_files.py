@@ -16,7 +16,16 @@ from web_client import Visitor, answer, served
 
 FILES = dict(list_room_files())
 MEDIA_TYPES = {".js": ("text/javascript", "application/javascript"), ".css": "text/css", ".svg": "image/svg+xml"}
-REFUSED = ("__init__.py", "rules.py", "levels.toml", "rules.md", "../__init__.py", "..%2frules.py", "web/board.js", "")
+REFUSED_NAMES = (
+    "__init__.py",
+    "rules.py",
+    "levels.toml",
+    "rules.md",
+    "../__init__.py",
+    "..%2frules.py",
+    "web/board.js",
+    "",
+)
 
 
 def test_every_file_of_a_room_is_served_and_may_be_kept_for_ever(visitor: Visitor) -> None:
@@ -29,7 +38,7 @@ def test_every_file_of_a_room_is_served_and_may_be_kept_for_ever(visitor: Visito
 
 def test_nothing_else_of_a_room_is_served(visitor: Visitor) -> None:
     for room in room_folders():
-        for name in REFUSED:
+        for name in REFUSED_NAMES:
             assert visitor.get(f"/static/{static_version()}/games/{room}/{name}").status == 404, name
 
 
