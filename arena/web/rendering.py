@@ -48,6 +48,7 @@ _templates = Environment(
 _templates.globals.update(version=VERSION, query=formatting.query, curve=sparkline_points)
 _templates.globals.update(preloaded=bundle.modules_to_preload, described_games=describe_games)
 _templates.globals.update(board_sheets=board_sheets, viewer_sheets=viewer_sheets)
+_templates.globals.update(example_game=titles.example_game, example_pool=titles.example_pool)
 _templates.filters.update(formatting.FILTERS)
 _templates.filters.update(titles.FILTERS)
 _templates.filters["picture"] = _picture

@@ -56,6 +56,7 @@ from arena.web.errors import NotFound, Wrong
 from arena.web.grader import GradeRequest
 from arena.web.grading import EXACT_METHOD, grading_method
 from arena.web.offline import grades_of, offline_page_in_pieces
+from arena.web.titles import example_game, example_pool
 from machine.exact.graders import may_need_solving
 from protocol import VERSION
 from protocol.display import short_repr
@@ -73,7 +74,7 @@ Pool = Annotated[
     str,
     Meta(
         description="`GAME/PRESET`, with people `GAME/PRESET:people`, or `GAME/unrated` for a bot's matches in no pool",
-        examples=["nim/classic"],
+        examples=[example_pool()],
     ),
 ]
 GameName = Annotated[str, Meta(description="the name of a game, as in `/games`")]
@@ -468,8 +469,8 @@ def proof(request: ApiRequest[Query]) -> InclusionProof:
 
 OPERATIONS = (
     Operation("/games", games),
-    Operation("/pools", pools, example="/pools?game=nim"),
-    Operation("/leaderboard/{game}/{preset}", leaderboard, example="/leaderboard/nim/classic?limit=3"),
+    Operation("/pools", pools, example=f"/pools?game={example_game()}"),
+    Operation("/leaderboard/{game}/{preset}", leaderboard, example=f"/leaderboard/{example_pool()}?limit=3"),
     Operation("/bots", bots, example="/bots?limit=3"),
     Operation("/bots/{bot}", bot),
     Operation("/bots/{bot}/incidents", incidents),
