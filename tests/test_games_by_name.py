@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from arena.web.room_files import room_folders
 from protocol.games import game_names
 
 REPOSITORY = Path(__file__).parents[1]
@@ -42,3 +43,11 @@ def test_what_is_there_for_any_game_names_none(file: Path) -> None:
         return
     strings = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)]
     assert [(node.lineno, node.value) for node in strings if node.value in game_names()] == []
+
+
+def test_scripts_sheets_and_templates_of_the_pages_name_no_game() -> None:
+    named = re.compile(rf"\b(?:{'|'.join((*game_names(), *room_folders()))})\b")
+    files = chain.from_iterable(
+        map((REPOSITORY / "arena" / "web").rglob, ("static/**/*.js", "static/**/*.css", "templates/*.html"))
+    )
+    assert [(file.name, found) for file in files if (found := named.findall(file.read_text("utf-8")))] == []
