@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
@@ -17,8 +18,8 @@ _ROOT = Path(__file__).parents[1]
 """The folder that contains the packages of bot-arena."""
 PACKAGES = ("arena", "bots", "games", "machine", "measuring", "protocol", "referee")
 """The names of the packages of bot-arena."""
-_PAGE_FOLDERS = (("arena", "web", "static"), ("arena", "web", "templates"), ("arena", "documents"))
-"""Names of folders with web pages and documents, which do not change the results of matches."""
+_PAGE_FILE_PATTERNS = ("arena/web/static/*", "arena/web/templates/*", "arena/documents/*", "games/*/web/*", "*.md")
+"""Patterns for the files of web pages and documents, which do not change the results of matches."""
 _SITE_FOLDERS = ("site-packages", "dist-packages")
 """Names of folders that hold installed packages."""
 _COMMENT_PATTERN = re.compile("#.*")
@@ -55,8 +56,8 @@ def files_of_packages(home: Path) -> Iterator[Path]:
         for file in sorted((home / package).rglob("*")):
             parts = file.relative_to(home).parts
             hidden = "__pycache__" in parts or any(part.startswith(".") for part in parts)
-            of_pages = any(parts[: len(folder)] == folder for folder in _PAGE_FOLDERS)
-            if not hidden and not of_pages and file.suffix != ".md" and file.is_file():
+            of_pages = any(fnmatchcase("/".join(parts), pattern) for pattern in _PAGE_FILE_PATTERNS)
+            if not hidden and not of_pages and file.is_file():
                 yield file
 
 

@@ -15,6 +15,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
+from arena.web.room_files import describe_games
+from arena.web.site import list_static_files
 from programs import program
 from timeouts import WITHIN
 
@@ -55,6 +59,26 @@ def _modules() -> Path | None:
     install = [program("npm"), "install", "--no-audit", "--no-fund", "--silent", "ws@8"]
     subprocess.run(install, cwd=folder, check=True, timeout=WITHIN)
     return folder / "node_modules"
+
+
+def copy_page_modules(folder: Path) -> Path:
+    """Copy the modules of the pages and of the games into a folder. Return the folder.
+
+    `page.mjs` in it stands for a page: when it is imported, the games are known.
+    """
+    for path, file in list_static_files():
+        if file.suffix == ".js":
+            copy = folder / path
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, copy)
+    (folder / "package.json").write_text('{"type": "module"}')
+    games = msgspec.json.encode(describe_games(lambda path: (folder / path).as_uri())).decode()
+    (folder / "page.mjs").write_text(
+        f"globalThis.document = {{ getElementById: () => ({{ textContent: {json.dumps(games)} }}) }};\n"
+        'await import("./games.js");\n'
+        "delete globalThis.document;\n"
+    )
+    return folder
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ import pytest
 
 from arena.web.client_wheel import build_client_wheel
 from arena.web.docs.library import library
+from arena.web.site import static_version
 from games.poker.strategies import equilibrium_of
 from timeouts import WITHIN
 
@@ -19,9 +20,11 @@ SHOWS = """
 import arena
 from arena.web.client_wheel import build_client_wheel
 from arena.web.docs.library import library
+from arena.web.site import static_version
 from games.poker.strategies import equilibrium_of
 from protocol.games import game_document, game_names
-print(arena.__file__, build_client_wheel().sha256, len(equilibrium_of("leduc")), sep="\\n")
+told = (build_client_wheel().sha256, len(equilibrium_of("leduc")), static_version())
+print(arena.__file__, *told, sep="\\n")
 print(all(game_document(game, f"{kind}_document") for game in game_names() for kind in ("rules", "summary")))
 print(*library().names(), sep="\\n")
 """
@@ -38,9 +41,10 @@ def test_a_wheel_of_the_whole_has_documents_and_tables_and_makes_the_same_wheel_
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(installed)
     done = subprocess.run([sys.executable, "-c", SHOWS], cwd=installed, check=True, timeout=WITHIN, capture_output=True)
-    file, digest, decisions, has_all_rules, *names = done.stdout.decode().splitlines()
+    file, digest, decisions, version, has_all_rules, *names = done.stdout.decode().splitlines()
     assert Path(file).is_relative_to(installed)
     assert digest == build_client_wheel().sha256
     assert int(decisions) == len(equilibrium_of("leduc"))
+    assert version == static_version()
     assert has_all_rules == "True"
     assert names == library().names()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
+from pathlib import PurePath
 from typing import NamedTuple
 
 from starlette.applications import Starlette
@@ -26,6 +27,7 @@ from arena.web.api.operation import PREFIX
 from arena.web.errors import json_error_response
 from arena.web.pages import ROUTES
 from arena.web.rendering import error_page, site_of
+from arena.web.room_files import ROOMS_FOLDER, SERVED_SUFFIXES, room_folders
 from arena.web.site import STATIC_FOLDER, Site, arena_url, static_version
 from protocol.errors import Fault
 
@@ -193,6 +195,10 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
         routes=[
             *ROUTES,
             *operations.ROUTES,
+            *(
+                Mount(f"/static/{static_version()}/{ROOMS_FOLDER}/{room}", _RoomFiles(directory=folder))
+                for room, folder in room_folders().items()
+            ),
             Mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC_FOLDER)),
             Route("/favicon.ico", lambda _: FileResponse(STATIC_FOLDER / "icon.svg")),
             Route(LIVENESS_PATH, _alive),
@@ -255,6 +261,15 @@ class _ImmutableFiles(StaticFiles):
         response = await super().get_response(path, scope)
         response.headers["cache-control"] = IMMUTABLE_CACHE_CONTROL
         return response
+
+
+class _RoomFiles(_ImmutableFiles):
+    """The files in the folder web of a room. Files of other kinds than pages need are not served."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        if PurePath(path).suffix not in SERVED_SUFFIXES:
+            raise HTTPException(HTTPStatus.NOT_FOUND)
+        return await super().get_response(path, scope)
 
 
 def _alive(request: Request) -> Response:

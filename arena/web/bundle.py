@@ -10,28 +10,19 @@ import base64
 import functools
 import posixpath
 import re
+from collections.abc import Sequence
 
-from arena.web.site import STATIC_FOLDER
+from arena.web.room_files import script_paths
+from arena.web.site import static_file
 
 IMPORT_PATTERN = re.compile(r"""(\b(?:from|import)\s*\(?\s*)"(\.{1,2}/[^"\n]+)\"""")
 """The pattern of an import by relative path, like `from "../dom.js"`."""
 
-BOARD_INDEX = "board/index.js"
-"""The path of the module that loads the boards. It has one line per game."""
 
-
-def modules_to_preload(*entries: str, game: str | None = None) -> list[str]:
-    """Return the paths of these entry modules and the game's board module, if any, and of all their static imports."""
-    board = _boards().get(game or "")
-    needed = [*entries, board] if board else entries
+def modules_to_preload(*entries: str, game: str | None = None, parts: Sequence[str] = ("board",)) -> list[str]:
+    """Return the paths of these entry modules, of the game's scripts for `parts`, and of all their static imports."""
+    needed = entries if game is None else [*entries, *script_paths(game, *parts)]
     return sorted({path for entry in needed for path in modules(entry, with_dynamic_imports=False)})
-
-
-@functools.cache
-def _boards() -> dict[str, str]:
-    source = STATIC_FOLDER.joinpath(BOARD_INDEX).read_text(encoding="utf-8")
-    found = re.findall(r"""^ *"?([\w-]+)"?: .*import\("\./([^"]+)"\)""", source, re.MULTILINE)
-    return {game: posixpath.join(posixpath.dirname(BOARD_INDEX), file) for game, file in found}
 
 
 @functools.cache
@@ -46,7 +37,7 @@ def modules(entry: str, *, with_dynamic_imports: bool = True) -> dict[str, str]:
         path = waiting.pop()
         if path not in urls:
             source, imported = _rewrite_imports(
-                path, with_dynamic_imports, STATIC_FOLDER.joinpath(path).read_text(encoding="utf-8")
+                path, with_dynamic_imports, static_file(path).read_text(encoding="utf-8")
             )
             urls[path] = data_url("text/javascript", source)
             waiting += imported

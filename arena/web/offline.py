@@ -9,17 +9,17 @@ from arena.replay.grading import Grades, grade_match
 from arena.replay.match_document import ReplayedMatch, iter_document_json
 from arena.web import bundle
 from arena.web.formatting import moment, result_sentence, script_safe
-from arena.web.rendering import VIEWER_STYLE_SHEETS, render_in_pieces
-from arena.web.site import STATIC_FOLDER
+from arena.web.rendering import render_in_pieces, viewer_sheets
+from arena.web.room_files import describe_games, script_paths
+from arena.web.site import static_file
 from arena.web.titles import match_title
 from protocol.errors import UsageFault
+from protocol.games import game_names
 from referee.record import Record
 from referee.result import SeatResult
 
 ENTRY_MODULE = "viewer/offline.js"
 """The script that the HTML file of a match runs."""
-STYLE_SHEETS = ("style.css", *VIEWER_STYLE_SHEETS)
-"""The style sheets that the HTML file of a match contains."""
 
 
 def offline_page(record: Record) -> bytes:
@@ -34,17 +34,19 @@ def offline_page_in_pieces(record: Record, grade: Callable[[Record], Grades | No
     """
     match = ReplayedMatch(record)
     seats = _seats(record)
+    game = record.header.game
     values = {
         "header": record.header,
         "footer": record.footer,
-        "title": match_title(record.header.game, record.header.config),
+        "title": match_title(game, record.header.config),
         "seats": seats,
         "finished": _format_finished(record.footer.finished),
         "told": result_sentence(record.footer.reason, record.footer.plies, seats),
         "entry": ENTRY_MODULE,
-        "modules": {"imports": bundle.modules(ENTRY_MODULE)},
-        "theme": bundle.data_url("text/javascript", STATIC_FOLDER.joinpath("theme.js").read_text(encoding="utf-8")),
-        "style": "\n".join(STATIC_FOLDER.joinpath(path).read_text(encoding="utf-8") for path in STYLE_SHEETS),
+        "modules": {"imports": list_modules(game)},
+        "games": describe_games(str, game) if game in game_names() else {},
+        "theme": bundle.data_url("text/javascript", static_file("theme.js").read_text(encoding="utf-8")),
+        "style": "\n".join(static_file(path).read_text(encoding="utf-8") for path in list_sheets(game)),
     }
     nonce = hashlib.sha256(repr(values).encode()).hexdigest()[:32]
     document = (script_safe(piece) for piece in iter_document_json(match))
@@ -57,6 +59,17 @@ def offline_page_in_pieces(record: Record, grade: Callable[[Record], Grades | No
         **values,
     ):
         yield piece.encode()
+
+
+def list_sheets(game: str) -> list[str]:
+    """Return the paths of the style sheets that the HTML file of a match of this game contains."""
+    return ["style.css", *viewer_sheets(game)]
+
+
+def list_modules(game: str) -> dict[str, str]:
+    """Return the `data:` URLs of the modules that the HTML file of a match of this game contains, by path."""
+    entries = [ENTRY_MODULE, *script_paths(game, "board", "check")]
+    return {path: url for entry in entries for path, url in bundle.modules(entry).items()}
 
 
 def _format_finished(time: str) -> str:

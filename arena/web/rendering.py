@@ -10,18 +10,32 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.web import bundle, formatting, titles
 from arena.web.charts import sparkline_points
 from arena.web.errors import describe_error, error_headers, http_status_of
+from arena.web.room_files import describe_games, picture_of, style_sheets
 from arena.web.site import Site
 from protocol import VERSION
 from protocol.names import fold_name
 
-VIEWER_STYLE_SHEETS = ("board/board.css", "board/risk.css", "board/rounds.css", "board/match.css", "viewer/viewer.css")
-"""Style sheets of the match viewer, in addition to the one that every page has."""
+
+def board_sheets(game: str | None = None) -> list[str]:
+    """Return the paths of the style sheets of a game's board; without a game, of all boards."""
+    return ["board/board.css", *style_sheets(game)]
+
+
+def viewer_sheets(game: str | None = None) -> list[str]:
+    """Return the paths of the style sheets of the match viewer, besides the one that every page has."""
+    return [*board_sheets(game), "board/match.css", "viewer/viewer.css"]
+
+
+def _picture(game: str) -> Markup | None:
+    found = picture_of(game)
+    return None if found is None else Markup(found)  # noqa: S704 - it comes with the game
 
 
 _templates = Environment(
@@ -32,9 +46,12 @@ _templates = Environment(
     lstrip_blocks=True,
 )
 _templates.globals.update(version=VERSION, query=formatting.query, curve=sparkline_points)
-_templates.globals.update(preloaded=bundle.modules_to_preload, viewer_sheets=VIEWER_STYLE_SHEETS)
+_templates.globals.update(preloaded=bundle.modules_to_preload, described_games=describe_games)
+_templates.globals.update(board_sheets=board_sheets, viewer_sheets=viewer_sheets)
+_templates.globals.update(example_game=titles.example_game, example_pool=titles.example_pool)
 _templates.filters.update(formatting.FILTERS)
 _templates.filters.update(titles.FILTERS)
+_templates.filters["picture"] = _picture
 
 
 _displays: ContextVar[Callable[[], Mapping[str, str]]] = ContextVar("_displays", default=dict)

@@ -16,6 +16,7 @@ from arena.store.tournaments import StandingsCache
 from arena.web.admin_config import AdminConfig
 from arena.web.grading import Grading
 from arena.web.node_urls import NodeUrls
+from arena.web.room_files import ROOMS_FOLDER, list_room_files, room_folders
 from arena.web.serving import AnswerScheduler
 
 STATIC_FOLDER = Path(__file__).parent / "static"
@@ -69,9 +70,22 @@ class Site:
 def static_version() -> str:
     """Return a hash of the static files. It is part of their URLs, so that browsers may cache them forever."""
     found = hashlib.sha256()
-    for file in sorted(path for path in STATIC_FOLDER.rglob("*") if path.is_file()):
-        found.update(f"{file.relative_to(STATIC_FOLDER)}\n".encode() + file.read_bytes())
+    for path, file in list_static_files():
+        found.update(f"{path}\n".encode() + file.read_bytes())
     return found.hexdigest()[:12]
+
+
+def list_static_files() -> list[tuple[str, Path]]:
+    """Return the path and the file of every static file, those of the rooms included."""
+    own = sorted(path for path in STATIC_FOLDER.rglob("*") if path.is_file())
+    return [*((file.relative_to(STATIC_FOLDER).as_posix(), file) for file in own), *list_room_files()]
+
+
+def static_file(path: str) -> Path:
+    """Return the file of a path among the static files, which may be that of a room."""
+    folder, _, name = path.rpartition("/")
+    start, _, room = folder.partition("/")
+    return room_folders()[room] / name if start == ROOMS_FOLDER else STATIC_FOLDER / path
 
 
 def arena_url(socket: str, host: str, *, encrypted: bool) -> str:

@@ -1,6 +1,6 @@
 """Titles of games, presets and pools for people. All functions are pure.
 
-The titles are defined beside the rules of each game; `static/titles.js` has them for scripts.
+The titles are defined beside the rules of each game. Pages tell them to their scripts, see `room_files.describe_games`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from protocol.errors import Fault
-from protocol.games import game_class, game_names, load_game
+from protocol.games import default_preset, game_class, game_names, load_game
 from protocol.pools import is_people_pool, preset_pool
 
 
@@ -43,6 +43,16 @@ def match_title(game: str, config: Mapping[str, Any]) -> str:
     except Fault:  # a game or config of another version
         preset = None
     return pool_title(f"{game}/{preset}" if preset else game)
+
+
+def example_game() -> str:
+    """Return the name of the game for examples, the first of all games."""
+    return game_names()[0]
+
+
+def example_pool() -> str:
+    """Return the pool for examples."""
+    return f"{example_game()}/{default_preset(example_game())}"
 
 
 def _preset(game: str, preset: str) -> str:

@@ -17,6 +17,10 @@ SPECS = (
         value_functions="games.dilemma.values:dilemma_values",
         demo_bot="tit-for-tat",
         analyses={"dilemma": "games.dilemma.commands:analyze_dilemma"},
+        board="board.js",
+        check="check.js",
+        picture="picture.svg",
+        styles=("board.css",),
     ),
 )
 """The spec of the dilemma."""

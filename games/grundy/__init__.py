@@ -16,6 +16,10 @@ SPECS = (
         perfect_player="games.theory.perfect_player",
         demo_bot="theory=perfect",
         analyses={"grundy": "games.grundy.commands:analyze_grundy"},
+        board="board.js",
+        check="check.js",
+        picture="picture.svg",
+        styles=("board.css",),
     ),
 )
 """The spec of Grundy's game."""

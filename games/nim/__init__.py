@@ -17,6 +17,10 @@ SPECS = (
         perfect_player="games.theory.perfect_player",
         demo_bot="minimax:depth=2",
         analyses={"nim": "games.nim.commands:analyze_nim"},
+        board="board.js",
+        check="check.js",
+        picture="picture.svg",
+        styles=("board.css",),
     ),
 )
 """The spec of nim."""

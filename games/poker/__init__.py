@@ -26,6 +26,10 @@ def _make_spec(name: str, rules: str, demo_bot: str) -> GameSpec:
         solver="games.poker.commands:solve_hand",
         solver_options=("rounds", "write"),
         exploitability="games.poker.exploitability:measure_exploitability",
+        board="board.js",
+        check="check.js",
+        picture=f"{name}-picture.svg",
+        styles=("board.css",),
     )
 
 

@@ -7,6 +7,7 @@
 - measuring/: value functions. position_kinds.py has the position kinds.
 - bots.py: the bots that play Risk alone. commands.py and analysis.py are for `arena-bot`.
 - tuning/: presets of `arena-bot tune` and the named sets of weights.
+- web/: boards, rules and tutorials for browsers.
 """
 
 from __future__ import annotations
@@ -43,6 +44,11 @@ SPECS = (
         analyses={"duel": "games.risk.commands:analyze_duel"},
         solver="games.risk.commands:solve_duel",
         solver_options=("preset", "config", "jobs"),
+        board="duel-board.js",
+        check="duel-check.js",
+        tutorial="duel-tutorial.js",
+        picture="duel-picture.svg",
+        styles=("board.css",),
     ),
     GameSpec(
         name="risk-campaign",
@@ -68,6 +74,11 @@ SPECS = (
         demo_bot="ga:nodes=500",
         tuning_presets="games.risk.tuning.presets:PRESETS",
         weight_sets="tuning/weights/risk-campaign",
+        board="campaign-board.js",
+        check="campaign-check.js",
+        tutorial="campaign-tutorial.js",
+        picture="campaign-picture.svg",
+        styles=("board.css",),
     ),
 )
 """The specs of bounded Risk and of campaigns."""

@@ -14,6 +14,10 @@ SPECS = (
         demo_bot="rookie=random",
         encoding="games.tictactoe.encoding:GridEncoding",
         batch="games.tictactoe.batched:GridBatch",
+        board="board.js",
+        check="check.js",
+        picture="picture.svg",
+        styles=("board.css",),
     ),
 )
 """The spec of tic-tac-toe."""

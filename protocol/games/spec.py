@@ -83,3 +83,13 @@ class GameSpec(NamedTuple):
     """The options of `arena-bot solve` that the solver takes, without hyphens."""
     exploitability: str | None = None
     """The place of a function (bot, game, samples, seed) that measures what the best reply wins against a bot."""
+    board: str | None = None
+    """The script of the board for the pages. This and the files below are names in the folder web of `room`."""
+    check: str | None = None
+    """The script of the rules, by which browsers referee records again."""
+    tutorial: str | None = None
+    """The script of the tutorial, if the class has a config for one."""
+    picture: str | None = None
+    """The picture in SVG."""
+    styles: tuple[str, ...] = ()
+    """The style sheets of the board."""

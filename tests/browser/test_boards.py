@@ -30,7 +30,7 @@ MAKE = """async ([game, config, seats]) => {
 
 WORLD = """async (map) => {
   const script = document.querySelector("script[type=module]").src;
-  const { layOut } = await import(script.replace("viewer/main.js", "board/geometry.js"));
+  const { layOut } = await import(script.replace("viewer/main.js", "games/risk/geometry.js"));
   const { cells, places, links, elsewhere } = layOut(map);
   const [drawing, drawn] = ["svg", "path"].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
   drawing.append(drawn);

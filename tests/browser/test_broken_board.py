@@ -11,9 +11,7 @@ from house import House, sit_down
 from players import player
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-UNDRAWN = """import { Board } from "./board.js";
-export class NimBoard extends Board {
-  constructor(match, game) { super(game, match); }
+UNDRAWN = """export default ({ Board }) => class extends Board {
   draw() { if (this.isPlayable) throw new Error("no picture\\nof it"); }
 }"""
 
@@ -32,19 +30,19 @@ async def answer(visit: Visit, path: str, script: str | None) -> None:
 
 async def test_what_has_a_board_that_does_not_load_is_not_sought(visiting: Visits, house: House) -> None:
     async with visiting(house.page, fresh=True) as visit:
-        await answer(visit, "board/nim.js", None)
+        await answer(visit, "games/nim/board.js", None)
         page = await sit_down(visit, "board-missing", "game=nim")
         await expect(page.locator("#failed")).to_have_text(
             "The board of Nim did not load, so no match was requested. Reload this page and try again."
         )
         await expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
-        visit.expects("nim.js")
+        visit.expects("nim/board.js")
 
 
 async def test_a_game_without_a_board_is_said_to_be_for_programs(visiting: Visits, house: House) -> None:
     async with visiting(house.page, fresh=True) as visit:
-        known = (STATIC_FOLDER / "board" / "index.js").read_text()
-        await answer(visit, "board/index.js", known.replace("  nim: async", "  other: async"))
+        known = (STATIC_FOLDER / "games.js").read_text()
+        await answer(visit, "games.js", f"{known}\ngames.nim.board = null;")
         page = await sit_down(visit, "board-none", "game=nim")
         told = "Nim has no board on this page, so you cannot play it here. Connect a program instead."
         await expect(page.locator("#failed")).to_have_text(told)
@@ -54,7 +52,7 @@ async def test_a_match_whose_board_fails_at_the_first_turn_is_called_off_and_not
     visiting: Visits, house: House
 ) -> None:
     async with visiting(house.page, fresh=True) as visit, player(house.url, "board-rival") as rival:
-        await answer(visit, "board/nim.js", UNDRAWN)
+        await answer(visit, "games/nim/board.js", UNDRAWN)
         await rival.seek("nim", open=True)
         page = await sit_down(visit, "board-broken", "game=nim&preset=classic&opponent=board-rival")
         start = await rival.begin()
@@ -76,16 +74,16 @@ async def test_a_match_whose_board_does_not_load_is_still_read_move_by_move(
     visiting: Visits, library: str, kept: dict[str, str]
 ) -> None:
     async with visiting(library, fresh=True) as visit:
-        await answer(visit, "board/nim.js", None)
+        await answer(visit, "games/nim/board.js", None)
         page = await visit.open(f"/matches/{kept['nim']}")
         await expect(page.locator(".viewer")).to_contain_text("This page has no board for Nim.")
         await expect(page.locator("table tbody tr:not(.spacer)").first).to_be_visible()
-        visit.expects("nim.js")
+        visit.expects("nim/board.js")
 
 
 async def test_a_lesson_whose_board_does_not_load_says_so(visiting: Visits, house: House) -> None:
     async with visiting(house.page, fresh=True) as visit:
-        await answer(visit, "board/duel.js", None)
+        await answer(visit, "games/risk/duel-board.js", None)
         page = await visit.open("/play/tutorial/risk-duel")
         await expect(page.get_by_role("alert")).to_have_text("The board did not load. Reload this page and try again.")
-        visit.expects("duel.js")
+        visit.expects("duel-board.js")

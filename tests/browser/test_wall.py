@@ -164,7 +164,7 @@ async def test_leaderboards_take_turns_and_are_kept_up_to_date(visiting: Visits,
 
         page = await visit.context.new_page()
         await page.clock.install()
-        await page.route("**/board/nim.js", after_play)  # what is over before the wall can listen counts as well
+        await page.route("**/games/nim/board.js", after_play)  # what is over before the wall can listen counts as well
         await page.goto(f"{house.page}/wall", wait_until="commit")
         board = page.locator("#leaders > section:not([hidden])")
         await expect(board).to_contain_text("No rated matches yet.")

@@ -138,6 +138,8 @@ def test_results_follow_from_every_data_file_of_the_packages() -> None:
         ("protocol/table", True),
         ("referee/near.py", True),
         ("arena/web/static/board/board.js", False),
+        ("games/nim/web/board.js", False),
+        ("games/nim/levels.toml", True),
         ("arena/web/templates/home.html", False),
         ("arena/documents/docs/rules.md", False),
         ("machine/__pycache__/near.cpython-311.pyc", False),

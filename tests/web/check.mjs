@@ -4,9 +4,10 @@ import { createInterface } from "node:readline";
 
 const [folder, own] = process.argv.slice(2);
 if (own) Object.defineProperty(globalThis, "crypto", { value: {} });
-const { check } = await import(`${folder}/check.js`);
-const { verdictOf } = await import(`${folder}/verdict.js`);
-const { byBrowser } = await import(`${folder}/hash.js`);
+await import(`${folder}/page.mjs`);
+const { check } = await import(`${folder}/check/check.js`);
+const { verdictOf } = await import(`${folder}/check/verdict.js`);
+const { byBrowser } = await import(`${folder}/check/hash.js`);
 if (byBrowser === Boolean(own)) throw new Error("the other hashing is at work");
 
 for await (const line of createInterface({ input: process.stdin })) {

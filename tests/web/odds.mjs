@@ -1,10 +1,14 @@
 // Chances of attacks: one a line on standard input, [game, config, state, move]; what it is, and its text, on standard output.
-// `node odds.mjs MODULE` takes the functions from there.
+// `node odds.mjs FOLDER` takes the modules from there.
 import { createInterface } from "node:readline";
 
-const { chanceOf, chanceText } = await import(process.argv[2]);
+await import(`${process.argv[2]}/page.mjs`);
+const { boardClass, loadBoards } = await import(`${process.argv[2]}/board/index.js`);
+const { chanceText } = await import(`${process.argv[2]}/board/odds.js`);
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const chance = chanceOf(...JSON.parse(line));
+  const [game, ...attack] = JSON.parse(line);
+  await loadBoards(game);
+  const chance = boardClass(game).chanceOf(...attack);
   console.log(JSON.stringify([chance, chance === null ? "" : chanceText(chance)]));
 }

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from arena.web.site import STATIC_FOLDER
+from node import copy_page_modules
 from programs import program
 from timeouts import WITHIN
 
@@ -52,11 +51,7 @@ CASES: dict[str, tuple[Any, str, str]] = {
 def texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
     """The text for each case. Without Node the test is skipped; in CI it fails."""
     node = program("node", "nodejs")
-    folder = tmp_path_factory.mktemp("modules")
-    for name in ("pages/idle-text.js", "format.js", "titles.js"):
-        (folder / name).parent.mkdir(exist_ok=True)
-        shutil.copy(STATIC_FOLDER / name, folder / name)
-    (folder / "package.json").write_text('{"type": "module"}')
+    folder = copy_page_modules(tmp_path_factory.mktemp("modules"))
     lines = "".join(json.dumps(listing) + "\n" for listing, _, _ in CASES.values())
     command = (node, DRIVER, folder / "pages" / "idle-text.js")
     done = subprocess.run(command, input=lines.encode(), capture_output=True, timeout=WITHIN)

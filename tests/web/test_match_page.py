@@ -19,6 +19,7 @@ from arena.store.store import Reader, Store
 from arena.store.thinning import remove_records_of
 from arena.web.bundle import modules_to_preload
 from arena.web.formatting import result_sentence
+from arena.web.room_files import script_paths
 from arena.web.site import Site
 from library import ANN, PERFECT, Library
 from protocol.games import game_names
@@ -50,10 +51,8 @@ def test_no_module_has_to_wait_until_another_names_it(visitor: Visitor) -> None:
     assert any(address.endswith("/viewer/main.js") for address in asked_for)
     assert not any(address.endswith("/check/check.js") for address in asked_for), "only who verifies needs that"
     assert not any(address.endswith("/arena-socket.js") for address in asked_for), "only who follows a match needs that"
-    boards = [
-        address for address in asked_for if address.endswith(("/board/nim.js", "/board/map.js", "/board/poker.js"))
-    ]
-    assert [address.rpartition("/")[2] for address in boards] == ["nim.js"], "the board of its game alone"
+    rooms = [address.partition("/games/")[2] for address in asked_for if "/games/" in address]
+    assert rooms == ["nim/board.js"], "the board of its game alone"
     for address in asked_for:
         for imported in re.findall(r'^(?:import|})[^;]*? from "(.*)";', visitor.get(address).text, re.MULTILINE):
             assert urljoin(address, imported) in asked_for, address
@@ -61,7 +60,8 @@ def test_no_module_has_to_wait_until_another_names_it(visitor: Visitor) -> None:
 
 @pytest.mark.parametrize("game", game_names())
 def test_the_board_of_every_game_is_found(game: str) -> None:
-    assert len(set(modules_to_preload(game=game))) > 1, "board.js and its own"
+    (board,) = script_paths(game, "board")
+    assert board in modules_to_preload(game=game)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -13,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from arena.web.site import STATIC_FOLDER
 from games.risk.rules.battle import battle_odds
+from node import copy_page_modules
 from programs import program
 from protocol.dice import Dice
 from protocol.games import load_game
@@ -30,12 +29,11 @@ Chances = Callable[[Sequence[Attack]], list[tuple[float | None, str]]]
 def chances(tmp_path_factory: pytest.TempPathFactory) -> Chances:
     """What the board says of attacks. Without Node the test is skipped; in CI it fails."""
     node = program("node", "nodejs")
-    module = tmp_path_factory.mktemp("odds") / "odds.mjs"
-    shutil.copy(STATIC_FOLDER / "board" / "odds.js", module)
+    folder = copy_page_modules(tmp_path_factory.mktemp("modules"))
 
     def ask(attacks: Sequence[Attack]) -> list[tuple[float | None, str]]:
         lines = "".join(json.dumps(attack) + "\n" for attack in attacks)
-        done = subprocess.run((node, DRIVER, module), input=lines.encode(), capture_output=True, timeout=WITHIN)
+        done = subprocess.run((node, DRIVER, folder), input=lines.encode(), capture_output=True, timeout=WITHIN)
         assert (done.returncode, done.stderr.decode()) == (0, "")
         return [(chance, text) for chance, text in map(json.loads, done.stdout.splitlines())]
 

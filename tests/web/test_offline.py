@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from arena.web import bundle
-from arena.web.offline import ENTRY_MODULE, STYLE_SHEETS
-from arena.web.site import STATIC_FOLDER
+from arena.web.offline import ENTRY_MODULE, list_modules, list_sheets
+from arena.web.site import static_file
 from commands import call
 from golden import make
 from library import ANN, PERFECT, Library
@@ -66,6 +66,8 @@ def test_every_module_that_is_imported_is_in_it_and_no_other_address(page: str) 
         for path, url in held(page, "importmap")["imports"].items()
     }
     assert ENTRY_MODULE in modules
+    told = held(page, "games")["risk-duel"]
+    assert {told["board"], told["check"]} < modules.keys()
     for path, source in modules.items():
         imported = re.findall(r'\b(?:from |import\()"([^"]+)"', source)
         assert set(imported) <= modules.keys(), path
@@ -74,8 +76,8 @@ def test_every_module_that_is_imported_is_in_it_and_no_other_address(page: str) 
 
 
 def test_modules_are_as_they_are_but_for_where_they_import_from() -> None:
-    for path in bundle.modules(ENTRY_MODULE):
-        source = STATIC_FOLDER.joinpath(path).read_text()
+    for path in list_modules("risk-campaign"):
+        source = static_file(path).read_text()
         imports = [line for line in source.splitlines() if re.match(r"(?:import|export|}) .*\bfrom ", line)]
         assert len(bundle.IMPORT_PATTERN.findall(source)) >= len(imports), path
 
@@ -137,4 +139,4 @@ def test_of_a_truncated_record_no_file_is_made_and_a_line_says_why(tmp_path: Pat
 def test_the_sheets_are_those_of_the_page_of_a_match(visitor: Visitor) -> None:
     match = Library(visitor.store).play("nim", [PERFECT, ANN])
     linked = re.findall(r'href="/static/\w+/([\w/]+\.css)"', visitor.get(f"/matches/{match}").text)
-    assert linked == list(STYLE_SHEETS)
+    assert linked == list_sheets("nim")

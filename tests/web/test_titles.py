@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from arena.web.bundle import data_url
-from arena.web.site import STATIC_FOLDER
 from arena.web.titles import game_title, match_title, pool_title, preset_title
+from node import copy_page_modules
 from programs import program
 from protocol.games import game_class, game_names
 from timeouts import WITHIN
 
 SCRIPT = """
-const { gameTitle, poolTitle, presetTitle } = await import(process.argv[1]);
+await import(`${process.argv[1]}/page.mjs`);
+const { gameTitle, poolTitle, presetTitle } = await import(`${process.argv[1]}/titles.js`);
 const asked = JSON.parse(process.argv[2]);
 console.log(JSON.stringify(asked.map(([game, preset]) => [
   gameTitle(game), presetTitle(game, preset), poolTitle(game, preset), poolTitle(game),
@@ -49,11 +50,10 @@ def test_what_this_version_does_not_know_is_called_by_its_name_in_words() -> Non
     assert pool_title("my-game") == "My game"
 
 
-def test_scripts_say_the_same_titles() -> None:
+def test_scripts_say_the_same_titles(tmp_path: Path) -> None:
     node = program("node", "nodejs")
     asked = [(game, preset) for game in game_names() for preset in game_class(game).presets] + UNKNOWN
-    module = (STATIC_FOLDER / "titles.js").read_text("utf-8")
-    words = (node, "--input-type=module", "-e", SCRIPT, data_url("text/javascript", module), json.dumps(asked))
+    words = (node, "--input-type=module", "-e", SCRIPT, copy_page_modules(tmp_path), json.dumps(asked))
     done = subprocess.run(words, capture_output=True, timeout=WITHIN)
     assert (done.returncode, done.stderr.decode()) == (0, "")
     assert json.loads(done.stdout) == [

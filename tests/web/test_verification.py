@@ -6,7 +6,6 @@ import hashlib
 import hmac
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
@@ -17,12 +16,11 @@ import msgspec
 import pytest
 
 from arena.replay.match_document import make_document
-from arena.web.site import STATIC_FOLDER
 from games.poker.rules import MOVES
 from golden import make
 from golden.make import Golden
 from independent_client import canonical
-from node import answering
+from node import answering, copy_page_modules
 from programs import program
 from protocol.dice import match_key
 from protocol.games import load_game
@@ -42,9 +40,7 @@ DRIVER = Path(__file__).with_name("check.mjs")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., list[dict[str, Any]]]]:
     """What the check says of some match documents. Without Node the test is skipped; in CI it fails."""
     node = program("node", "nodejs")
-    folder = tmp_path_factory.mktemp("modules")
-    shutil.copytree(STATIC_FOLDER / "check", folder, dirs_exist_ok=True)
-    (folder / "package.json").write_text('{"type": "module"}')
+    folder = copy_page_modules(tmp_path_factory.mktemp("modules"))
     with ExitStack() as stack:
 
         @cache

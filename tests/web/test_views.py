@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,9 @@ import msgspec
 import pytest
 
 from arena.replay.match_document import make_document
-from arena.web.site import STATIC_FOLDER
 from golden import make
 from golden.make import Golden
-from node import answering
+from node import answering, copy_page_modules
 from programs import program
 from protocol.games import load_game
 from protocol.messages import Event
@@ -37,10 +35,7 @@ OPEN = {"dilemma": Golden("dilemma", {"preset": "prison", "rounds": 5}), "nim": 
 def viewed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewing]:
     """A match as somebody saw it. Without Node the test is skipped; in CI it fails."""
     node = program("node", "nodejs")
-    folder = tmp_path_factory.mktemp("modules")
-    for name in ("board", "viewer"):
-        shutil.copytree(STATIC_FOLDER / name, folder / name)
-    (folder / "package.json").write_text('{"type": "module"}')
+    folder = copy_page_modules(tmp_path_factory.mktemp("modules"))
     with answering(node, DRIVER, folder) as ask:
         yield lambda match, eye: ask(json.dumps([match, eye]).encode())
 

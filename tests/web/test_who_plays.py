@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,7 +15,7 @@ import pytest
 from arena.server.ladder import MAX_LISTED_SEEKS, NAMING_SEEK_WEIGHT
 from arena.web.pages import taking_part
 from arena.web.pages.taking_part import MAX_OFFERED_SEATS, list_offers
-from arena.web.site import STATIC_FOLDER
+from node import copy_page_modules
 from programs import program
 from protocol.display_names import PLAIN_LETTERS, nearest_bot_name
 from protocol.games import game_class, game_names, load_game
@@ -39,9 +38,7 @@ PERSON: Map = {"bot": "zoe", "client": "bot-arena/browser"}
 def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
     """Call a function of the module, in one process. Without Node the tests are skipped; in CI they fail."""
     node = program("node", "nodejs")
-    folder = tmp_path_factory.mktemp("modules")
-    shutil.copytree(STATIC_FOLDER, folder, dirs_exist_ok=True)
-    (folder / "package.json").write_text('{"type": "module"}')
+    folder = copy_page_modules(tmp_path_factory.mktemp("modules"))
     with subprocess.Popen((node, DRIVER, folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         stdin, stdout = process.stdin, process.stdout
         assert stdin is not None

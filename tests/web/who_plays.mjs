@@ -2,6 +2,7 @@
 // standard output. `node who_plays.mjs FOLDER` takes the modules from there.
 import { createInterface } from "node:readline";
 
+await import(`${process.argv[2]}/page.mjs`);
 const modules = { ...(await import(`${process.argv[2]}/play/who-plays.js`)), ...(await import(`${process.argv[2]}/identity.js`)) };
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -57,11 +57,12 @@ from arena.web.errors import NotFound, Wrong
 from arena.web.grader import GradeRequest
 from arena.web.grading import EXACT_METHOD, grading_method
 from arena.web.offline import grades_of, offline_page_in_pieces
+from arena.web.titles import example_game, example_pool
 from machine.exact.graders import may_need_solving
 from protocol import VERSION
 from protocol.display import short_repr
 from protocol.errors import UsageFault
-from protocol.games import default_preset, game_class, game_names, load_game
+from protocol.games import game_class, game_names, load_game
 from protocol.pools import is_people_pool
 from referee import record_reader
 from referee.result import Result
@@ -70,13 +71,11 @@ ESTIMATE_SIMULATIONS = 1000
 """The number of simulations by which each move is estimated."""
 T = TypeVar("T")
 R = TypeVar("R")
-_EXAMPLE_POOL = f"{game_names()[0]}/{default_preset(game_names()[0])}"
-"""The pool in examples: that of the first game."""
 Pool = Annotated[
     str,
     Meta(
         description="`GAME/PRESET`, with people `GAME/PRESET:people`, or `GAME/unrated` for a bot's matches in no pool",
-        examples=[_EXAMPLE_POOL],
+        examples=[example_pool()],
     ),
 ]
 GameName = Annotated[str, Meta(description="the name of a game, as in `/games`")]
@@ -473,8 +472,8 @@ def proof(request: ApiRequest[Query]) -> InclusionProof:
 
 OPERATIONS = (
     Operation("/games", games),
-    Operation("/pools", pools, example=f"/pools?game={game_names()[0]}"),
-    Operation("/leaderboard/{game}/{preset}", leaderboard, example=f"/leaderboard/{_EXAMPLE_POOL}?limit=3"),
+    Operation("/pools", pools, example=f"/pools?game={example_game()}"),
+    Operation("/leaderboard/{game}/{preset}", leaderboard, example=f"/leaderboard/{example_pool()}?limit=3"),
     Operation("/bots", bots, example="/bots?limit=3"),
     Operation("/bots/{bot}", bot),
     Operation("/bots/{bot}/incidents", incidents),

@@ -127,3 +127,30 @@ export function valueText(value) {
 export function shortValue(value) {
   return value === undefined || value === null ? "" : COMPACT_FORMAT.format(value);
 }
+
+/**
+ * Format a number with at most two decimals and a true minus sign.
+ * @param {number} number
+ */
+export function numberText(number) {
+  return number.toLocaleString("en", { maximumFractionDigits: 2 }).replace("-", "−");
+}
+
+/**
+ * Format a number with its sign: "+2", "−2", "0".
+ * @param {number} number
+ */
+export function signedText(number) {
+  return number > 0 ? `+${numberText(number)}` : numberText(number);
+}
+
+/**
+ * Return a seat with its verb: "ann has", "you have".
+ * @param {{bots: string[], you?: number}} match the names by seat, and a person's seat
+ * @param {number} seat
+ * @param {string} verb
+ * @param {string} yours the verb for the person
+ */
+export function seatWithVerb({ bots, you }, seat, verb, yours) {
+  return seat === you ? `you ${yours}` : `${bots[seat]} ${verb}`;
+}

@@ -1,10 +1,12 @@
-/** The base class of all boards: the picture, its description in text, the last move, and how a choice is submitted. */
+/**
+ * The base class of all boards: the picture, its description in text, the last move, and how a choice is submitted. Its
+ * static methods are the words of a game. The base class has words that fit any game.
+ */
 
 import { el, put, say } from "../dom.js";
 import { listed } from "../format.js";
-import { makeSeatSymbol } from "./army-symbols.js";
-import { describeEvent } from "./move-text.js";
 import { moversOf } from "./movers.js";
+import { makeSeatSymbol } from "./seat-symbols.js";
 
 /**
  * @typedef {object} View how to show a state
@@ -28,10 +30,10 @@ export class Board {
   #focused = false; // whether it had the focus when it was last playable
 
   /**
-   * @param {string} game
    * @param {{config: object, seats: {bot: string}[]}} match
+   * @param {string} game
    */
-  constructor(game, { config, seats }) {
+  constructor({ config, seats }, game) {
     this.game = game;
     this.config = config;
     this.seats = seats;
@@ -71,16 +73,19 @@ export class Board {
   #tell(event) {
     if (this.toldEvent === event) return;
     this.toldEvent = event;
-    if (!event) this.eventElement.replaceChildren();
-    else if (event.seat < 0) {
-      const words = describeEvent(this.game, this.config, event, this.seats);
+    if (!event) {
+      this.eventElement.replaceChildren();
+      return;
+    }
+    const words = this.constructor.eventText(this.config, event, this.seats);
+    if (event.seat < 0) {
       const signs = (event.moves ?? []).map((_, seat) => makeSeatSymbol(seat));
       this.eventElement.replaceChildren(...signs, el("span", {}, event.moves ? words : `chance ${words}`));
     }
     else {
       const who = event.seat === this.view.seat ? "you" : this.seats[event.seat].bot;
-      const words = el("span", {}, el("b", {}, who), `: ${describeEvent(this.game, this.config, event, this.seats)}`);
-      this.eventElement.replaceChildren(...[makeSeatSymbol(event.seat), words, this.dice(event)].filter(Boolean));
+      const told = el("span", {}, el("b", {}, who), `: ${words}`);
+      this.eventElement.replaceChildren(...[makeSeatSymbol(event.seat), told, this.dice(event)].filter(Boolean));
     }
   }
 
@@ -166,4 +171,114 @@ export class Board {
 
   /** Draw `state` as `view` says; subclasses override it. */
   draw() {}
+
+  /**
+   * Describe a move in a few words.
+   * @param {object} config
+   * @param {object} move
+   * @param {number} [seat] the seat that moved, where the names of moves depend on it
+   * @returns {string}
+   */
+  static moveText(config, move, seat) {
+    return JSON.stringify(move);
+  }
+
+  /**
+   * Describe an event, without the name of the mover.
+   * @param {object} config
+   * @param {object} event
+   * @param {{bot: string}[]} [seats]
+   * @returns {string}
+   */
+  static eventText(config, event, seats = []) {
+    if (event.out !== undefined && event.out !== null) return `out: ${event.out}`;
+    if (event.moves) return this.roundText(config, event);
+    if (event.seat < 0) return this.dealText(event.move);
+    const came = this.resultText(event, seats);
+    return this.moveText(config, event.move) + (came ? `: ${came}` : "");
+  }
+
+  /**
+   * Describe a deal: "deals heaps of 3, 4, 5".
+   * @param {object} move
+   * @returns {string}
+   */
+  static dealText(move) {
+    return `deals ${JSON.stringify(move)}`;
+  }
+
+  /**
+   * Describe what came of a move; empty if the move says all.
+   * @param {object} event
+   * @param {{bot: string}[]} seats
+   * @returns {string}
+   */
+  static resultText(event, seats) {
+    return "";
+  }
+
+  /**
+   * Describe a round of simultaneous moves, without seats that are out.
+   * @param {object} config
+   * @param {object} event
+   * @returns {string}
+   */
+  static roundText(config, { moves }) {
+    return moves.flatMap((move, seat) => (move === null ? [] : this.moveText(config, move, seat))).join(", ");
+  }
+
+  /**
+   * Describe a round of simultaneous moves by seat: "you defect, bob cooperate".
+   * @param {object} config
+   * @param {object} event
+   * @param {{bot: string}[]} seats
+   * @returns {string}
+   */
+  static roundTextBySeat(config, { moves }, seats) {
+    return moves.flatMap((move, seat) => (move === null ? [] : `${seats[seat].bot} ${this.moveText(config, move, seat)}`)).join(", ");
+  }
+
+  /**
+   * Describe how the rules ended a match: "ann has three in a row"; undefined if that is not known.
+   * @param {import("./ending-text.js").Ended} ended
+   * @param {number[]} winners the seats with the first rank
+   * @returns {string | undefined}
+   */
+  static endingText(ended, winners) {
+    return undefined;
+  }
+
+  /** How the rules put a seat out of a match that the others go on with. */
+  static get eliminationText() {
+    return "you are out of the game";
+  }
+
+  /**
+   * Return the probability that a move succeeds, from 0 to 1; null if there is no chance in it.
+   * @param {object} config
+   * @param {object} state
+   * @param {object} move
+   * @returns {number | null}
+   */
+  static chanceOf(config, state, move) {
+    return null;
+  }
+
+  /**
+   * Return what each point of view sees of a match, as the server's rules tell it; null if nothing is hidden.
+   * @param {object} config
+   * @returns {import("../viewer/views.js").Views | null}
+   */
+  static viewsOf(config) {
+    return null;
+  }
+
+  /**
+   * Return the events before an example position of the rules that its board needs.
+   * @param {object} state
+   * @returns {object[]}
+   */
+  static eventsBefore(state) {
+    return [];
+  }
 }

@@ -1,7 +1,7 @@
-/** Describes how a match ended in words of its game: "alphabeta has three in a row". Pure. */
+/** Describes how a match ended in words of its game: "alphabeta has three in a row". */
 
-import { counted, listed, reasonInWords, sentence } from "../format.js";
-import { numberText } from "./rounds.js";
+import { counted, listed, reasonInWords, seatWithVerb, sentence } from "../format.js";
+import { boardClass } from "./index.js";
 
 const LEAVING_WORDS = {
   resigned: ["resigned", "resigned"],
@@ -75,11 +75,6 @@ function said(text, bots) {
   return bots.some((bot) => text.startsWith(`${bot} `)) ? `${text}.` : sentence(text);
 }
 
-/** Return a seat with its verb: "ann has", "you have". */
-function seatWithVerb({ bots, you }, seat, verb, yours) {
-  return seat === you ? `you ${yours}` : `${bots[seat]} ${verb}`;
-}
-
 function headline({ bots, ranks, reason, you, goesOn }) {
   if (reason === "void") return "The match is void";
   if (goesOn) return "You are out";
@@ -92,44 +87,12 @@ function headline({ bots, ranks, reason, you, goesOn }) {
 }
 
 function why(ended) {
-  const { reason, reasons, you, goesOn } = ended;
+  const { game, reason, reasons, you, goesOn } = ended;
   if (reason === "void") return "the arena called it off";
   if (you !== undefined && reasons[you] in LEAVING_WORDS) return seatWithVerb(ended, you, "", LEAVING_WORDS[reasons[you]][1]);
-  if (goesOn) return "you have no territory left";
+  if (goesOn) return boardClass(game).eliminationText;
   const left = reasons.flatMap((each, seat) => (each in LEAVING_WORDS ? [seatWithVerb(ended, seat, ...LEAVING_WORDS[each])] : []));
   if (left.length > 0 && left.length >= reasons.length - 1) return left.join("; ");
   const winners = ended.ranks.flatMap((rank, seat) => (rank === 1 ? [seat] : []));
-  return played(ended, winners) ?? LIMIT_WORDS[reason] ?? reasonInWords(reason);
-}
-
-/** Return how the game itself ended; undefined if that is not known. */
-function played(ended, winners) {
-  const { game, config, event, reason, state } = ended;
-  const [winner] = winners;
-  const isDrawn = winners.length > 1;
-  if (game === "tictactoe") return isDrawn ? "the board is full" : seatWithVerb(ended, winner, "has three in a row", "have three in a row");
-  if (game === "nim" && event?.move) {
-    const verb = config.misere ? "had to take the last counter" : "took the last counter";
-    return seatWithVerb(ended, event.seat, verb, verb);
-  }
-  if (game === "grundy" && event?.move) return `${seatWithVerb(ended, event.seat, "made the last split", "made the last split")}: no heap can be split again`;
-  if (state?.payoffs) return paid(ended, winner, state.payoffs);
-  if (state?.chips) return isDrawn ? "nobody won a chip" : `${seatWithVerb(ended, winner, "won", "won")} ${counted(state.chips[winner], "chip")} in ${counted(state.hand, "hand")}`;
-  if (!config.map) return undefined;
-  if (reason === "ply_limit") return "the match reached the limit of moves, and no player holds everything";
-  const most = seatWithVerb(ended, winner, "holds the most territories", "hold the most territories");
-  if (reason === "round_limit") return isDrawn ? "the last round was played" : `the last round was played: ${most}`;
-  return isDrawn ? undefined : seatWithVerb(ended, winner, `holds ${land(config.map)}`, `hold ${land(config.map)}`);
-}
-
-/** Return what both were paid in all, the winner first. */
-function paid(ended, winner, payoffs) {
-  const got = (seat) => numberText(payoffs[seat]);
-  if (payoffs[0] === payoffs[1]) return `both got ${got(0)}`;
-  return `${seatWithVerb(ended, winner, "got", "got")} ${got(winner)}, ${1 - winner === ended.you ? "you" : ended.bots[1 - winner]} ${got(1 - winner)}`;
-}
-
-function land({ name, continents }) {
-  if (name === "world") return "the world";
-  return continents.length === 1 && continents[0].bonus ? continents[0].name : "the whole map";
+  return boardClass(game).endingText(ended, winners) ?? LIMIT_WORDS[reason] ?? reasonInWords(reason);
 }

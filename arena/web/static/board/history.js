@@ -1,7 +1,7 @@
 /** The history of a game: for every seat a row of marks, latest last, and its total. */
 
-import { makeSeatSymbol } from "./army-symbols.js";
 import { el, put, say } from "../dom.js";
+import { makeSeatSymbol } from "./seat-symbols.js";
 
 const MAX_MARKS = 80; // marks per seat; no board has room for more
 

@@ -1,28 +1,21 @@
 /** The boards by game, loaded on demand. `Board` in board.js describes what a board can do. */
 
-const BOARDS = {
-  nim: async () => (await import("./nim.js")).NimBoard,
-  grundy: async () => (await import("./grundy.js")).GrundyBoard,
-  tictactoe: async () => (await import("./tictactoe.js")).TicTacToeBoard,
-  "risk-duel": async () => (await import("./duel.js")).DuelBoard,
-  "risk-campaign": async () => (await import("./campaign.js")).CampaignBoard,
-  dilemma: async () => (await import("./dilemma.js")).DilemmaBoard,
-  kuhn: async () => (await import("./poker.js")).PokerBoard,
-  leduc: async () => (await import("./poker.js")).PokerBoard,
-};
+import { GAME_NAMES, gameData, loadPart } from "../games.js";
+import { Board } from "./board.js";
+import { kit } from "./kit.js";
 
-/** @type {Map<string, new (game: string, match: object) => import("./board.js").Board>} */
+/** @type {Map<string, typeof Board>} */
 const loaded = new Map();
 
 /** The games that have a board. */
-export const GAMES = Object.keys(BOARDS);
+export const GAMES = GAME_NAMES.filter(knows);
 
 /**
  * Return whether a game has a board.
  * @param {string} game
  */
 export function knows(game) {
-  return Object.hasOwn(BOARDS, game);
+  return Boolean(gameData(game)?.board);
 }
 
 /**
@@ -30,7 +23,7 @@ export function knows(game) {
  * @param {...string} games
  */
 export async function loadBoards(...games) {
-  await Promise.all(games.filter(knows).map(async (game) => loaded.set(game, await BOARDS[game]())));
+  await Promise.all(games.filter((game) => knows(game) && !loaded.has(game)).map(async (game) => loaded.set(game, await loadPart(game, "board", kit))));
 }
 
 /**
@@ -52,10 +45,19 @@ export function isLoaded(game) {
 }
 
 /**
+ * Return the class of a game's board, which has the words of the game. Without the game's own, it is `Board`, with words
+ * that fit any game.
+ * @param {string} game
+ */
+export function boardClass(game) {
+  return loaded.get(game) ?? Board;
+}
+
+/**
  * The board of a match, whose game was loaded.
  * @param {string} game
  * @param {{config: object, seats: {bot: string}[]}} match as in `start` or the header of a record
- * @returns {import("./board.js").Board}
+ * @returns {Board}
  */
 export function makeBoard(game, match) {
   const BoardOfGame = loaded.get(game);

@@ -1,8 +1,8 @@
 /** The list of players: each seat with its symbol, name, clock and strength. */
 
 import { el, put, say } from "../dom.js";
-import { makeSeatSymbol } from "./army-symbols.js";
 import { moversOf } from "./movers.js";
+import { makeSeatSymbol } from "./seat-symbols.js";
 
 const MANY_PLAYERS = 4; // number of players from which on each gets less room
 

@@ -4,6 +4,7 @@
 import { canonical } from "./canonical.js";
 import { Course } from "./replay.js";
 import { fromHex, hmac, join, sha256, toHex, utf8 } from "./hash.js";
+import { loadRules } from "./rules.js";
 import { short, step } from "./step-text.js";
 
 const UNSEEN =
@@ -41,7 +42,7 @@ export async function* check(document) {
   });
   const opening = await openingOf(header, footer);
   yield step("opening", true, `The chain begins with D(0) = ${short(toHex(opening.digest))}.`, opening.detail);
-  const course = new Course(document, await hmac(key), opening.digest);
+  const course = new Course(document, await hmac(key), opening.digest, await loadRules(header));
   for await (const found of guarded(course.begin())) {
     yield found;
     if (found.ok === false) return;

@@ -3,7 +3,7 @@
 import { canonical } from "./canonical.js";
 import { Dice, tellTrace } from "./dice.js";
 import { fromHex, join, sha256, toHex, utf8 } from "./hash.js";
-import { IllegalMove, RULES } from "./rules/index.js";
+import { IllegalMove } from "./moves.js";
 import { difference, same, short, shown, step } from "./step-text.js";
 
 const MAX_STRIKES = 3;
@@ -26,15 +26,16 @@ export class Course {
    * @param {object} document
    * @param {(message: Uint8Array) => Promise<Uint8Array>} mac HMAC with the match's key
    * @param {Uint8Array} digest D(0)
+   * @param {import("./rules.js").Rules | undefined} rules undefined if they are unknown
    */
-  constructor({ header, start, plies, strikes, sealed = [], footer }, mac, digest) {
+  constructor({ header, start, plies, strikes, sealed = [], footer }, mac, digest, rules) {
     Object.assign(this, { header, footer, mac, digest });
     this.cutOff = sealed;
     this.began = footer.reason !== "void" || [plies, strikes, sealed].some((lines) => lines.length > 0);
     this.awaited = [...strikes];
     this.tellsStrikes = header.format >= FIRST_FORMAT_WITH_STRIKES;
     this.isFirst = true;
-    this.rules = RULES[header.game]?.(header.config);
+    this.rules = rules;
     /** @type {boolean | undefined} whether digests are salted; undefined before the first one if the rules are unknown */
     this.isHidden = this.rules && Boolean(this.rules.hidden);
     const opensWithDeal = plies[0]?.event.seat === CHANCE; // then `start` is the state after that deal

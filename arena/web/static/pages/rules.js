@@ -1,9 +1,7 @@
 /** The page of a game's rules: draws the positions and example moves of the text as boards. */
 
-import { knows, loadBoards, makeBoard } from "../board/index.js";
-import { describeEvent } from "../board/move-text.js";
-import { eventsOfHand } from "../board/rounds.js";
-import { IllegalMove, RULES } from "../check/rules/index.js";
+import { boardClass, knows, loadBoards, makeBoard } from "../board/index.js";
+import { IllegalMove, loadRules } from "../check/rules.js";
 import { el } from "../dom.js";
 import { ToldDice } from "../viewer/states.js";
 
@@ -13,8 +11,7 @@ const WINNING_DICE = [[6], [1]]; // the dice of an example
 const article = document.getElementById("rules");
 const { game } = article.dataset;
 const config = JSON.parse(document.getElementById("config").textContent);
-const rules = RULES[game]?.(config); // missing for a game that only the server can referee
-
+const [rules] = await Promise.all([loadRules({ game, config }), loadBoards(game)]); // no rules for a game that only the server can referee
 const seats = NAMES.slice(0, rules?.seats ?? 2).map((bot) => ({ bot }));
 
 /** Return the examples of the text: JSON after a bold word, with their paragraphs. */
@@ -36,7 +33,6 @@ function picture(state, view, caption) {
 
 async function draw() {
   if (!knows(game)) return;
-  await loadBoards(game);
   const [first, ...moves] = examples();
   let state = { ...first.value, seat: first.value.to_move };
   document.getElementById("picture").replaceChildren(picture(first.value, {}, "The example position of the rules below."));
@@ -44,8 +40,8 @@ async function draw() {
     try {
       const { state: after, event } = await rules.play(state, move, new ToldDice({ dice: WINNING_DICE }));
       if (move.do === "end") continue; // has no visible effect
-      const past = state.cards ? [...eventsOfHand(state), event] : [event];
-      paragraph.after(picture(rules.wire?.(after) ?? after, { event, before: state, past }, `After it: ${describeEvent(game, config, event, seats)}.`));
+      const past = [...boardClass(game).eventsBefore(state), event];
+      paragraph.after(picture(rules.wire?.(after) ?? after, { event, before: state, past }, `After it: ${boardClass(game).eventText(config, event, seats)}.`));
       if (move.do === "draft") state = after;
     } catch (error) {
       if (!(error instanceof IllegalMove)) throw error; // this example belongs to another position

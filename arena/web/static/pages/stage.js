@@ -1,8 +1,8 @@
 /** The stage: a small board that plays a match by itself, live or from its record, and can be paused. */
 
-import { makeSeatSymbol } from "../board/army-symbols.js";
 import { knows, makeBoard } from "../board/index.js";
 import { moversOf } from "../board/movers.js";
+import { makeSeatSymbol } from "../board/seat-symbols.js";
 import { el, put, say } from "../dom.js";
 
 const MOVE_DISPLAY_MS = 1000; // ms per move of a replay

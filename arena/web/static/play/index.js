@@ -27,7 +27,7 @@ function play(socket) {
   const usual = document.title;
   const boards = Promise.all(GAMES.map(hasBoard));
   const part = (id) => document.querySelector(`#${id}`);
-  const games = JSON.parse(part("games").textContent);
+  const games = JSON.parse(part("offers").textContent);
   const offer = new Offer(part("offer"), games, JSON.parse(part("strengths").textContent));
   const asked = new URLSearchParams(location.search);
   const invitation = invitationIn(asked, games);

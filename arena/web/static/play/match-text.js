@@ -1,6 +1,6 @@
 /** Describes the clock and config of a match. Pure. */
 
-import { numberText } from "../board/rounds.js";
+import { numberText } from "../format.js";
 
 const MAX_DESCRIBED_CELLS = 4; // maximum cells of a matrix that is described in words
 

@@ -1,10 +1,9 @@
 /** A match in which a person plays: the board, the clocks, the log, and the controls. */
 
 import { endingOf, ordinal } from "../board/ending-text.js";
-import { makeBoard } from "../board/index.js";
-import { describeEvent, notation, roundBySeat } from "../board/move-text.js";
+import { boardClass, makeBoard } from "../board/index.js";
 import { moversOf } from "../board/movers.js";
-import { chanceOf, withChance } from "../board/odds.js";
+import { withChance } from "../board/odds.js";
 import { el, put, say } from "../dom.js";
 import { listed, reasonInWords, sentence } from "../format.js";
 import { Clocks } from "./clocks.js";
@@ -226,10 +225,10 @@ export class Table {
   #words(event) {
     const { game, config, seats, seat } = this.start;
     const named = seats.map(({ bot }, at) => ({ bot: at === seat ? "you" : bot }));
-    if (event.moves) return `round ${event.ply + 1}: ${roundBySeat(config, event, named)}`;
+    if (event.moves) return `round ${event.ply + 1}: ${boardClass(game).roundTextBySeat(config, event, named)}`;
     const who =
       event.seat < 0 ? "chance" : named[event.seat].bot;
-    return `${who}: ${describeEvent(game, config, event, named)}`;
+    return `${who}: ${boardClass(game).eventText(config, event, named)}`;
   }
 
   #tryToShow(frame) {
@@ -290,8 +289,9 @@ export class Table {
     const buttoned = legal.length > MAX_MOVE_BUTTONS || this.board.listsMoves ? [] : legal;
     put(this.moves, "hidden", buttoned.length === 0);
     const { game, config, seat } = this.start;
+    const Words = boardClass(game);
     const buttons = buttoned.map((move) => {
-      const words = withChance(notation(game, config, move, seat), chanceOf(game, config, state, move));
+      const words = withChance(Words.moveText(config, move, seat), Words.chanceOf(config, state, move));
       return el("button", { type: "button", onclick: () => this.board.choose(move) }, words);
     });
     this.moves.lastElementChild.replaceChildren(...buttons);

@@ -1,12 +1,11 @@
 /** The page of a tutorial: a board, and for each move what to do and why. */
 
-import { hasBoard, makeBoard } from "../board/index.js";
+import { loadBoards, makeBoard } from "../board/index.js";
+import { loadRules } from "../check/rules.js";
 import { el, put, say } from "../dom.js";
-import { CAMPAIGN } from "./campaign.js";
-import { DUEL } from "./duel.js";
+import { loadPart } from "../games.js";
 import { Lesson } from "./lesson.js";
 
-const SCRIPTS = { "risk-duel": DUEL, "risk-campaign": CAMPAIGN };
 const SEATS = [{ bot: "you" }, { bot: "Ada" }];
 
 /** A lesson on the page. */
@@ -14,9 +13,10 @@ class Tutorial {
   /**
    * @param {string} game
    * @param {object} config
+   * @param {Lesson} lesson
    */
-  constructor(game, config) {
-    this.lesson = new Lesson(game, config, SCRIPTS[game]);
+  constructor(game, config, lesson) {
+    this.lesson = lesson;
     this.board = makeBoard(game, { config, seats: SEATS });
     this.board.onChoose = (move) => this.#chosen(move);
     this.board.onRefuse = (sentence) => this.#hint(sentence);
@@ -98,9 +98,19 @@ class Tutorial {
 
 const root = document.getElementById("tutorial");
 const { game } = root.dataset;
-if (await hasBoard(game)) {
-  const tutorial = new Tutorial(game, JSON.parse(document.getElementById("config").textContent));
-  tutorial.begin().then(() => root.replaceChildren(tutorial.element));
-} else {
+const config = JSON.parse(document.getElementById("config").textContent);
+
+/** Load the scripts of the game, and show its lesson. */
+async function teach() {
+  const [rules, script] = await Promise.all([loadRules({ game, config }), loadPart(game, "tutorial"), loadBoards(game)]);
+  const tutorial = new Tutorial(game, config, new Lesson(rules, script));
+  await tutorial.begin();
+  root.replaceChildren(tutorial.element);
+}
+
+try {
+  await teach();
+} catch (error) {
+  console.error(error);
   root.replaceChildren(el("p", { class: "banner lost", role: "alert" }, "The board did not load. Reload this page and try again."));
 }

@@ -1,7 +1,7 @@
 /** A lesson: positions of a game with fixed dice, and the move wanted in each. Independent of the page. */
 
 import { canonical } from "../check/canonical.js";
-import { IllegalMove, RULES } from "../check/rules/index.js";
+import { IllegalMove } from "../check/rules.js";
 import { ToldDice } from "../viewer/states.js";
 
 /**
@@ -13,8 +13,9 @@ import { ToldDice } from "../viewer/states.js";
  * @property {string} came the comment on its result
  * @property {{moves: object[], dice?: number[][], came: string}} [answer] the other seat's answer
  *
- * @typedef {object} Script
- * @property {{owner?: number[]}} opening the owners at the start, if they are dealt
+ * @typedef {object} Script what the script of a tutorial makes: its default export is a function (kit, game)
+ * @property {object} [deal] the deal before the first move
+ * @property {(state: object) => object[]} candidates returns all moves that may be legal
  * @property {Step[]} steps
  *
  * @typedef {object} Shown a position, and how to show it
@@ -26,35 +27,33 @@ export const LEARNER = 0;
 
 export class Lesson {
   #rules;
-  #steps;
+  #script;
   #state;
 
   /**
-   * @param {string} game
-   * @param {object} config
+   * @param {import("../check/rules.js").Rules} rules
    * @param {Script} script
    */
-  constructor(game, config, script) {
-    this.#rules = RULES[game](config);
-    this.#steps = script.steps;
-    this.opening = script.opening;
+  constructor(rules, script) {
+    this.#rules = rules;
+    this.#script = script;
   }
 
   /** The number of moves. */
   get length() {
-    return this.#steps.length;
+    return this.#script.steps.length;
   }
 
   /** The current step; undefined after the last. */
   get step() {
-    return this.#steps[this.done];
+    return this.#script.steps[this.done];
   }
 
   /** @returns {Promise<Shown>} the first position */
   async begin() {
     this.done = 0;
-    const { owner } = this.opening;
-    this.#state = owner ? this.#rules.begun(owner, 1) : (await this.#rules.start(new ToldDice({}))).state;
+    const { deal } = this.#script;
+    this.#state = deal ? this.#rules.dealt(deal) : (await this.#rules.start(new ToldDice({}))).state;
     return this.asked();
   }
 
@@ -98,19 +97,10 @@ export class Lesson {
     return seen;
   }
 
-  /** Return all legal moves; in the campaign, attacks with all units, and drafts on a single territory. */
   async #legal() {
     if (this.#state.to_move !== LEARNER) return [];
-    const { troops, units } = this.#state;
-    const places = troops.map((_, at) => at);
-    const all = places.flatMap((at) => [
-      { do: "invade", to: at },
-      { do: "reinforce", at },
-      { do: "draft", units: [[at, units]] },
-      ...places.flatMap((to) => [{ do: "attack", from: at, to }, { do: "attack", from: at, to, units: troops[at] - 1 }]),
-    ]);
     const legal = [];
-    for (const move of [...all, { do: "end" }]) if (await this.#allows(move)) legal.push(move);
+    for (const move of this.#script.candidates(this.#state)) if (await this.#allows(move)) legal.push(move);
     return legal;
   }
 

@@ -1,6 +1,6 @@
 /** The grades of a match: what each bot's moves gave away, the worst moves, and the luck. */
 
-import { makeSeatSymbol } from "../board/army-symbols.js";
+import { makeSeatSymbol } from "../board/seat-symbols.js";
 import { el, put, say } from "../dom.js";
 import { counted, lossText, luckText, sentence } from "../format.js";
 import { seatSelect, worstMoves } from "./worst-moves.js";

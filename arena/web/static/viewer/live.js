@@ -1,5 +1,6 @@
 /** The document of a live match, which grows with the messages for a spectator. */
 
+import { loadRules } from "../check/rules.js";
 import { MatchDocument } from "./document.js";
 import { after, opening, travelling } from "./states.js";
 
@@ -77,14 +78,16 @@ export class LiveDocument extends MatchDocument {
   }
 
   async #fill() {
+    this.rules ??= loadRules(this.header).catch(() => undefined); // without them, only states that are sent are known
+    const rules = await this.rules;
     if (!(0 in this.inner)) {
-      this.inner[0] = await opening(this.header, this.plies[0]?.event);
-      if (this.inner[0]) this.start ??= travelling(this.header, this.inner[0]);
+      this.inner[0] = await opening(rules, this.plies[0]?.event);
+      if (this.inner[0]) this.start ??= travelling(rules, this.inner[0]);
     }
     for (let at = this.inner.length; at <= this.last; at++) {
       const line = this.line(at);
-      this.inner[at] = await after(this.header, this.inner[at - 1], line.event);
-      if (this.inner[at]) line.state ??= travelling(this.header, this.inner[at]);
+      this.inner[at] = await after(rules, this.header, this.inner[at - 1], line.event);
+      if (this.inner[at]) line.state ??= travelling(rules, this.inner[at]);
     }
   }
 }

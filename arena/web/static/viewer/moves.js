@@ -1,8 +1,8 @@
 /** The list of moves. It contains only the visible rows, so that it stays smooth with thousands. */
 
-import { makeSeatSymbol } from "../board/army-symbols.js";
-import { describeEvent } from "../board/move-text.js";
+import { boardClass } from "../board/index.js";
 import { actorsOf } from "../board/movers.js";
+import { makeSeatSymbol } from "../board/seat-symbols.js";
 import { el, put } from "../dom.js";
 import { durationText, listed, lossText, luckText, shortValue } from "../format.js";
 import { addressOf } from "./address.js";
@@ -189,7 +189,7 @@ export class Moves {
     const who = actorsOf(event);
     const bots = who.map((seat) => header.seats[seat].bot);
     const bot = who.length ? [...who.map(makeSeatSymbol), el("span", { class: "quiet" }, listed(bots))] : ["chance"];
-    const said = describeEvent(header.game, header.config, event, header.seats);
+    const said = boardClass(header.game).eventText(header.config, event, header.seats);
     const words = el("span", {}, said);
     if (strikes.length) words.prepend(el("span", { class: "bad" }, `${strikes.length === 1 ? "strike" : `${strikes.length} strikes`}, then `));
     const given = grade ? lossText(grade.gave_away, this.unit) : "";

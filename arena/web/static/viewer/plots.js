@@ -1,6 +1,6 @@
 /** Plots of bots' evaluations and thinking times by move, with a cursor. */
 
-import { makeSeatSymbol } from "../board/army-symbols.js";
+import { makeSeatSymbol } from "../board/seat-symbols.js";
 import { el, put, say, svg } from "../dom.js";
 import { durationText, shortValue } from "../format.js";
 

@@ -1,6 +1,6 @@
 /** The details of a move: thinking, evaluation, note, refused moves, grade, and verification. */
 
-import { notation } from "../board/move-text.js";
+import { boardClass } from "../board/index.js";
 import { el } from "../dom.js";
 import { clockText, durationText, lossText, luckText, valueText, worthText } from "../format.js";
 import { stepItem } from "./verification.js";
@@ -42,7 +42,7 @@ export class Now {
       facts.push(["thought", `${who}${durationText(ms)}${back}; ${clockText(match.clock(at)[seat])} on the clock`]);
     }
     const { game, config, seats } = match.header;
-    for (const { seat, move } of event.out === undefined ? [] : sealed) facts.push(["no round", `${seats[seat].bot} had chosen ${notation(game, config, move, seat)}`]);
+    for (const { seat, move } of event.out === undefined ? [] : sealed) facts.push(["no round", `${seats[seat].bot} had chosen ${boardClass(game).moveText(config, move, seat)}`]);
     for (const { seat, info } of match.infos(at)) facts.push(...thinking(info, sealed.length ? seats[seat].bot : "bot"));
     const luck = this.moves.luckOf(at);
     if (luck !== undefined) facts.push(["luck", diceText(luck, event.seat, match.header, this.moves.luckUnit)]);
@@ -72,5 +72,5 @@ function diceText(luck, seat, { seats }, unit) {
 
 function gradeText({ seat, value, gave_away: given, best, best_value: bestValue }, { game, config }, unit) {
   if (!given) return `the best move, worth ${worthText(value, unit)}`;
-  return el("span", { class: "bad" }, `gave away ${lossText(given, unit)}: worth ${worthText(value, unit)}; ${notation(game, config, best, seat)} was worth ${worthText(bestValue, unit)}`);
+  return el("span", { class: "bad" }, `gave away ${lossText(given, unit)}: worth ${worthText(value, unit)}; ${boardClass(game).moveText(config, best, seat)} was worth ${worthText(bestValue, unit)}`);
 }

@@ -1,7 +1,9 @@
 /**
- * What a seat or a spectator may see of a match with hidden information: the counterpart of `view` and `view_event` in
- * protocol/games. Pure.
+ * What a seat or a spectator may see of a match with hidden information: the counterpart of `view` and `view_event` of the
+ * server's rules.
  */
+
+import { boardClass } from "../board/index.js";
 
 /** The point of view that sees everything. */
 export const ALL_EYE = "all";
@@ -17,13 +19,12 @@ export const SPECTATORS = "spectators";
  */
 
 /**
- * Return the views of a match's game; null if nothing is hidden.
+ * Return the views of a match, whose board is loaded; null if nothing is hidden.
  * @param {{game: string, config: object}} header
  * @returns {Views | null}
  */
 export function viewsOf({ game, config }) {
-  if (game === "kuhn" || game === "leduc") return POKER;
-  return game === "dilemma" && Number(config.noise) > 0 ? NOISY : null;
+  return boardClass(game).viewsOf(config);
 }
 
 /**
@@ -43,17 +44,3 @@ export function seen({ event: eventOf, state: stateOf }, line, eye) {
     sealed: sealed?.filter(({ seat }) => seat === eye),
   };
 }
-
-const only = (list, eye) => list.map((each, seat) => (seat === eye ? each : null));
-
-/** Each seat knows its own card. */
-const POKER = {
-  state: (state, eye) => (state.cards ? { ...state, cards: only(state.cards, eye) } : state),
-  event: (event, eye) => (event.seat < 0 && event.move?.cards ? { ...event, move: { cards: only(event.move.cards, eye) } } : event),
-};
-
-/** Each seat knows its own choices, and what noise made of them. */
-const NOISY = {
-  state: (state) => state,
-  event: (event, eye) => (event.moves ? { ...event, moves: only(event.moves, eye) } : event),
-};

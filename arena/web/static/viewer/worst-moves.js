@@ -1,7 +1,7 @@
 /** The moves of a seat that gave away most, each with a better one; pressing one shows it on the board. */
 
-import { makeSeatSymbol } from "../board/army-symbols.js";
-import { describeEvent, notation } from "../board/move-text.js";
+import { boardClass } from "../board/index.js";
+import { makeSeatSymbol } from "../board/seat-symbols.js";
 import { el, put } from "../dom.js";
 import { lossText } from "../format.js";
 
@@ -57,9 +57,9 @@ function items(match, report, go, seat, isMine) {
 function item(match, { ply, seat, gave_away: lost, best }, unit, go) {
   const at = 1 + match.plies.findIndex(({ event }) => event.ply === ply && event.seat === seat && event.out === undefined);
   const { game, config } = match.header;
-  const hand = match.state(at - 1)?.hand; // poker counts hands from 0
+  const hand = match.state(at - 1)?.hand; // games in hands count them from 0
   const where = hand === undefined ? `move ${at}` : `hand ${hand + 1}`;
-  const words = [el("span", { class: "faint" }, `${where}:`), el("b", {}, describeEvent(game, config, match.line(at).event, match.header.seats)), el("span", { class: "bad" }, `gave away ${lossText(lost, unit)}`), el("span", {}, `better: ${notation(game, config, best, seat)}`)];
+  const words = [el("span", { class: "faint" }, `${where}:`), el("b", {}, boardClass(game).eventText(config, match.line(at).event, match.header.seats)), el("span", { class: "bad" }, `gave away ${lossText(lost, unit)}`), el("span", {}, `better: ${boardClass(game).moveText(config, best, seat)}`)];
   return el("li", {}, el("button", { type: "button", "aria-pressed": "false", onclick: () => go(at) }, makeSeatSymbol(seat), ...words.flatMap((word) => [" ", word])));
 }
 

@@ -1,0 +1,86 @@
+"""Finds the files that games bring for the pages: scripts, style sheets and pictures in the folder web of each room.
+
+They are served among the static files, below `games/` and the last part of the room's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from msgspec import Struct
+
+from protocol.games import game_class, game_names, game_spec
+
+ROOMS_FOLDER = "games"
+"""The folder of the rooms among the static files."""
+SERVED_SUFFIXES = frozenset({".css", ".js", ".svg"})
+"""The suffixes of the files that are served."""
+
+
+class GamePart(Struct, frozen=True, kw_only=True):
+    """The titles of a game, and the addresses of its scripts, for the scripts of a page."""
+
+    title: str
+    presets: Mapping[str, str]
+    board: str | None
+    check: str | None
+    tutorial: str | None
+
+
+@cache
+def room_folders() -> dict[str, Path]:
+    """Return the folder web of every room by the last part of the room's name."""
+    rooms = dict.fromkeys(game_spec(name).room for name in game_names())
+    return {room.rpartition(".")[2]: Path(str(files(room).joinpath("web"))) for room in rooms}
+
+
+def list_room_files() -> Iterator[tuple[str, Path]]:
+    """Yield the path among the static files, and the file, of everything that rooms have for pages."""
+    for room, folder in room_folders().items():
+        for file in sorted(folder.glob("*")):
+            if file.suffix in SERVED_SUFFIXES:
+                yield f"{ROOMS_FOLDER}/{room}/{file.name}", file
+
+
+def room_path(game: str, name: str) -> str:
+    """Return the path among the static files of a file in a game's room."""
+    return f"{ROOMS_FOLDER}/{game_spec(game).room.rpartition('.')[2]}/{name}"
+
+
+def style_sheets(game: str | None = None) -> list[str]:
+    """Return the paths of the style sheets of a game's board; without a game, of all boards."""
+    games = game_names() if game is None else [game] if game in game_names() else []
+    return list(dict.fromkeys(room_path(name, sheet) for name in games for sheet in game_spec(name).styles))
+
+
+def script_paths(game: str, *parts: str) -> list[str]:
+    """Return the paths of the scripts that a game has for these parts: `board`, `check` or `tutorial`."""
+    if game not in game_names():
+        return []
+    return [room_path(game, name) for part in parts if (name := getattr(game_spec(game), part)) is not None]
+
+
+@cache
+def picture_of(game: str) -> str | None:
+    """Return the picture of a game as SVG; None if it has none."""
+    name = game_spec(game).picture
+    folder = room_folders()[game_spec(game).room.rpartition(".")[2]]
+    return None if name is None else folder.joinpath(name).read_text(encoding="utf-8")
+
+
+def describe_games(address: Callable[[str], str], *games: str) -> dict[str, GamePart]:
+    """Return what the scripts of a page know of games by name. Without names, all games are described.
+
+    `address` returns the address of a path among the static files.
+    """
+    return {game: _describe(game, address) for game in games or game_names()}
+
+
+def _describe(game: str, address: Callable[[str], str]) -> GamePart:
+    rules = game_class(game)
+    paths = {part: script_paths(game, part) for part in ("board", "check", "tutorial")}
+    addresses = {part: address(found[0]) if found else None for part, found in paths.items()}
+    return GamePart(title=rules.title, presets=rules.preset_titles, **addresses)
