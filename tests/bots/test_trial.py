@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import asdict
 
-import bots.tuning.weights
+import games.risk
 from bots.commands.trial import Side, play_trial, read_setup, read_side, summarize_games
 from bots.tuning.presets import tuning_presets
 from bots.tuning.selfplay import ScoreAndLuck, TuningGame, play_with_luck
@@ -134,7 +134,7 @@ def test_a_side_has_weights_and_settings_of_its_own() -> None:
 
 
 def test_the_file_of_a_tuning_is_a_side() -> None:
-    file = Path(bots.tuning.weights.__file__).parent / "risk-duel" / "paper.toml"
+    file = Path(games.risk.__file__).parent / "tuning" / "weights" / "risk-duel" / "paper.toml"
     setup = read_setup("risk-duel", "paired", [], [])
     by_name, by_file = read_side(setup, "paper:depth=1"), read_side(setup, f"@{file}:depth=1")
     assert by_file == by_name._replace(name=f"@{file}:depth=1")
