@@ -67,7 +67,9 @@ both seats' values, as in `games.risk.measuring`."""
 
 
 class DuelBatch(Batch[Position]):
-    """A batch of bounded Risk. States are seen from seat 0, and also from seat 1 if luck is measured by features."""
+    """A batch of games of bounded Risk. The arrays of a position contain sums that seat 0 would need for a search. If
+    luck is measured by features, each position also has an array with the sums for seat 1.
+    """
 
     luck_value_functions: ClassVar[tuple[str, ...]] = tuple(LUCK_MODES)
 
@@ -120,8 +122,8 @@ class DuelBatch(Batch[Position]):
 
 @lru_cache(maxsize=4)
 def _load_values(board: Board, max_troops: int) -> tuple[Any, list[int]]:
-    """Return `Table.arrays` of the solved map. A stored table is memory-mapped, which compiled loops cannot read, so
-    the map is solved again in memory.
+    """Return the exact values of a map, in the form of `Table.arrays`. A stored table is memory-mapped, which compiled
+    loops cannot read, so the map is solved again in memory.
     """
     table = cached_table(board, max_troops)
     return (solve(board, max_troops) if isinstance(table.values, MappedValues) else table).arrays()
@@ -194,7 +196,9 @@ def _value_after(
     owner: int,
     troops: int,
 ) -> float:
-    """Return the value for seat 0, in points, of the position in which cell `at` has this owner and these troops."""
+    """Return the value for seat 0, in points, of the position after a territory gets this owner and these troops. `at`
+    is where the territory begins in the position's array.
+    """
     if mode == FEATURES_LUCK:
         return evaluate_change(board, first, scale, at, owner, troops) - evaluate_change(
             board, second, scale, at, owner, troops
