@@ -1,4 +1,4 @@
-"""`arena-bot analyze duel` and `arena-bot solve` for bounded Risk. `solve` prints progress and stores the exact table."""
+"""`arena-bot analyze duel` and `arena-bot solve` for bounded Risk. `solve` prints progress and stores exact tables."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ class Contest:
         known: dict[tuple[Heaps, int], float] = {}
 
         def chance(position: Heaps, seat: int) -> float:
-            """Return the probability that `seat` wins if it moves next."""
+            """Return the probability that `seat`, which is to move in `position`, wins."""
             won = known.get((position, seat))
             if won is None:
                 replies = players[seat](position)
@@ -143,7 +143,9 @@ class Contest:
         return sum(count * chance(position, 0) for position, count in starts.items()) / weight
 
     def win_rates(self, starts: Mapping[Heaps, int]) -> dict[str, dict[str, float]]:
-        """Return the `win_rate` of every strategy against every strategy, by mover, then by replier."""
+        """Return the `win_rate` of every strategy against every strategy, by the one that moves first, then by the
+        other.
+        """
         return {
             row: {column: self.win_rate(row, column, starts) for column in STRATEGY_DESCRIPTIONS}
             for row in STRATEGY_DESCRIPTIONS

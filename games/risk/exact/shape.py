@@ -31,7 +31,9 @@ FORMAT_VERSION = 2
 
 
 class Shape(NamedTuple):
-    """The facts that determine a table: troop limit, and graph of the map, numbered so that isomorphic maps are equal."""
+    """The facts that determine a table: the troop limit and the map's graph, numbered so that isomorphic maps are
+    equal.
+    """
 
     edges: tuple[tuple[int, int], ...]
     places: tuple[int, ...]

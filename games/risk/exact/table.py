@@ -28,7 +28,9 @@ def may_need_solving(config: Mapping[str, Any]) -> bool:
 
 
 def read_values(path: Path, key: str) -> tuple[Any, int] | None:
-    """Return the values (64-bit floats) and the number of sweeps that `write_values` wrote; None without a valid file."""
+    """Return the values (64-bit floats) and the number of sweeps in a file of `write_values`; None without a valid
+    file.
+    """
     import numpy
 
     try:

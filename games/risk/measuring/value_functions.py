@@ -120,7 +120,8 @@ _PLAIN_COEFFICIENTS = Coefficients(
     name=PLAIN_FEATURES_NAME,
     features=dict.fromkeys(("territories", "units", "strength", "compactness"), Constants(always=1 / 8)),
 )
-"""The coefficients of plain features. Each of four features counts up to ⅛: it is 1 for the winner of a match, else 0.
+"""The coefficients of plain features. Each of four features counts ⅛. At the end it is 1 for the winner, 0 for the
+loser.
 """
 
 

@@ -157,7 +157,7 @@ def list_candidates(
 
 @entry
 def decode_decision(board: Any, field: Any, odds: Any, decision: int) -> tuple[int, int, int]:
-    """Return source, target and units of a decision, in the raider's encoding of moves."""
+    """Convert a decision to source, target and units, as the policy raider encodes moves."""
     at, less = decision // 2, decision % 2
     if field[DRAFTING]:
         return at, NO_CELL, field[UNITS]
@@ -181,7 +181,7 @@ def apply_decision(board: Any, field: Any, odds: Any, decision: int) -> None:
 def select_candidate(
     tree: Any, totals: Any, work: Any, priors: Any, found: Any, node: int, count: int, exploration: float
 ) -> int:
-    """Return the index of the candidate to visit by PUCT (Rosin 2011; Silver et al. 2017). An unvisited candidate
+    """Return the index of the candidate to visit next, by PUCT (Rosin 2011; Silver et al. 2017). An unvisited candidate
     counts with the mean value of its parent.
     """
     child, visits, total = tree[node + CHILD], 0, 0.0
@@ -222,7 +222,8 @@ def estimate_wins(board: Any, field: Any, manner: Any, shares: Any) -> None:
     """Write each seat's estimated probability of winning to `shares`: its strength, divided by the sum of all
     strengths.
 
-    The exponents are those of a logistic regression over games between raiders, rounded.
+    A strength is a product of powers. The exponents are those of a logistic regression over games between raiders,
+    rounded.
     """
     if field[OVER]:
         flat.write_first_place_shares(board, field, shares)
@@ -253,7 +254,7 @@ def estimate_wins(board: Any, field: Any, manner: Any, shares: Any) -> None:
 
 @compiled
 def draw_policies(board: Any, field: Any, limits: Any, work: Any, seat: int) -> None:
-    """Draw a policy for each seat by the cumulative trust `limits`; `seat` itself is a raider."""
+    """Draw the policy that each opponent of `seat` follows in a simulation, by the `cumulative_trust` in `limits`."""
     for other in range(board[SEATS]):
         policy = RAID
         if other != seat:
@@ -282,7 +283,9 @@ def simulate(
     seat: int,
     sims: int,
 ) -> float:
-    """Add `sims` simulations to the tree of this turn of `seat`. Return the sum of their values for `seat`."""
+    """Run `sims` simulations, and add them to the tree of this turn of `seat`. Return the sum of their values for
+    `seat`.
+    """
     number, total = root[ROUND], 0.0
     for _ in range(sims):
         field[POSITION_BEGIN:] = root[POSITION_BEGIN:]
@@ -328,11 +331,13 @@ class OpponentModel:
         self._last_position: Position | None = None
 
     def cumulative_trust(self) -> Any:
-        """Return, for each seat and policy, the sum of the trust in policies up to this one, for `draw_policies`."""
+        """Return, for each seat and policy, the sum of the trust in policies up to this one, as `draw_policies` takes
+        it.
+        """
         return floats(sum(trust[: policy + 1]) for trust in self.trust for policy in range(POLICY_COUNT))
 
     def learn(self, position: Position, events: Sequence[Event]) -> None:
-        """Update the trust by the events since the last call, the first time by all events. Stop at missing events."""
+        """Update the trust in policies by the moves in `events`. Stop at the first event that is missing."""
         begin, self._last_position = self._find_start(events), position
         if begin is None:
             return
@@ -352,7 +357,9 @@ class OpponentModel:
             at += 1
 
     def _find_start(self, events: Sequence[Event]) -> Position | None:
-        """Return the position before the events; None if unknown. After a deal it lacks the units to place."""
+        """Return the position before the events; None if unknown. If it is from a deal, it lacks the number of units to
+        place.
+        """
         rules = self._raid.rules
         if self._last_position is not None:
             return self._last_position
@@ -379,7 +386,7 @@ class OpponentModel:
         self.trust[seat] = [1 - rush, rush]
 
     def _decode_event(self, event: Event) -> list[tuple[int, int, int, int]]:
-        """Return the moves of an event for `field.apply_move`; a draft becomes one move for each territory."""
+        """Return the moves of an event in the form of `field.apply_move`. A draft becomes one move for each territory."""
         move = self._raid.rules.decode_move(event.move)
         if isinstance(move, Draft):
             return [(cell_of(at), flat.NO_CELL, units, 0) for at, units in move.units]

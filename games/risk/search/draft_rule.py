@@ -35,7 +35,9 @@ def share_units(board: Any, cells: Any, placements: Any, begin: int, pressure: A
 
 @compiled
 def _sort_by_pressure(board: Any, cells: Any, room: Any, begin: int, pressure: Any, seat: int) -> int:
-    """Write the seat's cells to `room` by pressure, greatest first. Return half their number, rounded up."""
+    """Write the cells of the seat's territories to `room`, those under most pressure first. Return half of their
+    number, rounded up.
+    """
     own = 0
     for at in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):
         if cells[at] != seat:

@@ -1,6 +1,4 @@
-"""Monte Carlo tree search of bounded Risk on flat arrays. Leaves are evaluated, and each result of an attack has its
-own branch.
-"""
+"""Monte Carlo tree search of bounded Risk on flat arrays. Leaves are evaluated. Each result of an attack is a branch."""
 
 from __future__ import annotations
 
@@ -135,7 +133,7 @@ def simulate(
 
 
 class DuelUct:
-    """The tree search of bounded Risk under one configuration. It runs one search at a time."""
+    """A kernel for the tree search of bounded Risk under one config. It runs one search at a time."""
 
     nodes_per_ms: ClassVar[int] = uct_tree.SIMULATIONS_PER_MS
 

@@ -95,7 +95,7 @@ _ROUND_THRESHOLDS = _round_thresholds()
 
 @compiled
 def fight(field: Any, attackers: int, defenders: int, dice: int) -> int:
-    """Return the units that a battle leaves: attackers if positive, defenders if negative."""
+    """Fight a battle. Return the units left: attackers if positive, defenders if negative."""
     if not dice:
         return attackers - defenders if attackers > defenders else min(-1, attackers - defenders)
     while attackers > 0 and defenders > 0:

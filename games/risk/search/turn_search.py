@@ -92,7 +92,7 @@ GAINS = MAX_PLAYERS
 MIN_PROBABILITY = 0.001
 """The probability below which a battle result is ignored."""
 EVALUATIONS = {**MODES, "outlook": OUTLOOK}
-"""The mode of each evaluation, by the evaluation's name."""
+"""The number that selects an evaluation in the search (such as FEATURES), by the evaluation's name."""
 MAX_PLIES_PER_TURN = MAX_ATTACKS + 2
 """The maximum number of plies of a turn: a draft in two halves, then attacks."""
 MAX_TURNS = 6
@@ -139,9 +139,9 @@ def insert_move(
 def list_drafts(
     board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, path: Any, ply: int, max_drafts: int
 ) -> int:
-    """Write the drafts that are searched at a ply, greatest gain first. Return how many there are.
+    """Write the moves of the drafts to search at a ply to `work`, greatest gain first. Return their number.
 
-    At the root these include half drafts to the best cells and the draft by the draft rule.
+    At the root these include half drafts to the best territories, and the draft by the draft rule.
     """
     seat, worth = field[TURN], unit_weight(board, field)
     begin, first = work[LISTS] + ply * MAX_MOVES, GAINS + ply * MAX_MOVES
@@ -163,7 +163,9 @@ def list_drafts(
 def list_attacks(
     board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, ply: int, max_attacks: int
 ) -> int:
-    """Write the attacks searched at a ply, greatest gain first, then the turn's end. Return the number of moves."""
+    """Write the attacks to search at a ply to `work`, greatest gain first, then the turn's end. Return the number of
+    moves.
+    """
     seat, worth = field[TURN], unit_weight(board, field)
     begin, first = work[LISTS] + ply * MAX_MOVES, GAINS + ply * MAX_MOVES
     count = 0
@@ -198,7 +200,7 @@ def list_moves(
     turn: int,
     first_move: int,
 ) -> int:
-    """Write the moves searched at a ply, `first_move` first if it is one of them. Return how many there are."""
+    """Write the moves to search at a ply to `work`, `first_move` first if it is one of them. Return their number."""
     wide = WIDTHS + min(turn, WIDTH_COUNT - 1)
     if field[DRAFTING]:
         count = list_drafts(board, field, odds, raid, work, scores, path, ply, work[wide])
@@ -253,7 +255,7 @@ def make_move(board: Any, field: Any, odds: Any, work: Any, move: int, left: int
 
 @compiled
 def position_key(board: Any, field: Any, keys: Any, ply: int) -> int:
-    """Return the search key of a position `ply` plies from the root."""
+    """Return the search key of a position that is `ply` plies below the root."""
     begin = board[TERRITORY_COUNT] * MAX_PLAYERS * 2 * KEY_DIGIT_BASE
     key = (
         keys[begin + SEAT_KEYS + field[TURN]]
@@ -278,7 +280,7 @@ def value_of_terminal(board: Any, field: Any, work: Any, scores: Any, ply: int) 
 
 @compiled
 def evaluate_leaf(board: Any, field: Any, weights: Any, work: Any, scores: Any, opinion: float, ply: int) -> float:
-    """Return the evaluation of a position at the horizon, as a value for MAX, and count a leaf."""
+    """Evaluate a position at the horizon, and count a leaf. Return its value for MAX."""
     work[LEAVES] += 1
     work[ESTIMATES] += 1
     work[DEEPEST] = max(work[DEEPEST], ply)
@@ -416,8 +418,8 @@ class TurnSearch:
         width: SearchWidth = DEFAULT_WIDTH,
         limit: SearchLimit,
     ) -> SearchResult[Move] | None:
-        """Return the best move found by iterative deepening over turns up to `depth`. Expectiminimax searches only
-        `depth`.
+        """Return the best move found by iterative deepening over turns up to `depth`. Expectiminimax searches `depth`
+        turns at once.
 
         At most `plies` plies are searched. Return None if `limit` did not suffice to search one move. If the search of
         the last depth was stopped, return its best move so far: it tried the previous depth's best move first.
@@ -476,7 +478,9 @@ class TurnSearch:
         return move
 
     def _decode_line(self, position: Position, field: Any, line: list[int]) -> Move:
-        """Return the first move of a principal variation, given by move numbers. A split draft becomes one move."""
+        """Return the move with which a principal variation, a list of move numbers, begins. A split draft becomes one
+        move.
+        """
         board, first = self._board, line[0]
         if position.phase == "draft":
             return self._rule_draft(position) if first == DRAFT_RULE_MOVE else self._decode_draft(position, line)
@@ -488,8 +492,8 @@ class TurnSearch:
         return Attack(int(board[to + INDEX]), int(board[source + INDEX]), int(units))
 
     def _decode_draft(self, position: Position, line: list[int]) -> Draft:
-        """Return the draft with which a principal variation begins, given by move numbers. If the principal variation
-        ends before all units are placed, the last territory gets the rest.
+        """Return the draft with which a principal variation, a list of move numbers, begins. If the list ends before
+        all units are placed, the last territory gets the rest.
         """
         placed, left = dict[int, int](), position.units
         for number in line:

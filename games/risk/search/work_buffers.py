@@ -55,7 +55,7 @@ def reset_counts(work: Any, max_nodes: int | None) -> None:
 
 
 def charge_limit(work: Any, limit: SearchLimit) -> None:
-    """Add the visited nodes to `limit`. Raise `LimitReached` if the search was stopped."""
+    """Charge the nodes that the search visited to `limit`. Raise `LimitReached` if the search was stopped."""
     limit.count_nodes(int(work[NODES]))
     if work[STOP]:
         raise LimitReached
