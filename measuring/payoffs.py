@@ -1,6 +1,4 @@
-"""The mean payoff of a bot per round, with an interval. The weight of an opponent is the number of rounds against
-it.
-"""
+"""The mean payoff of a bot per round, with an interval. An opponent's weight is the number of rounds against it."""
 
 from __future__ import annotations
 
@@ -51,7 +49,9 @@ class PairPayoffs(NamedTuple):
 
 
 class WeightedPair(NamedTuple):
-    """A summand of a sum of weighted means: the payoffs against one opponent, and the factor of their mean."""
+    """A summand of a sum of weighted means: the payoffs against one opponent, and the factor by which their mean
+    counts.
+    """
 
     pair: PairPayoffs
     factor: float

@@ -11,8 +11,7 @@ from typing import NamedTuple
 from measuring.pair_scores import MIN_UNITS, ScoreUnit, SideScore, Strata, Stratum, stratify
 
 _BOOTSTRAP_DRAWS, _BOOTSTRAP_GROUPS = 1000, 500
-"""`_BOOTSTRAP_DRAWS` is the number of bootstrap samples, `_BOOTSTRAP_GROUPS` the approximate number of groups of units
-to draw from.
+"""`_BOOTSTRAP_DRAWS` is the number of bootstrap samples, `_BOOTSTRAP_GROUPS` the approximate number of groups of units.
 """
 
 
@@ -87,8 +86,8 @@ def _add_up(parts: Iterable[_Sums]) -> _Sums:
 
 
 def _group_units(strata: Strata, rng: Random) -> dict[Stratum, list[_Sums]]:
-    """Group the units of each stratum at random into about `_BOOTSTRAP_GROUPS` groups. Draws of groups vary like draws
-    of units.
+    """Group the units of each stratum at random into about `_BOOTSTRAP_GROUPS`. Draws of groups vary like draws of
+    units.
     """
     total = sum(map(len, strata.values()))
     grouped = {}

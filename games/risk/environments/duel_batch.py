@@ -49,9 +49,7 @@ from protocol.dice import Dice
 from protocol.games.base import Game
 
 TURN, OVER, PLY = range(TROOPS_OF_SEAT + MAX_PLAYERS, TROOPS_OF_SEAT + MAX_PLAYERS + 3)
-"""These are slots of a flat position that searches do not use. TURN is the seat to move, OVER whether the game is over,
-PLY the ply.
-"""
+"""These are slots of a flat position for batches: TURN the seat to move, OVER whether the game is over, PLY the ply."""
 NO_LUCK, FEATURES_LUCK, TABLE_LUCK = range(3)
 """These are the ways to measure luck: NO_LUCK not at all, FEATURES_LUCK by features of the position, TABLE_LUCK by the
 table of exact values."""

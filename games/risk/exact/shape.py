@@ -17,13 +17,9 @@ from protocol.errors import UsageFault
 MAX_POSITIONS_ON_DEMAND = 20_000_000
 """Maximum number of positions of a table that is solved on demand."""
 MAX_STORED_BOARDS = (4 << 30) // 6
-"""Maximum number of full boards (without free territories) in a table. With 6 bytes for each, values and margins take
-at most 4 GiB.
-"""
+"""Maximum number of full boards (without free territories) in a table. At 6 bytes each, it takes at most 4 GiB."""
 _MAX_LABELLED_TERRITORIES = 9
-"""Maximum number of territories of a map whose symmetries are computed only to find out whether its table is small
-enough.
-"""
+"""Maximum number of territories of a map whose symmetries are computed only to find out the size of its table."""
 _MAX_SYMMETRIES = 128
 """Maximum number of symmetries of a map that are used. More would cost more than they save."""
 FORMAT_VERSION = 2

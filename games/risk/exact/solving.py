@@ -54,9 +54,7 @@ _ROWS_PER_TASK = 500
 threads stay close to each other in this order.
 """
 _STATS_SIZE = 3
-"""Count of the 8-byte numbers before the values in a file of unfinished values: sweeps, seconds and processor seconds
-so far.
-"""
+"""Number of 8-byte numbers before the values in a file of unfinished values: sweeps, seconds, processor seconds."""
 
 
 class SolvingProgress(NamedTuple):

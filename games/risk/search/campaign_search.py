@@ -134,9 +134,7 @@ DRAFT_SCRATCH = DRAFTING + 1
 INFINITY = float("inf")
 """A value above that of every position. Searches use it, or minus it, before any move is tried."""
 MAX_ATTACKS = 3
-"""The maximum number of attacks of a turn that are searched, both in a search of candidate attacks and in the
-quiescence search.
-"""
+"""The maximum number of attacks of a turn in a search of candidate attacks, and in the quiescence search."""
 COMPLETE_FLAG = 4
 """The number that is added to the kind of bound in a table entry whose value was computed without any evaluation."""
 DEFAULT_SETTINGS = CampaignSettings(draft="rule")
@@ -320,7 +318,7 @@ def apply_attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: 
 
 @compiled
 def make_move(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, units_left: int) -> bool:
-    """Play an attack of `size` units that leaves `units_left`, or end the turn. Return whether the game ends for MAX."""
+    """Play an attack of `size` units that leaves `units_left`, or end the turn. Return whether MAX's game ends."""
     play[ELIMINATED] = -1
     if move < board[BORDER_COUNT]:
         if apply_attack(board, state, play, keys, move, size, units_left):
@@ -332,7 +330,7 @@ def make_move(board: Any, state: Any, play: Any, keys: Any, move: int, size: int
 
 @compiled
 def write_battle(board: Any, state: Any, play: Any, chances: Any, begin: int, move: int) -> tuple[int, int]:
-    """Write a move's results to `chances`, from `begin` on. Return the units that it sends and the number of results."""
+    """Write a move's results to `chances`, from `begin` on. Return the units that it sends and the result count."""
     if move == board[BORDER_COUNT]:
         chances[begin], chances[begin + 1] = 1.0, 0.0
         return 0, 1
@@ -645,9 +643,7 @@ def search_alpha_beta(
 
 @entry
 def draft_greedily(board: Any, state: Any, scale: Any, counts: Any, units: int) -> None:
-    """Place the units of MAX, the seat that searches, one by one where the evaluation gains most. Count them in
-    `counts`, by territory.
-    """
+    """Place MAX's units one by one where the evaluation gains most. Count them in `counts`, by territory."""
     seat = state[SEAT]
     for _ in range(units):
         best, chosen = -float("inf"), FIRST_CELL

@@ -386,7 +386,7 @@ class OpponentModel:
         self.trust[seat] = [1 - rush, rush]
 
     def _decode_event(self, event: Event) -> list[tuple[int, int, int, int]]:
-        """Return the moves of an event in the form of `field.apply_move`. A draft becomes one move for each territory."""
+        """Return the moves of an event as `field.apply_move` takes them. A draft becomes a move for each territory."""
         move = self._raid.rules.decode_move(event.move)
         if isinstance(move, Draft):
             return [(cell_of(at), flat.NO_CELL, units, 0) for at, units in move.units]

@@ -1,4 +1,4 @@
-"""Monte Carlo tree search of bounded Risk on flat arrays. Leaves are evaluated. Each result of an attack is a branch."""
+"""Monte Carlo tree search of bounded Risk on flat arrays. Leaves are evaluated. Each attack result is a branch."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def features(board: Any, field: Any, weights: Any, seat: int) -> float:
 
 @compiled
 def evaluate(board: Any, field: Any, weights: Any, strong: Any, seat: int, mode: int) -> float:
-    """Return the value of an unfinished position, between −1 and 1, by the evaluation that the number `mode` selects."""
+    """Return the value of an unfinished position, from −1 to 1, by the evaluation that the number `mode` selects."""
     if mode == NO_EVALUATION:
         return 0.0
     share = features(board, field, weights, seat) if mode == FEATURES else outlook(board, field, weights, strong, seat)

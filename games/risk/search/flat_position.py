@@ -207,7 +207,7 @@ def set_cell(board: Any, state: Any, at: int, owner: int, troops: int) -> None:
 
 @compiled
 def _update_border_sums(board: Any, state: Any, at: int, was: int, before: int) -> None:
-    """Update the sums along the borders of the territory at cell `at`, which belonged to `was` and had `before` troops."""
+    """Update the sums along the borders of the cell `at`, which belonged to `was` and had `before` troops."""
     seat, shares = state[SEAT], board[SHARES]
     owner, troops = state[at + OWNER], state[at + TROOPS]
     strength, exposed = state[STRENGTH], state[EXPOSED]

@@ -60,7 +60,7 @@ class RaidWeights(NamedTuple):
 
 @compiled
 def unit_weight(board: Any, field: Any) -> float:
-    """Return what a unit is worth when gains are computed: below 1 if the seat to move has more than half of all units."""
+    """Return the worth of a unit in gains. It is below 1 if the seat to move has more than half of all units."""
     seat = field[TURN]
     own, others = 1 + field[UNITS], 1
     for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):

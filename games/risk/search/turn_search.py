@@ -82,9 +82,7 @@ MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, S
 WIDTH_COUNT = 4
 """The number of turns that have their own limits of moves. Later turns have the limits of the last of these turns."""
 SLOT_COUNT = WIDTHS + 2 * WIDTH_COUNT
-"""The number of fixed slots at the start of `work`. The saved positions, the lists of moves and the draft of
-DRAFT_RULE_MOVE follow.
-"""
+"""The number of fixed slots at the start of `work`. Saved positions, lists of moves and the rule's draft follow."""
 MAX_MOVES = 64
 """The maximum number of moves that a search lists in a position."""
 GAINS = MAX_PLAYERS
