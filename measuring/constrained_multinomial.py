@@ -364,7 +364,7 @@ class _Grid:
         return self._above(at) > 0 >= self._above(at + 1)
 
     def peak(self, at: int, end: int) -> _Candidate:
-        """Return the peak of the likelihood between two nodes: the candidate where `_Candidate.above` falls through 0."""
+        """Return the peak of the likelihood between two nodes: the candidate where `above` falls through 0."""
         return self._problem.root((self._logs[at], self._above(at)), (self._logs[end], self._above(end)))
 
     def _above(self, at: int) -> float:

@@ -89,7 +89,9 @@ def pair_payoffs(payoffs: Sequence[float], rounds: int) -> PairPayoffs:
 
 
 def weighted_pairs(pairs: Iterable[PairPayoffs]) -> list[WeightedPair]:
-    """Return a summand for each of one or more opponents. The factor is the opponent's share of all weight."""
+    """Return the summands of the mean payoff over one or more opponents. An opponent's factor is its share of all
+    weight.
+    """
     met = list(pairs)
     total = sum(pair.weight for pair in met)
     return [WeightedPair(pair, pair.weight / total) for pair in met]

@@ -95,7 +95,8 @@ class Hypotheses(Struct, frozen=True, kw_only=True):
 
 
 class SequentialTest(ABC):
-    """A running test. Pairs are added in the order of the schedule; pairs after the verdict change nothing.
+    """A sequential test in progress. Pairs are added in the order of the schedule; pairs after the verdict change
+    nothing.
 
     `verdict`, after `pairs` pairs, is None while neither hypothesis is accepted.
     """

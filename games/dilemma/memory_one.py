@@ -45,7 +45,7 @@ def memory_one(first: Fraction | int, *after: Fraction | int) -> MemoryOne:
 
 
 class PayoffTable(NamedTuple):
-    """The payoffs of one seat for the results CC, CD, DC and DD of a round, with the seat's own choice first."""
+    """Return a strategy from its probabilities to cooperate: first, and after the results CC, CD, DC and DD."""
 
     reward: int
     sucker: int

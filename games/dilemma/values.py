@@ -16,7 +16,7 @@ PAYOFFS_UNIT = "in payoffs"
 
 
 def dilemma_values(game: Dilemma) -> ValueFactories:
-    """Return the value functions of the dilemma by name: `mean-1` if the config has noise or a random end, or none."""
+    """Return the dilemma's value functions by name: `mean-1` if the config has noise or a random end, else none."""
     return {"mean-1": MeanPayoffValue} if game.noise or game.go_on is not None else {}
 
 

@@ -122,7 +122,7 @@ def _list_invasions(table: Table, rules: Duel, position: Position) -> list[tuple
 
 
 def compute_best_play(table: Table, rules: Duel) -> BestPlay:
-    """Return the statistics of best play from the empty board. The longest 10^-12 of the games are ignored."""
+    """Return the statistics of best play from the empty board. The longest games, 10^-12 of all, are ignored."""
     import numpy
 
     places = {rules.initial(NO_DICE)[0]: 0}

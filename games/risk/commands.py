@@ -1,4 +1,4 @@
-"""`arena-bot analyze duel` and `arena-bot solve` for bounded Risk. `solve` prints progress and stores exact tables."""
+"""The commands `arena-bot analyze duel`, and `arena-bot solve` for bounded Risk, which stores an exact table."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Game(ABC, Generic[S, M]):
     draw_probability: ClassVar[float]
     """The probability that a match of equal players is drawn, which all rating pools of the game assume."""
     payoff_unit: ClassVar[str] = ""
-    """The unit of payoffs, `round` or `hand`, if they are the result; empty if `returns` is None."""
+    """The period for which a payoff is given, `round` or `hand`. Empty if the result of the game is no payoff."""
     zero_sum: bool = True
     """True if one player's gain is the other's loss. Only then does a lead in a match mean better play."""
     hidden: bool = False

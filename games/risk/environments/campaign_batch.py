@@ -1,4 +1,4 @@
-"""Batches of campaigns, on the array `field` of games/risk/search/field.py."""
+"""Batches of campaigns that are played at once for learning, on the array `field` of games/risk/search/field.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Batches of bounded Risk, on the flat positions of games/risk/search/flat_position.py."""
+"""Batches of games of bounded Risk that are played at once for learning, on the arrays of
+games/risk/search/flat_position.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Encodings of both Risk games, with territories in the order of the map."""
+"""Encodings of both Risk games for learning: positions as vectors, moves as action numbers. Territories are in the
+order of the map.
+"""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ SCRATCH_ROWS = 4
 
 
 class RowMoves(NamedTuple):
-    """The arrays from which a sweep computes moves: those for `fill_moves`, of `build_masks` and of `BoardRows`."""
+    """The arrays from which a sweep computes moves: for `fill_moves`, from `build_masks` and from `BoardRows`."""
 
     cap: int
     ends: Any

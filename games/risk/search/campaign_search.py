@@ -295,7 +295,7 @@ def attack_size(troops: int, defenders: int, all_attacks: int) -> int:
 
 @compiled
 def apply_attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, remain: int) -> bool:
-    """Apply an attack of `size` units. Return whether the game is over for MAX.
+    """Apply an attack of `size` units. Return whether the game is over for MAX, the seat that searches.
 
     `remain` attackers are left and take the territory. If `remain` is negative, −`remain` defenders are left.
     """

@@ -464,7 +464,7 @@ class CampaignUct:
         return lambda sims: float(simulate(*given, *arrays, seat, sims))
 
     def estimate_wins(self, position: Position, seat: int, sims: int, below: Callable[[int], int]) -> float:
-        """Return the mean value for `seat` of `sims` simulations from an unfinished position."""
+        """Estimate the probability that `seat` wins from an unfinished position, by `sims` simulations."""
         root = make_field(self.rules, position, below(SEED_COUNT))
         tree, _, work, *_ = self._arrays
         uct_tree.reset_tree(tree, work)

@@ -201,7 +201,7 @@ def note_frontier(work: Any, ply: int, leaves: int, estimates: int, chosen: int)
 
 @compiled
 def search_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int) -> float:
-    """Return the expectiminimax value one ply deep. Results of moves are evaluated without making the moves."""
+    """Return the expectiminimax value of a position, one ply deep. Evaluate results of moves without making them."""
     mover = state[SEAT] ^ (ply & 1)
     sign = -1.0 if ply & 1 else 1.0
     best, chosen = -INFINITY, 0

@@ -87,7 +87,7 @@ VALUE_WITHOUT_TERRITORY, BASE, PER_TERRITORY, PER_UNITS, PER_STRENGTH, PER_EXPOS
 
 
 def cell_of(territory: int) -> int:
-    """Return the cell of a territory, given the territory's index."""
+    """Return the cell of the territory with this index: where its slots begin in `board` and `state`."""
     return FIRST_CELL + CELL_LENGTH * territory
 
 

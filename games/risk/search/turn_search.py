@@ -69,7 +69,7 @@ MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, S
 """These are slots of `work`, the array of a search:
 
 - MAX_SEAT: the seat at the root, whose value the search maximizes.
-- MODE: the mode of evaluation.
+- MODE: the number of the evaluation, such as FEATURES.
 - SEARCH_NUMBER: the number of an alpha-beta search; 0 for expectiminimax.
 - MAX_PLIES: the greatest depth in plies.
 - ROOT_MOVE: the move to try first at the root; −1 for none.
@@ -267,7 +267,7 @@ def position_key(board: Any, field: Any, keys: Any, ply: int) -> int:
 
 @compiled
 def value_of_terminal(board: Any, field: Any, work: Any, scores: Any, ply: int) -> float:
-    """Return MAX's value once the game is over or MAX is out."""
+    """Return the value for MAX, the seat that searches, once the game is over or MAX is out."""
     count_terminal(work, ply)
     if not field[IS_IN_GAME + work[MAX_SEAT]]:
         return ply - WIN_VALUE
