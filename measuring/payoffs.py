@@ -49,9 +49,7 @@ class PairPayoffs(NamedTuple):
 
 
 class WeightedPair(NamedTuple):
-    """A summand of a sum of weighted means: the payoffs against one opponent, and the factor by which their mean
-    counts.
-    """
+    """A summand of a sum of weighted means: the payoffs against one opponent, and the factor of their mean."""
 
     pair: PairPayoffs
     factor: float
@@ -89,9 +87,7 @@ def pair_payoffs(payoffs: Sequence[float], rounds: int) -> PairPayoffs:
 
 
 def weighted_pairs(pairs: Iterable[PairPayoffs]) -> list[WeightedPair]:
-    """Return the summands of the mean payoff over one or more opponents. An opponent's factor is its share of all
-    weight.
-    """
+    """Return the summands of the mean over one or more opponents. An opponent's factor is its share of all weight."""
     met = list(pairs)
     total = sum(pair.weight for pair in met)
     return [WeightedPair(pair, pair.weight / total) for pair in met]

@@ -67,8 +67,8 @@ both seats' values, as in `games.risk.measuring`."""
 
 
 class DuelBatch(Batch[Position]):
-    """A batch of games of bounded Risk. The arrays of a position contain sums that seat 0 would need for a search. If
-    luck is measured by features, each position also has an array with the sums for seat 1.
+    """A batch of games of bounded Risk. Its arrays hold positions as seat 0 sees them. If luck is measured by features,
+    further arrays hold them as seat 1 does.
     """
 
     luck_value_functions: ClassVar[tuple[str, ...]] = tuple(LUCK_MODES)

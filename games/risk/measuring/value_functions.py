@@ -44,8 +44,8 @@ _MAX_DRAWN_PLY_RATIO = 1 / 3
 """A ratio: the ply limit of a match, divided by the troop limit times the squared number of territories. Measurements
 show that below this ratio plain features remove more luck than coefficients that were fitted to another map."""
 _GENERAL_MAP_BY_GAME = {"risk-duel": "africa"}
-"""The map of each game whose fitted coefficients are also used on maps without coefficients of their own. There the
-value function is called `general-1` instead of `fitted-1`.
+"""The map of each game whose fitted coefficients are also used on every other map. There the value function that they
+make is called `general-1` instead of `fitted-1`.
 
 Campaigns have no such map: battles matter more on small maps, so adjusted results would vary more than raw results.
 """

@@ -283,9 +283,7 @@ def simulate(
     seat: int,
     sims: int,
 ) -> float:
-    """Run `sims` simulations, and add them to the tree of this turn of `seat`. Return the sum of their values for
-    `seat`.
-    """
+    """Add `sims` simulations to the tree of this turn of `seat`. Return the sum of their values for `seat`."""
     number, total = root[ROUND], 0.0
     for _ in range(sims):
         field[POSITION_BEGIN:] = root[POSITION_BEGIN:]
@@ -331,9 +329,7 @@ class OpponentModel:
         self._last_position: Position | None = None
 
     def cumulative_trust(self) -> Any:
-        """Return, for each seat and policy, the sum of the trust in policies up to this one, as `draw_policies` takes
-        it.
-        """
+        """Return, for each seat and policy, the sum of the trust in policies up to this one, for `draw_policies`."""
         return floats(sum(trust[: policy + 1]) for trust in self.trust for policy in range(POLICY_COUNT))
 
     def learn(self, position: Position, events: Sequence[Event]) -> None:

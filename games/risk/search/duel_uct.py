@@ -181,7 +181,7 @@ class DuelUct:
         return SearchResult(value, action, (action,), nodes=sims, leaves=sims, max_ply=1, depth=1, complete=False)
 
     def estimate_wins(self, position: Position, seat: int, sims: int, below: Callable[[int], int]) -> float:
-        """Estimate the score of `seat` from an unfinished position by `sims` simulations: a win 1, a draw ½, a loss 0."""
+        """Estimate the score of `seat` (a win is 1, a draw ½) from an unfinished position by `sims` simulations."""
         value = self.search(position, below=below, limit=SearchLimit(nodes=sims)).value
         return value if position.seat == seat else 1.0 - value
 

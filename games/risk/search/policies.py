@@ -155,9 +155,7 @@ def choose_site(board: Any, field: Any, odds: Any, weights: Any, worth: float, p
 
 @compiled
 def choose_attack(board: Any, field: Any, odds: Any, weights: Any, worth: float) -> tuple[int, int, int]:
-    """Return the cells of source and target, and the units, of the raider's attack. Both cells are NO_CELL to end the
-    turn.
-    """
+    """Return source, target and units of the raider's attack. The two cells are NO_CELL to end the turn."""
     seat = field[TURN]
     best, source, target, sent = weights[MIN_GAIN], NO_CELL, NO_CELL, 0
     for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):

@@ -161,9 +161,7 @@ def list_drafts(
 def list_attacks(
     board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, ply: int, max_attacks: int
 ) -> int:
-    """Write the attacks to search at a ply to `work`, greatest gain first, then the turn's end. Return the number of
-    moves.
-    """
+    """Write the attacks to search at a ply to `work`, greatest gain first, then the turn's end. Return their number."""
     seat, worth = field[TURN], unit_weight(board, field)
     begin, first = work[LISTS] + ply * MAX_MOVES, GAINS + ply * MAX_MOVES
     count = 0
@@ -476,9 +474,7 @@ class TurnSearch:
         return move
 
     def _decode_line(self, position: Position, field: Any, line: list[int]) -> Move:
-        """Return the move with which a principal variation, a list of move numbers, begins. A split draft becomes one
-        move.
-        """
+        """Return the first move of a principal variation, a list of move numbers. A split draft becomes one move."""
         board, first = self._board, line[0]
         if position.phase == "draft":
             return self._rule_draft(position) if first == DRAFT_RULE_MOVE else self._decode_draft(position, line)
