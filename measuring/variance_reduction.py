@@ -99,10 +99,10 @@ def _group_units(strata: Strata, rng: Random) -> dict[Stratum, list[_Sums]]:
 
 
 def _ratio(strata: Mapping[Stratum, _Sums]) -> float:
-    """Return the variance of a single game against the same opponents, divided by the product of the variance of the
-    adjusted mean and its number of games.
+    """Return the factor of `VarianceReduction`: the variance of a single raw game against the same opponents, divided
+    by the variance of the adjusted mean times its number of games.
 
-    The ratio is 0 if games do not vary. It is infinite if adjusted units do not vary or there is only one unit.
+    The factor is 0 if games do not vary. It is infinite if adjusted units do not vary or there is only one unit.
     """
     opponents: defaultdict[Hashable, list[_Sums]] = defaultdict(list)
     for key, each in strata.items():

@@ -76,8 +76,8 @@ def _needed_values(heaps: Sequence[int], rule: HeapRule, misere: bool) -> list[t
 
 
 def win_fraction(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> Fraction:
-    """Return the value of a position: the fraction of the distinct next positions that are P-positions. It is 0 for a
-    P-position; without a move, 0 in normal play and 1 in misère play.
+    """Return the value of a position: the fraction of the distinct next positions that are lost for the opponent
+    (P-positions). It is 0 for a P-position. Without a move, it is 0 in normal play and 1 in misère play.
     """
     won = moves = 0
     for size, wanted in _needed_values(heaps, rule, misere):
@@ -87,7 +87,7 @@ def win_fraction(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) 
 
 
 def winning_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[HeapMove]:
-    """Return every distinct move to a P-position, in which the mover's opponent loses."""
+    """Return every distinct move that wins: it leads to a P-position, which is lost for the opponent."""
     return [
         HeapMove(size, result)
         for size, wanted in _needed_values(heaps, rule, misere)
@@ -111,8 +111,8 @@ def apply_move(heaps: Sequence[int], move: HeapMove) -> tuple[int, ...]:
 
 
 def best_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[HeapMove]:
-    """Return the moves to the positions of least value (`win_fraction`). From an N-position they are the winning moves;
-    from a P-position, those with the fewest winning replies.
+    """Return the moves to the positions of least value (`win_fraction`). From a won position they are the winning
+    moves; from a lost one, those with the fewest winning replies.
     """
     winning = winning_moves(heaps, rule, misere=misere)
     return winning or hardest_moves(heaps, rule, misere=misere)
@@ -205,7 +205,8 @@ class Difficulty:
 
     The opponent is in a winning position; each distinct next position is equally likely. The other player answers every
     correct choice with the move after which a mistake is likeliest. If the other player is to move, the probability is
-    that after the best move. If the opponent moves only once, the probability is 1 − value. Results are cached.
+    that after this player's best move. If the opponent moves only once, the probability is 1 − value. Results are
+    cached.
     """
 
     def __init__(self, rule: HeapRule, *, misere: bool = False) -> None:
@@ -235,7 +236,7 @@ class Difficulty:
         return sum(self._flawless[following] for following in right) / len(followers)
 
     def hardest_moves(self, heaps: Sequence[int]) -> list[HeapMove] | None:
-        """Return the moves from a P-position after which a mistake is likeliest; None if too many positions are
+        """Return the moves from a lost position after which a mistake is likeliest; None if too many positions are
         reachable.
         """
         if self.error_probability(heaps) is None:

@@ -32,7 +32,8 @@ MOVE_SIZE = 6
 
 
 class BoardRows(NamedTuple):
-    """Flat integer arrays that describe the rows of full boards of a map.
+    """Flat integer arrays that describe the rows of a map. A row is all full boards with the same troops on each
+    territory.
 
     The number of a row has a digit for each territory, in base `cap`: `cap` minus the troops. So a reinforcement leads
     to a lower number.

@@ -17,8 +17,8 @@ class Features(NamedTuple):
     """Features of a seat, or their difference between two seats; all are 0 for a seat without territories.
 
     The first four range from 0 to 1: the share of the territories, the share of all troops, the strength of the
-    borders, and how few borders are open. `reach` is the sum over territories of troops times borders, scaled to 1 if
-    every territory is full. `front` is the share of all troops that stand next to an enemy.
+    borders, and 1 minus the share of borders with an enemy. `reach` is the sum over territories of troops times
+    borders, scaled to 1 if every territory is full. `front` is the share of all troops that stand next to an enemy.
     """
 
     territories: float

@@ -393,8 +393,8 @@ class OpponentModel:
 
 
 class CampaignUct:
-    """The tree search of a campaign. It runs one search at a time. It learns about the opponents of one match, so each
-    match needs an instance.
+    """The tree search of a campaign. It runs one search at a time. It learns about the opponents of one match, so make
+    an instance for each match.
     """
 
     nodes_per_ms: ClassVar[int] = uct_tree.SIMULATIONS_PER_MS

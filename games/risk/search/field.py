@@ -206,7 +206,7 @@ def apply_move(board: Any, field: Any, source: int, target: int, units: int, lef
 
 @compiled
 def write_first_place_shares(board: Any, field: Any, shares: Any) -> None:
-    """Write each seat's share of first place in a finished game to `shares`."""
+    """Write each seat's share of first place in a finished game to `shares`: 1 for a sole winner, ½ for each of two."""
     best, winners = -1, 0
     for seat in range(board[SEATS]):
         shares[seat] = 0.0
