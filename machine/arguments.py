@@ -45,9 +45,7 @@ def read_clock(text: str, key: str = "clock") -> Clock:
 
 
 def read_days(text: str, key: str) -> int:
-    """Return the number of days in an option such as `90d`, or `12w` (weeks). Raise `UsageFault`, which names `key`,
-    for another text.
-    """
+    """Return the days in an option such as `90d` or `12w` (weeks). Raise `UsageFault`, which names `key`, otherwise."""
     found = re.fullmatch(r"(\d{1,5})([dw])", text)
     days = int(found[1]) * {"d": 1, "w": 7}[found[2]] if found else 0
     if not 1 <= days <= MAX_DAYS:
@@ -65,8 +63,8 @@ def read_value(text: str) -> Any:
 
 
 def add_preset(config: dict[str, Any], preset: str | None, option: str) -> None:
-    """Add the preset that the option `--preset` names to the config of a game. The config comes from the option
-    `option`. Raise `UsageFault` if both options name a preset.
+    """Add the preset of the option `--preset`, if any, to a game's config, which comes from the option called `option`.
+    Raise `UsageFault` if both options name a preset.
     """
     if preset is None:
         return

@@ -31,7 +31,7 @@ _WRONG_TYPE_PATTERN = re.compile(r"Invalid value for (.+): Input should be a val
 def run(app: typer.Typer, name: str, words: Sequence[str] | None = None, renamed: Mapping[str, str] = {}) -> NoReturn:
     """Run the program called `name` and exit with a status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
 
-    `renamed` has the new names of options, by a command with the old name of an option, such as `serve --old`.
+    `renamed` has the new name of each renamed option, by its command and old name, such as `serve --old`.
     """
     gc.set_threshold(_GC_GEN0_THRESHOLD)
     standard_streams.prepare()

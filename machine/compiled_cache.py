@@ -51,7 +51,7 @@ class _Locator(_CacheLocator):
         return str(self._folder)
 
     def get_source_stamp(self) -> str:
-        """Return a stamp that changes with the sources. It is the name of the cache folder."""
+        """Return a text that changes whenever the sources change: the name of the cache folder."""
         return self._folder.name
 
     def get_disambiguator(self) -> str:

@@ -17,7 +17,7 @@ def block_signals() -> None:
 
 
 def unblock_signals() -> None:
-    """Unblock the signals, and so deliver pending ones. Call it once their handlers are installed."""
+    """Unblock the signals, so that pending ones are delivered. Call it once their handlers are installed."""
     if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _blocked_signals())
 

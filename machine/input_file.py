@@ -15,9 +15,7 @@ from machine.text_encoding import decode
 MAX_BYTES = 16 * 1024 * 1024
 """Default maximum size of a file that a person wrote, in bytes."""
 PIPE_TIMEOUT_S = 10.0
-"""Seconds within which a pipe must deliver all its data. Without this limit, reading from a pipe without a writer would
-never end.
-"""
+"""Seconds within which a pipe must deliver all its data. Otherwise, a pipe without a writer would be read for ever."""
 _CHUNK_BYTES = 64 * 1024
 """Bytes that are read at a time."""
 

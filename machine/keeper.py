@@ -26,9 +26,7 @@ FAILED_MESSAGE = b"failed "
 
 
 def main() -> None:
-    """Run and supervise the program on this process's command line. The program gets this process's standard input and
-    output.
-    """
+    """Run and supervise the program on this process's command line, with this process's standard input and output."""
     line = socket.socket(fileno=int(sys.argv[1]))
     line.set_inheritable(False)
 

@@ -40,8 +40,8 @@ def log_fields(**fields: str) -> dict[str, dict[str, str]]:
 
 
 class TextLines(logging.Formatter):
-    """A formatter of log lines as text: `arena: message`, or `arena NODE: message` on a node. Only tracebacks take more
-    than one line.
+    """A formatter of log lines as text: `arena: message`, or on a node `arena NODE: message`. Only tracebacks have more
+    lines.
     """
 
     def __init__(self, node: str | None = None) -> None:
@@ -131,9 +131,7 @@ class LineLimit(logging.Filter):
 
 
 def configure_logging(level: str, form: str, node: str | None = None) -> None:
-    """Log lines of at least this level to standard error. `form` is text or JSON, `node` the name of the server's
-    node.
-    """
+    """Log lines of at least this level to standard error. `form` is text or JSON, `node` the server's node, if any."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines(node) if form == "json" else TextLines(node))
     limit = LineLimit()

@@ -58,7 +58,9 @@ class ServiceManager:
             self.notify_ready()
 
     async def send_status(self, status: Callable[[], str]) -> None:
-        """Send status and watchdog messages until cancelled. The messages show that the event loop is alive."""
+        """Send messages to systemd until cancelled: the server's status, and signs of life for its watchdog. They show
+        that the event loop is alive.
+        """
         while self._address:
             signs = [] if self._watchdog_interval_s is None else ["WATCHDOG=1"]
             self.notify(*signs, f"STATUS={status()}")

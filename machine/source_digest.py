@@ -104,7 +104,9 @@ def _name_of(file: Path, root: Path) -> str:
 
 @cache
 def _read(file: Path) -> tuple[str, tuple[str, ...]]:
-    """Return the digest of a source file, and all names that it may import. Relative names keep their dots."""
+    """Return the digest of a source file, and the names of all modules that it may import. Relative names keep their
+    dots.
+    """
     source = file.read_bytes()
     names = dict.fromkeys(_imported(_COMMENT_PATTERN.sub("", source.decode(errors="replace"))))
     return hashlib.sha256(source).hexdigest(), tuple(names)

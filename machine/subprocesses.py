@@ -83,16 +83,14 @@ def limit_niceness(niceness: int, environ: Mapping[str, str] = os.environ) -> in
 
 
 def renice(by: int) -> None:
-    """Lower the priority of this process like `os.nice`, within `ARENA_MAX_NICENESS`. Raise `UsageFault` if that
-    variable is invalid.
+    """Lower this process's priority by `by`, within `ARENA_MAX_NICENESS`. Raise `UsageFault` if that variable is
+    invalid.
     """
     _renice(limit_niceness(by))
 
 
 def lower_priority(niceness: int) -> None:
-    """Lower the priority of this process and of its session by exactly `niceness`. The process must have started the
-    session.
-    """
+    """Lower the priority of this process, and of the session that it must have started, by exactly `niceness`."""
     if not niceness:
         return
     _renice(niceness)

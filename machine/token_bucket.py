@@ -9,7 +9,7 @@ MAX_KEYS = 10_000
 
 
 class TokenBucket:
-    """Buckets of tokens by key, for up to `burst` tokens. Each gains `per_second` tokens per second."""
+    """Rate limits by key. Each key has up to `burst` tokens to take, and gains `per_second` tokens per second."""
 
     def __init__(self, burst: float, per_second: float) -> None:
         self._burst = burst
@@ -30,6 +30,6 @@ class TokenBucket:
         return wait
 
     def give_back(self, key: Hashable) -> None:
-        """Return a taken token to the bucket of its key."""
+        """Give back a token that was taken for a key and not used."""
         if key in self._full_at:
             self._full_at[key] -= 1 / self._per_second

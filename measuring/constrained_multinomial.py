@@ -81,7 +81,7 @@ class _Stationary(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    """The likeliest chances for the terms at one root mean square.
+    """The likeliest probabilities (chances) of the values, for the terms at one root mean square.
 
     `lost` is by how much the log likelihood of the chances is below that of the observed shares. `above` is the
     logarithm of the chances' own root mean square divided by that of the terms. The chances solve the problem if
@@ -94,8 +94,8 @@ class _Candidate(NamedTuple):
 
 
 class _Problem(NamedTuple):
-    """The problem to find the likeliest chances whose mean is `ratio` times their root mean square, both measured from
-    the centre.
+    """The problem to find the likeliest probabilities (chances) of values whose mean is `ratio` times their root mean
+    square, both measured from the centre.
 
     The root mean square is concave in the chances, so it lies below its tangents. A tangent depends only on the root
     mean square at which it touches, and `terms` has its slopes. A single number x determines the likeliest chances on a
@@ -293,8 +293,8 @@ class _Problem(NamedTuple):
         return _Candidate(chances, self.lost(chances), math.log(self.moments(chances)[1] / rms))
 
     def least_lost(self, bounds: tuple[float, float]) -> float:
-        """Return a lower bound of the lost log likelihood at all root mean squares between two bounds. It follows from
-        the greatest value of each term between these bounds.
+        """Return a lower bound of `_Candidate.lost` at all root mean squares between two bounds. It follows from the
+        greatest value of each term between these bounds.
         """
         # A term is greatest where the root mean square is as far from the centre as its value.
         (low, high), half = bounds, self.ratio / 2
@@ -309,8 +309,8 @@ class _Problem(NamedTuple):
         return self.lost(_balance(greatest, self.counts, _BOUND_TOLERANCE))
 
     def root(self, start: tuple[float, float], end: tuple[float, float]) -> _Candidate:
-        """Return the solution between two root mean squares. `start` and `end` are pairs: the logarithm of a root mean
-        square, and the `above` of its candidate.
+        """Return the candidate between two root mean squares that solves the problem, so that its `above` is 0. `start`
+        and `end` are pairs: the logarithm of a root mean square, and `_Candidate.above` there.
 
         The first `above` is positive, the second is not. The method is false position in its Illinois form, preceded by
         bisection while an `above` is infinite.
@@ -346,7 +346,7 @@ class _Grid:
         self._candidates: dict[int, _Candidate] = {}
 
     def lost(self, at: int) -> float:
-        """Return the lost log likelihood of the candidate at a node of the grid; infinity at the bounds."""
+        """Return the `_Candidate.lost` of a node of the grid; infinity at the bounds."""
         if not 0 < at < _GRID_CELLS:
             return math.inf
         self._candidates[at] = self._problem.candidate(math.exp(self._logs[at]))
@@ -360,7 +360,7 @@ class _Grid:
         return self._logs[at] <= math.log(rms) <= self._logs[at + 1]
 
     def has_peak(self, at: int) -> bool:
-        """Return whether the signs of `above` show a peak in the cell that begins at node `at`."""
+        """Return whether the likelihood has a peak in the cell that begins at node `at`, by the signs of `above`."""
         return self._above(at) > 0 >= self._above(at + 1)
 
     def peak(self, at: int, end: int) -> _Candidate:
@@ -368,7 +368,7 @@ class _Grid:
         return self._problem.root((self._logs[at], self._above(at)), (self._logs[end], self._above(end)))
 
     def _above(self, at: int) -> float:
-        """Return the `above` of a grid node's candidate; infinity at the lower, minus infinity at the upper bound."""
+        """Return the `_Candidate.above` of a node; infinity at the lower, minus infinity at the upper bound."""
         if at == 0:
             return math.inf
         return self._candidates[at].above if at < _GRID_CELLS else -math.inf

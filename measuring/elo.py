@@ -50,7 +50,7 @@ def score_of(elo: float) -> float:
 
 
 def elo_difference(estimate: Estimate) -> EloDifference:
-    """Return the Elo difference between a side and its opponent. `estimate` is the side's score or adjusted score."""
+    """Convert a side's score or adjusted score, with its interval, to the Elo difference from its opponent."""
     return EloDifference(elo=elo_of(estimate.mean), low=elo_of(estimate.low), high=elo_of(estimate.high))
 
 

@@ -74,7 +74,7 @@ def luck_after(
 def _plies_of_lines(
     game: Game[Any, Any], before: Any, lines: Iterable[tuple[EventLine | None, Any]]
 ) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield the plies that `luck_along` takes. `lines` are pairs of a record's line and the state after it."""
+    """Yield the plies that `luck_along` takes. `lines` are pairs of a line of a record and the state after it."""
     for line, after in lines:
         if isinstance(line, Ply) and line.event.out is None:
             event = line.event

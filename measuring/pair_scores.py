@@ -72,9 +72,7 @@ def group_score(
 
 
 class ScoreUnit(NamedTuple):
-    """The matches of one start position: their number, mean points, mean adjusted points, and the sum of the squared
-    points.
-    """
+    """The matches of one start position: their number, mean points, mean adjusted points, and sum of squared points."""
 
     games: int
     raw: float

@@ -1,6 +1,4 @@
-"""The mean payoff of a bot per round, with an interval. The weight of an opponent is the number of rounds against
-it.
-"""
+"""The mean payoff of a bot per round, with an interval. An opponent's weight is the number of rounds against it."""
 
 from __future__ import annotations
 
@@ -89,7 +87,7 @@ def pair_payoffs(payoffs: Sequence[float], rounds: int) -> PairPayoffs:
 
 
 def weighted_pairs(pairs: Iterable[PairPayoffs]) -> list[WeightedPair]:
-    """Return a summand for each of one or more opponents. The factor is the opponent's share of all weight."""
+    """Return the summands of the mean over one or more opponents. An opponent's factor is its share of all weight."""
     met = list(pairs)
     total = sum(pair.weight for pair in met)
     return [WeightedPair(pair, pair.weight / total) for pair in met]

@@ -15,8 +15,6 @@ such as `{"phase": "attack"}`.
 
 
 def classifier_of(game: Game[Any, Any]) -> PositionClassifier:
-    """Return the function that classifies positions of a game. For a game without kinds, this function returns an empty
-    mapping.
-    """
+    """Return the function that classifies positions of a game. It returns an empty mapping for a game without kinds."""
     make: Callable[[Game[Any, Any]], PositionClassifier] | None = game_part(game.name, "position_classifier")
     return (lambda state: {}) if make is None else make(game)

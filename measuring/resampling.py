@@ -22,9 +22,7 @@ from measuring.sequential import Hypotheses, Pentanomial, SequentialTest, Verdic
 MAX_TESTS = 500
 """Maximum number of simulated tests for each hypothesis."""
 MAX_DRAWN_PAIRS = 150_000
-"""Number of drawn pairs after which no further test of a hypothesis starts. Drawing as many for both hypotheses takes
-some seconds.
-"""
+"""After this many drawn pairs, no further test of a hypothesis starts. Both hypotheses then take some seconds."""
 
 
 class SimulatedTests(Struct, frozen=True, kw_only=True):

@@ -65,7 +65,7 @@ def estimate_scores(matches: Iterable[SideScore]) -> ScoreEstimates:
 
 
 def score_of_counts(counts: Sequence[int]) -> Estimate:
-    """Return the score of one or more units (pairs or single games). `count_moments` explains `counts`."""
+    """Estimate a score from counts of the scores of units (pairs or single games), which `count_moments` describes."""
     units = sum(counts)
     mean, square = count_moments(counts)
     return _estimate(units, mean, square / (units - 1) if units > 1 else 0.0)
@@ -86,8 +86,8 @@ def _raw_estimate(strata: Strata) -> Estimate:
 
 
 def _estimate(count: int, mean: float, squared_error: float) -> Estimate:
-    """Estimate from a mean of `count` units and its squared standard error. For the interval, two units with score 0
-    and two with score 1 are added.
+    """Estimate a score from the mean of `count` units and the squared standard error of this mean. For the interval,
+    two units with score 0 and two with score 1 are added.
 
     So the interval is valid for few units, too, and is not empty if the seat decides every match. Source: A. Agresti,
     B. A. Coull, Approximate is better than "exact" for interval estimation of binomial proportions (1998).

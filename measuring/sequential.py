@@ -86,9 +86,7 @@ class Hypotheses(Struct, frozen=True, kw_only=True):
 
     @property
     def scores(self) -> tuple[float, float]:
-        """The scores expected under h0 and h1. They are undefined in normalised Elo, which depends on the spread of
-        results.
-        """
+        """The scores expected under h0 and h1. Undefined in normalised Elo, which depends on the spread of results."""
         if self.unit == "nelo":
             raise UsageFault("normalised Elo needs results with luck left in: give h0 and h1 in score or elo")
         if self.unit == "elo":
@@ -97,7 +95,8 @@ class Hypotheses(Struct, frozen=True, kw_only=True):
 
 
 class SequentialTest(ABC):
-    """A running test. Pairs are added in the order of the schedule; pairs after the verdict change nothing.
+    """A sequential test in progress. Pairs are added in the order of the schedule; pairs after the verdict change
+    nothing.
 
     `verdict`, after `pairs` pairs, is None while neither hypothesis is accepted.
     """
@@ -122,7 +121,7 @@ class SequentialTest(ABC):
         """The log likelihood ratio of h1 to h0."""
 
     _score_description: str
-    """A description of the scores that a pair may have."""
+    """The words in error messages that say which scores a pair may have."""
 
     @abstractmethod
     def _is_possible(self, score: float) -> bool:
@@ -130,7 +129,7 @@ class SequentialTest(ABC):
 
     @abstractmethod
     def _process(self, score: float) -> None:
-        """Process the score of a pair. `pairs` counts this pair already."""
+        """Add the score of a pair to the test. `pairs` counts this pair already."""
 
     def _decide(self) -> Verdict | None:
         return self._accept(self.llr)

@@ -18,11 +18,11 @@ POINTS_UNIT = "points"
 
 
 class ValueFunction(ABC):
-    """A measure of luck for one config. Results that different measures adjusted must not be combined."""
+    """A measure of luck for one config. Do not combine results that different value functions adjusted."""
 
     name: str
     unit: str = POINTS_UNIT
-    """The unit of luck."""
+    """The unit of luck, such as points."""
 
     @abstractmethod
     def luck(self, before: Any, outcomes: Outcomes, after: Any) -> tuple[float, ...]:

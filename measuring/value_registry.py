@@ -12,9 +12,7 @@ from protocol.games.base import Game
 
 
 def value_names(game: Game[Any, Any]) -> tuple[str, ...]:
-    """Return the names of the value functions for this game and config: the best first, `none` last. No exact table is
-    solved.
-    """
+    """Return the names of the value functions for a game with a config, the best first, `none` last. Solve no table."""
     return tuple(_factories_of(game))
 
 

@@ -11,8 +11,7 @@ from typing import NamedTuple
 from measuring.pair_scores import MIN_UNITS, ScoreUnit, SideScore, Strata, Stratum, stratify
 
 _BOOTSTRAP_DRAWS, _BOOTSTRAP_GROUPS = 1000, 500
-"""`_BOOTSTRAP_DRAWS` is the number of bootstrap samples, `_BOOTSTRAP_GROUPS` the approximate number of groups of units
-to draw from.
+"""`_BOOTSTRAP_DRAWS` is the number of bootstrap samples, `_BOOTSTRAP_GROUPS` the approximate number of groups of units.
 """
 
 
@@ -87,8 +86,8 @@ def _add_up(parts: Iterable[_Sums]) -> _Sums:
 
 
 def _group_units(strata: Strata, rng: Random) -> dict[Stratum, list[_Sums]]:
-    """Group the units of each stratum at random into about `_BOOTSTRAP_GROUPS` groups. Draws of groups vary like draws
-    of units.
+    """Group the units of each stratum at random into about `_BOOTSTRAP_GROUPS`. Draws of groups vary like draws of
+    units.
     """
     total = sum(map(len, strata.values()))
     grouped = {}
@@ -100,10 +99,10 @@ def _group_units(strata: Strata, rng: Random) -> dict[Stratum, list[_Sums]]:
 
 
 def _ratio(strata: Mapping[Stratum, _Sums]) -> float:
-    """Return the variance of a single game against the same opponents, divided by the product of the variance of the
-    adjusted mean and its number of games.
+    """Return the factor of `VarianceReduction`: the variance of a single raw game against the same opponents, divided
+    by the variance of the adjusted mean times its number of games.
 
-    The ratio is 0 if games do not vary. It is infinite if adjusted units do not vary or there is only one unit.
+    The factor is 0 if games do not vary. It is infinite if adjusted units do not vary or there is only one unit.
     """
     opponents: defaultdict[Hashable, list[_Sums]] = defaultdict(list)
     for key, each in strata.items():

@@ -1,4 +1,4 @@
-"""Memory-one strategies of the dilemma, read as users write them, and their scores against each other."""
+"""Scores of memory-one strategies of the dilemma against each other. Users write the strategies as texts."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ MAX_NUMBER_LENGTH = 40
 def score_strategies(
     names: Iterable[str], payoffs: Payoffs, *, noise: Fraction, go_on: Fraction, rounds: int | None
 ) -> dict[str, dict[str, Fraction]]:
-    """Return, for each named strategy, its mean payoff per round against each of them, itself included. Without
-    `names`, take all strategies.
+    """Return the mean payoff per round of each strategy against every one of them, itself included. `names` are the
+    strategies as users write them; without names, take all that have a name.
 
-    Raise `UsageFault` if a text is no strategy.
+    Raise `UsageFault` if a text is not a strategy.
     """
     known = strategies(payoffs)
     chosen = {name: _read(name, known) for name in names} or known
@@ -40,7 +40,9 @@ def score_strategies(
 
 
 def read_probability(what: str, text: str, max_probability: str = "1") -> Fraction:
-    """Return a probability from a decimal or a fraction. Else raise `UsageFault`, in which it is called `what`."""
+    """Return the probability that a text gives as a decimal or a fraction. Raise `UsageFault`, which calls the value
+    `what`, for any other text.
+    """
     try:
         chance = Fraction(text.strip()) if len(text) <= MAX_NUMBER_LENGTH and "e" not in text.lower() else Fraction(-1)
     except (ValueError, ZeroDivisionError):

@@ -30,7 +30,7 @@ class MemoryOneBot(Bot):
 
     @abstractmethod
     def strategy(self, game: Dilemma, seat: int) -> MemoryOne:
-        """Return the bot's probabilities of cooperating in `seat`. Raise `UsageFault` if the payoffs rule them out."""
+        """Return the bot's strategy in `seat`. Raise `UsageFault` if it does not exist with the game's payoffs."""
 
     def check_game(self, game: Game[Any, Any]) -> None:
         super().check_game(game)
@@ -139,7 +139,7 @@ class Equilibrium(Bot):
 
 
 def moves_played(rules: Game[Any, Any], event: Event) -> tuple[int, int]:
-    """Return the moves that both seats played in the round of an event. Under noise the event's result has them."""
+    """Return the moves that both seats played in a round. With noise, they may differ from the choices."""
     result = event.result or {}
     if "played" in result:
         one, two = result["played"]

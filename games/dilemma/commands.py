@@ -1,4 +1,4 @@
-"""`arena-bot analyze dilemma`."""
+"""The command `arena-bot analyze dilemma`, which scores strategies against each other."""
 
 from __future__ import annotations
 

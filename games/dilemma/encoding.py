@@ -1,4 +1,4 @@
-"""The encoding of the dilemma."""
+"""The encoding of the dilemma for learning: states as vectors, moves as action numbers."""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ Matrix = list[list[Fraction]]
 AXELROD_PAYOFFS: Payoffs = (((3, 3), (0, 5)), ((5, 0), (1, 1)))
 """The payoffs of the prisoner's dilemma in Axelrod's tournaments."""
 EXTORTION_FACTOR = 2
-"""The default `chi` of `extortion`: the strategy's surplus over mutual defection divided by the other seat's."""
+"""The default `chi` of `extortion`: the extorting seat's gain over mutual defection divided by the other seat's gain.
+"""
 
 
 class MemoryOne(NamedTuple):
@@ -44,7 +45,7 @@ def memory_one(first: Fraction | int, *after: Fraction | int) -> MemoryOne:
 
 
 class PayoffTable(NamedTuple):
-    """The payoffs of one seat for the results CC, CD, DC and DD of a round, with the seat's own choice first."""
+    """Return a strategy from its probabilities to cooperate: first, and after the results CC, CD, DC and DD."""
 
     reward: int
     sucker: int
@@ -70,7 +71,7 @@ ALWAYS_DEFECT = memory_one(0, 0, 0, 0, 0)
 TIT_FOR_TAT = memory_one(1, 1, 0, 1, 0)
 """The strategy that cooperates first, then repeats the other seat's last choice."""
 PAVLOV = memory_one(1, 1, 0, 0, 1)
-"""The strategy that cooperates first, then exactly if both seats made the same choice in the round before."""
+"""The strategy that cooperates first, and later if both seats made the same choice in the last round, else defects."""
 GRIM = memory_one(1, 1, 0, 0, 0)
 """The strategy that never cooperates again after a defection by either seat, even after its own defection by noise."""
 
@@ -90,10 +91,11 @@ def generous_tit_for_tat(other_payoffs: PayoffTable) -> MemoryOne:
 def extortion(
     own_payoffs: PayoffTable, other_payoffs: PayoffTable, chi: Fraction | int = EXTORTION_FACTOR
 ) -> MemoryOne | None:
-    """Return the strategy that forces its own surplus over mutual defection to be `chi` times the other seat's surplus.
+    """Return the strategy that makes its own mean gain over mutual defection `chi` times the mean gain of the other
+    seat.
 
-    It uses half of the largest possible scale (Press and Dyson, 2012). Return None if mutual cooperation gives the
-    strategy more than `chi` times the other seat's surplus.
+    Such strategies differ in scale; this one has half of the largest possible scale (Press and Dyson, 2012). Return
+    None if mutual cooperation gives the strategy more than `chi` times the other seat's gain.
     """
     # Its own surplus over mutual defection minus `chi` times the other's: the strategy holds the mean of this at 0.
     both, exploited, exploits = (
@@ -111,8 +113,8 @@ def extortion(
 
 
 def strategies(payoffs: Payoffs = AXELROD_PAYOFFS) -> dict[str, MemoryOne]:
-    """Return the strategies of seat 0 by name. `generous_tit_for_tat` and `extortion` are among them only if both seats
-    are in a prisoner's dilemma.
+    """Return all strategies that have a name, by name, as seat 0 plays them. `generous` and `extort` are among them
+    only if the payoffs are a prisoner's dilemma for both seats.
     """
     found = {
         "always-cooperate": ALWAYS_COOPERATE,
@@ -138,10 +140,11 @@ def scores(
     go_on: Fraction | int = 1,
     rounds: int | None = None,
 ) -> Scores:
-    """Return the average payoffs per round of two strategies, over `rounds` or for ever.
+    """Return the average payoff per round of each of two strategies that play each other, over `rounds` rounds or for
+    ever.
 
     If a match goes on after each round with a probability `go_on` below 1, the average is the expected payoff of a
-    match divided by its expected number of rounds. If a match never ends, it is the limit of the mean.
+    match divided by its expected number of rounds. If a match never ends, it is the limit of the mean payoff.
     """
     begin = _result_probabilities(_with_noise(strategy0.first, noise), _with_noise(strategy1.first, noise))
     mirrored = [ROUND_RESULTS.index((other, own)) for own, other in ROUND_RESULTS]
@@ -170,12 +173,12 @@ def _with_noise(chance: Fraction, noise: Fraction | int) -> Fraction:
 
 
 def _result_probabilities(one: Fraction, two: Fraction) -> list[Fraction]:
-    """Return the probability of each result, from each player's probability to cooperate."""
+    """Return the probability of each result of a round, from each player's probability to cooperate."""
     return [(1 - one if own else one) * (1 - two if other else two) for own, other in ROUND_RESULTS]
 
 
 def _visits_in_rounds(begin: list[Fraction], step: Matrix, go_on: Fraction, rounds: int) -> list[Fraction]:
-    """Return the expected number of times that each result occurs in this many rounds."""
+    """Return how often each result of a round is expected to occur in a match of at most `rounds` rounds."""
     visits, _ = _sum_of_powers([[go_on * chance for chance in row] for row in step], rounds)
     return _multiply([begin], visits)[0]
 
@@ -201,14 +204,14 @@ def _add(one: Matrix, two: Matrix) -> Matrix:
 
 
 def _discounted_visits(begin: list[Fraction], step: Matrix, go_on: Fraction) -> list[Fraction]:
-    """Return the expected number of times that each result occurs: the vector w with w = begin + go_on · w · step."""
+    """Return how often each result of a round is expected to occur: the vector w with w = begin + go_on · w · step."""
     size = range(len(begin))
     return _solve_system([[(at == of) - go_on * step[of][at] for of in size] for at in size], begin)
 
 
 def _long_run_shares(begin: list[Fraction], step: Matrix) -> list[Fraction]:
-    """Return the long-run share of each result. It is the sum over recurrent classes of the probability to enter the
-    class, times its stationary distribution.
+    """Return the fraction of all rounds that have each result, in a match that never ends. It is a sum over the
+    recurrent classes of the Markov chain: the probability to enter the class times the class's stationary distribution.
     """
     size = range(len(begin))
     reached = [_reachable(step, at) for at in size]

@@ -191,8 +191,8 @@ class Dilemma(SimultaneousGame[DilemmaState, int]):
         return state.payoffs
 
     def count_rounds(self, state: DilemmaState) -> tuple[int, int]:
-        """Return the number of rounds played and the expected number of rounds to come. With `go_on`, the latter is 1 /
-        (1 − go_on), rounded half up, or the rest of `rounds` if that is smaller.
+        """Return the number of rounds played and the number of rounds to come. If chance ends the match (`go_on`), the
+        latter is the expected number 1 / (1 − go_on), rounded half up, but at most the rest of `rounds`.
         """
         left = self.rounds - state.at
         if state.over:
@@ -348,7 +348,7 @@ def _is_name(value: Any) -> bool:
 
 def _parse_chance(key: str, value: Any, most: int) -> int:
     """Convert a chance, given as a number or a decimal string, to multiples of 1 / CHANCE_DENOMINATOR. Raise
-    `BadConfig` if it is invalid or above `most`.
+    `BadConfig` if it is invalid or above `most` of these multiples.
     """
     try:
         if type(value) not in (int, float, str):
@@ -363,5 +363,7 @@ def _parse_chance(key: str, value: Any, most: int) -> int:
 
 
 def _format_chance(parts: int) -> str:
-    """Format a chance, in multiples of 1 / CHANCE_DENOMINATOR, as a decimal text: digests contain no floats."""
+    """Format a chance, given in multiples of 1 / CHANCE_DENOMINATOR, as a decimal number. It is a text, because digests
+    must not contain floats.
+    """
     return f"{Decimal(parts) / CHANCE_DENOMINATOR:f}"

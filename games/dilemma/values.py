@@ -1,4 +1,4 @@
-"""The value function of the dilemma, where coins are thrown.
+"""The value function that measures luck in the dilemma, where noise and the end of a match may be random.
 
 It is the chance part of AIVAT (Burch, Schmid, Moravčík, Morrill and Bowling, 2018): subtracting luck does not change
 the mean of payoffs.
@@ -16,13 +16,13 @@ PAYOFFS_UNIT = "in payoffs"
 
 
 def dilemma_values(game: Dilemma) -> ValueFactories:
-    """Return the value functions of the dilemma: `mean-1` if the config has noise or a random end, else none."""
+    """Return the dilemma's value functions by name: `mean-1` if the config has noise or a random end, else none."""
     return {"mean-1": MeanPayoffValue} if game.noise or game.go_on is not None else {}
 
 
 class MeanPayoffValue(ValueFunction):
-    """A value function that values a round at its payoff, and each round to come at the mean payoff of the rounds so
-    far.
+    """A value function that counts the payoffs of the rounds played, and the mean payoff of these rounds for each round
+    to come.
 
     The mean includes the expected payoff of the current round. So the draw that ends a match gives or takes that mean,
     and noise only changes the payoff of its round.

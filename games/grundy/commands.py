@@ -1,4 +1,4 @@
-"""`arena-bot analyze grundy`."""
+"""The command `arena-bot analyze grundy`, which prints facts about a position of Grundy's game."""
 
 from __future__ import annotations
 

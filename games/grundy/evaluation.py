@@ -1,4 +1,4 @@
-"""The evaluation of Grundy's game. It guesses from the number of heaps; games.theory has exact values."""
+"""The evaluation of Grundy's game: a guess from the number of heaps. The package `games.theory` has exact values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from protocol.games.base import Game
 
 
 def grundy_parity(rules: Game[Any, Any], state: Heaps, seat: int) -> float:
-    """Return +½ or −½, as if every heap that allows a move allowed exactly one."""
+    """Guess who wins, and return +½ or −½. The guess assumes that each heap which allows a move allows exactly one."""
     assert isinstance(rules, Grundy)
     odd = sum(heap > 2 for heap in state.heaps) % 2 == 1
     return GUESSED_VALUE if odd == (rules.to_move(state) == seat) else -GUESSED_VALUE

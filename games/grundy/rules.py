@@ -41,7 +41,7 @@ class Grundy(Game[Heaps, Split]):
     move_syntax = "2 off heap 0, or 2 0"
 
     heap_rule = GRUNDY_RULE
-    """The rule of moves in one heap, for the theory of heap games."""
+    """The rule of moves in one heap. The theory of heap games, `games.theory`, uses it."""
     misere = False
 
     def __init__(self, config: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Batches of nim."""
+"""Batches of matches of nim that are played at once, for learning."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from protocol.games.base import Game
 
 
 class NimBatch(SmallBatch):
-    """A batch of nim. `_moves` has two rows: the heap of each action, and the number of objects that it takes."""
+    """A batch of matches of nim. `_moves` has two rows: each action's heap, and the number of objects that it takes."""
 
     def __init__(self, rules: Game[Position, Any], count: int, luck: str = NoLuck.name) -> None:
         assert isinstance(rules, Nim)

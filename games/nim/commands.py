@@ -1,4 +1,4 @@
-"""`arena-bot analyze nim`."""
+"""The command `arena-bot analyze nim`, which prints facts about a position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The encoding of nim. The config's heaps determine actions and sizes."""
+"""The encoding of nim for learning: positions as vectors, moves as action numbers. The heaps in the config determine
+the number of actions and the length of a vector.
+"""
 
 from __future__ import annotations
 

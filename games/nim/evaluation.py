@@ -1,4 +1,4 @@
-"""The evaluation of nim. It guesses from the number of heaps; games.theory has exact values."""
+"""The evaluation of nim: a guess from the number of heaps. The package `games.theory` has exact values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from protocol.games.base import Game
 
 
 def nim_parity(rules: Game[Any, Any], state: Position, seat: int) -> float:
-    """Return +½ or −½, as if every heap that allows a move allowed exactly one.
+    """Guess who wins, and return +½ or −½. The guess assumes that each heap which allows a move allows exactly one.
 
     The seat to move would then win if the number of such heaps is odd, in misère if it is even. The guess is right only
     at the very end; earlier it is no better than a coin toss. Beginners play by it.

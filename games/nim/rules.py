@@ -103,8 +103,8 @@ class Nim(Game[Position, Take]):
         }
 
     def _find_smallest_lost_position(self) -> tuple[int, ...] | None:
-        """Return a smallest lost position that has a move; None if there is none. Its counters are in the first heaps
-        that are large enough; all other heaps are empty.
+        """Return a lost position that has a move and as few counters as possible; None if the config allows none. The
+        counters are in the first heaps that are large enough. All other heaps are empty.
         """
         least = self._min_take
         large = [heap for heap, size in enumerate(self.heaps) if size >= least]
@@ -142,7 +142,7 @@ class Nim(Game[Position, Take]):
 
     @property
     def heap_rule(self) -> HeapRule:
-        """The rule of moves in one heap, for the theory of heap games."""
+        """The rule of moves in one heap. The theory of heap games, `games.theory`, uses it."""
         return nim_rule(self.take)
 
     def initial(self, dice: Dice) -> tuple[Position, Event | None]:
@@ -152,8 +152,9 @@ class Nim(Game[Position, Take]):
         return Position(heaps, 0, 1), Event(ply=0, seat=CHANCE, move={"heaps": list(heaps)})
 
     def _deal(self, dice: Dice) -> tuple[int, ...]:
-        """Draw heaps uniformly (dice purpose "deal") until the position is lost and has a move, and return them. If
-        `MAX_DEAL_DRAWS` draws find none, return the smallest such position.
+        """Return random heaps that are a lost position with a move. All such positions are equally likely: heaps are
+        drawn (dice purpose "deal") until they fit. After `MAX_DEAL_DRAWS` draws in vain, return the smallest such
+        position.
         """
         for drawn in islice(dice.choices("deal", [size + 1 for size in self.heaps]), MAX_DEAL_DRAWS):
             if self._is_valid_deal(drawn):

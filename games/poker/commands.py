@@ -1,4 +1,4 @@
-"""`arena-bot solve` for a hand of poker."""
+"""The command `arena-bot solve` for a hand of poker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The encoding of poker with one card for each seat."""
+"""The encoding for learning of poker games with one card for each seat: states as vectors, moves as action numbers."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def grader_of(game: Poker) -> Grader:
 
 @cache
 def move_values(game: str) -> Mapping[Knowledge, MoveValues]:
-    """Return, for every decision of both seats, the average winnings in chips of each move.
+    """Return the average winnings in chips of each move in every decision of both seats, against an equilibrium.
 
     If the opponent makes a move whose probability is at most `MAX_NEGLIGIBLE_PROBABILITY`, the move is no evidence
     about the opponent's card: beliefs do not change.
@@ -62,8 +62,8 @@ def move_values(game: str) -> Mapping[Knowledge, MoveValues]:
 def best_response_values(
     game: str, strategy: Strategy, seat: int, negligible: float = 0.0
 ) -> dict[Knowledge, MoveValues]:
-    """Return, for every decision of a seat that plays the best response to a strategy, the average winnings in chips of
-    each move.
+    """Return the average winnings in chips of each move in every decision of `seat`, if the seat plays the best
+    response to a strategy.
 
     Moves of the opponent with a probability of at most `negligible` are no evidence about the opponent's card.
     """
@@ -77,7 +77,9 @@ def best_response_values(
 
 
 class _BestResponse:
-    """The best response of a seat to a strategy. `found` has each move's expected winnings, by what the seat knows."""
+    """The best response of a seat to a strategy. `found` has the expected winnings of each move, by what the seat
+    knows.
+    """
 
     def __init__(self, rules: Poker, strategy: Strategy, seat: int, never: float) -> None:
         self.found: dict[Knowledge, MoveValues] = {}
@@ -130,8 +132,8 @@ def _table_after(rules: Poker, state: PokerState, move: str) -> PokerState:
 
 @cache
 def hand_value_function(game: str) -> Callable[[PokerState], Number]:
-    """Return a function from a state to the chips that seat 0 wins on average in the current hand, in equilibrium. Of a
-    state's cards, either none or all that have been dealt must be known.
+    """Return a function that takes a state and returns the chips that seat 0 wins on average in the current hand, if
+    both seats play an equilibrium. The state must have all cards that have been dealt, or none.
     """
     rules, start = single_hand(game)
     strategy = equilibrium_of(game)

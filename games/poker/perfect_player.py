@@ -1,4 +1,4 @@
-"""Play of poker by an equilibrium, for the bot `perfect`."""
+"""Moves of poker by an equilibrium strategy, for the bot `perfect`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from games.poker.strategies import equilibrium_of, knowledge_of
 
 
 def choose(turn: Turn) -> Choice:
-    """Draw a move from the equilibrium's probabilities. It is sent without a value, which would reveal the card."""
+    """Return a move drawn with the equilibrium's probabilities, without a value: a value would reveal the card."""
     rules = turn.rules
     chances = [float(chance) for chance in move_probabilities(turn)]
     (move,) = turn.random.choices(rules.legal_moves(turn.position), chances)
@@ -18,5 +18,5 @@ def choose(turn: Turn) -> Choice:
 
 
 def move_probabilities(turn: Turn) -> Sequence[float | Fraction]:
-    """Return the equilibrium's probability of each legal move, in their order."""
+    """Return the equilibrium's probability of each legal move, in the order of the legal moves."""
     return equilibrium_of(turn.rules.name)[knowledge_of(turn.rules, turn.position)]

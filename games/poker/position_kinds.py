@@ -1,4 +1,6 @@
-"""Position kinds of poker: the decision to take, the betting round and the cards in hand."""
+"""Position kinds of poker, the categories by which costs of moves are broken down: the decision to take, the betting
+round and the cards in hand.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from games.poker.rules import Poker, PokerState
 
 
 def classifier_of(game: Poker) -> Any:
-    """Return a function from a state to its position kinds, such as `own card` and the rank of that card."""
+    """Return a function that returns the categories of a state, such as `own card` with the rank of that card."""
 
     def classify(state: PokerState) -> Mapping[str, str]:
         card, _, _ = game.information_set(state, state.seat)

@@ -119,7 +119,9 @@ class Poker(Game[PokerState, str]):
         return state._replace(at=state.at + 1, public=public)
 
     def information_set(self, state: PokerState, seat: int) -> tuple[int | None, int | None, tuple[str, ...]]:
-        """Return the rank of the seat's own card, the rank of the public card, and the bets. Suits do not matter."""
+        """Return what a seat knows: the ranks of its own card and of the public card, and the bets. Suits do not
+        matter.
+        """
         own = None if state.cards is None else state.cards[seat]
         return self._rank(own), self._rank(state.public), state.bets
 

@@ -35,7 +35,7 @@ _MISSING_CARD_SYMBOL = "-"
 
 
 def single_hand(game: str) -> tuple[Poker, PokerState]:
-    """Return the rules of a match of a single hand, and the state before the deal."""
+    """Return the rules of a match that has a single hand, and the state before its cards are dealt."""
     rules = load_game(game, {"hands": 1})
     assert isinstance(rules, Poker)
     return rules, PokerState(0, 0, (0, 0), None, None, ("",), (ANTE, ANTE), 0)
@@ -50,12 +50,12 @@ def equilibrium_of(game: str) -> Strategy:
 
 
 def knowledge_of(rules: Game[Any, Any], state: PokerState) -> Knowledge:
-    """Return the key of the strategy's entry for the seat to move, in any hand of a match."""
+    """Return what the seat to move knows, as a key of a strategy. It is valid in any hand of a match."""
     return state.seat ^ state.hand % 2, rules.information_set(state, state.seat)
 
 
 def _kuhn() -> Strategy:
-    """Return Kuhn's equilibrium (1950) with the most bluffs of the first player. Ranks are jack, queen, king."""
+    """Return the equilibrium of Kuhn poker (1950) in which the first player bluffs most. Ranks are J, Q and K."""
     check, bet = (1, 0), (0, 1)
     bluff = (1 - _THIRD, _THIRD)
     acts: dict[tuple[int, str], tuple[tuple[Number, Number], ...]] = {
@@ -98,7 +98,7 @@ def read_table(path: Path, rules: Poker, start: PokerState) -> tuple[Strategy, d
 
 
 def decisions_of(rules: Poker, start: PokerState) -> dict[Knowledge, list[PokerState]]:
-    """Return all information sets in which a seat has to move, each with its states."""
+    """Return every decision of a game: the information sets in which a seat has to move, each with its states."""
     found: dict[Knowledge, list[PokerState]] = {}
     waiting = [start]
     while waiting:

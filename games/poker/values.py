@@ -1,4 +1,4 @@
-"""The value function of poker, where cards are dealt.
+"""The value function that measures luck in poker, where cards are dealt.
 
 It is the chance part of AIVAT (Burch, Schmid, Moravčík, Morrill and Bowling, 2018): subtracting luck does not change
 the mean of payoffs.
@@ -15,7 +15,9 @@ CHIPS_UNIT = "chips"
 
 
 def poker_values(game: Poker) -> ValueFactories:
-    """Return the value functions of poker: `equilibrium`, the value of the current hand in equilibrium."""
+    """Return the value functions of poker by name. The only one is `equilibrium`, the current hand's value in
+    equilibrium.
+    """
     return {"equilibrium": lambda game: _hand_values(game)}
 
 

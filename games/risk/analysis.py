@@ -22,10 +22,10 @@ _NEGLIGIBLE_PROBABILITY = 1e-12
 
 
 class BestPlay(NamedTuple):
-    """Statistics of games in which both sides play the first of their best moves.
+    """Statistics of games of bounded Risk in which both sides play the first of their best moves.
 
-    - `plies`, `attacks`, `chosen_attacks`: mean numbers over the dice. A chosen attack is made although a reinforcement
-      is legal.
+    - `plies`, `attacks`, `chosen_attacks`: mean numbers per game. A chosen attack is made although a reinforcement is
+      legal.
     - `unfinished`: the fraction of games that the limit `max_plies` ends.
     - `positions`: the number of positions that may arise.
     """
@@ -38,7 +38,8 @@ class BestPlay(NamedTuple):
 
 
 def duel_facts(board: Board, max_troops: int, table: Table | None = None, *, play: bool = False) -> dict[str, Any]:
-    """Return the facts about a map, ready for JSON, from its exact `table`. Without a table, solve the map first.
+    """Return the facts about a map of bounded Risk, ready for JSON, from its exact `table`. Without a table, solve the
+    map first.
 
     A value is the expected result for the seat that makes the move, off by at most `error`. `seconds` is the time to
     solve the map, without compilation; null with a given table. `best_play` is null unless `play`, which takes longer,
@@ -72,8 +73,10 @@ def duel_facts(board: Board, max_troops: int, table: Table | None = None, *, pla
 
 
 class StartValue(NamedTuple):
-    """The value of the empty board for one limit `max_troops`: the expected result of seat 0, off by at most `error`.
-    `seconds` is the processor time that solving the table took; null if the table existed.
+    """The value of the empty board of bounded Risk for one troop limit `max_troops`.
+
+    The value is the expected result of seat 0, off by at most `error`. `seconds` is the processor time that solving the
+    table took; null if the table existed.
     """
 
     max_troops: int
@@ -108,7 +111,7 @@ def solve_curve(board: Board, first: int, last: int) -> Iterator[StartValue]:
 
 
 def _list_invasions(table: Table, rules: Duel, position: Position) -> list[tuple[dict[str, Any], Position]]:
-    """Return the invasions that are legal in an opening position, as JSON, each with the position after it."""
+    """Return the invasions that are legal in an opening position, each with the position after it, ready for JSON."""
     return [
         (
             {**rules.encode_move(move), "name": rules.notation(move), "value": value},
@@ -119,7 +122,7 @@ def _list_invasions(table: Table, rules: Duel, position: Position) -> list[tuple
 
 
 def compute_best_play(table: Table, rules: Duel) -> BestPlay:
-    """Return the statistics of best play. They ignore the last 10^-12 of the games, those that last longest."""
+    """Return the statistics of best play from the empty board. The longest games, 10^-12 of all, are ignored."""
     import numpy
 
     places = {rules.initial(NO_DICE)[0]: 0}

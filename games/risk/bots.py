@@ -61,7 +61,7 @@ def load_table(rules: Game[Any, Any]) -> Table:
 
 
 class Raider(CompiledBot):
-    """Plays campaigns by the policy that `uct` uses in playouts, without a search."""
+    """Plays campaigns by the policy raider, without a search. The bot `uct` uses this policy in its playouts."""
 
     games = ("risk-campaign",)
 

@@ -1,6 +1,4 @@
-"""`arena-bot analyze duel`, and `arena-bot solve` for bounded Risk, which takes long, prints progress and stores the
-table.
-"""
+"""The commands `arena-bot analyze duel`, and `arena-bot solve` for bounded Risk, which stores an exact table."""
 
 from __future__ import annotations
 
@@ -184,7 +182,7 @@ def solve_duel(options: SolveOptions) -> None:
 
 
 class _Progress:
-    """Prints progress lines of solving bounded Risk on standard error."""
+    """A printer of lines on standard error that report the progress of solving bounded Risk."""
 
     def __init__(self) -> None:
         self._reported_at = -math.inf

@@ -1,8 +1,10 @@
 """Evaluations of a Risk position, written to be read; games/risk/search has faster ones on flat arrays.
 
-`features`, for both Risk games, is a mean of four features. `unam`, for bounded Risk, is from the paper that proposed
-this game. `outlook`, for campaigns, is a seat's fraction of the sum of all seats' strengths; a strength is the product
-of powers of the seat's units and its land."""
+- `features`, for both Risk games, is a mean of four features of the position.
+- `unam`, for bounded Risk, is from the paper that proposed this game.
+- `outlook`, for campaigns, is a seat's fraction of the sum of all seats' strengths. A strength is the product of powers
+  of the seat's units and its land.
+"""
 
 from __future__ import annotations
 
@@ -52,10 +54,10 @@ def unam_score(rules: Game[Any, Any], state: Any, seat: int) -> int:
 
 
 def breadth_first_pairs(board: Board) -> list[tuple[int, int]]:
-    """Return the pairs (v, u) of a breadth-first walk from territory 0 that reaches u from v. `unam_score` rates u
-    compared with v (Prieto et al. 2014).
+    """Return the steps of a breadth-first walk over the map from territory 0: pairs (v, u), in which the walk reaches u
+    from v. `unam_score` compares the two territories of each pair (Prieto et al. 2014).
 
-    Territory 0 is not marked at the start, so it is rated too when the walk comes back to it.
+    Territory 0 is not marked at the start, so it is a u, too, when the walk comes back to it.
     """
     pairs, queue, marked = [], [0], set[int]()
     for v in queue:
@@ -81,11 +83,12 @@ class OutlookWeights(NamedTuple):
     """The penalty, in tenths of a unit, for each unit by which the strongest neighbouring enemy exceeds a territory's
     units. Each of the territory's units is penalized at most once."""
     army: float = 5.0
-    """The exponent of a seat's units in its strength, in fifths."""
+    """The exponent, in fifths, of the number of a seat's units in the seat's strength."""
     income: float = 1.0
-    """The land value of each unit of the next draft; a territory has land value 1."""
+    """The land value that a seat has for each unit of its next draft. A territory has land value 1."""
     progress: float = 2.0
-    """The land value of each unit of a continent's bonus, times the square of the fraction of it that the seat holds.
+    """The land value that a seat has for each unit of a continent's bonus. It is multiplied by the square of the
+    fraction of the continent that the seat holds.
     """
     land: float = 6.5
     """Half of the exponent of a seat's land in its strength. It is high, because little land changes hands between bots
@@ -99,7 +102,7 @@ TEMPO_FACTOR = 3.0
 
 
 def outlook(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[float] = DEFAULT_OUTLOOK_WEIGHTS) -> float:
-    """Return the seat's fraction of the sum of all seats' strengths, mapped from 0 … 1 to −1 … 1, for campaigns."""
+    """Return a seat's fraction of the sum of all seats' strengths in a campaign, mapped from 0 … 1 to −1 … 1."""
     assert isinstance(rules, Campaign)
     named = OutlookWeights(*weights)
     shares = [strength(rules, state, each, named) for each in range(rules.seats)]

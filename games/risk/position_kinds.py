@@ -1,4 +1,6 @@
-"""Position kinds of both Risk games: the phase, whether the seat to move is ahead, and whether it is early or late."""
+"""Position kinds of both Risk games, the categories by which costs of moves are broken down: the phase, whether the
+seat to move is ahead, and whether it is early or late.
+"""
 
 from __future__ import annotations
 

@@ -109,8 +109,8 @@ class Contest:
     def lost_positions(self, heaps: Sequence[int]) -> dict[Heaps, int]:
         """Return the positions that are lost for the seat to move and allow a move, with heaps no larger than `heaps`.
 
-        The value of each is the number of orders of its heaps in which a game with `start: p-position` may begin. Raise
-        `GameTooLarge` if there are too many positions.
+        They are the keys of the result. Each value is the number of orders of the position's heaps in which a game with
+        `start: p-position` may begin. Raise `GameTooLarge` if there are too many positions.
         """
         bounds = sorted(heaps)
         few = comb(bounds[-1] + len(bounds), len(bounds)) <= MAX_STARTS and sum(bounds) <= MAX_PLIES
@@ -126,12 +126,14 @@ class Contest:
         return found
 
     def win_rate(self, mover: str, replier: str, starts: Mapping[Heaps, int]) -> float:
-        """Return the fraction of games that `mover` wins when it moves first. `starts` maps positions to weights."""
+        """Return the fraction of games that `mover` wins when it moves first. `starts` has the weight of each first
+        position.
+        """
         players = (self.strategies[mover], self.strategies[replier])
         known: dict[tuple[Heaps, int], float] = {}
 
         def chance(position: Heaps, seat: int) -> float:
-            """Return the probability that `seat` wins if it moves next."""
+            """Return the probability that `seat`, which is to move in `position`, wins."""
             won = known.get((position, seat))
             if won is None:
                 replies = players[seat](position)
@@ -143,7 +145,9 @@ class Contest:
         return sum(count * chance(position, 0) for position, count in starts.items()) / weight
 
     def win_rates(self, starts: Mapping[Heaps, int]) -> dict[str, dict[str, float]]:
-        """Return the `win_rate` of every strategy against every strategy, by mover, then by replier."""
+        """Return the `win_rate` of every strategy against every strategy, by the one that moves first, then by the
+        other.
+        """
         return {
             row: {column: self.win_rate(row, column, starts) for column in STRATEGY_DESCRIPTIONS}
             for row in STRATEGY_DESCRIPTIONS
@@ -205,7 +209,7 @@ class Contest:
         return self._uniform(position, good) or self._random(position)
 
     def _random(self, position: Heaps) -> Replies:
-        """Return each position that a uniformly random move may lead to, with its probability."""
+        """Return each position to which a random move may lead, with its probability. All moves are equally likely."""
         weights = {apply_move(position, move): position.count(move.heap) for move in moves(position, self._rule)}
         total = sum(weights.values())
         return {following: weight / total for following, weight in weights.items()}

@@ -1,4 +1,4 @@
-"""Grading of heap games by their theory. The games' rules do not import this module of the package."""
+"""Grading of moves in heap games by their theory. The games' rules do not import this module of the package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from protocol.games.base import NO_DICE, Game
 
 
 class HeapGame(Protocol):
-    """The part of the rules of a heap game that its theory needs."""
+    """The attributes of the rules of a heap game that the theory of heap games uses."""
 
     @property
     def heap_rule(self) -> HeapRule:
@@ -29,7 +29,7 @@ def theory_of(rules: Game[Any, Any]) -> tuple[HeapRule, bool]:
 
 
 def to_message_move(heaps: tuple[int, ...], move: HeapMove) -> dict[str, int]:
-    """Convert a move of the theory to the format of messages, for the first of the heaps that have its size."""
+    """Convert a `HeapMove` to the format of messages. If several heaps have its size, it changes the first of them."""
     heap = heaps.index(move.heap)
     if len(move.parts) == 1:
         return {"heap": heap, "take": move.heap - move.parts[0]}
@@ -37,7 +37,7 @@ def to_message_move(heaps: tuple[int, ...], move: HeapMove) -> dict[str, int]:
 
 
 def grader_of(game: Game[Any, Any]) -> Grader:
-    """Return a grader that values a move by who wins after it."""
+    """Return a grader that values a move as 1 if its player then wins by perfect play, else as −1."""
     rule, misere = theory_of(game)
 
     def value_after(state: Any, move: Any) -> float:

@@ -1,5 +1,5 @@
-"""Moves in a single heap under each rule of a heap game, and Grundy values of heaps. For positions of several heaps,
-see impartial.py.
+"""Moves in one heap under each rule of a heap game, and Grundy values of heaps. impartial.py has positions of many
+heaps.
 """
 
 from __future__ import annotations
@@ -129,9 +129,7 @@ def _find_period(values: bytearray, memory: int) -> tuple[int, int] | None:
 
 
 def _append_values(values: bytearray, take: tuple[int, ...], upto: int) -> None:
-    """Append Grundy values until there are `upto` of them. Each is the least number that is not the value of a heap
-    after one removal.
-    """
+    """Append Grundy values until there are `upto`. Each is the least number that is no value after one removal."""
     bits = [1 << value for value in values[-take[-1] :]] if len(values) >= take[-1] else [1 << v for v in values]
     offset = len(values) - len(bits)
     mex = [next(value for value in range(18) if not seen >> value & 1) for seen in range(1 << min(len(take), 8))]

@@ -60,8 +60,8 @@ def outcome(heaps: Iterable[int], rule: HeapRule, *, misere: bool = False) -> Cl
 
 
 def _needed_values(heaps: Sequence[int], rule: HeapRule, misere: bool) -> list[tuple[int, int]]:
-    """Return, for each distinct heap size, the Grundy value that a move in such a heap must leave to reach a
-    P-position.
+    """Return, for each size of heap, the Grundy value that a move in such a heap must leave to win (reach a
+    P-position).
     """
     values = {size: rule.value(size) for size in heaps}
     total = large = 0
@@ -76,8 +76,8 @@ def _needed_values(heaps: Sequence[int], rule: HeapRule, misere: bool) -> list[t
 
 
 def win_fraction(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> Fraction:
-    """Return the value of a position: the fraction of the distinct next positions that are P-positions. It is 0 for a
-    P-position; without a move, 0 in normal play and 1 in misère play.
+    """Return the value of a position: the fraction of the distinct next positions that are lost for the opponent
+    (P-positions). It is 0 for a P-position. Without a move, it is 0 in normal play and 1 in misère play.
     """
     won = moves = 0
     for size, wanted in _needed_values(heaps, rule, misere):
@@ -87,7 +87,7 @@ def win_fraction(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) 
 
 
 def winning_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[HeapMove]:
-    """Return every distinct move to a P-position, in which the mover's opponent loses."""
+    """Return every distinct move that wins: it leads to a P-position, which is lost for the opponent."""
     return [
         HeapMove(size, result)
         for size, wanted in _needed_values(heaps, rule, misere)
@@ -111,8 +111,8 @@ def apply_move(heaps: Sequence[int], move: HeapMove) -> tuple[int, ...]:
 
 
 def best_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[HeapMove]:
-    """Return the moves to the positions of least value (`win_fraction`). From an N-position they are the winning moves;
-    from a P-position, those with the fewest winning replies.
+    """Return the moves to the positions of least value (`win_fraction`). From a won position they are the winning
+    moves; from a lost one, those with the fewest winning replies.
     """
     winning = winning_moves(heaps, rule, misere=misere)
     return winning or hardest_moves(heaps, rule, misere=misere)
@@ -201,11 +201,12 @@ def count_outcomes(positions: Iterable[Heaps], rule: HeapRule, *, misere: bool =
 
 
 class Difficulty:
-    """The probability that a uniformly random opponent errs before the end.
+    """The probability that an opponent who moves at random makes a mistake before the game ends.
 
-    The opponent is in a winning position and picks among the distinct next positions. The loser answers every correct
-    choice with the move after which an error is likeliest. If the loser is to move, the probability is that after the
-    loser's best move. If the opponent moves only once, the probability is 1 − value. Results are cached.
+    The opponent is in a winning position; each distinct next position is equally likely. The other player answers every
+    correct choice with the move after which a mistake is likeliest. If the other player is to move, the probability is
+    that after this player's best move. If the opponent moves only once, the probability is 1 − value. Results are
+    cached.
     """
 
     def __init__(self, rule: HeapRule, *, misere: bool = False) -> None:
@@ -214,7 +215,7 @@ class Difficulty:
         self._flawless: dict[Heaps, float] = {}
 
     def error_probability(self, heaps: Sequence[int]) -> float | None:
-        """Return the probability that the opponent errs before the end; None if too many positions are reachable."""
+        """Return the probability that the random opponent makes a mistake; None if too many positions are reachable."""
         first = tuple(sorted(heaps))
         if first not in self._flawless:
             found = reachable_positions(first, self._rule)
@@ -225,7 +226,7 @@ class Difficulty:
         return 1 - self._flawless[first]
 
     def _flawless_probability(self, position: Heaps) -> float:
-        """Return the probability that the opponent makes no error from this position on."""
+        """Return the probability that the random opponent makes no mistake from this position on."""
         followers = {apply_move(position, move) for move in moves(position, self._rule)}
         if not followers:
             return 1.0
@@ -235,8 +236,8 @@ class Difficulty:
         return sum(self._flawless[following] for following in right) / len(followers)
 
     def hardest_moves(self, heaps: Sequence[int]) -> list[HeapMove] | None:
-        """Return the moves from a P-position after which an error of the opponent is likeliest; None if too many
-        positions are reachable.
+        """Return the moves from a lost position after which a mistake is likeliest; None if too many positions are
+        reachable.
         """
         if self.error_probability(heaps) is None:
             return None

@@ -1,4 +1,6 @@
-"""Position kinds of nim and Grundy's game: won or lost in theory, number of heaps and size of the largest."""
+"""Position kinds of nim and Grundy's game, the categories by which costs of moves are broken down: won or lost in
+theory, number of heaps and size of the largest.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ MAX_FEW_HEAPS, MIN_MANY_HEAPS = 2, 5
 
 
 def classifier_of(game: Game[Any, Any]) -> Any:
-    """Return a function that classifies the states of a heap game."""
+    """Return a function that returns the categories of a state of a heap game."""
     rule, misere = theory_of(game)
 
     def classify(state: Any) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""Batches of tic-tac-toe."""
+"""Batches of matches of tic-tac-toe that are played at once, for learning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The encoding of tic-tac-toe."""
+"""The encoding of tic-tac-toe for learning: positions as vectors, moves as action numbers."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class MoveGrade(NamedTuple):
 
 
 Grader = Callable[[Any, Any], MoveGrade]
-"""The type of a function that grades a legal move in a state."""
+"""The type of a function that takes a state and a legal move, and grades the move."""
 
 
 def solved_games() -> tuple[str, ...]:

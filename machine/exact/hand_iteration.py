@@ -1,4 +1,4 @@
-"""Rounds of CFR+ over a game tree in flat arrays. Nodes are sorted by depth, with siblings side by side."""
+"""Iterations of CFR+ over a game tree in flat arrays. Nodes are sorted by depth, with siblings side by side."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _match_regrets(seat: int, sets: Any, now: Any, regret: Any) -> None:
 
 @entry
 def run_rounds(begin: int, end: int, tree: Any, sets: Any, current: Any, regret: Any, mean: Any, scratch: Any) -> None:
-    """Run the rounds from `begin` to `end` - 1. Each round is weighted by its number.
+    """Run the iterations `begin` to `end` - 1 of CFR+. Each iteration is weighted by its number.
 
     - `tree` holds arrays by node: the seat to act, the first child, the number of children (0 at the end), the first
       act, the probability of the chance event that leads to the node, and the node's value for seat 0 at the end.

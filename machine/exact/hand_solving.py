@@ -51,7 +51,7 @@ class _Node:
 
 
 class Solver:
-    """A solver by CFR+ of the game that begins at a given state. It can run in steps."""
+    """A solver by CFR+ of the game that begins at a given state. It can be run for some iterations at a time."""
 
     def __init__(self, rules: Game[Any, Any], state: Any) -> None:
         nodes = [_Node(rules, state)]
@@ -87,7 +87,7 @@ class Solver:
         self._rounds = 0
 
     def run(self, rounds: int) -> None:
-        """Run `rounds` more rounds of CFR+."""
+        """Run `rounds` more iterations of CFR+."""
         from machine.exact.hand_iteration import run_rounds  # compiling takes a third of a second
 
         begin = self._rounds + 1
@@ -95,7 +95,7 @@ class Solver:
         run_rounds(begin, begin + rounds, self._tree, self._by_set, self._now, self._regret, self._mean, self._scratch)
 
     def strategy(self) -> dict[Knowledge, tuple[float, ...]]:
-        """Return the mean strategy so far, in which later rounds weigh more."""
+        """Return the mean of the strategies of all iterations so far, in which later iterations weigh more."""
         found = {}
         for key, (start, count) in self._sets.items():
             sums = [float(each) for each in self._mean[start : start + count]]
@@ -153,7 +153,7 @@ def best_response(rules: Game[Any, Any], state: Any, strategy: Strategy, seat: i
 
 
 def exploitability(rules: Game[Any, Any], state: Any, strategy: Strategy) -> Number:
-    """Return by how much the best response to a strategy wins more than the strategy itself, as the average over both
-    seats. It is 0 in equilibrium.
+    """Return the exploitability of a strategy: what the best response to it wins, as the average over both seats. It is
+    0 in equilibrium.
     """
     return (best_response(rules, state, strategy, 0) + best_response(rules, state, strategy, 1)) / 2

@@ -32,7 +32,9 @@ class Game(ABC, Generic[S, M]):
     about: ClassVar[str]
     """One sentence on what players do in the game."""
     config: dict[str, Any]
-    """The whole config as messages carry it: all keys, except `late_keys` that have their default value."""
+    """The config as messages carry it: every key, even at its default, except that `late_keys` at their default are
+    left out.
+    """
     seats: int = 2
     max_seats: ClassVar[int] = 2
     """The largest number of seats of a match under any config."""
@@ -43,7 +45,7 @@ class Game(ABC, Generic[S, M]):
     preset_titles: ClassVar[Mapping[str, str]]
     """The names of presets as people read them, after the game's title: `Nim, classic`."""
     late_keys: ClassVar[Mapping[str, Any]] = {}
-    """Config keys that are newer than the oldest records, each with its default. A config omits a key with this value,
+    """Config keys that were added after the first records, each with its default. A config omits a key with this value,
     so that digests of old records stay valid.
     """
     tutorial: ClassVar[Mapping[str, Any] | None] = None
@@ -51,7 +53,7 @@ class Game(ABC, Generic[S, M]):
     draw_probability: ClassVar[float]
     """The probability that a match of equal players is drawn, which all rating pools of the game assume."""
     payoff_unit: ClassVar[str] = ""
-    """The unit of payoffs, `round` or `hand`, if they are the result; empty if `returns` is None."""
+    """The period for which a payoff is given, `round` or `hand`. Empty if the result of the game is no payoff."""
     zero_sum: bool = True
     """True if one player's gain is the other's loss. Only then does a lead in a match mean better play."""
     hidden: bool = False
@@ -173,7 +175,9 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def decode_state(self, wire: Mapping[str, Any]) -> S:
-        """Invert `encode_state`. Raise `KeyError`, `TypeError` or `ValueError` for a value that is no encoded state."""
+        """Return the state that `encode_state` encoded. Raise `KeyError`, `TypeError` or `ValueError` for another
+        value.
+        """
 
     @abstractmethod
     def encode_move(self, move: M) -> dict[str, Any]:

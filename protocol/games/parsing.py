@@ -60,9 +60,7 @@ def parse_choice(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
 
 
 def read_move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
-    """Return the integer fields `names` of a move. Raise `MalformedMove`, which shows the example `form`, if the move
-    has other fields.
-    """
+    """Return the integer fields `names` of a move. Raise `MalformedMove`, which shows the example `form`, otherwise."""
     if type(wire) is dict and len(wire) == len(names):
         for name in names:
             if type(wire.get(name)) is not int:

@@ -1,4 +1,4 @@
-"""Batches of campaigns, on the array `field` of games/risk/search/field.py."""
+"""Batches of campaigns that are played at once for learning, on the array `field` of games/risk/search/field.py."""
 
 from __future__ import annotations
 
@@ -38,13 +38,14 @@ from protocol.dice import Dice
 from protocol.games.base import Game
 
 PLY_SLOT, ELIMINATED_BEFORE_SLOT, EXTRA_SLOTS = 0, 1, 1 + MAX_PLAYERS
-"""These are slots of a batch, counted from the end of the slots of `field`. PLY_SLOT holds the ply. At
-ELIMINATED_BEFORE_SLOT a list begins that has, for each seat, the number of seats eliminated before it. EXTRA_SLOTS is
-the number of all these slots."""
+"""These are offsets of numbers that each game of a batch has after the numbers of its array `field`. PLY_SLOT: the ply.
+ELIMINATED_BEFORE_SLOT: where a list begins that has, for each seat, the number of seats eliminated before it.
+EXTRA_SLOTS: how many such numbers there are.
+"""
 
 
 class CampaignBatch(RowBatch[Position]):
-    """A batch of campaigns. The logarithms of troops in its vectors come from a table."""
+    """A batch of campaigns. Its vectors contain logarithms of troops, which come from a table."""
 
     columns = (TURN, OVER)
 

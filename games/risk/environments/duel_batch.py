@@ -1,4 +1,6 @@
-"""Batches of bounded Risk, on the flat positions of games/risk/search/flat_position.py."""
+"""Batches of games of bounded Risk that are played at once for learning, on the arrays of
+games/risk/search/flat_position.py.
+"""
 
 from __future__ import annotations
 
@@ -49,9 +51,7 @@ from protocol.dice import Dice
 from protocol.games.base import Game
 
 TURN, OVER, PLY = range(TROOPS_OF_SEAT + MAX_PLAYERS, TROOPS_OF_SEAT + MAX_PLAYERS + 3)
-"""These are slots of a flat position that searches do not use. TURN is the seat to move, OVER whether the game is over,
-PLY the ply.
-"""
+"""These are slots of a flat position for batches: TURN the seat to move, OVER whether the game is over, PLY the ply."""
 NO_LUCK, FEATURES_LUCK, TABLE_LUCK = range(3)
 """These are the ways to measure luck: NO_LUCK not at all, FEATURES_LUCK by features of the position, TABLE_LUCK by the
 table of exact values."""
@@ -67,7 +67,9 @@ both seats' values, as in `games.risk.measuring`."""
 
 
 class DuelBatch(Batch[Position]):
-    """A batch of bounded Risk. States are seen from seat 0, and also from seat 1 if luck is measured by features."""
+    """A batch of games of bounded Risk. Its arrays hold positions as seat 0 sees them. If luck is measured by features,
+    further arrays hold them as seat 1 does.
+    """
 
     luck_value_functions: ClassVar[tuple[str, ...]] = tuple(LUCK_MODES)
 
@@ -120,8 +122,8 @@ class DuelBatch(Batch[Position]):
 
 @lru_cache(maxsize=4)
 def _load_values(board: Board, max_troops: int) -> tuple[Any, list[int]]:
-    """Return `Table.arrays` of the solved map. A stored table is memory-mapped, which compiled loops cannot read, so
-    the map is solved again in memory.
+    """Return the exact values of a map, in the form of `Table.arrays`. A stored table is memory-mapped, which compiled
+    loops cannot read, so the map is solved again in memory.
     """
     table = cached_table(board, max_troops)
     return (solve(board, max_troops) if isinstance(table.values, MappedValues) else table).arrays()
@@ -194,7 +196,9 @@ def _value_after(
     owner: int,
     troops: int,
 ) -> float:
-    """Return the value for seat 0, in points, of the position in which cell `at` has this owner and these troops."""
+    """Return the value for seat 0, in points, of the position after a territory gets this owner and these troops. `at`
+    is where the territory begins in the position's array.
+    """
     if mode == FEATURES_LUCK:
         return evaluate_change(board, first, scale, at, owner, troops) - evaluate_change(
             board, second, scale, at, owner, troops

@@ -1,4 +1,6 @@
-"""Encodings of both Risk games, with territories in the order of the map."""
+"""Encodings of both Risk games for learning: positions as vectors, moves as action numbers. Territories are in the
+order of the map.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,7 @@ class CampaignEncoding(Encoding[campaign.Position, campaign.Move]):
         self.actions = self._end + 1
         self.size = rules.seats * (2 * self._count + 2) + 4
         self.log_shares = _log_shares(_max_units(rules))
-        """The number that stands in a vector for a number of units, with the number of units as index."""
+        """The number that stands in a vector for n units, at index n."""
 
     def vector(self, state: campaign.Position, seat: int) -> Vector:
         rules, to_move = self._rules, self._rules.to_move(state)

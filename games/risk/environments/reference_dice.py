@@ -1,4 +1,4 @@
-"""Dice by which the reference rules of Risk decide a battle as a batch does."""
+"""Dice for the reference rules of Risk. With them, a battle has the same result as in a batch of games for learning."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from protocol.dice import Dice
 
 @cache
 def loss_thresholds(attacking: int, defending: int) -> tuple[tuple[int, int], ...]:
-    """Return pairs of a threshold and an attacker's loss in a round. A random number means the loss of the first pair
-    whose threshold is above it.
+    """Return how a random number decides a round of a battle: pairs of a threshold and the units that the attacker
+    loses. The first pair counts whose threshold is above the random number.
     """
     odds = round_odds(attacking, defending)
     below = accumulate(chance for chance, *_ in odds)
@@ -25,7 +25,7 @@ def loss_thresholds(attacking: int, defending: int) -> tuple[tuple[int, int], ..
 
 @cache
 def dice_for_loss(attacking: int, defending: int, lost: int) -> bytes:
-    """Return a throw of dice by which the attacker loses `lost` units."""
+    """Return the numbers on the dice of a round, the attacker's first, by which the attacker loses `lost` units."""
     stake = min(attacking, defending)
     for dice in product(range(1, DIE_SIDES + 1), repeat=attacking + defending):
         sides = sorted(dice[:attacking], reverse=True), sorted(dice[attacking:], reverse=True)
@@ -35,7 +35,7 @@ def dice_for_loss(attacking: int, defending: int, lost: int) -> bytes:
 
 
 class ScriptedDice(Dice):
-    """Dice for the reference rules that decide a battle as a batch would, from the same random generator."""
+    """Dice for the reference rules that decide battles as a batch of games does, from the same random generator."""
 
     def __init__(self, generator: Any, attackers: int, defenders: int, throw_counts: ThrowCounts) -> None:
         super().__init__(b"", 0)

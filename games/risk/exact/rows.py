@@ -13,7 +13,9 @@ from games.risk.rules.duel import DEFAULT_INVASION_TROOPS, REINFORCEMENT_TROOPS
 from machine.compiled import compiled, entry, ints, zeros
 
 SYMMETRY_BITS = 7
-"""Number of low bits of a spot that hold the index of a symmetry. The bits above them hold the index of a row."""
+"""A spot is a number that tells where the values of a row are stored. Its SYMMETRY_BITS low bits hold the index of a
+symmetry, the bits above them the index of a stored row.
+"""
 SYMMETRY_MASK = (1 << SYMMETRY_BITS) - 1
 """The mask of the bits of a spot that hold the index of a symmetry."""
 REINFORCEMENT_KIND, ATTACK_KIND, EQUAL_ATTACK_KIND = 0, 1, 2
@@ -21,16 +23,17 @@ REINFORCEMENT_KIND, ATTACK_KIND, EQUAL_ATTACK_KIND = 0, 1, 2
 an attack that frees its source if it fails.
 """
 MOVE_SIZE = 6
-"""Maximum number of integers of an encoded move.
+"""Maximum number of integers of an encoded move. They are:
 
-The integers are the kind of the move (such as `ATTACK_KIND`), its index in `build_masks`, the spot to which it leads,
-and the bit of the territory that it takes. For an attack, two more are the spot after a failure, and the bit of the
-territory that a failure frees.
+- the kind of the move, such as `ATTACK_KIND`, and its index in the result of `build_masks`;
+- the spot of the row after the move, and the bit of the territory that the move takes (0 for none);
+- for an attack: the spot after a failure, and the bit of the territory that a failure frees (0 for none).
 """
 
 
 class BoardRows(NamedTuple):
-    """Flat integer arrays that describe the rows of full boards of a map.
+    """Flat integer arrays that describe the rows of a map. A row is all full boards with the same troops on each
+    territory.
 
     The number of a row has a digit for each territory, in base `cap`: `cap` minus the troops. So a reinforcement leads
     to a lower number.
@@ -39,8 +42,7 @@ class BoardRows(NamedTuple):
     heads: Any
     """The numbers of the stored rows, in ascending order."""
     spots: Any
-    """The spot of each row, by the row's number: the stored row that represents it, and the symmetry between the two.
-    """
+    """The spot of each row, by the row's number: the stored row that represents it, and the symmetry between them."""
     holders: Any
     """holders[symmetry, set] is the set of territories that `set` becomes under the symmetry. A set is an unsigned
     32-bit integer with a bit for each territory.
@@ -48,7 +50,7 @@ class BoardRows(NamedTuple):
 
 
 def build_rows(shape: Shape) -> BoardRows:
-    """Return a map's rows of full boards: what `BoardRows` describes. This takes seconds for the largest maps."""
+    """Return the `BoardRows` of a map. This takes seconds for the largest maps."""
     import numpy
 
     count = len(shape.places)
@@ -93,11 +95,10 @@ def number_rows(heads: Any, spots: Any, cap: int, weights: Any, digits: Any) -> 
 
 
 def build_masks(shape: Shape) -> Any:
-    """Return a mask for each move on a map, in the order of `fill_moves`, and each set of territories that a side may
-    hold.
+    """Return whether a side can make a move, for each move on a map and each set of territories that the side may hold.
 
-    A mask is 0 if a side that holds these territories can make the move, else minus infinity. The result is a flat
-    array of 64-bit floats.
+    The number is 0 if it can, else minus infinity. The result is a flat array of 64-bit floats, with the moves in the
+    order of `fill_moves`.
     """
     import numpy
 
@@ -111,7 +112,7 @@ def build_masks(shape: Shape) -> Any:
 
 @compiled
 def fill_moves(number: int, cap: int, ends: Any, spots: Any, scratch: Any, moves: Any) -> int:
-    """Fill `moves` with the encoded moves (see `MOVE_SIZE`) of row `number`, and return the number of integers written.
+    """Write the encoded moves (see `MOVE_SIZE`) of row `number` to `moves`, and return the number of integers written.
 
     `ends` lists each border in both directions, as source and target. `scratch` is scratch space of two integers for
     each territory.

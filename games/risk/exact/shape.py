@@ -17,13 +17,9 @@ from protocol.errors import UsageFault
 MAX_POSITIONS_ON_DEMAND = 20_000_000
 """Maximum number of positions of a table that is solved on demand."""
 MAX_STORED_BOARDS = (4 << 30) // 6
-"""Maximum number of full boards (without free territories) in a table. With 6 bytes for each, values and margins take
-at most 4 GiB.
-"""
+"""Maximum number of full boards (without free territories) in a table. At 6 bytes each, it takes at most 4 GiB."""
 _MAX_LABELLED_TERRITORIES = 9
-"""Maximum number of territories of a map whose symmetries are computed only to find out whether its table is small
-enough.
-"""
+"""Maximum number of territories of a map whose symmetries are computed only to find out the size of its table."""
 _MAX_SYMMETRIES = 128
 """Maximum number of symmetries of a map that are used. More would cost more than they save."""
 FORMAT_VERSION = 2
@@ -31,13 +27,13 @@ FORMAT_VERSION = 2
 
 
 class Shape(NamedTuple):
-    """The facts that determine a table: troop limit, and graph of the map, relabelled so that isomorphic maps are
+    """The facts that determine a table: the troop limit and the map's graph, numbered so that isomorphic maps are
     equal.
     """
 
     edges: tuple[tuple[int, int], ...]
     places: tuple[int, ...]
-    """The number in `edges` of each territory of the map."""
+    """The number of each territory of the map in the numbering of `edges`."""
     cap: int
 
     @property
@@ -115,8 +111,8 @@ def _count_positions(territories: int, cap: int) -> int:
 
 @lru_cache(maxsize=64)
 def _canonical_labelling(board: Board) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
-    """Return borders and places of the canonical labelling, the one whose sorted borders are the least. A territory's
-    place is its number in the labelling. The result is cached: a ring of nine territories takes seconds.
+    """Return the borders of the canonical numbering of the territories, the one whose sorted borders are the least, and
+    the number of each territory in it. The result is cached: a ring of nine territories takes seconds.
     """
     return min((_relabel_borders(board, places), places) for places in _labellings(board))
 
@@ -140,11 +136,10 @@ def _labellings(board: Board) -> Iterable[tuple[int, ...]]:
 
 
 def symmetries(shape: Shape) -> list[tuple[int, ...]]:
-    """Return symmetries of the graph of a map, which form a group. A place is a territory's number in `edges`, and a
-    symmetry lists the new place of each place. The first symmetry is the identity.
+    """Return the symmetries of a map's graph that are used. They form a group, and the first is the identity.
 
-    If there are at most 128 symmetries, the group has them all. A larger group is reduced to the subgroup that fixes
-    the first few places.
+    A symmetry lists, by a territory's number in `edges`, the number of the territory that it becomes. A group of more
+    than 128 symmetries is reduced to the subgroup that leaves the first few territories unchanged.
     """
     count, edges = len(shape.places), set(shape.edges)
     found: list[tuple[int, ...]] = [()]

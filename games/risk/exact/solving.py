@@ -54,9 +54,7 @@ _ROWS_PER_TASK = 500
 threads stay close to each other in this order.
 """
 _STATS_SIZE = 3
-"""Count of the 8-byte numbers before the values in a file of unfinished values: sweeps, seconds and processor seconds
-so far.
-"""
+"""Number of 8-byte numbers before the values in a file of unfinished values: sweeps, seconds, processor seconds."""
 
 
 class SolvingProgress(NamedTuple):
@@ -89,8 +87,8 @@ def solve_mapped(shape: Shape, folder: Path, jobs: int, on_sweep: Callable[[Solv
 
 
 class DuelSolver:
-    """A solver of one table: `values` by row, and an error margin for each value. Before the proof, the array of
-    margins holds each value's change in the last stored sweep.
+    """A solver of one table. It has `values` by row, and for each value a margin, which bounds its error. Before the
+    proof, the array of margins holds each value's change in the last stored sweep.
     """
 
     def __init__(self, shape: Shape, unfinished: Path, jobs: int, on_sweep: Callable[[SolvingProgress], None]) -> None:
@@ -170,12 +168,12 @@ class DuelSolver:
         )
 
     def _map_rows(self, task: Callable[[int, int], Any]) -> Any:
-        """Run a task in threads for parts of `_ROWS_PER_TASK` rows, until all are done. Return the parts' results."""
+        """Run `task` in threads for all rows, in parts of `_ROWS_PER_TASK` rows. Return the results of the parts."""
         firsts = range(0, self.length, _ROWS_PER_TASK)
         return self._pool.map(task, firsts, (min(first + _ROWS_PER_TASK, self.length) for first in firsts))
 
     def sweep_rows(self, first: int, last: int) -> int:
-        """Update the values of the rows from `first` to `last` - 1, and return the largest change."""
+        """Recompute the values of rows `first` to `last` - 1 once, and return the largest change of a value."""
         room = self._rooms.get()
         try:
             return sweep(self.values, first, last, self._moves, *room[:-1])
@@ -183,7 +181,9 @@ class DuelSolver:
             self._rooms.put(room)
 
     def sweep_margins(self, first: int, last: int) -> int:
-        """Update the margins of the rows from `first` to `last` - 1, and return the widest margin."""
+        """Recompute the margins (bounds on the errors of values) of rows `first` to `last` - 1 once, and return the
+        widest.
+        """
         room = self._rooms.get()
         try:
             return sweep_bounds(self.values, self.margins, first, last, self._moves, *room)
@@ -191,8 +191,8 @@ class DuelSolver:
             self._rooms.put(room)
 
     def _sweep_and_store_changes(self, unit: float, first: int, last: int) -> tuple[int, float, float]:
-        """Update the values of rows, store their changes in multiples of `unit`, and return the largest change and two
-        sums.
+        """Recompute the values of rows, store their changes in multiples of `unit`, and return the largest change and
+        two sums.
 
         The first sum is of the products of each new change with the stored change of the same value, the second of the
         squares of the stored changes.

@@ -33,9 +33,7 @@ SCRATCH_ROWS = 4
 
 
 class RowMoves(NamedTuple):
-    """The arrays from which a sweep computes moves: those for `fill_moves`, the masks of `build_masks` and the arrays
-    of `BoardRows`.
-    """
+    """The arrays from which a sweep computes moves: for `fill_moves`, from `build_masks` and from `BoardRows`."""
 
     cap: int
     ends: Any
@@ -47,8 +45,8 @@ class RowMoves(NamedTuple):
 
 @compiled
 def _find_row(table: Any, spot: int, holders: Any, boards: int, scratch: int) -> int:
-    """Return the offset in `table` of the row that `spot` encodes. If the spot has a symmetry, apply it to a copy of
-    the row in the scratch row, and return the offset of the copy.
+    """Return where the row that `spot` encodes begins in `table`. If the spot has a symmetry, this is the scratch row,
+    to which the function copies the row with the symmetry applied.
     """
     at = (spot >> SYMMETRY_BITS) * boards
     turn = (spot & SYMMETRY_MASK) * boards
@@ -76,8 +74,8 @@ def _attack(best: Any, mask: Any, taken: Any, repelled: Any) -> None:
 
 @compiled
 def _attack_equals(best: Any, mask: Any, taken: Any, again: Any) -> None:
-    """Improve `best` by an attack that frees its source if it fails: the opponent then invades the source, and the
-    mover moves again.
+    """Update `best`, the best value of each board of a row so far, by an attack that frees its source if it fails.
+    After a failure, the opponent invades the source, and the mover moves again.
     """
     last = len(best) - 1
     for held in range(len(best)):
@@ -88,7 +86,7 @@ def _attack_equals(best: Any, mask: Any, taken: Any, again: Any) -> None:
 
 @compiled
 def _store_values(row: Any, best: Any) -> int:
-    """Store the values of a row, and return the largest change."""
+    """Store the values of a row, and return the largest change of a value."""
     last = len(best) - 1
     best[0] = -_TOTAL_WEIGHT * WIN_VALUE
     best[last] = _TOTAL_WEIGHT * WIN_VALUE
@@ -180,7 +178,7 @@ def _attack_equals_between(
 
 @compiled
 def _store_margins(margins: Any, values: Any, low: Any, high: Any) -> int:
-    """Store the margins of a row, and return the widest margin."""
+    """Store the error margins of a row, and return the widest."""
     last = len(low) - 1
     low[0] = high[0] = -_TOTAL_WEIGHT * MARGINS_PER_UNIT * WIN_VALUE
     low[last] = high[last] = _TOTAL_WEIGHT * MARGINS_PER_UNIT * WIN_VALUE
@@ -207,7 +205,7 @@ def sweep_bounds(
     low: Any,
     high: Any,
 ) -> int:
-    """Recompute the margins of the rows from `first` to `last` - 1 in place, from the current values and margins.
+    """Recompute the error margins of the rows from `first` to `last` - 1 in place, from the current values and margins.
     Return the widest margin.
 
     A margin of `MAX_MARGIN` has overflowed and is no error bound; neither are margins computed from it. The arguments

@@ -22,13 +22,13 @@ from protocol.errors import UsageFault
 
 
 def may_need_solving(config: Mapping[str, Any]) -> bool:
-    """Return whether no preset has a config's map and troop limit, so that its table may have to be solved."""
+    """Return whether a config's table may have to be solved: no preset has its map and troop limit."""
     presets = (Duel({"preset": preset}).config for preset in Duel.presets)
     return all((config.get("map"), config.get("max_troops")) != (one["map"], one["max_troops"]) for one in presets)
 
 
 def read_values(path: Path, key: str) -> tuple[Any, int] | None:
-    """Return the values (64-bit floats) and the number of sweeps from a file of `write_values`; None without a valid
+    """Return the values (64-bit floats) and the number of sweeps in a file of `write_values`; None without a valid
     file.
     """
     import numpy
@@ -143,7 +143,9 @@ class Table:
 
     @property
     def start(self) -> tuple[float, float]:
-        """The expected result of each seat from the empty board. It cancels out if each bot plays both seats."""
+        """The expected result of each seat from the empty board. In two matches with swapped seats, the results cancel
+        out.
+        """
         count = len(self._places)
         value = self.value(Position((NO_OWNER,) * count, (0,) * count, 0, 0))
         return value, -value
@@ -234,7 +236,7 @@ def load_mapped(board: Board, max_troops: int, folder: Path, armies: Sequence[in
 
 
 def check_table(board: Board, max_troops: int) -> None:
-    """Raise `UsageFault` if `load_or_solve` would raise it. Nothing is solved."""
+    """Raise `UsageFault` if `load_or_solve` would, but without solving anything."""
     if load_mapped(board, max_troops, cache_folder()) is None:
         small_shape_of(board, max_troops)
 
@@ -255,7 +257,7 @@ def _solve_values(shape: Shape) -> tuple[Any, int]:
 
 
 def grader_of(game: Duel) -> Grader:
-    """Return a grader that uses the table of exact values. Raise `UsageFault` if `load_or_solve` does."""
+    """Return a grader that uses the table of exact values. Raise `UsageFault` as `load_or_solve` does."""
     table = cached_table(game.map, game.max_troops, game.armies)
 
     def grade(state: Any, move: Any) -> MoveGrade:

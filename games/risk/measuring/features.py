@@ -17,8 +17,8 @@ class Features(NamedTuple):
     """Features of a seat, or their difference between two seats; all are 0 for a seat without territories.
 
     The first four range from 0 to 1: the share of the territories, the share of all troops, the strength of the
-    borders, and how few borders are open. `reach` is the sum over territories of troops times borders, scaled to 1 if
-    every territory is full. `front` is the share of all troops that stand next to an enemy.
+    borders, and 1 minus the share of borders with an enemy. `reach` is the sum over territories of troops times
+    borders, scaled to 1 if every territory is full. `front` is the share of all troops that stand next to an enemy.
     """
 
     territories: float
@@ -51,15 +51,17 @@ def measure_features(rules: Game[Any, Any], state: Any, seat: int) -> tuple[floa
 def _borders(
     neighbours: Sequence[int], owner: Sequence[int], troops: Sequence[int], territory: int
 ) -> tuple[float, float]:
-    """Return a territory's mean strength against neighbouring enemies, and the share of its borders that is open."""
+    """Return a territory's mean strength against neighbouring enemies, and the share of its neighbours that are
+    enemies.
+    """
     seat, own = owner[territory], troops[territory]
     shares = [own / (own + troops[other]) for other in neighbours if owner[other] not in (seat, NO_OWNER)]
     return (sum(shares) / len(shares), len(shares) / len(neighbours)) if shares else (1.0, 0.0)
 
 
 Sums = list[float]
-"""Sums over a seat's territories: number of territories, troops, strength, open borders, troops times borders, troops
-at the front.
+"""The type of sums over a seat's territories: their number, troops, strength, open borders (to enemies), troops times
+borders, and troops at the front.
 """
 
 

@@ -48,7 +48,7 @@ def count_seats_in(position: Position) -> int:
 
 
 def luck_of_shares(game: Campaign, before: Position, outcomes: Outcomes, after: Position) -> Rows:
-    """Return, for each share of each seat, its value in `after` less its mean over the outcomes."""
+    """Return the luck in each share of each seat: the share in `after` less its mean over the outcomes."""
     neighbours = game.map.neighbours
     sums: Rows = [[0.0] * game.seats for _ in SHARE_NAMES]
     for at, (holder, troops) in enumerate(zip(before.owner, before.troops, strict=True)):

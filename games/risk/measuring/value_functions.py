@@ -44,14 +44,17 @@ _MAX_DRAWN_PLY_RATIO = 1 / 3
 """A ratio: the ply limit of a match, divided by the troop limit times the squared number of territories. Measurements
 show that below this ratio plain features remove more luck than coefficients that were fitted to another map."""
 _GENERAL_MAP_BY_GAME = {"risk-duel": "africa"}
-"""The map, by game, whose coefficients are used on any map. On other maps they are called `general-1`, not `fitted-1`.
+"""The map of each game whose fitted coefficients are also used on every other map. There the value function that they
+make is called `general-1` instead of `fitted-1`.
 
 Campaigns have no such map: battles matter more on small maps, so adjusted results would vary more than raw results.
 """
 
 
 class Constants(Struct, frozen=True, forbid_unknown_fields=True):
-    """The constants of one feature: its factors always_k and open_k, and its weight in the logit of a win."""
+    """The constants of one feature: its factors always_k and open_k in the formula at the top of this module, and its
+    weight in the logit of a win.
+    """
 
     always: float
     open: float = 0.0
@@ -77,14 +80,14 @@ class Coefficients(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 def win_logit(features: Features, odds: Sequence[float], turn: float, attacks: float, state: Any) -> float:
-    """Return the logit of seat 0's win, clipped to a range in which exp does not overflow."""
+    """Return the logit of the probability that seat 0 wins, clipped to a range in which exp does not overflow."""
     mover = turn + attacks * getattr(state, "attacks_left", 0)
     told = sum(map(mul, odds, features)) + (mover if state.seat == 0 else -mover)
     return float(max(-50.0, min(50.0, told)))
 
 
 def game_openness(logit: float) -> float:
-    """Return 4q(1 − q) for the probability q of this logit: 1 in an even game, near 0 in a decided one."""
+    """Return how open a game is, from the logit of the win probability q: 4q(1 − q), which is 1 in an even game."""
     return 1 / math.cosh(logit / 2) ** 2
 
 
@@ -117,13 +120,13 @@ _PLAIN_COEFFICIENTS = Coefficients(
     name=PLAIN_FEATURES_NAME,
     features=dict.fromkeys(("territories", "units", "strength", "compactness"), Constants(always=1 / 8)),
 )
-"""The coefficients of plain features. The four features share half a point: each is 1 for the winner of a match and 0
-for the loser.
+"""The coefficients of plain features. Each of four features counts ⅛. At the end it is 1 for the winner, 0 for the
+loser.
 """
 
 
 def duel_values(game: Duel) -> ValueFactories:
-    """Return the duel's value functions, the best first; but a table that takes minutes to solve comes last."""
+    """Return the value functions of bounded Risk, the best first. A table that takes minutes to solve comes last."""
     by_hand: ValueFactories = {PLAIN_FEATURES_NAME: plain_features_value}
     others = {**by_hand, **_fitted_values(game)} if _is_often_drawn(game) else {**_fitted_values(game), **by_hand}
     if not can_grade(game):
@@ -134,9 +137,8 @@ def duel_values(game: Duel) -> ValueFactories:
 
 
 def _is_often_drawn(game: Duel) -> bool:
-    """Return whether the ply limit ends many matches, which makes coefficients fitted elsewhere misleading.
-
-    Such coefficients value a throw most in an open match, but a throw is worth little in a match that will be drawn.
+    """Return whether the ply limit ends many matches in a draw. Coefficients that were fitted to other maps are then
+    misleading: they value a throw most in an open match, but a throw is worth little in a match that will be drawn.
     """
     return (
         _map_coefficients(game) is None and game.max_plies < _MAX_DRAWN_PLY_RATIO * len(game.map) ** 2 * game.max_troops
@@ -208,7 +210,7 @@ def _map_coefficients(game: Duel | Campaign, seats: str = "") -> Coefficients | 
 
 
 def _general_coefficients(game: str) -> Coefficients | None:
-    """Return the coefficients that were fitted to one map and are used on any map; None if the game has none."""
+    """Return the coefficients of the map in `_GENERAL_MAP_BY_GAME`; None if the game has none."""
     found = read_coefficients(game, _GENERAL_MAP_BY_GAME[game]) if game in _GENERAL_MAP_BY_GAME else None
     return None if found is None else replace(found, name=found.name.replace("fitted", "general"))
 

@@ -56,8 +56,8 @@ def battle_without_dice(attackers: int, defenders: int) -> tuple[int, int]:
 
 @cache
 def round_odds(attack_dice: int, defence_dice: int) -> tuple[tuple[Fraction, int, int], ...]:
-    """Return the possible results of a round: the exact probability, the lost attackers and the lost defenders, the
-    fewest lost attackers first.
+    """Return each possible result of a round of a battle: its exact probability, the lost attackers and the lost
+    defenders. Results with fewer lost attackers come first.
     """
     throws = DIE_SIDES ** (attack_dice + defence_dice)
     ways = _round_ways(attack_dice, defence_dice)
@@ -66,8 +66,8 @@ def round_odds(attack_dice: int, defence_dice: int) -> tuple[tuple[Fraction, int
 
 @lru_cache(maxsize=1024)
 def battle_odds(attackers: int, defenders: int) -> tuple[tuple[Fraction, int, int], ...]:
-    """Return the possible results of a battle: the exact probability, and the attackers and defenders left, the best
-    for the attacker first. Time and memory grow with attackers × defenders.
+    """Return each possible result of a battle: its exact probability, and the attackers and defenders left. Results
+    that are better for the attacker come first. Time and memory grow with attackers × defenders.
     """
     # Counts over a common power of six, per state, are much faster than fractions.
     ways: dict[tuple[int, int], tuple[int, int]] = {(attackers, defenders): (1, 0)}
@@ -89,8 +89,8 @@ def battle_odds(attackers: int, defenders: int) -> tuple[tuple[Fraction, int, in
 
 
 def _add_ways(ways: dict[tuple[int, int], tuple[int, int]], state: tuple[int, int], count: int, power: int) -> None:
-    """Add the probability `count` / 6 ** `power` to that of `state` in `ways`, which has count and power by state. If
-    the powers differ, both counts are first brought to the larger power.
+    """Add the probability `count` / 6 ** `power` to that of `state` in `ways`, where probabilities are pairs (count,
+    power). If the powers differ, both counts are first brought to the larger power.
     """
     before, over = ways.get(state, (0, power))
     if over < power:

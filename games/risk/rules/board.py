@@ -19,9 +19,7 @@ _MAX_LABEL_CHARS = 24
 MIN_TERRITORIES, MAX_TERRITORIES = 2, 100
 """`MIN_TERRITORIES` and `MAX_TERRITORIES` limit the number of territories of a map."""
 MAX_BORDERS = 1000
-"""Maximum number of borders of a map. This many fit in a message, and a planar map of 100 territories has fewer than
-300.
-"""
+"""Maximum number of borders of a map. They fit in a message. A planar map of 100 territories has fewer than 300."""
 MAX_BONUS = 100
 """Maximum bonus of a continent, and maximum sum of a map's bonuses. Battles of larger armies would delay other matches.
 """

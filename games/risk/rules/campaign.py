@@ -139,7 +139,7 @@ class Campaign(Game[Position, Move]):
         return self.config if self.deal is not None else {**self.config, "deal": _draw_deal(dice)}
 
     def _start(self, deal: str, at: int) -> Position:
-        """Return the first state, in which territory k of the shuffle by `deal` belongs to seat k mod players."""
+        """Return the first state, in which the territories, shuffled by `deal`, are dealt to the seats in turn."""
         owner = [0] * len(self.map)
         for k, territory in enumerate(Dice(bytes.fromhex(deal), 0).shuffle("deal", range(len(self.map)))):
             owner[territory] = k % self.seats
@@ -165,8 +165,8 @@ class Campaign(Game[Position, Move]):
         return state[:-1]
 
     def legal_moves(self, state: Position) -> Sequence[Move]:
-        """Return the legal moves that are listed. In a draft, this is only the draft that the draft rule makes. After
-        it, these are all attacks with the most units, by index of territory, then the end of the turn.
+        """Return the legal moves that a `turn` message lists. In a draft, this is only the draft that the draft rule
+        makes. In attack, these are all attacks with the most units, by index of territory, then the end of the turn.
         """
         if self.to_move(state) is None:
             return ()

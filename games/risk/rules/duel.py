@@ -164,7 +164,7 @@ class Duel(Game[Position, Action]):
         )
 
     def invasion_troops(self, free: int) -> int:
-        """Return the number of troops of an invasion that begins with `free` free territories."""
+        """Return the number of troops that an invasion places when `free` territories are free."""
         invasion = len(self.map) - free
         return self.armies[invasion] if invasion < len(self.armies) else DEFAULT_INVASION_TROOPS
 
@@ -213,7 +213,7 @@ class Duel(Game[Position, Action]):
         return f"{self.map.label(territory)} is {holder}"
 
     def _append_legal_moves(self, state: Position, why: str) -> str:
-        """Return the reason `why` a move is illegal, and as many legal moves of each kind as fit in a line."""
+        """Return a line: the reason `why` a move is illegal, and as many legal moves of each kind as fit in it."""
         by_kind: dict[str, list[str]] = {}
         for move in self.legal_moves(state):
             where = f"{move.source}-{move.to}" if move.do == "attack" else str(move.to)

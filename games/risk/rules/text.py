@@ -94,7 +94,7 @@ def describe_map(board: Board, owner: Sequence[int], troops: Sequence[int]) -> s
 
 
 def wraps_around(board: Board, border: tuple[int, int]) -> bool:
-    """Return whether a border is drawn off both edges, because it joins the far ends of a world map."""
+    """Return whether a border is drawn off the left and the right edge: it joins the far ends of a world map."""
     a, b = (board.territories[end].x for end in border)
     return len(board) > MAX_TERRITORIES_WITH_PIECES and abs(a - b) > MIN_WRAPPED_BORDER_LENGTH
 

@@ -92,7 +92,7 @@ def find_sufficient(odds: Any, max_units: int, defenders: int) -> int:
 
 
 def _round_probabilities(attacking: int, defending: int) -> tuple[float, float, float]:
-    """Return the probabilities that the attacker loses in a round none, one of two, or all of the units at stake."""
+    """Return the probabilities that the attacker loses, in a round, none, one of two, or all of the units at stake."""
     odds = {lost: float(chance) for chance, lost, _ in round_odds(attacking, defending)}
     return odds[0], odds[1] if min(attacking, defending) > 1 else 0.0, odds[min(attacking, defending)]
 
@@ -145,9 +145,7 @@ def write_probabilities(chances: Any, begin: int, attackers: int, defenders: int
 
 @compiled
 def units_left(result: int, attackers: int) -> int:
-    """Return the units left by the battle result with this index in `write_probabilities`: attackers if positive,
-    defenders if negative.
-    """
+    """Return the units that a battle result leaves, by its index in `write_probabilities`. Defenders count negative."""
     return attackers - result if result < attackers else attackers - result - 1
 
 

@@ -28,8 +28,10 @@ BORDERS, SOURCES, BORDER_COUNT, SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, CONTINENT
 """
 
 KEY_DIGIT_BASE = 64
-"""The base of the digits into which a search key splits a cell's troops. The random numbers of the two lower digits
-depend on the owner. Those of the third digit, which is above 0 only for armies from 4,096 on, do not."""
+"""The base of the digits into which a search key (Zobrist hash) splits a territory's troops. Each digit selects a
+random number. Those of the two lower digits also depend on the owner. The third digit is above 0 only for armies from
+4,096 on.
+"""
 SEAT_KEYS, ATTACKS_LEFT_KEYS, PLY_KEYS, ROUND_KEYS, TURN_KEY_COUNT = 0, 8, 32, 256, 2048
 """These are offsets in the random numbers of `make_keys`, after those for territories' lower digits:
 
@@ -77,8 +79,8 @@ def find_next_turn(board: Any, seats: Any, alive: int, seat: int, round_number: 
 
 @lru_cache(maxsize=8)
 def make_keys(territories: int) -> Any:
-    """Return the random numbers for Zobrist hashing: by territory, owner and lower digit of its troops; then for seat,
-    attacks left, ply and round; then by territory and third digit.
+    """Return the random numbers from which search keys are made (Zobrist hashing): by territory, owner and lower digit
+    of its troops; then for seat, attacks left, ply and round; then by territory and third digit.
     """
     return ints(
         make_random_numbers(
@@ -89,7 +91,7 @@ def make_keys(territories: int) -> Any:
 
 @compiled
 def cell_key(board: Any, state: Any, keys: Any, at: int) -> int:
-    """Return the number that one cell contributes to the search key."""
+    """Return what the territory at cell `at`, with its owner and troops, contributes to the search key."""
     begin = (board[at + 3] * MAX_PLAYERS + state[at]) * 2 * KEY_DIGIT_BASE
     troops = state[at + 1]
     key = (

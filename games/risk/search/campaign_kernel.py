@@ -1,4 +1,4 @@
-"""The campaign's kernel. It chooses between a search that tries several drafts and one that follows the draft rule."""
+"""The kernel of campaigns, which runs one of two searches: one tries several drafts, one follows the draft rule."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DRAFT_RULE_SETTINGS = CampaignSettings(draft="rule")
 
 
 class CampaignKernel:
-    """The kernel of a campaign with one configuration of the rules. It runs one search at a time."""
+    """A kernel that searches for moves in campaigns under one config. It runs one search at a time."""
 
     default_depth: ClassVar[int] = 1
     nodes_per_ms: ClassVar[int] = NODES_PER_MS
@@ -50,8 +50,9 @@ class CampaignKernel:
         """Return the best move found by iterative deepening over turns up to `depth` within `limit`. It is always
         legal.
 
-        The search of turn_search.py is used if `settings.draft` is `search`, and for attacks if the evaluation is
-        `outlook`. Otherwise that of campaign_search.py is used, where drafts at the root follow `settings.draft`.
+        If `settings.draft` is `search`, the search is that of turn_search.py. Otherwise it is that of
+        campaign_search.py, where drafts at the root follow `settings.draft`. But attacks with the evaluation `outlook`
+        are always searched by turn_search.py.
         """
         if settings.draft != "search" and (evaluation != "outlook" or position.phase == "draft"):
             if evaluation == "outlook":
@@ -97,7 +98,9 @@ class CampaignKernel:
         return replace(once, depth=0)
 
     def perft(self, position: Position, depth: int) -> int:
-        """Return the number of game paths of exactly `depth` plies, with drafts by the rule and all battle results."""
+        """Return the number of game paths of exactly `depth` plies, with drafts by the draft rule and all battle
+        results.
+        """
         return self.draft_rule_search.perft(position, depth)
 
     def warm_up(self) -> None:

@@ -134,9 +134,7 @@ DRAFT_SCRATCH = DRAFTING + 1
 INFINITY = float("inf")
 """A value above that of every position. Searches use it, or minus it, before any move is tried."""
 MAX_ATTACKS = 3
-"""The maximum number of attacks of a turn that are searched, both in a search of candidate attacks and in the
-quiescence search.
-"""
+"""The maximum number of attacks of a turn in a search of candidate attacks, and in the quiescence search."""
 COMPLETE_FLAG = 4
 """The number that is added to the kind of bound in a table entry whose value was computed without any evaluation."""
 DEFAULT_SETTINGS = CampaignSettings(draft="rule")
@@ -161,7 +159,7 @@ errors reach some hundredths."""
 
 
 def make_play_array(board: list[int], position: Position, depth: int) -> Any:
-    """Return the array `play` of a search, filled with the position's turn, with space for `depth` plies."""
+    """Return the array `play` of a search, filled with the turn's facts in `position`, with space for `depth` plies."""
     count, moves, seats = board[TERRITORY_COUNT], board[BORDER_COUNT], board[SEATS]
     kept = DRAFT_SCRATCH + 2 * count
     lines = kept + (cell_of(count) + 1) * (depth + 1)
@@ -195,7 +193,7 @@ def turn_key(board: Any, play: Any, keys: Any, ply: int) -> int:
 
 @compiled
 def set_cell_and_key(board: Any, state: Any, play: Any, keys: Any, at: int, owner: int, troops: int) -> None:
-    """Set a cell with `set_cell` and update the search key."""
+    """Set a territory's owner and troops by `set_cell`, and update the search key."""
     play[KEY] ^= cell_key(board, state, keys, at)
     set_cell(board, state, at, owner, troops)
     play[KEY] ^= cell_key(board, state, keys, at)
@@ -203,7 +201,7 @@ def set_cell_and_key(board: Any, state: Any, play: Any, keys: Any, at: int, owne
 
 @compiled
 def save_position(state: Any, play: Any, ply: int) -> None:
-    """Save the position and its search key in the slot of a ply."""
+    """Save the position and its search key in the space of `play` for a ply."""
     begin = play[SAVED] + ply * (len(state) + 1)
     end = begin + len(state)
     play[begin:end] = state
@@ -291,13 +289,13 @@ def list_moves(board: Any, state: Any, play: Any, begin: int) -> int:
 
 @entry
 def attack_size(troops: int, defenders: int, all_attacks: int) -> int:
-    """Return the units that an attack sends: all but one; for a candidate the mean of both armies, rounded up."""
+    """Return the units that an attack sends: all but one; in a candidate attack the mean of both armies, rounded up."""
     return troops - 1 if all_attacks else (troops + defenders + 1) // 2
 
 
 @compiled
 def apply_attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, remain: int) -> bool:
-    """Apply an attack of `size` units. Return whether the game is over for MAX.
+    """Apply an attack of `size` units. Return whether the game is over for MAX, the seat that searches.
 
     `remain` attackers are left and take the territory. If `remain` is negative, −`remain` defenders are left.
     """
@@ -320,9 +318,7 @@ def apply_attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: 
 
 @compiled
 def make_move(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, units_left: int) -> bool:
-    """Play an attack of `size` units with the result `units_left`, or end the turn. Return whether the game ends for
-    MAX.
-    """
+    """Play an attack of `size` units that leaves `units_left`, or end the turn. Return whether MAX's game ends."""
     play[ELIMINATED] = -1
     if move < board[BORDER_COUNT]:
         if apply_attack(board, state, play, keys, move, size, units_left):
@@ -334,9 +330,7 @@ def make_move(board: Any, state: Any, play: Any, keys: Any, move: int, size: int
 
 @compiled
 def write_battle(board: Any, state: Any, play: Any, chances: Any, begin: int, move: int) -> tuple[int, int]:
-    """Write the results of a move to `chances`, from `begin` on. Return the units that the move sends and the number of
-    results.
-    """
+    """Write a move's results to `chances`, from `begin` on. Return the units that it sends and the result count."""
     if move == board[BORDER_COUNT]:
         chances[begin], chances[begin + 1] = 1.0, 0.0
         return 0, 1
@@ -347,7 +341,9 @@ def write_battle(board: Any, state: Any, play: Any, chances: Any, begin: int, mo
 
 @compiled
 def value_of_terminal(board: Any, state: Any, play: Any, ply: int) -> float:
-    """Return MAX's value once the game is over or MAX is out. Survivors rank by territories, then by units."""
+    """Return the value for MAX (the seat that searches) once the game is over or MAX is out. Survivors rank by
+    territories, then by units.
+    """
     count_terminal(play, ply)
     top = state[SEAT]
     if not play[ALIVE + top]:
@@ -373,7 +369,7 @@ def value_of_terminal(board: Any, state: Any, play: Any, ply: int) -> float:
 
 @compiled
 def evaluate_leaf(board: Any, state: Any, play: Any, scale: Any, ply: int, alpha: float, beta: float) -> float:
-    """Return MAX's value of a position at the horizon, after a quiescence search if play[QUIESCENCE] is set."""
+    """Return the value for MAX of a position at the horizon, after a quiescence search if play[QUIESCENCE] is set."""
     play[play[LINES] + ply * play[LINE_LENGTH]] = 0
     more = min(play[ATTACKS_LEFT], MAX_ATTACKS) if play[QUIESCENCE] else 0
     return search_quiescence(board, state, play, scale, more, board[BORDER_COUNT], ply, alpha, beta)
@@ -381,8 +377,8 @@ def evaluate_leaf(board: Any, state: Any, play: Any, scale: Any, ply: int, alpha
 
 @compiled
 def first_sources_after(board: Any, last: int) -> tuple[int, int]:
-    """Return two cells. After the attack `last`, attacks may start from the first cell, any cell after it, and the
-    second cell.
+    """Return the cells of two territories. After the attack `last`, attacks may start from the first, any territory
+    after it, and the second.
 
     So attacks that share no territory are only tried in one order. board[BORDER_COUNT] as `last` means no attack.
     """
@@ -399,7 +395,7 @@ def search_quiescence(
     """Return the best evaluation that the seat to move reaches by at most `attacks_left` candidate attacks, resolved
     without dice.
 
-    After the attack `last`, attacks start only from its source, its target, and cells after its source.
+    After the attack `last`, attacks start only from its source, its target, and territories after its source.
     """
     play[NODES] += 1
     play[LEAVES] += 1
@@ -508,7 +504,7 @@ def search_expectiminimax(
 
 @compiled
 def pick_move(play: Any, begin: int, end: int, table_move: int, history: int) -> int:
-    """Swap the move to try next to `begin`, and return it: the table's move, else the move that caused most cutoffs."""
+    """Swap the next move to try to index `begin`, and return it: the table's move, else the one with most cutoffs."""
     best, chosen = -1, begin
     for i in range(begin, end):
         move = play[i]
@@ -537,7 +533,7 @@ def store_entry(
     best: float,
     estimates: int,
 ) -> None:
-    """Store a position's value and best move. A stopped search stores wrong values, which no other search reads."""
+    """Store a position's value and best move. A stopped search stores wrong ones, which no other search reads."""
     bound = UPPER_BOUND if best <= alpha else LOWER_BOUND if best >= beta else EXACT_BOUND
     if estimates == play[ESTIMATES]:
         bound += COMPLETE_FLAG
@@ -810,7 +806,7 @@ class CampaignSearch:
 
     @cached_property
     def _max_income(self) -> int:
-        """An upper bound on the units of any draft."""
+        """An upper bound on the units of any draft in this campaign."""
         map_ = self.rules.map
         return len(map_) + MIN_CLASSIC_DRAFT + sum(continent.bonus for continent in map_.continents)
 

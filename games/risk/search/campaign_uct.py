@@ -157,7 +157,7 @@ def list_candidates(
 
 @entry
 def decode_decision(board: Any, field: Any, odds: Any, decision: int) -> tuple[int, int, int]:
-    """Return source, target and units of a decision, in the raider's encoding of moves."""
+    """Convert a decision to source, target and units, as the policy raider encodes moves."""
     at, less = decision // 2, decision % 2
     if field[DRAFTING]:
         return at, NO_CELL, field[UNITS]
@@ -181,7 +181,7 @@ def apply_decision(board: Any, field: Any, odds: Any, decision: int) -> None:
 def select_candidate(
     tree: Any, totals: Any, work: Any, priors: Any, found: Any, node: int, count: int, exploration: float
 ) -> int:
-    """Return the index of the candidate to visit by PUCT (Rosin 2011; Silver et al. 2017). An unvisited candidate
+    """Return the index of the candidate to visit next, by PUCT (Rosin 2011; Silver et al. 2017). An unvisited candidate
     counts with the mean value of its parent.
     """
     child, visits, total = tree[node + CHILD], 0, 0.0
@@ -222,7 +222,8 @@ def estimate_wins(board: Any, field: Any, manner: Any, shares: Any) -> None:
     """Write each seat's estimated probability of winning to `shares`: its strength, divided by the sum of all
     strengths.
 
-    The exponents are those of a logistic regression over games between raiders, rounded.
+    A strength is a product of powers. The exponents are those of a logistic regression over games between raiders,
+    rounded.
     """
     if field[OVER]:
         flat.write_first_place_shares(board, field, shares)
@@ -253,7 +254,7 @@ def estimate_wins(board: Any, field: Any, manner: Any, shares: Any) -> None:
 
 @compiled
 def draw_policies(board: Any, field: Any, limits: Any, work: Any, seat: int) -> None:
-    """Draw a policy for each seat by the cumulative trust `limits`; `seat` itself is a raider."""
+    """Draw the policy that each opponent of `seat` follows in a simulation, by the `cumulative_trust` in `limits`."""
     for other in range(board[SEATS]):
         policy = RAID
         if other != seat:
@@ -332,7 +333,7 @@ class OpponentModel:
         return floats(sum(trust[: policy + 1]) for trust in self.trust for policy in range(POLICY_COUNT))
 
     def learn(self, position: Position, events: Sequence[Event]) -> None:
-        """Update the trust by the events since the last call, the first time by all events. Stop at missing events."""
+        """Update the trust in policies by the moves in `events`. Stop at the first event that is missing."""
         begin, self._last_position = self._find_start(events), position
         if begin is None:
             return
@@ -352,7 +353,9 @@ class OpponentModel:
             at += 1
 
     def _find_start(self, events: Sequence[Event]) -> Position | None:
-        """Return the position before the events; None if unknown. After a deal it lacks the units to place."""
+        """Return the position before the events; None if unknown. If it is from a deal, it lacks the number of units to
+        place.
+        """
         rules = self._raid.rules
         if self._last_position is not None:
             return self._last_position
@@ -379,7 +382,7 @@ class OpponentModel:
         self.trust[seat] = [1 - rush, rush]
 
     def _decode_event(self, event: Event) -> list[tuple[int, int, int, int]]:
-        """Return the moves of an event for `field.apply_move`; a draft becomes one move for each territory."""
+        """Return the moves of an event as `field.apply_move` takes them. A draft becomes a move for each territory."""
         move = self._raid.rules.decode_move(event.move)
         if isinstance(move, Draft):
             return [(cell_of(at), flat.NO_CELL, units, 0) for at, units in move.units]
@@ -390,8 +393,8 @@ class OpponentModel:
 
 
 class CampaignUct:
-    """The tree search of a campaign. It runs one search at a time. It learns about the opponents of one match, so each
-    match needs an instance.
+    """The tree search of a campaign. It runs one search at a time. It learns about the opponents of one match, so make
+    an instance for each match.
     """
 
     nodes_per_ms: ClassVar[int] = uct_tree.SIMULATIONS_PER_MS
@@ -457,7 +460,7 @@ class CampaignUct:
         return lambda sims: float(simulate(*given, *arrays, seat, sims))
 
     def estimate_wins(self, position: Position, seat: int, sims: int, below: Callable[[int], int]) -> float:
-        """Return the mean value for `seat` of `sims` simulations from an unfinished position."""
+        """Estimate the probability that `seat` wins from an unfinished position, by `sims` simulations."""
         root = make_field(self.rules, position, below(SEED_COUNT))
         tree, _, work, *_ = self._arrays
         uct_tree.reset_tree(tree, work)

@@ -12,10 +12,12 @@ from machine.compiled import compiled
 
 @compiled
 def share_units(board: Any, cells: Any, placements: Any, begin: int, pressure: Any, seat: int, units: int) -> int:
-    """Share the units of a draft among the cells of `seat` under most pressure. Return the number of these cells.
+    """Share the units of a draft among the territories of `seat` under most pressure. Return the number of these
+    territories.
 
-    Write the cells to `placements` from `begin` on, and each cell's units `board[TERRITORY_COUNT]` slots after the
-    cell. In `cells`, a cell begins with its owner and its troops. `pressure` has space for one float a territory.
+    Write the cells of the territories to `placements` from `begin` on, and the units of each `board[TERRITORY_COUNT]`
+    slots after its cell. In `cells`, a cell begins with its owner and its troops. `pressure` has space for one float a
+    territory.
     """
     kept = _sort_by_pressure(board, cells, placements, begin, pressure, seat)
     total = 0.0
@@ -35,7 +37,9 @@ def share_units(board: Any, cells: Any, placements: Any, begin: int, pressure: A
 
 @compiled
 def _sort_by_pressure(board: Any, cells: Any, room: Any, begin: int, pressure: Any, seat: int) -> int:
-    """Write the seat's cells to `room` by pressure, greatest first. Return half their number, rounded up."""
+    """Write the cells of the seat's territories to `room`, those under most pressure first. Return half of their
+    number, rounded up.
+    """
     own = 0
     for at in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):
         if cells[at] != seat:

@@ -149,7 +149,7 @@ def list_moves(board: Any, state: Any, work: Any, mover: int, begin: int) -> int
 
 @compiled
 def troops_placed(board: Any, state: Any, at: int) -> int:
-    """Return the troops in a cell after it has been invaded or reinforced."""
+    """Return the troops of the territory at cell `at` after the mover invades or reinforces it."""
     if state[FREE_COUNT]:
         return board[board[ARMIES] + state[FREE_COUNT]]  # type: ignore[no-any-return]
     return min(state[at + 1] + REINFORCEMENT, board[MAX_TROOPS])  # type: ignore[no-any-return]
@@ -163,9 +163,7 @@ def is_drawn_after(board: Any, work: Any, ply: int) -> bool:
 
 @entry
 def count_paths(board: Any, state: Any, work: Any, left: int, ply: int) -> int:
-    """Return the number of paths of exactly `left` plies below a position, where `left` is at least 1. Both results of
-    each attack count.
-    """
+    """Return the number of paths of exactly `left` plies (1 or more) below a position, with both results of attacks."""
     mover = state[SEAT] ^ (ply & 1)
     begin = MOVE_LISTS + ply * board[MAX_MOVES]
     end = list_moves(board, state, work, mover, begin)
@@ -203,7 +201,7 @@ def note_frontier(work: Any, ply: int, leaves: int, estimates: int, chosen: int)
 
 @compiled
 def search_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int) -> float:
-    """Return the expectiminimax value one ply deep. Results of moves are evaluated without making the moves."""
+    """Return the expectiminimax value of a position, one ply deep. Evaluate results of moves without making them."""
     mover = state[SEAT] ^ (ply & 1)
     sign = -1.0 if ply & 1 else 1.0
     best, chosen = -INFINITY, 0
@@ -300,7 +298,7 @@ def search_expectiminimax(board: Any, state: Any, scale: Any, work: Any, left: i
 
 @compiled
 def hash_at(board: Any, at: int, owner: int, troops: int) -> int:
-    """Return the number that one cell contributes to the search key of a position."""
+    """Return what the territory at cell `at`, with this owner and these troops, contributes to the search key."""
     if owner == NO_OWNER:
         return 0
     return board[board[ZOBRIST] + (2 * board[at + INDEX] + owner) * (board[MAX_TROOPS] + 1) + troops]  # type: ignore[no-any-return]
@@ -308,7 +306,7 @@ def hash_at(board: Any, at: int, owner: int, troops: int) -> int:
 
 @compiled
 def hash_ply(board: Any, ply: int) -> int:
-    """Return the ply's part of the search key. Keys need it: below a chance node, a value holds at one ply only."""
+    """Return what the ply contributes to the search key. Below a chance node, a stored value holds at one ply only."""
     return board[board[ZOBRIST] + 2 * board[TERRITORY_COUNT] * (board[MAX_TROOPS] + 1) + ply]  # type: ignore[no-any-return]
 
 
@@ -336,7 +334,7 @@ def star1_window(
 
 @compiled
 def look_up_bounds(table: Any, worths: Any, key: int, left: int, low: float, high: float) -> tuple[float, float]:
-    """Return the bounds `low`, `high` on a position's value for the seat that moved to it, or tighter stored ones."""
+    """Return bounds on a position's value for the seat that moved to it: `low` and `high`, or tighter stored ones."""
     slot = ENTRY_LENGTH * (key & (len(worths) - 1))
     if table[slot] != key or (table[slot + 1] >> 2) & 255 != left:
         return low, high
@@ -357,7 +355,7 @@ def store_entry(
     beta: float,
     best: float,
 ) -> None:
-    """Store a position's value and best move. A stopped search stores wrong values, which no other search reads."""
+    """Store a position's value and best move. A stopped search stores wrong ones, which no other search reads."""
     kind = LOWER_BOUND if best >= beta else UPPER_BOUND if best <= alpha else EXACT_BOUND
     move = work[work[LINES] + ply * work[LINE_LENGTH] + 1]
     table[slot], table[slot + 1], worths[slot // ENTRY_LENGTH] = key, move << 10 | left << 2 | kind, best
@@ -542,7 +540,7 @@ def decode_move(board: list[int], position: duel.Position, move: int) -> Action:
 
 
 class DuelSearch:
-    """The kernel of bounded Risk with one configuration of the rules. It runs one search at a time."""
+    """A kernel that searches for moves in bounded Risk under one config. It runs one search at a time."""
 
     default_depth: ClassVar[int] = 3
     nodes_per_ms: ClassVar[int] = work_buffers.NODES_PER_MS

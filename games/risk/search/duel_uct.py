@@ -1,6 +1,4 @@
-"""Monte Carlo tree search of bounded Risk on flat arrays. Leaves are evaluated, and each result of an attack has its
-own branch.
-"""
+"""Monte Carlo tree search of bounded Risk on flat arrays. Leaves are evaluated. Each attack result is a branch."""
 
 from __future__ import annotations
 
@@ -135,7 +133,7 @@ def simulate(
 
 
 class DuelUct:
-    """The tree search of bounded Risk under one configuration. It runs one search at a time."""
+    """A kernel for the tree search of bounded Risk under one config. It runs one search at a time."""
 
     nodes_per_ms: ClassVar[int] = uct_tree.SIMULATIONS_PER_MS
 
@@ -183,7 +181,7 @@ class DuelUct:
         return SearchResult(value, action, (action,), nodes=sims, leaves=sims, max_ply=1, depth=1, complete=False)
 
     def estimate_wins(self, position: Position, seat: int, sims: int, below: Callable[[int], int]) -> float:
-        """Return the mean value for `seat` of `sims` simulations from an unfinished position."""
+        """Estimate the score of `seat` (a win is 1, a draw ½) from an unfinished position by `sims` simulations."""
         value = self.search(position, below=below, limit=SearchLimit(nodes=sims)).value
         return value if position.seat == seat else 1.0 - value
 

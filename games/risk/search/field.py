@@ -31,9 +31,7 @@ TURN, ATTACKS_LEFT, ROUND, ACTIVE, DRAFTING, UNITS, OVER, IS_IN_GAME = range(SEC
 TERRITORIES_OF_SEAT = IS_IN_GAME + MAX_PLAYERS
 """field[TERRITORIES_OF_SEAT + seat] is the number of the seat's territories."""
 CONTINENT_COUNT, BLOCKS = TERRITORIES_OF_SEAT + MAX_PLAYERS, TERRITORIES_OF_SEAT + MAX_PLAYERS + 1
-"""These are slots of `field`. CONTINENT_COUNT is the number of continents. BLOCKS is where the continents' blocks of
-slots begin.
-"""
+"""These are slots of `field`: the number of continents, and where the continents' blocks of slots begin."""
 FOES, BLOCK = 2, 3
 """These are offsets in a territory's cell, after owner and troops. FOES: the number of neighbours with another owner.
 BLOCK: where the block of the territory's continent begins."""
@@ -95,7 +93,7 @@ _ROUND_THRESHOLDS = _round_thresholds()
 
 @compiled
 def fight(field: Any, attackers: int, defenders: int, dice: int) -> int:
-    """Return the units that a battle leaves: attackers if positive, defenders if negative."""
+    """Return the units left after a battle, which is fought here: attackers if positive, defenders if negative."""
     if not dice:
         return attackers - defenders if attackers > defenders else min(-1, attackers - defenders)
     while attackers > 0 and defenders > 0:
@@ -208,7 +206,7 @@ def apply_move(board: Any, field: Any, source: int, target: int, units: int, lef
 
 @compiled
 def write_first_place_shares(board: Any, field: Any, shares: Any) -> None:
-    """Write each seat's share of first place in a finished game to `shares`."""
+    """Write each seat's share of first place in a finished game to `shares`: 1 for a sole winner, ½ for each of two."""
     best, winners = -1, 0
     for seat in range(board[SEATS]):
         shares[seat] = 0.0

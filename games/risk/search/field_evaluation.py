@@ -22,7 +22,7 @@ from games.risk.search.flat_position import CELL_LENGTH, FEATURES, FIRST_CELL, N
 from machine.compiled import compiled
 
 OUTLOOK = 3
-"""The mode of the evaluation `outlook`. flat_position.py has the other modes."""
+"""The number that selects the evaluation `outlook`. flat_position.py has the numbers of the other evaluations."""
 _IDLE, _DANGER, _ARMY, _INCOME, _PROGRESS, _LAND = range(6)
 """These are the indices of the weights of the evaluation `outlook` in the array of its weights."""
 
@@ -40,7 +40,7 @@ def _continent_progress(field: Any, seat: int) -> float:
 
 @compiled
 def outlook(board: Any, field: Any, weights: Any, strengths: Any, seat: int) -> float:
-    """Return a seat's fraction of the sum of all seats' strengths. `strengths` has space for one float a seat."""
+    """Return a seat's fraction of the sum of all seats' strengths. `strengths` is scratch space of one float a seat."""
     for each in range(board[SEATS]):
         strengths[each] = 0.0
     for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
@@ -98,7 +98,7 @@ def features(board: Any, field: Any, weights: Any, seat: int) -> float:
 
 @compiled
 def evaluate(board: Any, field: Any, weights: Any, strong: Any, seat: int, mode: int) -> float:
-    """Return the evaluation of an unfinished position by the evaluation `mode`, between −1 and 1."""
+    """Return the value of an unfinished position, from −1 to 1, by the evaluation that the number `mode` selects."""
     if mode == NO_EVALUATION:
         return 0.0
     share = features(board, field, weights, seat) if mode == FEATURES else outlook(board, field, weights, strong, seat)

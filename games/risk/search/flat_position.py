@@ -20,11 +20,11 @@ from games.risk.rules.duel import NO_OWNER
 from machine.compiled import compiled, entry, ints, zeros
 
 NO_EVALUATION, FEATURES, UNAM = 0, 1, 2
-"""These are the modes of evaluation, the values of `state[MODE]`: NO_EVALUATION for none, FEATURES for the four
-features, UNAM for `evaluate_unam`.
+"""These numbers select an evaluation, as state[MODE]: NO_EVALUATION none, FEATURES the four features of
+games/risk/measuring/features.py, UNAM `evaluate_unam`.
 """
 MODES = {"none": NO_EVALUATION, "features": FEATURES, "unam": UNAM}
-"""The mode of each evaluation, by the evaluation's name."""
+"""The number that selects an evaluation in a search (such as FEATURES), by the evaluation's name."""
 
 FIRST_CELL, CELL_LENGTH = 24, 4
 """FIRST_CELL is the cell of the first territory, CELL_LENGTH the number of slots of a cell. A territory's cell is where
@@ -59,12 +59,12 @@ SEAT, MODE, FREE_COUNT, UNITS, STRENGTH, EXPOSED, TERRITORIES_OF_SEAT = range(7)
 """These are slots of `state`:
 
 - SEAT: the seat that searches, called MAX.
-- MODE: the mode of evaluation.
+- MODE: the number of the evaluation, such as FEATURES.
 - FREE_COUNT: the number of free territories.
 - UNITS: the number of all troops.
 - STRENGTH: the sum from which the third feature is computed.
 - EXPOSED: the sum from which the fourth feature is computed.
-- TERRITORIES_OF_SEAT: where the numbers of territories of the seats begin.
+- TERRITORIES_OF_SEAT: where a list begins that has each seat's number of territories.
 """
 TROOPS_OF_SEAT = TERRITORIES_OF_SEAT + MAX_PLAYERS
 """state[TROOPS_OF_SEAT + seat] is the number of a seat's troops."""
@@ -87,7 +87,7 @@ VALUE_WITHOUT_TERRITORY, BASE, PER_TERRITORY, PER_UNITS, PER_STRENGTH, PER_EXPOS
 
 
 def cell_of(territory: int) -> int:
-    """Return the cell of a territory, given the territory's index."""
+    """Return the cell of the territory with this index: where its slots begin in `board` and `state`."""
     return FIRST_CELL + CELL_LENGTH * territory
 
 
@@ -173,7 +173,7 @@ def evaluate_unam(board: Any, state: Any, scale: Any) -> float:
 
 @entry
 def evaluate(board: Any, state: Any, scale: Any) -> float:
-    """Return the value of an unfinished position by the evaluation of `state[MODE]`."""
+    """Return the value for MAX of an unfinished position, by the evaluation that state[MODE] selects."""
     if state[MODE] == FEATURES:
         seat = state[SEAT]
         owned, army = state[TERRITORIES_OF_SEAT + seat], state[TROOPS_OF_SEAT + seat]
@@ -185,7 +185,9 @@ def evaluate(board: Any, state: Any, scale: Any) -> float:
 
 @compiled
 def set_cell(board: Any, state: Any, at: int, owner: int, troops: int) -> None:
-    """Set owner and troops of a cell; NO_OWNER and 0 make it free. Setting the old values again undoes the change."""
+    """Set the owner and troops of the territory at cell `at`; NO_OWNER and 0 free it. Setting the old values again
+    undoes the change.
+    """
     was, before = state[at + OWNER], state[at + TROOPS]
     state[at + OWNER], state[at + TROOPS] = owner, troops
     state[UNITS] += troops - before
@@ -205,7 +207,7 @@ def set_cell(board: Any, state: Any, at: int, owner: int, troops: int) -> None:
 
 @compiled
 def _update_border_sums(board: Any, state: Any, at: int, was: int, before: int) -> None:
-    """Update the sums along the borders of a cell that belonged to `was` and had `before` troops."""
+    """Update the sums along the borders of the cell `at`, which belonged to `was` and had `before` troops."""
     seat, shares = state[SEAT], board[SHARES]
     owner, troops = state[at + OWNER], state[at + TROOPS]
     strength, exposed = state[STRENGTH], state[EXPOSED]

@@ -60,7 +60,7 @@ class RaidWeights(NamedTuple):
 
 @compiled
 def unit_weight(board: Any, field: Any) -> float:
-    """Return the weight of a unit in gains: below 1 if the seat to move has more units than all others together."""
+    """Return the worth of a unit in gains. It is below 1 if the seat to move has more than half of all units."""
     seat = field[TURN]
     own, others = 1 + field[UNITS], 1
     for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
@@ -75,9 +75,9 @@ def unit_weight(board: Any, field: Any) -> float:
 def attack_gain(
     board: Any, field: Any, odds: Any, weights: Any, unit_weight: float, at: int, army: int, units: int, to: int
 ) -> tuple[float, float, float]:
-    """Return the gain of attacking cell `to` with `units` of the `army` on cell `at`, the probability of winning, and
-    the mean number of attackers left after a win. The argument `unit_weight` is what the function `unit_weight`
-    returns.
+    """Return the gain of an attack with `units` of the `army` at cell `at` against the territory at cell `to`, the
+    probability of winning, and the mean number of attackers left after a win. `unit_weight` is the result of the
+    function of this name.
     """
     seat, enemy, defenders = field[TURN], field[to], field[to + 1]
     chance, left, held = look_up_odds(odds, units, defenders)
@@ -116,9 +116,7 @@ def attack_gain(
 def site_value(
     board: Any, field: Any, odds: Any, weights: Any, unit_weight: float, path: Any, site: int, units: int
 ) -> float:
-    """Return the gain of repeated attacks at full strength that start from the cell `site` with `units` new units.
-    Overwrite `path`.
-    """
+    """Return the gain of successive full-strength attacks from cell `site` with `units` new units. Overwrite `path`."""
     seat, taken = field[TURN], 0
     value, likely = 0.0, 1.0
     at, army = site, field[site + 1] + units
@@ -145,7 +143,7 @@ def site_value(
 
 @compiled
 def choose_site(board: Any, field: Any, odds: Any, weights: Any, worth: float, path: Any) -> int:
-    """Return the cell where the raider drafts its new units."""
+    """Return the cell of the territory where the raider drafts its new units."""
     best, chosen, seat = -1e300, NO_CELL, field[TURN]
     for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
         if field[at] == seat and field[at + FOES]:
@@ -157,7 +155,7 @@ def choose_site(board: Any, field: Any, odds: Any, weights: Any, worth: float, p
 
 @compiled
 def choose_attack(board: Any, field: Any, odds: Any, weights: Any, worth: float) -> tuple[int, int, int]:
-    """Return source, target and units of the raider's attack. Source and target are NO_CELL to end the turn."""
+    """Return source, target and units of the raider's attack. The two cells are NO_CELL to end the turn."""
     seat = field[TURN]
     best, source, target, sent = weights[MIN_GAIN], NO_CELL, NO_CELL, 0
     for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
@@ -181,7 +179,7 @@ def choose_attack(board: Any, field: Any, odds: Any, weights: Any, worth: float)
 
 @compiled
 def choose_rush_site(board: Any, field: Any) -> int:
-    """Return the cell where the rush drafts its new units: the first cell with the most enemy neighbours."""
+    """Return the cell of the territory where the rush drafts its units: the first with the most enemy neighbours."""
     most, chosen = -1, NO_CELL
     for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
         if field[at] == field[TURN] and field[at + FOES] > most:
@@ -191,7 +189,7 @@ def choose_rush_site(board: Any, field: Any) -> int:
 
 @compiled
 def choose_rush_attack(board: Any, field: Any) -> tuple[int, int, int]:
-    """Return source, target and units of the rush's attack, at full strength. The cells are NO_CELL to end the turn."""
+    """Return source, target and units of the rush's attack at full strength. Both cells are NO_CELL to end the turn."""
     seat = field[TURN]
     most, source, target, sent = 0, NO_CELL, NO_CELL, 0
     for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):

@@ -69,7 +69,7 @@ MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, S
 """These are slots of `work`, the array of a search:
 
 - MAX_SEAT: the seat at the root, whose value the search maximizes.
-- MODE: the mode of evaluation.
+- MODE: the number of the evaluation, such as FEATURES.
 - SEARCH_NUMBER: the number of an alpha-beta search; 0 for expectiminimax.
 - MAX_PLIES: the greatest depth in plies.
 - ROOT_MOVE: the move to try first at the root; −1 for none.
@@ -82,9 +82,7 @@ MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, S
 WIDTH_COUNT = 4
 """The number of turns that have their own limits of moves. Later turns have the limits of the last of these turns."""
 SLOT_COUNT = WIDTHS + 2 * WIDTH_COUNT
-"""The number of fixed slots at the start of `work`. The saved positions, the lists of moves and the draft of
-DRAFT_RULE_MOVE follow.
-"""
+"""The number of fixed slots at the start of `work`. Saved positions, lists of moves and the rule's draft follow."""
 MAX_MOVES = 64
 """The maximum number of moves that a search lists in a position."""
 GAINS = MAX_PLAYERS
@@ -92,7 +90,7 @@ GAINS = MAX_PLAYERS
 MIN_PROBABILITY = 0.001
 """The probability below which a battle result is ignored."""
 EVALUATIONS = {**MODES, "outlook": OUTLOOK}
-"""The mode of each evaluation, by the evaluation's name."""
+"""The number that selects an evaluation in the search (such as FEATURES), by the evaluation's name."""
 MAX_PLIES_PER_TURN = MAX_ATTACKS + 2
 """The maximum number of plies of a turn: a draft in two halves, then attacks."""
 MAX_TURNS = 6
@@ -139,9 +137,9 @@ def insert_move(
 def list_drafts(
     board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, path: Any, ply: int, max_drafts: int
 ) -> int:
-    """Write the drafts that are searched at a ply, greatest gain first. Return how many there are.
+    """Write the moves of the drafts to search at a ply to `work`, greatest gain first. Return their number.
 
-    At the root these include half drafts to the best cells and the draft by the draft rule.
+    At the root these include half drafts to the best territories, and the draft by the draft rule.
     """
     seat, worth = field[TURN], unit_weight(board, field)
     begin, first = work[LISTS] + ply * MAX_MOVES, GAINS + ply * MAX_MOVES
@@ -163,7 +161,7 @@ def list_drafts(
 def list_attacks(
     board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, ply: int, max_attacks: int
 ) -> int:
-    """Write the attacks searched at a ply, greatest gain first, then the turn's end. Return the number of moves."""
+    """Write the attacks to search at a ply to `work`, greatest gain first, then the turn's end. Return their number."""
     seat, worth = field[TURN], unit_weight(board, field)
     begin, first = work[LISTS] + ply * MAX_MOVES, GAINS + ply * MAX_MOVES
     count = 0
@@ -198,7 +196,7 @@ def list_moves(
     turn: int,
     first_move: int,
 ) -> int:
-    """Write the moves searched at a ply, `first_move` first if it is one of them. Return how many there are."""
+    """Write the moves to search at a ply to `work`, `first_move` first if it is one of them. Return their number."""
     wide = WIDTHS + min(turn, WIDTH_COUNT - 1)
     if field[DRAFTING]:
         count = list_drafts(board, field, odds, raid, work, scores, path, ply, work[wide])
@@ -253,7 +251,7 @@ def make_move(board: Any, field: Any, odds: Any, work: Any, move: int, left: int
 
 @compiled
 def position_key(board: Any, field: Any, keys: Any, ply: int) -> int:
-    """Return the search key of a position `ply` plies from the root."""
+    """Return the search key of a position that is `ply` plies below the root."""
     begin = board[TERRITORY_COUNT] * MAX_PLAYERS * 2 * KEY_DIGIT_BASE
     key = (
         keys[begin + SEAT_KEYS + field[TURN]]
@@ -267,7 +265,7 @@ def position_key(board: Any, field: Any, keys: Any, ply: int) -> int:
 
 @compiled
 def value_of_terminal(board: Any, field: Any, work: Any, scores: Any, ply: int) -> float:
-    """Return MAX's value once the game is over or MAX is out."""
+    """Return the value for MAX, the seat that searches, once the game is over or MAX is out."""
     count_terminal(work, ply)
     if not field[IS_IN_GAME + work[MAX_SEAT]]:
         return ply - WIN_VALUE
@@ -278,7 +276,7 @@ def value_of_terminal(board: Any, field: Any, work: Any, scores: Any, ply: int) 
 
 @compiled
 def evaluate_leaf(board: Any, field: Any, weights: Any, work: Any, scores: Any, opinion: float, ply: int) -> float:
-    """Return the evaluation of a position at the horizon, as a value for MAX, and count a leaf."""
+    """Evaluate a position at the horizon, and count a leaf. Return its value for MAX."""
     work[LEAVES] += 1
     work[ESTIMATES] += 1
     work[DEEPEST] = max(work[DEEPEST], ply)
@@ -416,8 +414,8 @@ class TurnSearch:
         width: SearchWidth = DEFAULT_WIDTH,
         limit: SearchLimit,
     ) -> SearchResult[Move] | None:
-        """Return the best move found by iterative deepening over turns up to `depth`. Expectiminimax searches only
-        `depth`.
+        """Return the best move found by iterative deepening over turns up to `depth`. Expectiminimax searches `depth`
+        turns at once.
 
         At most `plies` plies are searched. Return None if `limit` did not suffice to search one move. If the search of
         the last depth was stopped, return its best move so far: it tried the previous depth's best move first.
@@ -476,7 +474,7 @@ class TurnSearch:
         return move
 
     def _decode_line(self, position: Position, field: Any, line: list[int]) -> Move:
-        """Return the first move of a principal variation, given by move numbers. A split draft becomes one move."""
+        """Return the first move of a principal variation, a list of move numbers. A split draft becomes one move."""
         board, first = self._board, line[0]
         if position.phase == "draft":
             return self._rule_draft(position) if first == DRAFT_RULE_MOVE else self._decode_draft(position, line)
@@ -488,8 +486,8 @@ class TurnSearch:
         return Attack(int(board[to + INDEX]), int(board[source + INDEX]), int(units))
 
     def _decode_draft(self, position: Position, line: list[int]) -> Draft:
-        """Return the draft with which a principal variation begins, given by move numbers. If the principal variation
-        ends before all units are placed, the last territory gets the rest.
+        """Return the draft with which a principal variation, a list of move numbers, begins. If the list ends before
+        all units are placed, the last territory gets the rest.
         """
         placed, left = dict[int, int](), position.units
         for number in line:

@@ -80,7 +80,7 @@ def most_visited_child(tree: Any, totals: Any, node: int) -> int:
 
 
 def visit_lead(tree: Any) -> int:
-    """Return the number of visits by which the root's most visited child is ahead of the second."""
+    """Return how many visits the root's most visited child has more than the second."""
     first, second = nlargest(2, [0, 0, *(int(tree[child + VISITS]) for child in children(tree, 0))])
     return first - second
 

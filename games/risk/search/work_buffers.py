@@ -55,7 +55,7 @@ def reset_counts(work: Any, max_nodes: int | None) -> None:
 
 
 def charge_limit(work: Any, limit: SearchLimit) -> None:
-    """Add the visited nodes to `limit`. Raise `LimitReached` if the search was stopped."""
+    """Charge the nodes that the search visited to `limit`. Raise `LimitReached` if the search was stopped."""
     limit.count_nodes(int(work[NODES]))
     if work[STOP]:
         raise LimitReached
@@ -102,7 +102,7 @@ def stop_at(work: Any, deadline: float | None) -> Iterator[None]:
 
 @compiled
 def store_line(work: Any, ply: int, move: int, whole: int) -> None:
-    """Set the principal variation at this ply to `move`, followed by that at the next ply if `whole` is set."""
+    """Set the principal variation at this ply to `move`, followed by the one at the next ply if `whole` is set."""
     width = work[LINE_LENGTH]
     here = work[LINES] + ply * width
     work[here + 1] = move
