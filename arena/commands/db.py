@@ -64,9 +64,9 @@ NICENESS = 10
 MOVE_ACTION = "move_records"
 """The name in the audit log of the action that moves old records to files."""
 _FILE_SIZE_NOTE = "the database file keeps its size; new records use the free space"
-"""The note that the database file did not shrink, after records were removed without `--vacuum`."""
+"""The note that the database file has not shrunk because records were removed without `--vacuum`."""
 LUCK_TOLERANCE = 1e-6
-"""Maximum difference in points up to which stored luck counts as equal to luck computed here.
+"""Maximum difference in points at which a match's stored luck counts as equal to its recomputed luck.
 
 Values of positions in tables are exact to 1e-9, and a match adds up hundreds of them.
 """
@@ -167,7 +167,9 @@ def copy(source: str, to: str) -> None:
 
 
 def thin(where: str, data: Path, retention: Retention, *, vacuum: bool, dry_run: bool = False) -> None:
-    """Remove the records of old matches, through the server if one runs. `vacuum` shrinks the file afterwards."""
+    """Remove the records of old matches. If a server runs, it removes them. `vacuum` shrinks the database file
+    afterwards.
+    """
     if dry_run:
         with closing(Reader.open(where)) as reader:
             would_go = reader.read(count_removable, reader.read(find_removable, retention))
@@ -186,11 +188,10 @@ def thin(where: str, data: Path, retention: Retention, *, vacuum: bool, dry_run:
 
 
 def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vacuum: bool, dry_run: bool) -> None:
-    """Move the records of matches that ended `days` ago or earlier to files, throttled while a server runs. These are
-    unrated matches, matches in which a built-in bot played, and with `rated` all rated ones. `vacuum` shrinks the
-    database file afterwards.
+    """Move the records of matches that ended at least `days` days ago to files. While a server runs, move them slowly.
 
-    Raise `UsageFault` if other nodes might not find the files.
+    Records of unrated matches and of matches of built-in bots are moved; with `rated`, also those of rated matches.
+    `vacuum` shrinks the database file afterwards. Raise `UsageFault` if other nodes might not find the files.
     """
     database = open_database_url(where)
     with closing(Reader.open(database)) as reader:
@@ -229,8 +230,8 @@ def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vac
 
 
 def _check_alone(database: Database) -> None:
-    """Raise `UsageFault` if several nodes that are not stopped use the database. Each node has its own data folder, so
-    nodes cannot find files in the folder of one of them.
+    """Raise `UsageFault` if the database has several nodes that are not stopped. A node cannot find files in the data
+    folder of another node.
     """
     with closing(Reader.open(database)) as reader:
         names = [node.name for node in reader.read(list_nodes) if node.state != "stopped"]
@@ -327,7 +328,9 @@ def check_match(
 
 
 def _check_luck(record: Record, luck: MatchLuck) -> Iterator[str]:
-    """Yield a complaint if the stored luck differs from the record's. Skip luck by an unknown value function."""
+    """Yield a complaint if the stored luck differs from the record's. Ignore luck that an unknown value function
+    measured.
+    """
     game = shared_game(record.header.game, record.header.config)
     if luck.value in value_names(game):
         found = luck_of(record, luck.value).total[0]

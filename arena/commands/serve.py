@@ -235,7 +235,9 @@ async def serve(
 
 
 async def _hurry(stop: asyncio.Event, database: Database) -> None:
-    """Once `stop` is set, shorten the time limits for the database. The server may still be starting then."""
+    """Once `stop` is set, shorten the time limits for the database, so that the server stops soon. It may still be
+    starting then.
+    """
     await stop.wait()
     database.hurry()
 
@@ -263,7 +265,9 @@ def _notify_end(manager: ServiceManager, restart: Restart | None) -> None:
 
 
 async def _open_store(database: Database, node: str, *, fed: bool) -> contextlib.closing[Store]:
-    """Open the store. With `fed`, it remembers which matches the MQTT feed has published; else it forgets them."""
+    """Open the store. If a feed runs (`fed`), the store remembers which matches the feed has published; else it forgets
+    them.
+    """
     if isinstance(database, PostgresDatabase):
         store: Store = await open_as_node(database, node)
     else:

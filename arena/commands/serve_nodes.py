@@ -34,7 +34,8 @@ MIN_RESTART_DELAY_S, MAX_RESTART_DELAY_S = 0.5, 30.0
 again.
 """
 WATCHDOG_TIMEOUT_S = 20.0
-"""Seconds without a watchdog message after which a node is killed: more than twice the lease of its name."""
+"""Seconds without a watchdog message after which a node is killed: more than twice the time for which the database
+reserves a node's name."""
 RESTART_TIMEOUT_S = 60.0
 """Time limit in seconds for a node's planned restart."""
 MAX_NOTICE_BYTES = 4096
@@ -120,7 +121,7 @@ class NodeSupervisor:
 
 
 class NodeProcess:
-    """The process of a node, started with the options of `arena serve --nodes` and with `words`.
+    """The process of a node, started with the options of `arena serve --nodes`, then the further options `words`.
 
     It reports its state to a socket in the folder `notices`.
     """

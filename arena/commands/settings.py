@@ -28,9 +28,9 @@ _LOG_LEVELS = ("debug", "info", "warning", "error")
 _LOG_FORMATS = ("text", "json")
 """The values of the setting `log`."""
 _MIB_FORM = "a number of MiB from 1"
-"""The words that describe the form of a setting in MiB."""
+"""How a number of MiB is written in settings, in words (for help and errors)."""
 _CLOCK_FORM = "seconds and increment, like 60+0.5"
-"""The words that describe the form of a setting that is a clock."""
+"""How a clock is written in settings, in words (for help and errors)."""
 
 
 class Setting(NamedTuple):

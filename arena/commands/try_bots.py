@@ -129,7 +129,9 @@ def _files(bots: Sequence[Contestant]) -> list[Path]:
 
 @contextmanager
 def _locate_faults(files: Sequence[Path]) -> Iterator[None]:
-    """Add the file and line of a bot to a `UsageFault` that its code raises in the context, if they are missing."""
+    """Within the context, add the file and the line in a bot's code to a `UsageFault` that this code raises, if they
+    are missing.
+    """
     try:
         yield
     except UsageFault as fault:

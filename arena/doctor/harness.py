@@ -150,7 +150,7 @@ class Opponent:
             await self._send(type="resign", match=match)
 
     async def close(self) -> None:
-        """Disconnect this opponent."""
+        """Close the connection of this opponent."""
         self._playing.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._playing
@@ -241,7 +241,7 @@ class BotUnderTest:
 
 
 class CaseFailed(Exception):
-    """Raised if the bot did not react as it must. The message continues a sentence that begins with "it"."""
+    """Raised if the bot did not react as it must. The message is a part of a sentence that begins with "it"."""
 
 
 class Harness:
@@ -405,7 +405,7 @@ class Harness:
                 yield seen
 
     def cut_connections(self, message: Message) -> Sequence[Message]:
-        """Cut the bot's connections. Return no message, so that `message` is not passed on."""
+        """Cut the bot's connections. Return an empty list in place of `message`, so that the proxy does not pass it on."""
         self.tcp_proxy.cut()
         return []
 
@@ -481,7 +481,9 @@ class Harness:
         return next(iter(seeks.values()), None)
 
     def _find_turn(self, match: str, since: int) -> RecordedMessage | None:
-        """Return the bot's first turn from message `since` on, or the end of the match, or None."""
+        """Return the bot's first turn from message `since` on. If the match ends before that turn, return its end.
+        Return None if there is neither.
+        """
         start = self.find_message("start", by=FROM_ARENA, since=0, match=match)
         seat = None if start is None else start.message.get("seat")
         for seen in self.websocket_proxy.messages[since:]:
@@ -491,7 +493,9 @@ class Harness:
         return None
 
     def _first_hello(self) -> Message:
-        """Return the first `hello` of the bot's current process, with its own token or the one that the arena sent."""
+        """Return the first `hello` of the bot's current process; empty if there is none. If it has no token, add the
+        one that the arena sent.
+        """
         hello = self.find_message("hello", since=self._run_mark)
         if hello is None:
             return {}
@@ -502,7 +506,9 @@ class Harness:
 
 @contextlib.asynccontextmanager
 async def run_harness(command: Sequence[str], game: str, log: Path, timeouts: DoctorTimeouts) -> AsyncIterator[Harness]:
-    """Yield the harness of a bot on an arena of its own, which is removed on exit. Raise `ArenaFault` on failure."""
+    """Yield the harness of a bot on an arena of its own, which is removed on exit. Raise `ArenaFault` if the arena or
+    the bot does not start.
+    """
     async with contextlib.AsyncExitStack() as stack:
         data = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-doctor-"))
         server = DoctorServer(Path(data), timeouts)

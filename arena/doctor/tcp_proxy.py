@@ -11,7 +11,9 @@ _READ_CHUNK_BYTES = 65536
 
 
 class ProxiedTcpConnection:
-    """A connection through the proxy: `near` is the end that the proxy accepted, `far` the one that it opened."""
+    """A connection that a bot made through the proxy. It has two ends: the proxy accepted `near`, and opened `far`
+    itself.
+    """
 
     def __init__(self, near: asyncio.StreamWriter, far: asyncio.StreamWriter) -> None:
         self.near, self.far = near, far
@@ -26,8 +28,8 @@ class ProxiedTcpConnection:
         self.far.transport.abort()
 
     async def wait_to_pass(self) -> bool:
-        """Return True if data may pass, False once the connection is cut. Wait for the cut if the connection is
-        silenced.
+        """Return True if data may pass, False once the connection is cut. A silenced connection passes no data: wait
+        until it is cut.
         """
         if self.is_silent:
             await self._over.wait()
