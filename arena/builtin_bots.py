@@ -150,9 +150,7 @@ def _register(store: Store, name: str, token_hash: str) -> None:
 
 
 def builtin_bot_names(data: Path) -> list[str]:
-    """Return the names, in lower case, of all current and former built-in bots of a data folder. Raise `ArenaFault` if
-    the file of their tokens can't be read.
-    """
+    """Return the lower-case names of all built-in bots that `data` ever had. Raise `ArenaFault` if that fails."""
     return sorted(_read_tokens(data / BUILTIN_BOTS_FOLDER / BUILTIN_BOT_TOKENS_FILE))
 
 

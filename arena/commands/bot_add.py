@@ -72,9 +72,7 @@ def _read_registered_bots(where: str) -> list[RegisteredBot]:
 
 
 def _write_tokens(file: Path, document: str) -> None:
-    """Write the tokens to a file that only its owner can read. This happens before any bot is registered, so no token
-    is lost.
-    """
+    """Write the tokens, before any bot is registered, to a file that only its owner can read. So no token is lost."""
     with translate_write_errors(file), replacing_file(file) as part:
         part.unlink(missing_ok=True)
         part.touch(mode=FILE_MODE, exist_ok=False)

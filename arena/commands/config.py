@@ -94,9 +94,7 @@ def read_effective_settings(
 
 
 def _check_consistency(settings: ServerSettings, names: Mapping[str, str]) -> None:
-    """Raise `UsageFault` if a setting is invalid or contradicts another. `names` has the name of each setting for
-    messages.
-    """
+    """Raise `UsageFault` if a setting is invalid or contradicts another. The message names settings as in `names`."""
     for key in ("clock", "slow_clock"):
         read_clock(getattr(settings, key), names[key])
     if settings.mqtt is not None:

@@ -167,9 +167,7 @@ def copy(source: str, to: str) -> None:
 
 
 def thin(where: str, data: Path, retention: Retention, *, vacuum: bool, dry_run: bool = False) -> None:
-    """Remove the records of old matches. If a server runs, it removes them. `vacuum` shrinks the database file
-    afterwards.
-    """
+    """Remove the records of old matches. A running server does that itself. `vacuum` then shrinks the database file."""
     if dry_run:
         with closing(Reader.open(where)) as reader:
             would_go = reader.read(count_removable, reader.read(find_removable, retention))
@@ -328,9 +326,7 @@ def check_match(
 
 
 def _check_luck(record: Record, luck: MatchLuck) -> Iterator[str]:
-    """Yield a complaint if the stored luck differs from the record's. Ignore luck that an unknown value function
-    measured.
-    """
+    """Yield a complaint if the stored luck differs from the record's. Ignore luck by an unknown value function."""
     game = shared_game(record.header.game, record.header.config)
     if luck.value in value_names(game):
         found = luck_of(record, luck.value).total[0]

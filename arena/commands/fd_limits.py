@@ -32,9 +32,7 @@ class FileBudget(Struct, frozen=True, kw_only=True):
 
 
 def files_needed(connections: int) -> int:
-    """Return the number of open files that a server needs so that `connections` bots can play as many matches as they
-    may.
-    """
+    """Return the number of open files that a server needs if `connections` bots play as many matches as they may."""
     return RESERVED_FILES + MAX_WAITING_CONNECTIONS + connections + connections * MAX_SLOTS // 2
 
 
@@ -50,8 +48,7 @@ def divide_files(limit: int, connections: int) -> FileBudget:
 
 
 def raise_fd_limit(connections: int) -> FileBudget:
-    """Raise this process's limit of open files as far as `connections` need and the system allows. Return how the files
-    of the new limit are divided.
+    """Raise this process's open-file limit as far as `connections` need and the system allows. Return its division.
 
     Log a warning if the limit is too low for all `connections`. Raise `ArenaFault` if it is too low to run at all.
     """

@@ -1,6 +1,4 @@
-"""`arena replay grade`: compares every move of a match with the best one, or sums up a bot's losses by kind of
-position.
-"""
+"""`arena replay grade`: compares a match's moves with the best ones, or sums up a bot's losses by kind of position."""
 
 from __future__ import annotations
 
@@ -50,8 +48,7 @@ def grade(
 ) -> None:
     """Print how much worse each move of a match was than the best one, then each seat's mean loss and the luck.
 
-    With `worst`, print only that many moves, those with the largest losses. Raise `Fault` if the match cannot be
-    graded.
+    With `worst`, print only that many moves, the costliest. Raise `Fault` if the match cannot be graded.
     """
     _check_worst(worst, to_json=to_json)
     name, body = load(target, database)

@@ -83,9 +83,7 @@ def _read_toml_entries(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 
 def _text(file: Path, number: int, key: str, value: Any) -> str:
-    """Return the value of a TOML entrant's key as text, written as on a command line. Raise `UsageFault` if the key or
-    the value is wrong.
-    """
+    """Return a TOML entrant's value as text, as on a command line. Raise `UsageFault` if the key or value is wrong."""
     if key == DISPLAY_COLUMN:
         raise UsageFault(f"{file}, entrant {number}: {_NO_DISPLAY_MESSAGE}")
     if key not in _ENTRANT_KEYS:

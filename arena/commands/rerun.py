@@ -1,6 +1,4 @@
-"""`arena replay rerun`: replays matches of a bot with a new bot in its seat, and measures how much better the new bot
-does.
-"""
+"""`arena replay rerun`: replays a bot's matches with a new bot in its seat, and measures which of them does better."""
 
 from __future__ import annotations
 
@@ -92,9 +90,7 @@ class MatchRerun(NamedTuple):
         )
 
     def compute_worth(self, replies: Sequence[RerunReply], value: str | None) -> Worth:
-        """Return how much better the new bot did in this match than the replaced bot, from the replies to this match's
-        tasks.
-        """
+        """Return how much better the new bot did than the replaced bot in this match, from the replies to its tasks."""
         game = shared_game(self.header.game, self.header.config)
         continuations = [each for reply in replies for each in reply.continuations]
         return measure_worth(replies[0].first, continuations, load_value(game, value), game)

@@ -235,9 +235,7 @@ async def serve(
 
 
 async def _hurry(stop: asyncio.Event, database: Database) -> None:
-    """Once `stop` is set, shorten the time limits for the database, so that the server stops soon. It may still be
-    starting then.
-    """
+    """Once `stop` is set, shorten the time limits for the database, even if the server is still starting then."""
     await stop.wait()
     database.hurry()
 
@@ -265,9 +263,7 @@ def _notify_end(manager: ServiceManager, restart: Restart | None) -> None:
 
 
 async def _open_store(database: Database, node: str, *, fed: bool) -> contextlib.closing[Store]:
-    """Open the store. If a feed runs (`fed`), the store remembers which matches the feed has published; else it forgets
-    them.
-    """
+    """Open the store. If a feed runs (`fed`), the store tracks what the feed has published; else it forgets that."""
     if isinstance(database, PostgresDatabase):
         store: Store = await open_as_node(database, node)
     else:

@@ -321,9 +321,7 @@ def _choose_value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
 
 
 def _find_other_presets(plan: Plan) -> tuple[list[str], list[str]]:
-    """Return two lists: the presets of the game that the plan does not use, and those of the first list that have
-    random starting positions.
-    """
+    """Return two lists: the presets that the plan does not use, and those of them with random starting positions."""
     others = [name for name in plan.rules.presets if name != plan.rules.preset]
     games = {name: load_game(plan.rules.name, {"preset": name}) for name in others}
     return others, [name for name, game in games.items() if game.config_of_deal(Dice(b"", 0)) != game.config]

@@ -30,8 +30,8 @@ FIRST_MESSAGE_PAIRS = 16
 
 
 class Display:
-    """A test's progress on standard error. On a terminal it is a live table; else it is a line each time the number of
-    pairs doubles.
+    """A test's progress on standard error: a live table on a terminal, else a line whenever the number of pairs
+    doubles.
     """
 
     def __init__(self, run: TournamentRun, evidence: Evidence) -> None:

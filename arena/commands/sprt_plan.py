@@ -229,7 +229,7 @@ def _scored(bot: str, best: TestForecast) -> str:
 
 
 def _shown(found: Sequence[TestForecast], most: int) -> str:
-    """Return a table of simulated tests. Each value function has two rows: one for tests where h0 is true, one for h1."""
+    """Return a table of simulated tests, with two rows for each value function: one where h0 is true, one for h1."""
     headers = ("value", "spread", "true", "50 %", "90 %", "wrong", "undecided", "simulated")
     rows = []
     for one in found:

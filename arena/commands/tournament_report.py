@@ -165,9 +165,7 @@ def _format_place(row: TableRow) -> str:
 
 
 def _range(row: TableRow) -> str:
-    """Return the range of a bot's rank that remains if chance is allowed for, like `2-5`, or `1` if only one rank
-    remains.
-    """
+    """Return the range of ranks that a bot may deserve, allowing for chance, like `2-5`, or `1` if it is just one."""
     if row.best_rank == row.worst_rank:
         return "-" if row.best_rank is None else str(row.best_rank)
     return f"{row.best_rank}-{row.worst_rank}"

@@ -129,9 +129,7 @@ def _files(bots: Sequence[Contestant]) -> list[Path]:
 
 @contextmanager
 def _locate_faults(files: Sequence[Path]) -> Iterator[None]:
-    """Within the context, add the file and the line in a bot's code to a `UsageFault` that this code raises, if they
-    are missing.
-    """
+    """Add, within the context, the file and line in a bot's code to a `UsageFault` of this code that lacks them."""
     try:
         yield
     except UsageFault as fault:

@@ -405,7 +405,7 @@ class Harness:
                 yield seen
 
     def cut_connections(self, message: Message) -> Sequence[Message]:
-        """Cut the bot's connections. Return an empty list in place of `message`, so that the proxy does not pass it on."""
+        """Cut the bot's connections. Return an empty list, so that the proxy does not pass on `message`."""
         self.tcp_proxy.cut()
         return []
 
@@ -481,9 +481,7 @@ class Harness:
         return next(iter(seeks.values()), None)
 
     def _find_turn(self, match: str, since: int) -> RecordedMessage | None:
-        """Return the bot's first turn from message `since` on. If the match ends before that turn, return its end.
-        Return None if there is neither.
-        """
+        """Return the bot's first turn from message `since` on; the end of the match if that comes first; else None."""
         start = self.find_message("start", by=FROM_ARENA, since=0, match=match)
         seat = None if start is None else start.message.get("seat")
         for seen in self.websocket_proxy.messages[since:]:
@@ -493,9 +491,7 @@ class Harness:
         return None
 
     def _first_hello(self) -> Message:
-        """Return the first `hello` of the bot's current process; empty if there is none. If it has no token, add the
-        one that the arena sent.
-        """
+        """Return the first `hello` of the bot's current process; if it has no token, with the token from the arena."""
         hello = self.find_message("hello", since=self._run_mark)
         if hello is None:
             return {}
@@ -506,9 +502,7 @@ class Harness:
 
 @contextlib.asynccontextmanager
 async def run_harness(command: Sequence[str], game: str, log: Path, timeouts: DoctorTimeouts) -> AsyncIterator[Harness]:
-    """Yield the harness of a bot on an arena of its own, which is removed on exit. Raise `ArenaFault` if the arena or
-    the bot does not start.
-    """
+    """Yield the harness of a bot on an arena of its own, removed on exit. Raise `ArenaFault` if either cannot start."""
     async with contextlib.AsyncExitStack() as stack:
         data = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-doctor-"))
         server = DoctorServer(Path(data), timeouts)

@@ -11,9 +11,7 @@ _READ_CHUNK_BYTES = 65536
 
 
 class ProxiedTcpConnection:
-    """A connection that a bot made through the proxy. It has two ends: the proxy accepted `near`, and opened `far`
-    itself.
-    """
+    """A connection through the proxy, from `near`, which the proxy accepted, to `far`, which the proxy opened."""
 
     def __init__(self, near: asyncio.StreamWriter, far: asyncio.StreamWriter) -> None:
         self.near, self.far = near, far

@@ -23,8 +23,7 @@ from protocol.messages import MAX_SERVER_FRAME_BYTES
 Message = dict[str, Any]
 T = TypeVar("T")
 NO_CLOSE_CODE, BROKEN_CODE = 1005, 1006
-"""Close codes that no close frame may contain. `NO_CLOSE_CODE` stands for a close frame without a code, `BROKEN_CODE`
-for a connection that ended without a close frame."""
+"""Close codes in no close frame: `NO_CLOSE_CODE` for a frame without a code, `BROKEN_CODE` for no frame at all."""
 PING_INTERVAL_S = 0.25
 """Seconds between two pings to the bot."""
 SUBPROTOCOLS = [Subprotocol(JSON.subprotocol), Subprotocol(MSGPACK.subprotocol)]
@@ -134,8 +133,7 @@ class WebSocketProxy:
             await self._server.wait_closed()
 
     async def until(self, found: Callable[[], T | None], timeout_s: float) -> T | None:
-        """Call `found` now and after each change, such as a new message, until its result is not None. Return that
-        result.
+        """Call `found` now and after each change, like a new message. Return its first result that is not None.
 
         Return None after `timeout_s` seconds.
         """

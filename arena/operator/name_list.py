@@ -116,7 +116,7 @@ def _strip_empty_end(fields: list[str], min_fields: int) -> list[str]:
 
 
 def _normalize_columns(columns: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the columns of a header. A column gets its case in `known`, unless a column has that name already."""
+    """Return the columns of a header, each spelt as in `known` unless another column is spelt like that already."""
     usual = {name.casefold(): name for name in known if name not in columns}
     return [usual.get(column.casefold(), column) for column in columns]
 

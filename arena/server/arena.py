@@ -77,9 +77,10 @@ class Arena(HostHandler):
     """An arena server. Its `host` resumes the matches in the journal and listens for connections. `close` leaves
     running matches in the journal.
 
-    A match has the `slow_clock` if a seek asks for that, unless it is rated among bots. A disconnected seat drops out
-    after `away_s` seconds or, if that is 0, when its clock runs out. `make_operations` returns the handlers of operator
-    requests, and `access` says who may connect. `meters` measure moves, `work_clock` the work that clients cause.
+    - A match has the `slow_clock` if a seek asks for that, unless it is rated among bots.
+    - A disconnected seat drops out after `away_s` seconds or, if that is 0, when its clock runs out.
+    - `make_operations` returns the handlers of operator requests. `access` says who may connect.
+    - `meters` measure moves, `work_clock` the work that clients cause.
     """
 
     def __init__(
@@ -418,9 +419,7 @@ class Arena(HostHandler):
         await self.reload_approvals(online)
 
     def on_nodes_changed(self) -> None:
-        """Handle a change of the nodes, after which another node may pair a game. Redirect seeks for the game to that
-        node, and reload the ratings, which other nodes may have changed.
-        """
+        """Handle a change of the nodes: redirect seeks for games that another node now pairs, and reload ratings."""
         self.ladder.redirect_seeks()
         self.background.start(self._reload_cache())
 

@@ -196,16 +196,14 @@ class Authenticator:
             raise TooOften(f"too many wrong tokens for {bot} came from {address}: try again in {seconds} s")
 
     def _is_unused(self, bot: RegisteredBot) -> bool:
-        """Return whether a name was unused for long enough to expire. The store still has to check that its bot never
-        finished a match.
-        """
+        """Return whether a name was unused long enough to expire. The store checks that its bot finished no match."""
         days = self._registration.free_after_days
         if not self._registration.open or not days or self.last_seen.is_connected(bot.name):
             return False
         return bot.seen is not None and bot.seen < utc_now(days_ago=days)
 
     async def _register(self, hello: Hello, address: str) -> Identity | None:
-        """Register the name in a `hello`. Return None if the name is neither new nor expired."""
+        """Register the name in a `hello`. Return None if the name is taken, which means neither new nor expired."""
         assert hello.bot is not None
         bot, token = hello.bot, hello.token
         if token is not None and strip_invisible(token) != token:

@@ -152,8 +152,8 @@ class BotCache:
         return not self._approved_only or (known is not None and known.approved)
 
     def is_rated(self, pool: str, bots: Iterable[str]) -> bool:
-        """Return whether a match between these bots is rated: the matches of each of them may be rated, and no pair of
-        them has reached its daily limit.
+        """Return whether a match between these bots is rated. The matches of each bot must be ratable, and no pair may
+        have reached its daily limit.
         """
         names = list(map(fold_name, bots))
         spent = any(other in self.opponents_at_limit(name, pool) for name in names for other in names)

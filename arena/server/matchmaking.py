@@ -156,11 +156,10 @@ class Matchmaker:
         self._waiting = SeekIndex(on_seek_changed)
         self._pool_members = PoolMembers(is_playing, self._chance)
         self._new = FairSeekQueue()
-        """Seeks that no pairing round has examined yet. If an examined seek names the bot of another examined seek, the
-        two could not start a match so far.
-        """
+        """Seeks that no pairing round has examined yet. Two examined seeks, one of which names the other's bot, could
+        not start a match so far."""
         self._postponed: dict[ActiveSeek, None] = {}
-        """Examined seeks that name a partner's bot, or whose bot a partner names, while no match could start yet."""
+        """Examined seeks that have a partner by name, but no match yet. One of the two names the other's bot."""
         self._waiting_for_similar: OrderedDict[ActiveSeek, None] = OrderedDict()
         """Examined seeks that name no opponents and may not be paired with open seeks yet, oldest first."""
         self._open_queues: defaultdict[str, FairSeekQueue] = defaultdict(FairSeekQueue)
@@ -254,7 +253,7 @@ class Matchmaker:
         return left
 
     def rate_delay_s(self, bot: str) -> float:
-        """Return for how many seconds the rate limit delays a bot's ladder seeks; 0 if it has no such seeks."""
+        """Return the seconds for which the rate limit delays a bot's ladder seeks; 0 if it has no such seeks."""
         return self._rate.wait_s(bot) if any(seek.is_ladder_seek for seek in self.seeks_of(bot)) else 0.0
 
     def reschedule(self) -> None:
@@ -342,7 +341,7 @@ class Matchmaker:
         yield from self._fill()
 
     def _fill(self) -> Iterator[None]:
-        """Start matches in which open seeks take free seats, and matches of several bots that name each other. Yield
+        """Start matches that need open seeks to fill seats, and matches of several bots that name each other. Yield
         after each step.
         """
         now = self._loop.time()
@@ -369,7 +368,7 @@ class Matchmaker:
                 yield
 
     def _has_waited(self, seek: ActiveSeek) -> bool:
-        """Return whether a match may start for a seek's bot, and the seek has waited enough for similar seeks."""
+        """Return true if the seek's bot may start a match now and the seek has waited long enough for similar seeks."""
         still = (
             seek.spec in self._waiting.fillable_specs
             and self._loop.time() - seek.since < OPEN_FALLBACK_DELAY_POPULATED_S
@@ -381,8 +380,8 @@ class Matchmaker:
         return bool(self._most(bot)) and not self._rate.wait_s(bot)
 
     def _pair_new(self, seek: ActiveSeek) -> bool:
-        """Try to start a match of a new seek with a seek whose bot it names, or which names its bot. Return whether
-        there is such a seek.
+        """Find a partner for a new seek, where one of the two names the other's bot, and try to start their match.
+        Return whether there is such a partner.
         """
         if seek.opponents and seek.spec.seats > 2:
             self._wanted_with(seek).add(seek)
@@ -399,12 +398,12 @@ class Matchmaker:
         return other is not None
 
     def _may_meet(self, seek: ActiveSeek, other: str) -> bool:
-        """Return whether a match may start for the bot `other`, which must be allowed to take an open `seek`."""
+        """Return whether a match may start for the bot `other`. If `seek` is open, this bot must be allowed to take it."""
         return bool(self._most(other)) and not (seek.spec.open and self._sated(other, seek.key))
 
     def _may_take(self, seek: ActiveSeek, *others: ActiveSeek) -> bool:
-        """Return whether a seek's bot may take the open seeks among `others`. It may not if it would get too many slots
-        of a bot with open seeks.
+        """Return whether a seek's bot may take the open seeks among `others`. It may not if it plays too many matches
+        with one of their bots already.
         """
         return seek.spec.open or not any(other.spec.open and self._sated(seek.key, other.key) for other in others)
 
@@ -426,7 +425,7 @@ class Matchmaker:
 
     @staticmethod
     def _paced_in(group: Sequence[ActiveSeek]) -> list[str]:
-        """Return the bots for whose rate limit a match of these seeks counts: none if a seek names an opponent."""
+        """Return the bots whose rate limits count a match of these seeks: none if a seek names an opponent."""
         return [] if any(one.opponents for one in group) else [one.key for one in group if one.is_ladder_seek]
 
     def _find_group(self, seek: ActiveSeek) -> list[ActiveSeek] | None:

@@ -214,7 +214,7 @@ class ClusterView(SingleNode):
         self._registered_matches: set[str] | None = None
         """The matches that were registered on this node before it resumed its first match; None until then."""
         self._missing_since: dict[str, float] = {}
-        """The time since which each missing node with running matches is missing, by name."""
+        """The time at which each missing node with running matches was first seen missing, by name."""
 
     @property
     def is_draining(self) -> bool:

@@ -169,7 +169,7 @@ class SeekIndex:
         ]
 
     def _note_ripe(self, seek: ActiveSeek) -> None:
-        """Update whether enough bots have ladder seeks with this seek's spec for a match."""
+        """Add the seek's spec to `fillable_specs` if enough bots for a match have such ladder seeks; else remove it."""
         if not seek.is_ladder_seek:
             return
         if len(self.unnamed(seek.spec)) >= seek.spec.seats:
@@ -275,7 +275,7 @@ def standing_pool(group: Sequence[ActiveSeek]) -> str | None:
 
 
 def pool_of(group: Sequence[ActiveSeek]) -> str | None:
-    """Return the pool in which a match of these seeks is rated, if its bots' matches may be rated; None for none.
+    """Return the pool in which a match of these seeks is rated, if its bots' matches may be rated. Else return None.
 
     If a person takes part, it is the pool of people, even if a seek names the opponent. It is None if the person asked
     for an unrated match or invited a friend.

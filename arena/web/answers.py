@@ -40,7 +40,7 @@ GZIP_LEVEL = 6
 
 
 Pieces = Iterator[bytes | None]
-"""The pieces of an answer. None marks a place where the work may pause."""
+"""The pieces of an answer. A None among them marks a place where the work may pause."""
 
 
 class StreamedAnswer(NamedTuple):
