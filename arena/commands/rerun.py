@@ -1,4 +1,4 @@
-"""`arena replay rerun`: replays a bot's matches with a new bot in its seat, and measures which of them does better."""
+"""`arena replay rerun`: replays matches with a new bot in one seat, and measures how much better the new bot does."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class Ladder:
             self.seeks.reschedule()
 
     def on_seat_released(self, runner: MatchRunner, seat: int) -> None:
-        """Handle that a match has released a seat. Its bot has played or missed the match, and has a free slot again."""
+        """Handle that a match has released a seat. Its bot played or missed the match, and has a free slot again."""
         bot = fold_name(runner.bots[seat])
         if runner.is_absent(seat):
             self._on_missed(bot, runner.id)

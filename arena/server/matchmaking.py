@@ -398,7 +398,7 @@ class Matchmaker:
         return other is not None
 
     def _may_meet(self, seek: ActiveSeek, other: str) -> bool:
-        """Return whether a match may start for the bot `other`. If `seek` is open, this bot must be allowed to take it."""
+        """Return whether a match may start for the bot `other`. An open `seek` counts only if `other` may take it."""
         return bool(self._most(other)) and not (seek.spec.open and self._sated(other, seek.key))
 
     def _may_take(self, seek: ActiveSeek, *others: ActiveSeek) -> bool:

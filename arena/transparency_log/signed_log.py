@@ -1,4 +1,4 @@
-"""Entries of the log, signed heads and proofs, and their verification. Decoding has already checked the form of fields."""
+"""Entries of the log, signed heads and proofs, and their verification. Decoding already checks the form of fields."""
 
 from __future__ import annotations
 
