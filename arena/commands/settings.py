@@ -28,9 +28,9 @@ _LOG_LEVELS = ("debug", "info", "warning", "error")
 _LOG_FORMATS = ("text", "json")
 """The values of the setting `log`."""
 _MIB_FORM = "a number of MiB from 1"
-"""How a number of MiB is written in settings, in words (for help and errors)."""
+"""The words, for help and errors, that describe the form of a setting in MiB."""
 _CLOCK_FORM = "seconds and increment, like 60+0.5"
-"""How a clock is written in settings, in words (for help and errors)."""
+"""The words, for help and errors, that describe the form of a setting that is a clock."""
 
 
 class Setting(NamedTuple):

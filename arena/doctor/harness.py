@@ -295,7 +295,9 @@ class Harness:
         await self.bot.start()
 
     async def seek_match(self) -> None:
-        """Let the opponents seek the match that the bot seeks. If it seeks nothing, the proxy sends a seek for it."""
+        """Let the opponents seek the match that the bot seeks. If it seeks nothing, the proxy sends a seek in its
+        place.
+        """
         await self.ensure_welcomed()
         sought = await self._until(self._find_seek, self.timeouts.seek_timeout_s if self.seeks else 0.0)
         if sought is None:
@@ -366,7 +368,7 @@ class Harness:
             raise CaseFailed(f"did not move within {self.timeouts.move_timeout_s:g} s of its turn")
 
     def is_simultaneous(self, match: str) -> bool:
-        """Return whether the turn that the opponents leave unanswered is in a round in which the bot moves too."""
+        """Return whether the bot moves in the same round as the opponents in their unanswered turn."""
         return any(
             isinstance(one.held_turns[match]["to_move"], list) for one in self.opponents if match in one.held_turns
         )

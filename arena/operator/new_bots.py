@@ -82,10 +82,10 @@ def make_name_list(names: Sequence[str], display: str | None = None) -> NameList
 
 
 def with_bot_names(listed: NameList, known: Iterable[RegisteredBot]) -> NameList:
-    """Return the list with each name that a bot can't have replaced by the nearest free name that a bot can have.
+    """Return the list with every name that is no valid bot name replaced by the nearest free bot name.
 
-    The replaced name becomes the display name, unless the row has a display name. A row stays as it is if none of the
-    name's letters can stay, or if a registered bot has the row's display name.
+    The replaced name becomes the display name, unless the row has one. A row stays as it is if its name has no letter
+    that a bot name may have, or if a registered bot has the row's display name.
     """
     known = list(known)
     shown = _shown(known)

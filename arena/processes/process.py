@@ -72,8 +72,9 @@ class BotProcess:
     """A bot's process, which can be started again after it has ended.
 
     Its output is appended to the file `log`, which is rotated if the specification has a `largest_log`. A keeper
-    process runs it, ends with its exit code, and kills it when this process is gone. If its sandbox sends a socket,
-    `on_socket` makes the arena listen on that socket, and returns a function that ends the listening.
+    process runs the bot, ends with the bot's exit code, and kills the bot when this process is gone. If the bot's
+    sandbox sends a socket, `on_socket` makes the arena listen on that socket, and returns a function that ends the
+    listening.
     """
 
     def __init__(

@@ -146,7 +146,7 @@ class Arena(HostHandler):
         """The folded names that can't log in at the moment, because the operator is renaming or deleting them."""
 
     def dismiss(self, bots: Iterable[str], message: str, reason: str) -> list[str]:
-        """Disconnect bots that may no longer be connected. Return those that were connected.
+        """Disconnect bots that are no longer allowed to be connected. Return those that were connected.
 
         Logins in progress check their tokens again. The bots get the `message`, in which `{bot}` stands for the bot's
         name. `reason` is the reason in the close frame.
@@ -379,7 +379,9 @@ class Arena(HostHandler):
         return True
 
     async def on_announcement(self, announcement: Announcement | None) -> None:
-        """Apply an announcement; None means that anything may have changed. Raise `StoreError` if reading fails."""
+        """Apply an announcement. None means that some were missed, so anything may have changed. Raise `StoreError` if
+        reading fails.
+        """
         sessions = self.host.clients.sessions
         if announcement is None:
             await self._recheck_tokens(list(sessions))

@@ -123,15 +123,15 @@ def named_opponents(seek: Seek) -> list[str]:
 
 
 class Matchmaker:
-    """Pairs active seeks in periodic rounds until `close`.
+    """Pairs active seeks in periodic rounds until `close`. While `is_paused()` is true, pairing pauses.
 
-    `start_match` starts a match of seeks that fit together. `bots` has ratings, past encounters, and whether a bot's
-    matches may be rated. `is_playing(bot)` says whether a bot is in a match. `rate` limits the ladder matches of each
-    bot. While `is_paused()` is true, pairing pauses.
-
-    `capacity(bot)` is the number of matches that may start for a bot; call `reschedule` when it rises from 0. `rng`
-    draws among open seeks. `is_at_open_limit(bot, other)` says whether `bot` may take no more open seeks of `other`.
-    `on_seek_changed(seek, has_ended)` is called when a seek becomes active, and again when it ends.
+    - `start_match` starts a match of seeks that fit together.
+    - `bots` has ratings, past encounters, and whether a bot's matches may be rated.
+    - `is_playing(bot)` says whether a bot is in a match. `rate` limits the ladder matches of each bot.
+    - `capacity(bot)` is the number of matches that may start for a bot. Call `reschedule` when it rises from 0.
+    - `is_at_open_limit(bot, other)` says whether `bot` may take no more open seeks of `other`.
+    - `rng` draws among open seeks.
+    - `on_seek_changed(seek, has_ended)` is called when a seek becomes active, and again when it ends.
     """
 
     def __init__(
@@ -309,7 +309,7 @@ class Matchmaker:
                 self._schedule(wait)
 
     def _next_look(self) -> float | None:
-        """Return the seconds until the next useful pairing round; None if none is useful until something changes."""
+        """Return the seconds until the next useful pairing round; None if no round is useful until something changes."""
         if self._new or (self._began and self._waiting.fillable_specs):
             return NEW_SEEK_DELAY_S
         now = self._loop.time()

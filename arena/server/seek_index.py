@@ -199,8 +199,8 @@ class SeekIndex:
         return None if found is None else _first(named_by[found])
 
     def find_answer(self, spec: MatchSpec, bot: str, group: frozenset[str]) -> ActiveSeek | None:
-        """Return a seek of a bot that fits a match with this spec between the bots in `group`; None if there is none.
-        Prefer one that names opponents, and take an open seek last.
+        """Return a seek of a bot that fits a match with this spec between the bots in `group`, if any. Prefer a seek
+        that names opponents. Choose an open seek only if there is no other.
         """
         found = None
         for seek in self.seeks_of(bot):

@@ -106,7 +106,7 @@ def queue_endpoint(
 
 
 def _produce_step(pieces: Pieces) -> tuple[bytes, bool]:
-    """Produce pieces of an answer for `TURN_S` seconds or up to `PIECE_BYTES`. Return them, and whether more may
+    """Produce pieces of an answer for `TURN_S` seconds or up to `PIECE_BYTES`. Return their bytes, and whether more may
     follow.
     """
     found = bytearray()

@@ -73,7 +73,7 @@ class File(Struct, frozen=True):
 
 
 class StreamedRecord(Struct, frozen=True):
-    """An answer made from a match's record: pieces of the encoded bytes of the operation's answer type.
+    """An answer made from a match's record, in pieces that together encode a value of the operation's answer type.
 
     `variant` distinguishes answers from the same record in their entity tags. `file` is the file name of a download.
     """

@@ -84,8 +84,8 @@ def _has_same_kind(one: str, other: str) -> bool:
 
 
 def _find_counterpart(pool: str | None, pools: list[str]) -> str | None:
-    """Return the pool of people for a pool of bots, or the reverse; None if there is none. Its game is the same and, if
-    possible, its preset.
+    """Return the pool of people that corresponds to a pool of bots, or the pool of bots to a pool of people, if any.
+    Its game is the same and, if possible, its preset.
     """
     if pool is None:
         return None
