@@ -102,7 +102,7 @@ class MqttConnection(asyncio.Protocol):
         on_acknowledged: Callable[[int], None],
         on_writable: Callable[[], None],
     ) -> MqttConnection:
-        """Connect, and wait until the broker accepts the connection. Raise `OSError`, including `TimeoutError`."""
+        """Connect, and wait until the broker accepts that. Raise `OSError` if this fails or takes too long."""
         connection = cls(on_acknowledged, on_writable)
         try:
             async with asyncio.timeout(connect_timeout_s):

@@ -136,7 +136,7 @@ def backup(where: str, to: Path) -> None:
 
 
 def _print_archive_folders(files: Sequence[Archive]) -> None:
-    """Print which archive folders must be backed up along with a database that other programs back up."""
+    """Print the archive folders that must be backed up too, if other programs back up the database."""
     if files:
         say(f"{_format_archived(files)} in {list_first(sorted({one.path.parent for one in files}))}: copy that as well")
 
@@ -286,7 +286,7 @@ def check(where: str, *, quick: bool = False) -> None:
 
 
 def _print_unchecked(without_rules: Mapping[str, int]) -> None:
-    """Print a line for each game that was not checked by its rules, with the number of its matches."""
+    """Print, for each game whose rules are missing here, how many matches were not refereed."""
     for game, count in without_rules.items():
         not_checked = format_count(count, "match was not refereed", "matches were not refereed")
         say(f"{missing_rules_message(game)}: {not_checked}, and the ratings in its pools were not computed again")

@@ -105,7 +105,7 @@ def run(options: SprtOptions) -> None:
 
 
 def _set_seed(against: Sequence[tuple[TournamentSetup, Question]]) -> list[tuple[TournamentSetup, Question]]:
-    """Give all parts of a test the same seed: the one in the options, that of the newest unfinished test, or a new one."""
+    """Give all parts of a test the same seed: that of the options, of the newest unfinished test, or a new one."""
     options = against[0][0].options
     if options.seed is not None:
         return [*against]

@@ -227,7 +227,7 @@ def _server_of(options: TournamentOptions) -> Server | None:
 
 
 def _make_environment(options: TournamentOptions) -> BotEnvironment:
-    """Return the variables and the sandbox that the options give bots. Raise `Fault` if an option cannot be met."""
+    """Return the environment variables and the sandbox of the bots. Raise `Fault` if an option cannot be met."""
     variables = allowed_environment(os.environ, options.pass_env)
     if options.dask is not None:  # a cluster's workers pass on their own variables
         variables = {name: variables[name] for name in options.pass_env}

@@ -131,7 +131,7 @@ class Opponent:
         self._playing = asyncio.create_task(self._play())
 
     async def seek(self, seek: Message) -> None:
-        """Seek a match with the game and config of the bot's `seek`; unrated if that seek names an opponent."""
+        """Seek a match with the game and config of the bot's `seek`. It is unrated if that seek names an opponent."""
         rated = bool(seek.get("rated", True)) and "opponent" not in seek
         await self._send(type="seek", id="house", game=seek["game"], config=seek.get("config", {}), rated=rated)
 
@@ -295,9 +295,7 @@ class Harness:
         await self.bot.start()
 
     async def seek_match(self) -> None:
-        """Let the opponents seek the match that the bot seeks. If it seeks nothing, the proxy sends a seek in its
-        place.
-        """
+        """Let the opponents seek the bot's match. If the bot seeks nothing, the proxy sends a seek in its place."""
         await self.ensure_welcomed()
         sought = await self._until(self._find_seek, self.timeouts.seek_timeout_s if self.seeks else 0.0)
         if sought is None:

@@ -75,7 +75,7 @@ class OperatorConnection:
         event_type: type[Any] = dict,
         on_event: Callable[[Any], None] = lambda _: None,
     ) -> T:
-        """Send a request and return its answer. `on_event` receives the events that the server sends before it.
+        """Send a request and return its answer. `on_event` receives the events that precede the answer.
 
         Raise the server's error: `UsageFault` if the request is wrong, else `ArenaFault`.
         """

@@ -309,7 +309,7 @@ class Matchmaker:
                 self._schedule(wait)
 
     def _next_look(self) -> float | None:
-        """Return the seconds until the next useful pairing round; None if no round is useful until something changes."""
+        """Return the seconds until the next useful pairing round; None if it has to wait for something to change."""
         if self._new or (self._began and self._waiting.fillable_specs):
             return NEW_SEEK_DELAY_S
         now = self._loop.time()

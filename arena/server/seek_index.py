@@ -258,7 +258,7 @@ class FairSeekQueue:
 
 
 def agreed_spec(group: Iterable[ActiveSeek]) -> MatchSpec:
-    """Return the spec of a match of seeks that fit together: the spec that all seeks but open ones have."""
+    """Return the spec of a match of seeks that fit together. All seeks but the open ones have this spec."""
     return next(seek.spec for seek in group if not seek.spec.open)
 
 

@@ -189,7 +189,7 @@ class _StreamingResponse(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _next(self, request: Request, pieces: Pieces) -> bytes:
-        """Wait for the visitor's next turn. Return the bytes of the answer that are produced in it. Raise
+        """Wait for the visitor's next turn, and return the bytes of the answer that are produced in this turn. Raise
         `ClientDisconnect` if the visitor left.
         """
         turn = partial(_produce_step, pieces)

@@ -49,7 +49,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Query(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The base class of queries. It is itself the query of an operation without parameters."""
+    """The base class of queries. An operation without parameters uses this class itself."""
 
 
 Q = TypeVar("Q", bound=Query)
