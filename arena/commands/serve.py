@@ -391,7 +391,7 @@ async def _finish_restoring(arena: Arena, restoring: asyncio.Task[int]) -> None:
 
 @contextlib.asynccontextmanager
 async def _run_feed(feed: Feed) -> AsyncIterator[None]:
-    """Run the feed within the context; at the end, publish what is queued, within a short timeout."""
+    """Run the feed while the context lasts. Then publish what is still queued, within a short timeout."""
     async with background_task(feed.run()):
         try:
             yield

@@ -76,8 +76,8 @@ class _TestFile(Struct):
 class Pilot(NamedTuple):
     """Pairs of matches that do not count for the planned test.
 
-    `pairs` has their raw scores, and by value function their scores with luck removed. `origin` says where they are
-    from.
+    `pairs` has their raw scores, and by value function their scores with luck removed. `origin` says where the pairs
+    are from.
     """
 
     pairs: Mapping[str, Sequence[float]]

@@ -153,7 +153,7 @@ class TournamentRun(NamedTuple):
         self._tell(reports)
 
     def finish(self, reports: Sequence[MatchReport]) -> None:
-        """Store and rate matches in this order, and print the notes of their reports."""
+        """Store and rate matches in the order of their reports, and print the notes of the reports."""
         store_reports(self.store, reports)
         self._tell(reports)
 

@@ -209,7 +209,7 @@ class BotUnderTest:
 
     @property
     def exit_description(self) -> str | None:
-        """A description of how the process ended by itself, or None if it has not."""
+        """A description of how the process ended by itself; None if it did not."""
         return None if self.crash is None else self.crash.how
 
     async def start(self) -> None:
@@ -387,14 +387,16 @@ class Harness:
     async def expect(
         self, kind: str, *, by: str = FROM_BOT, since: int, timeout_s: float, failure: str, **fields: Any
     ) -> RecordedMessage:
-        """Return the first message from number `since` on with this type, sender and fields, or raise `CaseFailed`."""
+        """Return the first message from number `since` on with this type, sender and fields. Raise `CaseFailed` if none
+        comes.
+        """
         found = await self._until(lambda: self.find_message(kind, by=by, since=since, **fields), timeout_s)
         if found is None:
             raise CaseFailed(failure)
         return found
 
     def find_message(self, kind: str, *, by: str = FROM_BOT, since: int, **fields: Any) -> RecordedMessage | None:
-        """Return the first message from number `since` on with this type, sender and fields, or None."""
+        """Return the first message from number `since` on with this type, sender and fields; None if there is none."""
         return next(self.find_messages(kind, by=by, since=since, **fields), None)
 
     def find_messages(self, kind: str, *, by: str = FROM_BOT, since: int, **fields: Any) -> Iterator[RecordedMessage]:
@@ -502,7 +504,7 @@ class Harness:
 
 @contextlib.asynccontextmanager
 async def run_harness(command: Sequence[str], game: str, log: Path, timeouts: DoctorTimeouts) -> AsyncIterator[Harness]:
-    """Yield the harness of a bot on an arena of its own, removed on exit. Raise `ArenaFault` if either cannot start."""
+    """Yield the harness of a bot on an arena of its own, removed on exit. Raise `ArenaFault` if one cannot start."""
     async with contextlib.AsyncExitStack() as stack:
         data = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-doctor-"))
         server = DoctorServer(Path(data), timeouts)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class DrainRequest(Request, frozen=True, tag="drain"):
-    """A request to start no more matches, and to stop when none is in progress or after `within_s` seconds.
+    """A request to start no more matches. The server stops when none is in progress, or after `within_s` seconds.
 
     With `undo`, the request cancels the draining.
     """

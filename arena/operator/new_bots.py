@@ -118,7 +118,7 @@ def _shown(known: Iterable[RegisteredBot]) -> dict[str, str]:
 def _display(row: Mapping[str, str]) -> str:
     """Return the folded display name in a row of a list of names.
 
-    If the row has none and its name is no bot name, return the folded name; else return an empty text.
+    Without a display name, return the folded name if it is no bot name; else return an empty text.
     """
     return fold_display_name(row.get(DISPLAY_COLUMN) or ("" if is_bot_name(row[NAME_COLUMN]) else row[NAME_COLUMN]))
 

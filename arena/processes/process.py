@@ -47,7 +47,7 @@ class BotCrashed(ArenaFault):
 
 
 class ProgramNotFound(BotCrashed):
-    """Raised if a bot's program is missing or cannot be run."""
+    """Raised if the program of a bot is missing or cannot be run."""
 
 
 class Crash(NamedTuple):
@@ -61,7 +61,7 @@ class Crash(NamedTuple):
 
     @property
     def why(self) -> str:
-        """A line with the reason of the end of the process and the last line of its output."""
+        """One line that says why the process ended, with the last line of its output."""
         return escape_unprintable(f"{self.how}: {self.last_line}")[:MAX_REASON_CHARS] if self.last_line else self.how
 
     def __str__(self) -> str:

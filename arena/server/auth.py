@@ -78,7 +78,7 @@ class LastSeen:
     def __init__(self, store: AsyncStore) -> None:
         self._store = store
         self._seen: dict[str, str] = {}
-        """The times when bots were last seen that are not stored yet, by folded name."""
+        """The last-seen times that are not stored yet, by folded name of the bot."""
         self._connections: Counter[str] = Counter()
         """The number of connections of each bot, by folded name. It is 2 for a moment while a new connection replaces
         the old one.
@@ -105,7 +105,7 @@ class LastSeen:
         return fold_name(bot) in self._connections
 
     async def close(self) -> None:
-        """Store the times when bots were last seen that are not stored yet."""
+        """Store the last-seen times that are not stored yet."""
         if self._refresh_timer is not None:
             self._refresh_timer.cancel()
         self._closing.set()

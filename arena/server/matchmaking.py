@@ -93,7 +93,7 @@ class PoolMembers:
                 del self._by_kind[spec]
 
     def playing(self, spec: MatchSpec) -> list[str]:
-        """Return the bots that last sought this kind of match and are in a match now; if these are many, a sample."""
+        """Return the bots that last sought this kind of match and now play; a sample if there are many of them."""
         bots = [bot for bot in self._by_kind.get(spec, ()) if self._plays(bot)]
         return bots if len(bots) <= MAX_PLAYING_SAMPLE else self._chance.sample(bots, MAX_PLAYING_SAMPLE)
 

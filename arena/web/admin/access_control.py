@@ -42,7 +42,7 @@ def is_admin(path: str) -> bool:
 
 
 def can_have_form(scope: Scope) -> bool:
-    """Return whether a request may have a body: it sends a form to an admin page, and declares an allowed size."""
+    """Return whether a request may have a body: it must send a form to an admin page and declare an allowed size."""
     headers = Headers(scope=scope)
     size = headers.get("content-length", "")
     is_form = scope["method"] == "POST" and is_admin(scope["path"])
