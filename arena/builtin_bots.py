@@ -150,7 +150,9 @@ def _register(store: Store, name: str, token_hash: str) -> None:
 
 
 def builtin_bot_names(data: Path) -> list[str]:
-    """Return the lower-case names of all built-in bots that `data` ever had. Raise `ArenaFault` if that fails."""
+    """Return, in lower case, the names of all built-in bots that a data folder ever had. Raise `ArenaFault` if its file
+    of their tokens can't be read.
+    """
     return sorted(_read_tokens(data / BUILTIN_BOTS_FOLDER / BUILTIN_BOT_TOKENS_FILE))
 
 

@@ -143,7 +143,7 @@ class MqttConnection(asyncio.Protocol):
         return encode_publication(self._last_identifier, publication), self._last_identifier
 
     async def close(self) -> None:
-        """Disconnect cleanly, so that the broker does not publish the will."""
+        """Disconnect cleanly, so that the broker does not publish the last will (that the arena is offline)."""
         self.write(GOODBYE_FRAME)
         assert self._process is not None
         await self._process.wait()

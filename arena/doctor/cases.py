@@ -447,7 +447,7 @@ CASES = (
 
 
 class ExaminedCase(NamedTuple):
-    """A case that was run: the full text of the expected reaction, the finding about the bot, and the seconds it took."""
+    """A case that was run: the full text of the expected reaction, the finding on the bot, and the seconds it took."""
 
     case: Case
     should: str

@@ -493,7 +493,7 @@ class Harness:
         return None
 
     def _first_hello(self) -> Message:
-        """Return the first `hello` of the bot's current process; if it has no token, with the token from the arena."""
+        """Return the first `hello` of the bot's current process. If it has no token, add the token from the arena."""
         hello = self.find_message("hello", since=self._run_mark)
         if hello is None:
             return {}

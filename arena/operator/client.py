@@ -108,7 +108,7 @@ class OperatorConnection:
             ) from exc
 
     async def _listen(self) -> None:
-        """Pass each reply to the request that awaits it. At the end of the connection, notify all requests."""
+        """Pass each reply to the request that awaits it. At the end of the connection, release all waiting requests."""
         try:
             async for frame in self._connection:
                 reply = msgspec.json.decode(frame, type=Reply)

@@ -450,7 +450,7 @@ class Arena(HostHandler):
         await self.store.write(log_incident, bot, incident)
 
     async def finalize(self, match: FinishedMatch) -> None:
-        """Store a finished match, then send its `end` messages with new ratings. Tell the seats if storing takes long."""
+        """Store a finished match, then send `end` messages with new ratings. Tell the seats if storing takes long."""
         if self.assigned.hand_over(match):
             self.background.start(self._unregister_match(match.result.match))
             return

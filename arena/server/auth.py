@@ -48,13 +48,13 @@ log = logging.getLogger("arena.server.auth")
 
 
 class NameTaken(BotFault):
-    """The name belongs to another bot, whose token was not sent."""
+    """Raised if a name belongs to another bot, whose token was not sent."""
 
     code = error_codes.NAME_TAKEN
 
 
 class Revoked(BotFault):
-    """The operator revoked the bot, so that its token is no longer valid."""
+    """Raised if the operator has revoked the bot, so that its token is no longer valid."""
 
     code = error_codes.AUTH_FAILED
 

@@ -43,7 +43,7 @@ WAIT_BUCKETS_S = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0
 
 
 class NoSlots(BotFault):
-    """The seeks and matches of the connection already use all its slots."""
+    """Raised if the seeks and matches of a connection already use all its slots."""
 
     code = error_codes.NO_SLOTS
 
@@ -211,7 +211,7 @@ class Ladder:
         )
 
     def _on_missed(self, bot: str, match: str) -> None:
-        """Withdraw the seeks of a bot that missed its match, and suspend it for a while."""
+        """Withdraw the seeks of a bot that missed its match, and suspend the bot for a while."""
         seconds = self._playbans.on_missed(bot)
         self._events.note_missed_match(bot, match, seconds)
         for seek in self.seeks.withdraw_all(bot):
@@ -243,7 +243,7 @@ class Ladder:
 
 
 def _check_open(message: Seek) -> None:
-    """Raise a `BotFault` if an open seek has anything but a game and presets."""
+    """Raise a `BotFault` if an open seek has an unknown preset, or has a config, opponents or `private`."""
     known = game_class(message.game).presets
     for preset in message.presets:
         if preset not in known:

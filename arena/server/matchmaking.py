@@ -445,9 +445,7 @@ class Matchmaker:
     def _sample_seeks(
         self, group: Sequence[ActiveSeek], spec: MatchSpec, seeks: Mapping[str, Mapping[str, ActiveSeek]]
     ) -> list[ActiveSeek]:
-        """Draw seeks for the free seats of a group. `seeks` has the candidates by bot and id; only those that fit the
-        group now are drawn.
-        """
+        """Draw seeks for the free seats of a group from the candidates `seeks` (by bot and id) that fit the group now."""
         seats = spec.seats - len(group)
         if not seats:
             return []

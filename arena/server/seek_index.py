@@ -178,7 +178,8 @@ class SeekIndex:
             self.fillable_specs.pop(seek.spec, None)
 
     def find_partner(self, seek: ActiveSeek, is_free: Callable[[str], object]) -> ActiveSeek | None:
-        """Return a partner for a seek in a two-seat match, if any. One of the two seeks names the other's bot.
+        """Return a partner for a seek in a two-seat match, if any: another seek, where one of the two names the bot of
+        the other.
 
         If several bots name the seek's bot, choose the first for which `is_free` is true, or the first of all. Return
         the oldest fitting seek of the chosen bot.
@@ -293,8 +294,8 @@ def _spec_and_opponents_keys(seek: ActiveSeek) -> list[tuple[MatchSpec, frozense
 
 
 def _game_and_opponent_keys(seek: ActiveSeek) -> list[tuple[str, str]]:
-    """Return the keys of a seek in the index by game and opponent: a key for each opponent that a seek for a two-seat
-    match names, and none for other seeks.
+    """Return the keys of a seek in the index by game and opponent. A seek for a two-seat match has one for each
+    opponent that it names. Other seeks have none.
     """
     if seek.spec.seats != 2:
         return []

@@ -194,7 +194,7 @@ def _sign_in_page(
 
 
 def _check_page(request: Request) -> None:
-    """Raise `HTTPException` unless the browser says that the form comes from a page of this origin."""
+    """Raise `HTTPException` if the browser does not say that the form comes from a page of this origin."""
     site = request.headers.get("sec-fetch-site")
     own = f"{request.url.scheme}://{request.headers.get('host', '')}".lower()
     if site is None:
