@@ -23,7 +23,8 @@ log = logging.getLogger("arena")
 class FileBudget(Struct, frozen=True, kw_only=True):
     """The open files that a server may use for each purpose.
 
-    `connections` counts those after their hello, `waiting` those before it, `journals` those of running matches.
+    `connections` is for connections that have sent their hello, `waiting` for connections that have not, `journals` for
+    the journals of running matches.
     """
 
     connections: int

@@ -136,9 +136,9 @@ class NodeProcess:
         self._process: asyncio.subprocess.Process | None = None
 
     async def keep_running(self, stop: asyncio.Event) -> int:
-        """Run the node until it ends normally or `stop` is set, and restart it after crashes. Then return 0.
+        """Run the node, restarting it after crashes, until it ends normally or `stop` is set. Then return 0.
 
-        If the node fails to start, set `stop` and return the node's exit code instead.
+        If the node fails to start, set `stop` and return the node's exit code.
         """
         backoff = Backoff(MIN_RESTART_DELAY_S, MAX_RESTART_DELAY_S)
         while True:

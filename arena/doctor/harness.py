@@ -274,7 +274,7 @@ class Harness:
 
     @property
     def mark(self) -> int:
-        """The number of messages recorded so far. As `since`, it limits a search to later messages."""
+        """The number of messages recorded so far. Passed as `since`, it limits a search to later messages."""
         return len(self.websocket_proxy.messages)
 
     async def ensure_welcomed(self) -> None:

@@ -41,8 +41,8 @@ class NewBots(NamedTuple):
     def make(cls, name_list: NameList, source: str, registered_bots: Iterable[RegisteredBot]) -> Self:
         """Make a token for each name in a list.
 
-        Raise `UsageFault` if a name can't be registered; its message has a line for each such name. The line begins
-        with `source` and the line number of the name there, unless `source` is empty.
+        Raise `UsageFault` if a name can't be registered; its message has a line for each such name. With a `source`,
+        the line begins with it and the name's line number in it.
         """
         _check_names(name_list, source, list(registered_bots))
         tokens = {row[NAME_COLUMN]: generate_token() for row in name_list.rows}

@@ -104,7 +104,7 @@ class BotProcess:
         self.crashes = 0
 
     async def start(self) -> None:
-        """Run the program, unless `stop` was called.
+        """Run the program. Do nothing if `stop` was called.
 
         Raise `BotCrashed` or `ProgramNotFound` if it does not run, `ArenaFault` if the log cannot be written.
         """

@@ -279,7 +279,7 @@ class Matchmaker:
         return self._open_queues["" if seek.opponents else seek.spec.game]
 
     def _schedule(self, seconds: float) -> None:
-        """Schedule a pairing round after some seconds, unless a round is running or is due earlier."""
+        """Schedule a pairing round after some seconds. Do nothing if a round is running or is due earlier."""
         at = self._loop.time() + seconds
         if self._round is not None:
             return
@@ -408,7 +408,7 @@ class Matchmaker:
         return seek.spec.open or not any(other.spec.open and self._sated(seek.key, other.key) for other in others)
 
     def _try_start(self, group: Sequence[ActiveSeek]) -> bool:
-        """Start a match of seeks, unless one was withdrawn or its bot may not play now. Return whether it started."""
+        """Start a match of seeks and return True. Return False if a seek was withdrawn or its bot may not play now."""
         if not all(one in self._waiting and self._most(one.key) and self._may_take(one, *group) for one in group):
             return False
         paced = self._paced_in(group)
@@ -445,7 +445,7 @@ class Matchmaker:
     def _sample_seeks(
         self, group: Sequence[ActiveSeek], spec: MatchSpec, seeks: Mapping[str, Mapping[str, ActiveSeek]]
     ) -> list[ActiveSeek]:
-        """Draw seeks for the free seats of a group from the candidates `seeks` (by bot and id) that fit the group now."""
+        """Draw seeks for the free seats of a group from the candidates `seeks` (by bot and id) that fit it now."""
         seats = spec.seats - len(group)
         if not seats:
             return []
