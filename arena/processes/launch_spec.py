@@ -26,7 +26,7 @@ MAX_PROCESSES = 256
 
 
 class ResourceLimits(Struct, frozen=True, kw_only=True):
-    """Limits that the kernel enforces on a program. `user` is the id of the user who runs it, None the arena's."""
+    """Limits that the kernel enforces on a program. `user` is the id of the user who runs it, None for the arena's."""
 
     memory: int
     """Maximum bytes of private, writable memory of one process."""

@@ -156,8 +156,8 @@ class Matchmaker:
         self._waiting = SeekIndex(on_seek_changed)
         self._pool_members = PoolMembers(is_playing, self._chance)
         self._new = FairSeekQueue()
-        """Seeks that no pairing round has examined yet. Two examined seeks, one of which names the other's bot, could
-        not start a match so far."""
+        """Seeks that no pairing round has examined yet. If one of two examined seeks names the bot of the other, no
+        match of the two could start so far."""
         self._postponed: dict[ActiveSeek, None] = {}
         """Examined seeks that have a partner by name, but no match yet. One of the two names the other's bot."""
         self._waiting_for_similar: OrderedDict[ActiveSeek, None] = OrderedDict()

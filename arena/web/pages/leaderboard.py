@@ -95,7 +95,9 @@ def _find_counterpart(pool: str | None, pools: list[str]) -> str | None:
 
 
 def _choose_pool(reader: Reader, pools: list[str], game: str | None, preset: str | None) -> str | None:
-    """Return the pool that the URL names. If it names only a game, or nothing, return the first that fits, or None."""
+    """Return the pool that the URL names. If it names only a game, or nothing, return the first pool that fits; None if
+    none does.
+    """
     if game is not None and preset is not None:
         if f"{game}/{preset}" not in pools:
             raise NotFound(lookups.no_leaderboard_message(game, preset, pools))
