@@ -120,7 +120,7 @@ def builtin_bot_tokens(store: Store, file: Path, names: Sequence[str], secret: s
     """Return the token of each built-in bot by name, and register the bots that are new.
 
     The tokens are saved in `file` before any bot is registered. With a `secret`, tokens are derived from it and are the
-    same on every node. Raise `UsageFault` if a name belongs to another bot, `ArenaFault` for an unusable file.
+    same on every node. Raise `UsageFault` if a name belongs to another bot. Raise `ArenaFault` if the file is unusable.
     """
     saved = _read_tokens(file)
     made = {
@@ -150,7 +150,9 @@ def _register(store: Store, name: str, token_hash: str) -> None:
 
 
 def builtin_bot_names(data: Path) -> list[str]:
-    """Return the names, in lower case, of all current and former built-in bots of a data folder. Raise `ArenaFault`."""
+    """Return, in lower case, the names of all built-in bots that a data folder ever had. Raise `ArenaFault` if its file
+    of their tokens can't be read.
+    """
     return sorted(_read_tokens(data / BUILTIN_BOTS_FOLDER / BUILTIN_BOT_TOKENS_FILE))
 
 

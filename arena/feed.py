@@ -76,7 +76,7 @@ class Broker(NamedTuple):
 
     @classmethod
     def parse(cls, url: str) -> Broker:
-        """Parse `mqtt://[user:password@]host[:port][/prefix]`. Raise `BadBroker`, which never shows a password."""
+        """Parse `mqtt://[user:password@]host[:port][/prefix]`. If invalid, raise `BadBroker`, without the password."""
         form = "it looks like mqtt://host:1883/prefix"
         try:
             parts = urlsplit(url)
@@ -141,7 +141,7 @@ class Outbox:
 
     @property
     def bytes(self) -> int:
-        """The size of all queued messages."""
+        """The size of all queued messages, in bytes."""
         return self._turns.bytes + self._durable.bytes
 
     def __len__(self) -> int:
@@ -184,7 +184,8 @@ def _size_bytes(numbered: NumberedMessage) -> int:
 
 
 class Feed:
-    """The event feed of an arena, or of one `node` of it. `run` publishes. Of the other methods, only `close` waits.
+    """The event feed of an arena, or of one `node` of it. `run` publishes what other methods queue. Only `run` and
+    `close` wait.
 
     `on_acknowledged(match)` is called when the broker has acknowledged the end of a match, `on_dropped(match)` when the
     end of a match was dropped for lack of room. An invalid address raises `BadBroker`.

@@ -102,7 +102,7 @@ class MqttConnection(asyncio.Protocol):
         on_acknowledged: Callable[[int], None],
         on_writable: Callable[[], None],
     ) -> MqttConnection:
-        """Connect, and wait until the broker accepts the connection. Raise `OSError`, including `TimeoutError`."""
+        """Connect, and wait until the broker accepts that. Raise `OSError` if this fails or takes too long."""
         connection = cls(on_acknowledged, on_writable)
         try:
             async with asyncio.timeout(connect_timeout_s):
@@ -143,7 +143,7 @@ class MqttConnection(asyncio.Protocol):
         return encode_publication(self._last_identifier, publication), self._last_identifier
 
     async def close(self) -> None:
-        """Disconnect cleanly, so that the broker does not publish the will."""
+        """Disconnect cleanly, so that the broker does not publish the last will (that the arena is offline)."""
         self.write(GOODBYE_FRAME)
         assert self._process is not None
         await self._process.wait()

@@ -32,7 +32,7 @@ def add_bots(
     display: str | None = None,
     ascii_names: bool = False,
 ) -> None:
-    """Register bots, and print their tokens or write them to the new file `tokens_to`. The tokens are not shown again.
+    """Register bots. Print their tokens, or write them to the new file `tokens_to`: they are not shown again.
 
     `display` is the display name if only one bot is registered. With `ascii_names`, a name that a bot can't have
     becomes a display name, and the bot gets a similar name that is allowed.
@@ -72,7 +72,7 @@ def _read_registered_bots(where: str) -> list[RegisteredBot]:
 
 
 def _write_tokens(file: Path, document: str) -> None:
-    """Write the tokens to a file that only its owner can read, before any bot is registered: no token may be lost."""
+    """Write the tokens, before any bot is registered, to a file that only its owner can read. So no token is lost."""
     with translate_write_errors(file), replacing_file(file) as part:
         part.unlink(missing_ok=True)
         part.touch(mode=FILE_MODE, exist_ok=False)

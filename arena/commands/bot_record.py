@@ -28,8 +28,8 @@ MAX_LATEST_MATCHES = 10
 
 
 class VersionResults(VersionRow, frozen=True, kw_only=True):
-    """The results of one version of a bot. `share` is its mean score. `gain` is by how much that exceeds the mean score
-    of the previous version.
+    """The results of one version of a bot. `share` is its mean score, `gain` the difference from the mean score of the
+    previous version.
     """
 
     share: ShareInterval | None
@@ -37,8 +37,8 @@ class VersionResults(VersionRow, frozen=True, kw_only=True):
 
 
 class PoolVersions(Struct, frozen=True, kw_only=True):
-    """The versions of a bot in a pool or `GAME/unrated`, most recently played first. `total` is the number of all
-    versions.
+    """The versions of a bot in a pool, or in its unrated matches of a game (`GAME/unrated`), most recently played
+    first. `total` is the number of all versions.
     """
 
     pool: str

@@ -67,7 +67,7 @@ def approve_bots(where: str, data: Path, names: Sequence[str], *, approved: bool
 
 
 def set_people(where: str, data: Path, names: Sequence[str], *, person: bool) -> None:
-    """Mark names as people, who are rated among people, or as bots."""
+    """Mark names as those of people or as those of bots. People are rated in pools of their own."""
     request = SetPeople(names=list(names), person=person)
     ask_server_or_run(
         where, data, request, type(None), lambda store: store.write(registry.set_people, names, person=person)
@@ -99,8 +99,8 @@ def rename_bot(where: str, data: Path, name: str, new: str) -> None:
 
 
 def delete_bot(where: str, data: Path, name: str, *, records: bool) -> None:
-    """Replace a bot's name by a placeholder, for good. Raise `UsageFault` if matches wait in the journal and no server
-    runs.
+    """Delete a bot: replace its name by a placeholder, for good. Raise `UsageFault` if no server runs while matches
+    wait in the journal.
     """
 
     def delete(store: Store) -> DeletionResult:

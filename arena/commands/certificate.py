@@ -22,10 +22,11 @@ log = logging.getLogger("arena")
 def set_up_encryption(
     settings: ServerSettings, reloaders: Sequence[Callable[[], None]], manager: ServiceManager
 ) -> Encryption | None:
-    """Return the TLS encryption that the settings ask for (None without a certificate), and handle SIGHUP.
+    """Return the TLS encryption that the settings ask for; None without a certificate. From now on, SIGHUP reloads the
+    certificate, calls `reloaders`, and tells the service manager `manager`.
 
-    SIGHUP reloads the certificate, calls `reloaders`, and tells the service manager `manager`. Log now and once a day
-    if clients reject the certificate or it expires soon. Raise `CertificateFault` if it cannot be loaded.
+    Log now and once a day if clients reject the certificate or it expires soon. Raise `CertificateFault` if it cannot
+    be loaded.
     """
     loop = asyncio.get_running_loop()
     if settings.tls_cert is None or settings.tls_key is None:

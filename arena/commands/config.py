@@ -39,9 +39,9 @@ MAX_SHOWN_CHARACTERS = 200
 _VARIABLE_PREFIX = "ARENA_"
 """The prefix of the environment variables that this project defines."""
 _SETTING_PATTERNS = {"node": NAME_PATTERN, **dict.fromkeys(("socket_url", "public_url"), r"^wss?://[^\s;,'\"?#{}]+\Z")}
-"""The regular expressions that the values of some of a server's settings must match, by setting."""
+"""The regular expressions that values of a server's settings must match, by setting. Other settings have none."""
 _SETTING_PARSERS = {"trusted_proxy": parse_networks, "allow_origin": parse_origins, "admin_host": parse_host_names}
-"""The functions that raise `ValueError` for a wrong value of some of a server's settings, by setting."""
+"""The functions that parse values of a server's settings and raise `ValueError` for a wrong one, by setting."""
 
 
 class SourcedValue(NamedTuple):
@@ -94,7 +94,7 @@ def read_effective_settings(
 
 
 def _check_consistency(settings: ServerSettings, names: Mapping[str, str]) -> None:
-    """Raise `UsageFault` if a setting is invalid or contradicts another. Its message calls settings by `names`."""
+    """Raise `UsageFault` if a setting is invalid or contradicts another. The message names settings as in `names`."""
     for key in ("clock", "slow_clock"):
         read_clock(getattr(settings, key), names[key])
     if settings.mqtt is not None:

@@ -40,7 +40,7 @@ def hold_data_dir(data: Path, db: str | None) -> Iterator[str]:
 
 
 def find_free_data_dir(data: Path) -> Path:
-    """Return the data folder `data`. If another process holds it, print that and return the folder `DATA-test`."""
+    """Return the folder `data` if no other process holds it. Otherwise print that, and return `DATA-test`."""
     if not is_held(data):
         return data
     beside = Path(f"{data.resolve()}-test")

@@ -64,9 +64,9 @@ NICENESS = 10
 MOVE_ACTION = "move_records"
 """The name in the audit log of the action that moves old records to files."""
 _FILE_SIZE_NOTE = "the database file keeps its size; new records use the free space"
-"""The note that the database file did not shrink, after records were removed without `--vacuum`."""
+"""The note that the database file has not shrunk because records were removed without `--vacuum`."""
 LUCK_TOLERANCE = 1e-6
-"""Maximum difference in points up to which stored luck counts as equal to luck computed here.
+"""Maximum difference in points at which a match's stored luck counts as equal to its recomputed luck.
 
 Values of positions in tables are exact to 1e-9, and a match adds up hundreds of them.
 """
@@ -136,7 +136,7 @@ def backup(where: str, to: Path) -> None:
 
 
 def _print_archive_folders(files: Sequence[Archive]) -> None:
-    """Print which archive folders must be backed up along with a database that other programs back up."""
+    """Print the archive folders that must be backed up too, if other programs back up the database."""
     if files:
         say(f"{_format_archived(files)} in {list_first(sorted({one.path.parent for one in files}))}: copy that as well")
 
@@ -167,7 +167,7 @@ def copy(source: str, to: str) -> None:
 
 
 def thin(where: str, data: Path, retention: Retention, *, vacuum: bool, dry_run: bool = False) -> None:
-    """Remove the records of old matches, through the server if one runs. `vacuum` shrinks the file afterwards."""
+    """Remove the records of old matches. A running server does that itself. `vacuum` then shrinks the database file."""
     if dry_run:
         with closing(Reader.open(where)) as reader:
             would_go = reader.read(count_removable, reader.read(find_removable, retention))
@@ -186,11 +186,10 @@ def thin(where: str, data: Path, retention: Retention, *, vacuum: bool, dry_run:
 
 
 def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vacuum: bool, dry_run: bool) -> None:
-    """Move the records of matches that ended `days` ago or earlier to files, throttled while a server runs. These are
-    unrated matches, matches in which a built-in bot played, and with `rated` all rated ones. `vacuum` shrinks the
-    database file afterwards.
+    """Move the records of matches that ended at least `days` days ago to files. While a server runs, move them slowly.
 
-    Raise `UsageFault` if other nodes might not find the files.
+    Records of unrated matches and of matches of built-in bots are moved; with `rated`, also those of rated matches.
+    `vacuum` shrinks the database file afterwards. Raise `UsageFault` if other nodes might not find the files.
     """
     database = open_database_url(where)
     with closing(Reader.open(database)) as reader:
@@ -229,8 +228,8 @@ def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vac
 
 
 def _check_alone(database: Database) -> None:
-    """Raise `UsageFault` if several nodes that are not stopped use the database. Each node has its own data folder, so
-    nodes cannot find files in the folder of one of them.
+    """Raise `UsageFault` if the database has several nodes that are not stopped. A node cannot find files in the data
+    folder of another node.
     """
     with closing(Reader.open(database)) as reader:
         names = [node.name for node in reader.read(list_nodes) if node.state != "stopped"]
@@ -287,7 +286,7 @@ def check(where: str, *, quick: bool = False) -> None:
 
 
 def _print_unchecked(without_rules: Mapping[str, int]) -> None:
-    """Print a line for each game that was not checked by its rules, with the number of its matches."""
+    """Print, for each game whose rules are missing here, how many matches were not refereed."""
     for game, count in without_rules.items():
         not_checked = format_count(count, "match was not refereed", "matches were not refereed")
         say(f"{missing_rules_message(game)}: {not_checked}, and the ratings in its pools were not computed again")
@@ -327,7 +326,7 @@ def check_match(
 
 
 def _check_luck(record: Record, luck: MatchLuck) -> Iterator[str]:
-    """Yield a complaint if the stored luck differs from the record's. Skip luck by an unknown value function."""
+    """Yield a complaint if the stored luck differs from the record's. Ignore luck by an unknown value function."""
     game = shared_game(record.header.game, record.header.config)
     if luck.value in value_names(game):
         found = luck_of(record, luck.value).total[0]

@@ -1,4 +1,4 @@
-"""Delays a server's start until its disks have room, and answers clients meanwhile."""
+"""Delays a server's start until its disks have enough free space, and answers clients meanwhile."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from arena.network.tls import Encryption
 from machine.timeouts import scale_timeouts
 
 MIN_FREE_BYTES = 1024 * 1024
-"""Free bytes that a server needs in each of its folders to start."""
+"""Free bytes that a server needs on the disk of each of its folders to start."""
 CHECK_INTERVAL_S = 1.0
-"""Seconds between two checks whether the disks have room."""
+"""Seconds between two checks whether the disks have enough free space."""
 REQUEST_TIMEOUT_S = 5.0
-"""Seconds that a client has to send its request and receive the response, while the arena waits for room."""
+"""Seconds that a client has to send its request and receive the response, while the arena waits for disk space."""
 _WAITING_MESSAGE = b"the arena waits for room on its disk\n"
-"""The body of the HTTP responses that say that the arena waits for room on its disk."""
+"""The body of the HTTP responses that say that the arena waits for disk space."""
 _RESPONSE_HEADERS = b"Content-Type: text/plain\r\nConnection: close\r\n"
-"""The headers of all HTTP responses while the arena waits for room."""
+"""The headers of all HTTP responses while the arena waits for disk space."""
 _UNAVAILABLE_RESPONSE = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\n%sContent-Length: %d\r\n\r\n%s" % (
     _RESPONSE_HEADERS,
     len(_WAITING_MESSAGE),
     _WAITING_MESSAGE,
 )
-"""The HTTP response to all requests but health checks while the arena waits for room."""
+"""The HTTP response to all requests but health checks while the arena waits for disk space."""
 _ALIVE_RESPONSE = b"HTTP/1.1 200 OK\r\n%sContent-Length: 3\r\n\r\nok\n" % _RESPONSE_HEADERS
-"""The HTTP response that says that the process is alive, while the arena waits for room."""
+"""The HTTP response that says that the process is alive, while the arena waits for disk space."""
 _DISK_FULL_ERRNOS = (errno.ENOSPC, errno.EDQUOT)
-"""The error numbers of a disk without room: it is full, or a quota is used up."""
+"""The error numbers of a full disk and of a used-up disk quota."""
 
 log = logging.getLogger("arena")
 

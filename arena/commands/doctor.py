@@ -21,9 +21,9 @@ from protocol.errors import UsageFault
 from protocol.games import game_class, game_names
 
 _PROTOCOL_DOCUMENT = "docs/protocol.md"
-"""The document on the protocol. Each case of the doctor names a section of it to read."""
+"""The document that describes the protocol. Each case of the doctor names a section of it to read."""
 _REPORT_INDENT = 8
-"""Width in characters of the left margin of a report, in which the verdict stands."""
+"""Width in characters of the left margin of a report. The verdict stands in the margin."""
 
 
 def examine(

@@ -130,7 +130,7 @@ class _Parquet:
 
 
 def _open_table(folder: Path, table: str, columns: Columns, form: str, stack: ExitStack) -> CsvWriter | _Parquet:
-    """Open a new file for a table, in one of `EXPORT_FORMATS`. The file is complete when `stack` is closed.
+    """Open a new file for a table, in one of `EXPORT_FORMATS`. Closing `stack` completes and closes the file.
 
     Raise `UsageFault` if the package for this format is not installed.
     """

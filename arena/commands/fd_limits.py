@@ -23,7 +23,8 @@ log = logging.getLogger("arena")
 class FileBudget(Struct, frozen=True, kw_only=True):
     """The open files that a server may use for each purpose.
 
-    `connections` counts those after their hello, `waiting` those before it, `journals` those of running matches.
+    `connections` is for connections that have sent their hello, `waiting` for connections that have not, `journals` for
+    the journals of running matches.
     """
 
     connections: int
@@ -32,7 +33,7 @@ class FileBudget(Struct, frozen=True, kw_only=True):
 
 
 def files_needed(connections: int) -> int:
-    """Return the number of open files with which these connections can play as many matches as their slots allow."""
+    """Return the number of open files that a server needs if `connections` bots play as many matches as they may."""
     return RESERVED_FILES + MAX_WAITING_CONNECTIONS + connections + connections * MAX_SLOTS // 2
 
 
@@ -48,7 +49,7 @@ def divide_files(limit: int, connections: int) -> FileBudget:
 
 
 def raise_fd_limit(connections: int) -> FileBudget:
-    """Raise this process's limit of open files as far as `connections` need and the system allows. Return its division.
+    """Raise this process's open-file limit as far as `connections` need and the system allows. Return its division.
 
     Log a warning if the limit is too low for all `connections`. Raise `ArenaFault` if it is too low to run at all.
     """

@@ -1,4 +1,4 @@
-"""`arena replay grade`: compares every move with the best one, or sums up a bot's losses by kind of position."""
+"""`arena replay grade`: compares a match's moves with the best ones, or sums up a bot's losses by kind of position."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def grade(
     sims: int | None = None,
     worst: int | None = None,
 ) -> None:
-    """Print what each move of a match gave away, then each seat's mean and the luck.
+    """Print how much worse each move of a match was than the best one, then each seat's mean loss and the luck.
 
-    With `worst`, print only that many moves, those that gave away most. Raise `Fault` if the match cannot be graded.
+    With `worst`, print only that many moves, the costliest. Raise `Fault` if the match cannot be graded.
     """
     _check_worst(worst, to_json=to_json)
     name, body = load(target, database)
@@ -93,9 +93,9 @@ def grade_bot(
     sims: int | None = None,
     worst: int | None = None,
 ) -> None:
-    """Print what a bot's moves gave away in its newest matches, by kind of position.
+    """Print a bot's losses by moves worse than the best one, in its newest matches, by kind of position.
 
-    With `worst`, print instead that many moves, those that gave away most. Raise `Fault` if the bot is unknown.
+    With `worst`, print instead that many moves, those with the largest losses. Raise `Fault` if the bot is unknown.
     """
     _check_worst(worst, to_json=to_json)
     if limit is not None and limit < 1:
@@ -169,7 +169,7 @@ def _print_costs(bot: str, report: list[Costs]) -> None:
 
 
 def describe_estimate(estimate: str | None, noise: float | None) -> str:
-    """Return in words the method of an estimate, and the size below which the loss of a single move may be noise."""
+    """Return in words how moves were valued, and below which size the loss of a single move may be noise."""
     return f"{estimate}" + ("" if noise is None else f"; a single loss under {noise:.3f} is noise")
 
 

@@ -1,4 +1,4 @@
-"""`arena leaderboard`: prints the rankings."""
+"""`arena leaderboard`: prints the ranking of the bots or people in each pool."""
 
 from __future__ import annotations
 

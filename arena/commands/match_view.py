@@ -45,7 +45,8 @@ def format_outcome(
     seats: Iterable[tuple[int, str, str, float | None]],
     failures: Failures = NO_FAILURES,
 ) -> list[str]:
-    """Return the lines of a match's outcome, best seat first. Each seat is (rank, bot, reason, mean payoff or None).
+    """Return the lines of a match's outcome, best seat first. Each seat is (rank, bot, why it left, mean payoff or
+    None).
 
     `failures` maps a seat whose bot's program failed to a description of the failure.
     """

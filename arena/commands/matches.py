@@ -32,8 +32,8 @@ DEFAULT_ROWS = 50
 
 
 class Selection(Struct, frozen=True, kw_only=True):
-    """The options that select matches, named like the fields of `Search`. `won`, `lost` and `drawn` stand for its
-    `outcome`.
+    """The options that select matches, named like the fields of `Search`. `Search` has a field `outcome` in place of
+    `won`, `lost` and `drawn`.
     """
 
     bot: str | None = None

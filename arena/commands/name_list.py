@@ -32,7 +32,7 @@ _NO_DISPLAY_MESSAGE = (
 def read_name_list(file: Path, refused: Mapping[str, str] | None = None) -> NameList:
     """Read a list of names from a CSV file, as `parse_name_list` does. Raise a `UsageFault` that names each wrong line.
 
-    `refused` gives the reason for each column that the file may not have.
+    `refused` maps each column that the file may not have to the reason.
     """
     try:
         text = read_text(file)
@@ -83,7 +83,7 @@ def _read_toml_entries(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 
 def _text(file: Path, number: int, key: str, value: Any) -> str:
-    """Return the value of a TOML entrant's key as on a command line. Raise `UsageFault` if key or value is wrong."""
+    """Return a TOML entrant's value as text, as on a command line. Raise `UsageFault` if the key or value is wrong."""
     if key == DISPLAY_COLUMN:
         raise UsageFault(f"{file}, entrant {number}: {_NO_DISPLAY_MESSAGE}")
     if key not in _ENTRANT_KEYS:

@@ -37,8 +37,8 @@ log = logging.getLogger("arena.node")
 async def open_as_node(database: PostgresDatabase, name: str) -> NodeStore:
     """Claim the name of a node, and return the node's store. Raise the errors of `Store.open`, too.
 
-    If another process holds the name, retry until the database would have released the name of a process that ended or
-    hangs. Then raise `NodeTaken`.
+    If another process holds the name, retry until the name would be free if that process had ended or hung. Then raise
+    `NodeTaken`.
     """
     until = asyncio.get_running_loop().time() + NODE_LEASE_S + 2.0
     timeouts = database.limit.timeouts

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 DEFAULT_COLUMNS = 80
 """A width of output, in columns, that fits on every terminal."""
 UNLIMITED_COLUMNS = 100_000
-"""Width of output that goes to no terminal, in columns. It is not wrapped: programs expect one line per row."""
+"""Width in columns of output to a file or pipe. Such output is not wrapped: programs expect one line per row."""
 
 
 def terminal_columns() -> int:
@@ -73,7 +73,7 @@ def format_table(
 
 
 def redraw(lines: Sequence[str]) -> None:
-    """Replace the terminal's content by these lines. If they don't fit, show the last ones and how many there are."""
+    """Replace the terminal's content by these lines. If they are too many, show the last ones and the number of all."""
     from machine.console import Console
 
     width, height = screen_size()

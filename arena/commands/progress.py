@@ -13,8 +13,8 @@ from machine.terminal import say
 
 T = TypeVar("T")
 FIRST_MESSAGE_DELAY_S, MESSAGE_INTERVAL_S = 5.0, 30.0
-"""Seconds until the first message about progress (`FIRST_MESSAGE_DELAY_S`) and between others (`MESSAGE_INTERVAL_S`).
-"""
+"""Seconds until the first progress message (`FIRST_MESSAGE_DELAY_S`), and between two later ones
+(`MESSAGE_INTERVAL_S`)."""
 
 
 def track_progress(items: Iterable[T], count: int, description: str) -> Iterable[T]:

@@ -120,7 +120,7 @@ def _compare_with_database(record: Record, name: str, database: str) -> str | No
 
 
 def _find_different_line(record: Record, reader: Reader) -> str | None:
-    """Return in words where a record differs from the stored record of its match; None if it does not."""
+    """Return in words where a record differs from the stored record of its match; None if both are the same."""
     match = record.header.match
     try:
         body = reader.read(record_of, match)
@@ -180,8 +180,8 @@ def _read_known_head(file: Path | None) -> SignedTreeHead | None:
 
 
 def _check_consistency(arena: str, earlier: SignedTreeHead, head: SignedTreeHead, what: str) -> None:
-    """Raise `BadRecord` unless the log at the URL `arena`, which has the head `head`, extends the log with the head
-    `earlier`.
+    """Check that the published log at the URL `arena`, whose head is `head`, extends the log that had the head
+    `earlier`. Raise `BadRecord` if it does not.
     """
     if head.size < earlier.size:
         raise BadRecord(f"{what}: it has {format_count(head.size, 'entry', 'entries')}, but had {earlier.size}")

@@ -136,9 +136,9 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
 
 
 def _read_bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes | None, str | None]]:
-    """Yield the name, the record and the digest of each target or, without targets, of each match in the store.
+    """Yield (name, record, digest) of each target or, without targets, of each match in the store.
 
-    The record is None if it was removed, the digest is None for a target.
+    The record is None if it was removed. The digest is None for a target.
     """
     if targets:
         for target in targets:

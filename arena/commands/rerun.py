@@ -1,4 +1,4 @@
-"""`arena replay rerun`: replays matches of a bot with a new bot in its seat, and measures what that was worth."""
+"""`arena replay rerun`: replays matches with a new bot in one seat, and measures how much better the new bot does."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ class MatchRerun(NamedTuple):
         )
 
     def compute_worth(self, replies: Sequence[RerunReply], value: str | None) -> Worth:
-        """Return what the new bot was worth in this match, from the replies to its tasks."""
+        """Return how much better the new bot did than the replaced bot in this match, from the replies to its tasks."""
         game = shared_game(self.header.game, self.header.config)
         continuations = [each for reply in replies for each in reply.continuations]
         return measure_worth(replies[0].first, continuations, load_value(game, value), game)
 
 
 def run(options: RerunOptions) -> None:
-    """Replay matches and print what the new bot was worth in them. Raise `Fault` if one cannot be replayed."""
+    """Replay matches and print how much better the new bot did in them. Raise `Fault` if one cannot be replayed."""
     _check(options)
     seed = options.seed or secrets.token_hex(4)
     origin = lru_cache(partial(_read_origin, options.database))
@@ -232,7 +232,7 @@ def _iter_reruns(
 
 
 def _find_seat(record: Record, given: str | None, bot: str) -> int:
-    """Return the seat that the new bot takes. `given` is its number or the name of a recorded bot.
+    """Return the seat that the new bot takes. `given` is the number of the seat or the name of the bot recorded in it.
 
     If `given` is None, return the seat of the recorded bot that has the new bot's name, else that of the only loser.
     Raise `UsageFault` if there is no such seat.

@@ -87,7 +87,7 @@ def _find_caveats(worths: Sequence[Worth]) -> Iterator[str]:
 
 
 def print_total(total: TotalWorth, worths: Sequence[Worth], bot: str, *, by_outcome: bool) -> None:
-    """Print what the new bot was worth in all matches of a game.
+    """Print how much better the new bot did, in all matches of a game, than the bots that it replaced.
 
     With `by_outcome`, print a warning that the matches were selected by their outcome.
     """

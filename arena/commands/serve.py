@@ -235,7 +235,7 @@ async def serve(
 
 
 async def _hurry(stop: asyncio.Event, database: Database) -> None:
-    """Once `stop` is set, shorten the time limits for the database. The server may still be starting then."""
+    """Once `stop` is set, shorten the time limits for the database, even if the server is still starting then."""
     await stop.wait()
     database.hurry()
 
@@ -263,7 +263,7 @@ def _notify_end(manager: ServiceManager, restart: Restart | None) -> None:
 
 
 async def _open_store(database: Database, node: str, *, fed: bool) -> contextlib.closing[Store]:
-    """Open the store. With `fed`, it remembers which matches the MQTT feed has published; else it forgets them."""
+    """Open the store. If a feed runs (`fed`), the store tracks what the feed has published; else it forgets that."""
     if isinstance(database, PostgresDatabase):
         store: Store = await open_as_node(database, node)
     else:
@@ -391,7 +391,7 @@ async def _finish_restoring(arena: Arena, restoring: asyncio.Task[int]) -> None:
 
 @contextlib.asynccontextmanager
 async def _run_feed(feed: Feed) -> AsyncIterator[None]:
-    """Run the feed within the context; at the end, publish what is queued, within a short timeout."""
+    """Run the feed while the context lasts. Then publish what is still queued, within a short timeout."""
     async with background_task(feed.run()):
         try:
             yield

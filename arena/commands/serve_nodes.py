@@ -34,7 +34,7 @@ MIN_RESTART_DELAY_S, MAX_RESTART_DELAY_S = 0.5, 30.0
 again.
 """
 WATCHDOG_TIMEOUT_S = 20.0
-"""Seconds without a watchdog message after which a node is killed: more than twice the lease of its name."""
+"""Seconds without a watchdog message until a node is killed: over twice the time that its name stays reserved."""
 RESTART_TIMEOUT_S = 60.0
 """Time limit in seconds for a node's planned restart."""
 MAX_NOTICE_BYTES = 4096
@@ -120,7 +120,7 @@ class NodeSupervisor:
 
 
 class NodeProcess:
-    """The process of a node, started with the options of `arena serve --nodes` and with `words`.
+    """The process of a node, started with the options of `arena serve --nodes`, then the further options `words`.
 
     It reports its state to a socket in the folder `notices`.
     """
@@ -136,9 +136,9 @@ class NodeProcess:
         self._process: asyncio.subprocess.Process | None = None
 
     async def keep_running(self, stop: asyncio.Event) -> int:
-        """Run the node until it ends normally or `stop` is set, and restart it after crashes. Then return 0.
+        """Run the node, restarting it after crashes, until it ends normally or `stop` is set. Then return 0.
 
-        If the node fails to start, set `stop` and return the node's exit code instead.
+        If the node fails to start, set `stop` and return the node's exit code.
         """
         backoff = Backoff(MIN_RESTART_DELAY_S, MAX_RESTART_DELAY_S)
         while True:

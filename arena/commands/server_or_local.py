@@ -1,4 +1,4 @@
-"""Sends a command's request to the server that runs on the data folder. If none runs, carries the request out here."""
+"""Sends a command's request to the server of the data folder. If none runs, carries it out in this process."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def ask_server_or_run(
     exclusive: bool = False,
     create: bool = False,
 ) -> T | L:
-    """Send a request to the server and return its answer; if no server runs, return the result of `local` on the store.
+    """Send a request to the server and return its answer. If no server runs, return the result of `local` on the store.
 
-    With `exclusive`, lock the data folder for `local`; with `create`, create a missing database. Raise
+    With `exclusive`, lock the data folder while `local` runs; with `create`, create a missing database. Raise
     `DataFolderInUse` if another process holds the data folder.
     """
     try:

@@ -28,9 +28,9 @@ _LOG_LEVELS = ("debug", "info", "warning", "error")
 _LOG_FORMATS = ("text", "json")
 """The values of the setting `log`."""
 _MIB_FORM = "a number of MiB from 1"
-"""The words that describe the form of a setting in MiB."""
+"""The words, for help and errors, that describe the form of a setting in MiB."""
 _CLOCK_FORM = "seconds and increment, like 60+0.5"
-"""The words that describe the form of a setting that is a clock."""
+"""The words, for help and errors, that describe the form of a setting that is a clock."""
 
 
 class Setting(NamedTuple):
@@ -384,17 +384,17 @@ RETENTION_SETTINGS = ("keep_unrated_records", "keep_rated_records", "max_unrated
 
 
 def node_of(settings: ServerSettings) -> str | None:
-    """Return a server's name as a node; None if the server is no node, because its database is a file."""
+    """Return a server's name as a node. Return None if the server is no node, because its database is a file."""
     return settings.node if is_server_url(database_url(settings.db, Path(settings.data))) else None
 
 
 def data_folder(flag: Path | None) -> Path:
-    """Return the data folder: `flag` unless None, else the environment variable `ARENA_DATA`, else ./arena-data."""
+    """Return the data folder: `flag` if given, else the environment variable `ARENA_DATA`, else ./arena-data."""
     return flag if flag is not None else Path(os.environ.get("ARENA_DATA", DEFAULT_DATA))
 
 
 def database_url(flag: str | None, data: Path) -> str:
-    """Return the database's URL: `flag` unless None, else `ARENA_DB`, else that of the SQLite file in the data folder.
+    """Return the database's URL: `flag` if given, else `ARENA_DB`, else the URL of the SQLite file in the data folder.
 
     If the URL is given as `@FILE`, it is read from that file. Raise `UsageFault` if this fails.
     """

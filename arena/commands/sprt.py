@@ -105,7 +105,7 @@ def run(options: SprtOptions) -> None:
 
 
 def _set_seed(against: Sequence[tuple[TournamentSetup, Question]]) -> list[tuple[TournamentSetup, Question]]:
-    """Give all parts of a test one seed: that of the options, of their newest unfinished test, or a new one."""
+    """Give all parts of a test the same seed: that of the options, of the newest unfinished test, or a new one."""
     options = against[0][0].options
     if options.seed is not None:
         return [*against]
@@ -197,7 +197,7 @@ def _share_error(error: float, tests: int) -> float:
 
 
 def _sides(setup: TournamentSetup) -> tuple[list[str], list[str]]:
-    """Return the names of the first bot's copies and those of the second's."""
+    """Return two lists of names: those of the first bot's copies, and those of the second bot's copies."""
     names = [contestant.name for contestant in setup.contestants]
     own = setup.options.seats or 1  # type: ignore[attr-defined]
     return names[:own], names[own:]
@@ -216,7 +216,7 @@ def read_samples(store: Store, plan: Plan, value: str | None = None) -> Iterable
 
 
 def play_on(run: TournamentRun, evidence: Evidence) -> None:
-    """Play until the test is decided or all matches are played. Matches after the deciding match do not count."""
+    """Play until the test is decided or all its matches are played. Matches after the deciding match do not count."""
     missing = run.plan.schedule(())[len(evidence.matches) :]
     display = Display(run, evidence)
     try:
@@ -321,7 +321,7 @@ def _choose_value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
 
 
 def _find_other_presets(plan: Plan) -> tuple[list[str], list[str]]:
-    """Return the presets of the game that the plan does not use, and those of them with random starting positions."""
+    """Return two lists: the presets that the plan does not use, and those of them with random starting positions."""
     others = [name for name in plan.rules.presets if name != plan.rules.preset]
     games = {name: load_game(plan.rules.name, {"preset": name}) for name in others}
     return others, [name for name, game in games.items() if game.config_of_deal(Dice(b"", 0)) != game.config]

@@ -30,7 +30,9 @@ FIRST_MESSAGE_PAIRS = 16
 
 
 class Display:
-    """A test's progress on standard error: a live table on a terminal, else a line when the number of pairs doubles."""
+    """A test's progress on standard error: a live table on a terminal, else a line whenever the number of pairs
+    doubles.
+    """
 
     def __init__(self, run: TournamentRun, evidence: Evidence) -> None:
         self._plan = run.plan

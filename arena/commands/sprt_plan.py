@@ -76,8 +76,8 @@ class _TestFile(Struct):
 class Pilot(NamedTuple):
     """Pairs of matches that do not count for the planned test.
 
-    `pairs` has their raw scores, and by value function their scores with luck removed. `origin` says where they are
-    from.
+    `pairs` has their raw scores, and by value function their scores with luck removed. `origin` says where the pairs
+    are from.
     """
 
     pairs: Mapping[str, Sequence[float]]
@@ -229,7 +229,7 @@ def _scored(bot: str, best: TestForecast) -> str:
 
 
 def _shown(found: Sequence[TestForecast], most: int) -> str:
-    """Return a table with two rows for each value function: simulated tests where h0 is true, and where h1 is."""
+    """Return a table of simulated tests, with two rows for each value function: one where h0 is true, one for h1."""
     headers = ("value", "spread", "true", "50 %", "90 %", "wrong", "undecided", "simulated")
     rows = []
     for one in found:

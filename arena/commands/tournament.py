@@ -118,7 +118,7 @@ def _missing_pairings(plan: Plan, results: Sequence[Result]) -> list[Pairing]:
 
 
 class TournamentRun(NamedTuple):
-    """A tournament being played: its job, workers, store, and console."""
+    """The run of a tournament: its job, workers, store, and console."""
 
     job: MatchJob
     workers: WorkerPool
@@ -135,8 +135,8 @@ class TournamentRun(NamedTuple):
     ) -> Iterator[Sequence[MatchReport]]:
         """Play matches and yield their reports in the order of `matches`. Raise `ArenaFault` if a bot cannot go on.
 
-        The caller may stop at any time. `on_early` receives the report of a match that ends before an earlier one of
-        `matches`.
+        The caller may stop at any time. If a match ends before an earlier one of `matches`, `on_early` receives its
+        report.
         """
         with announce_warmups(self.job.logs) as enough:
             for reports in play_matches(self.job, matches, self.workers, self.pending(), on_early):
@@ -148,12 +148,12 @@ class TournamentRun(NamedTuple):
         return load_pending_reports(self.store, self.plan.id)
 
     def save_pending(self, reports: Sequence[MatchReport]) -> None:
-        """Store matches that cannot be rated before an earlier match ends, and print the notes of their reports."""
+        """Store the matches that cannot be rated until an earlier match ends, and print the notes of their reports."""
         save_pending_reports(self.store, reports)
         self._tell(reports)
 
     def finish(self, reports: Sequence[MatchReport]) -> None:
-        """Store and rate matches in this order, and print the notes of their reports."""
+        """Store and rate matches in the order of their reports, and print the notes of the reports."""
         store_reports(self.store, reports)
         self._tell(reports)
 

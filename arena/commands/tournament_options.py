@@ -85,11 +85,12 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
 
 
 class TournamentSetup(Struct, frozen=True, kw_only=True):
-    """A tournament as its options define it.
+    """A tournament as its options define it. The bots are started here in `environment`, or are connected to `server`.
 
-    `arguments` and the seed identify a tournament. If `strict`, a bot that fails ends the run; else `failing` has the
-    reason for each bot that forfeits its matches. Without a cluster, `jobs` processes of this machine play. The bots
-    are started here in `environment`, or are connected to `server`.
+    - `arguments` and the seed identify a tournament.
+    - If `strict`, a bot that fails ends the run. Otherwise it forfeits its matches, and `failing` has the reason by
+      bot.
+    - Without a cluster, `jobs` processes of this machine play.
     """
 
     options: TournamentOptions
@@ -110,7 +111,7 @@ class TournamentSetup(Struct, frozen=True, kw_only=True):
 
     @property
     def randomness_key(self) -> str:
-        """The arguments that dice and seats depend on besides the seed, in canonical JSON.
+        """The arguments, in canonical JSON, that determine dice and seats together with the seed.
 
         The commands that start the bots are not among them.
         """
@@ -226,7 +227,7 @@ def _server_of(options: TournamentOptions) -> Server | None:
 
 
 def _make_environment(options: TournamentOptions) -> BotEnvironment:
-    """Return the variables and the sandbox that the options give bots. Raise `Fault` if an option cannot be met."""
+    """Return the environment variables and the sandbox of the bots. Raise `Fault` if an option cannot be met."""
     variables = allowed_environment(os.environ, options.pass_env)
     if options.dask is not None:  # a cluster's workers pass on their own variables
         variables = {name: variables[name] for name in options.pass_env}
@@ -308,8 +309,8 @@ def read_sets(game: str, sets: Sequence[str], preset: str | None = None) -> tupl
 
 
 def _check_game_value(game: str, key: str, value: Any) -> None:
-    """Raise `UsageFault` if the config key of a game has an invalid value. The message says how to set the key for a
-    bot.
+    """Raise `UsageFault` if a config key of the game has an invalid value. A bot's setting may have the same name, so
+    the message also says how to set that.
     """
     try:
         load_game(game, {key: value})

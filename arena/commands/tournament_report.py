@@ -47,10 +47,10 @@ MAX_FAILURES = 5
 
 
 class Report:
-    """A tournament's results and their tables.
+    """A tournament's results and their tables. Bots rank by luck-adjusted scores if there are any, and not `raw`.
 
     `luck` maps a match of two seats to the luck of seat 0, measured by the value function `value`. `failures` maps a
-    match and a seat to why the bot's program failed. Bots rank by luck-adjusted scores if there are any, unless `raw`.
+    match and a seat to why the bot's program failed.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ def _format_place(row: TableRow) -> str:
 
 
 def _range(row: TableRow) -> str:
-    """Return the range of ranks that chance leaves open for a bot, like `2-5`, or `1` if there is only one."""
+    """Return the range of ranks that a bot may deserve, allowing for chance, like `2-5`, or `1` if it is just one."""
     if row.best_rank == row.worst_rank:
         return "-" if row.best_rank is None else str(row.best_rank)
     return f"{row.best_rank}-{row.worst_rank}"
@@ -273,7 +273,7 @@ def _cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, HeadToH
 def _make_cross_table(
     names: Sequence[str], values: Mapping[str, Mapping[str, T | None]], cell: Callable[[T], str]
 ) -> Table:
-    """Return a cross table of `values`, formatted by `cell`. If names are too long for headers, rows are numbered."""
+    """Return a cross table of `values`, which `cell` formats. If names are too long for headers, rows are numbered."""
     width = min(
         _MAX_CROSS_TABLE_CELL_COLUMNS,
         (terminal_columns() - max(map(len, names))) // len(names) - _CROSS_TABLE_GAP_COLUMNS,

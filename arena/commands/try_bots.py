@@ -129,7 +129,7 @@ def _files(bots: Sequence[Contestant]) -> list[Path]:
 
 @contextmanager
 def _locate_faults(files: Sequence[Path]) -> Iterator[None]:
-    """Add the file and line of a bot to a `UsageFault` that its code raises in the context, if they are missing."""
+    """Add, within the context, the file and line in a bot's code to a `UsageFault` of this code that lacks them."""
     try:
         yield
     except UsageFault as fault:

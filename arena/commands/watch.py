@@ -118,7 +118,7 @@ async def _watch(url: str, named: str | None, follow: bool) -> None:
 
 
 async def _wait_for_match(pool: SpectatorPool, url: str, previous: str) -> tuple[Spectator, str]:
-    """Wait for a running match other than `previous`; return a spectator of its node, and its id.
+    """Wait until a match other than `previous` runs. Return a spectator of its node, and the match's id.
 
     A match on the node at `url` is preferred.
     """
@@ -209,7 +209,7 @@ class MatchDisplay:
 
 
 class Spectator:
-    """A connection to a node of an arena as a spectator, who has no name."""
+    """A connection to a node of an arena as a spectator. A spectator has no name."""
 
     def __init__(self, connection: ClientConnection, url: str) -> None:
         self._wire = connection
@@ -251,8 +251,8 @@ class Spectator:
 
 
 class SpectatorPool:
-    """Spectators of an arena's nodes, one for each node. A spectator connects when needed. Closing `stack` disconnects
-    all.
+    """Spectators of an arena's nodes, one for each node. A spectator connects when it is first needed. Closing `stack`
+    disconnects all.
     """
 
     def __init__(self, stack: AsyncExitStack) -> None:

@@ -29,7 +29,7 @@ MAX_ATTEMPTS_PER_SECOND = 10
 
 
 class Finding(NamedTuple):
-    """The outcome of a case: what the bot did, and the verdict.
+    """The outcome of a case of the doctor: what the bot did, and the verdict.
 
     `verdict` is `passed`, `warning` if the bot should do better, or `failed`.
     """
@@ -41,8 +41,8 @@ class Finding(NamedTuple):
 class Case(NamedTuple):
     """A case of the doctor: a fault, and the reaction that is expected of the bot.
 
-    `done` describes the fault, `should` the reaction; `see` is a section of docs/protocol.md. A name in braces in
-    `should` stands for the value of that field of `DoctorTimeouts`.
+    `done` describes the fault, `should` the reaction. `see` is the section of docs/protocol.md to read. In `should`, a
+    name in braces stands for the value of that field of `DoctorTimeouts`.
     """
 
     name: str
@@ -264,7 +264,7 @@ async def _check_full_arena(harness: Harness) -> Finding:
 async def _expect_backoff(harness: Harness, match: str, mark: int, attempts: Callable[[], int]) -> Finding:
     """Cut a bot's connection, let its attempts to connect fail for `OUTAGE_S` seconds, and judge how often it tries.
 
-    `attempts` returns the number of its attempts so far.
+    `attempts` returns the number of attempts that the bot has made so far.
     """
     harness.tcp_proxy.cut()
     begun = time.monotonic()
@@ -447,7 +447,7 @@ CASES = (
 
 
 class ExaminedCase(NamedTuple):
-    """A case with the expected reaction in full, the finding about the bot, and the seconds that the case took."""
+    """A case that was run: the full text of the expected reaction, the finding on the bot, and the seconds it took."""
 
     case: Case
     should: str

@@ -131,7 +131,7 @@ class Opponent:
         self._playing = asyncio.create_task(self._play())
 
     async def seek(self, seek: Message) -> None:
-        """Seek a match with the game and config of the bot's `seek`; unrated if that seek names an opponent."""
+        """Seek a match with the game and config of the bot's `seek`. It is unrated if that seek names an opponent."""
         rated = bool(seek.get("rated", True)) and "opponent" not in seek
         await self._send(type="seek", id="house", game=seek["game"], config=seek.get("config", {}), rated=rated)
 
@@ -150,7 +150,7 @@ class Opponent:
             await self._send(type="resign", match=match)
 
     async def close(self) -> None:
-        """Disconnect this opponent."""
+        """Close the connection of this opponent."""
         self._playing.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._playing
@@ -209,7 +209,7 @@ class BotUnderTest:
 
     @property
     def exit_description(self) -> str | None:
-        """A description of how the process ended by itself, or None if it has not."""
+        """A description of how the process ended by itself; None if it did not."""
         return None if self.crash is None else self.crash.how
 
     async def start(self) -> None:
@@ -241,7 +241,7 @@ class BotUnderTest:
 
 
 class CaseFailed(Exception):
-    """Raised if the bot did not react as it must. The message continues a sentence that begins with "it"."""
+    """Raised if the bot did not react as it must. The message is a part of a sentence that begins with "it"."""
 
 
 class Harness:
@@ -274,7 +274,7 @@ class Harness:
 
     @property
     def mark(self) -> int:
-        """The number of messages recorded so far. As `since`, it limits a search to later messages."""
+        """The number of messages recorded so far. Passed as `since`, it limits a search to later messages."""
         return len(self.websocket_proxy.messages)
 
     async def ensure_welcomed(self) -> None:
@@ -295,7 +295,7 @@ class Harness:
         await self.bot.start()
 
     async def seek_match(self) -> None:
-        """Let the opponents seek the match that the bot seeks. If it seeks nothing, the proxy sends a seek for it."""
+        """Let the opponents seek the bot's match. If the bot seeks nothing, the proxy sends a seek in its place."""
         await self.ensure_welcomed()
         sought = await self._until(self._find_seek, self.timeouts.seek_timeout_s if self.seeks else 0.0)
         if sought is None:
@@ -366,7 +366,7 @@ class Harness:
             raise CaseFailed(f"did not move within {self.timeouts.move_timeout_s:g} s of its turn")
 
     def is_simultaneous(self, match: str) -> bool:
-        """Return whether the turn that the opponents leave unanswered is in a round in which the bot moves too."""
+        """Return whether the bot moves in the same round as the opponents in their unanswered turn."""
         return any(
             isinstance(one.held_turns[match]["to_move"], list) for one in self.opponents if match in one.held_turns
         )
@@ -387,14 +387,16 @@ class Harness:
     async def expect(
         self, kind: str, *, by: str = FROM_BOT, since: int, timeout_s: float, failure: str, **fields: Any
     ) -> RecordedMessage:
-        """Return the first message from number `since` on with this type, sender and fields, or raise `CaseFailed`."""
+        """Return the first message from number `since` on with this type, sender and fields. Raise `CaseFailed` if none
+        comes.
+        """
         found = await self._until(lambda: self.find_message(kind, by=by, since=since, **fields), timeout_s)
         if found is None:
             raise CaseFailed(failure)
         return found
 
     def find_message(self, kind: str, *, by: str = FROM_BOT, since: int, **fields: Any) -> RecordedMessage | None:
-        """Return the first message from number `since` on with this type, sender and fields, or None."""
+        """Return the first message from number `since` on with this type, sender and fields; None if there is none."""
         return next(self.find_messages(kind, by=by, since=since, **fields), None)
 
     def find_messages(self, kind: str, *, by: str = FROM_BOT, since: int, **fields: Any) -> Iterator[RecordedMessage]:
@@ -405,7 +407,7 @@ class Harness:
                 yield seen
 
     def cut_connections(self, message: Message) -> Sequence[Message]:
-        """Cut the bot's connections. Return no message, so that `message` is not passed on."""
+        """Cut the bot's connections. Return an empty list, so that the proxy does not pass on `message`."""
         self.tcp_proxy.cut()
         return []
 
@@ -481,7 +483,7 @@ class Harness:
         return next(iter(seeks.values()), None)
 
     def _find_turn(self, match: str, since: int) -> RecordedMessage | None:
-        """Return the bot's first turn from message `since` on, or the end of the match, or None."""
+        """Return the bot's first turn from message `since` on; the end of the match if that comes first; else None."""
         start = self.find_message("start", by=FROM_ARENA, since=0, match=match)
         seat = None if start is None else start.message.get("seat")
         for seen in self.websocket_proxy.messages[since:]:
@@ -491,7 +493,7 @@ class Harness:
         return None
 
     def _first_hello(self) -> Message:
-        """Return the first `hello` of the bot's current process, with its own token or the one that the arena sent."""
+        """Return the first `hello` of the bot's current process. If it has no token, add the token from the arena."""
         hello = self.find_message("hello", since=self._run_mark)
         if hello is None:
             return {}
@@ -502,7 +504,7 @@ class Harness:
 
 @contextlib.asynccontextmanager
 async def run_harness(command: Sequence[str], game: str, log: Path, timeouts: DoctorTimeouts) -> AsyncIterator[Harness]:
-    """Yield the harness of a bot on an arena of its own, which is removed on exit. Raise `ArenaFault` on failure."""
+    """Yield the harness of a bot on an arena of its own, removed on exit. Raise `ArenaFault` if one cannot start."""
     async with contextlib.AsyncExitStack() as stack:
         data = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-doctor-"))
         server = DoctorServer(Path(data), timeouts)

@@ -11,7 +11,7 @@ _READ_CHUNK_BYTES = 65536
 
 
 class ProxiedTcpConnection:
-    """A connection through the proxy: `near` is the end that the proxy accepted, `far` the one that it opened."""
+    """A connection through the proxy, from `near`, which the proxy accepted, to `far`, which the proxy opened."""
 
     def __init__(self, near: asyncio.StreamWriter, far: asyncio.StreamWriter) -> None:
         self.near, self.far = near, far
@@ -26,8 +26,8 @@ class ProxiedTcpConnection:
         self.far.transport.abort()
 
     async def wait_to_pass(self) -> bool:
-        """Return True if data may pass, False once the connection is cut. Wait for the cut if the connection is
-        silenced.
+        """Return True if data may pass, False once the connection is cut. A silenced connection passes no data: wait
+        until it is cut.
         """
         if self.is_silent:
             await self._over.wait()

@@ -23,7 +23,7 @@ from protocol.messages import MAX_SERVER_FRAME_BYTES
 Message = dict[str, Any]
 T = TypeVar("T")
 NO_CLOSE_CODE, BROKEN_CODE = 1005, 1006
-"""Close codes for a close frame without a code (`NO_CLOSE_CODE`) and for no close frame at all (`BROKEN_CODE`)."""
+"""Close codes in no close frame: `NO_CLOSE_CODE` for a frame without a code, `BROKEN_CODE` for no frame at all."""
 PING_INTERVAL_S = 0.25
 """Seconds between two pings to the bot."""
 SUBPROTOCOLS = [Subprotocol(JSON.subprotocol), Subprotocol(MSGPACK.subprotocol)]
@@ -78,7 +78,7 @@ def connect_to(port: int, subprotocol: Subprotocol | None) -> connect:
 
 
 def pass_unchanged(message: Message) -> Sequence[Message]:
-    """Return only this message: the default of `from_bot` and `from_arena`, which changes nothing."""
+    """Return this message alone, unchanged. The default of `from_bot` and `from_arena`."""
     return [message]
 
 
@@ -133,7 +133,7 @@ class WebSocketProxy:
             await self._server.wait_closed()
 
     async def until(self, found: Callable[[], T | None], timeout_s: float) -> T | None:
-        """Call `found` now and after each change, such as a new message, until its result is not None; return that.
+        """Call `found` now and after each change, like a new message. Return its first result that is not None.
 
         Return None after `timeout_s` seconds.
         """

@@ -15,7 +15,7 @@ LOCK_TIMEOUT_S, LOCK_RETRY_DELAY_S = 120.0, 0.5
 
 
 async def purge_removed_records(store: AsyncStore) -> None:
-    """Rewrite each archive file that still contains removed records. Then raise the first `ArenaFault`, if any."""
+    """Rewrite each archive file that still contains removed records. Raise the first `ArenaFault` at the end."""
     until = asyncio.get_running_loop().time() + LOCK_TIMEOUT_S
     faults: list[ArenaFault] = []
     for one in await store.read_slowly(all_archives):

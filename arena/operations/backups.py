@@ -35,7 +35,7 @@ log = logging.getLogger("arena.backups")
 
 
 class BackupSchedule(NamedTuple):
-    """The folder for backups, which has nothing else, the hours between two backups, and the number to keep."""
+    """A schedule of backups: the folder (for backups only), the hours between two backups, and the number to keep."""
 
     folder: Path
     interval_hours: int

@@ -1,4 +1,4 @@
-"""A warning before the disks of the data folder and the database are full."""
+"""Warns the operator before the disks of the data folder and the database are full."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MIN_WARNING_BYTES, MAX_WARNING_BYTES = 2**30, 20 * 2**30
 
 
 def describe_shortage(folder: Path) -> str | None:
-    """Return a warning if the disk of a folder is nearly full; None if it is not, or if that is unknown."""
+    """Return a warning if the disk of a folder is nearly full; None if enough is free or the free space is unknown."""
     try:
         whole, _, free = shutil.disk_usage(folder)
     except OSError:

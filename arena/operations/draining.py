@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class DrainRequest(Request, frozen=True, tag="drain"):
-    """A request that a server starts no more matches, and stops when none is in progress or `within_s` seconds passed.
+    """A request to start no more matches. The server stops when none is in progress, or after `within_s` seconds.
 
     With `undo`, the request cancels the draining.
     """

@@ -36,7 +36,7 @@ LAG_INTERVAL_S = 0.1
 CONNECTION_LIMITS = ConnectionBounds(waiting=64, waiting_per_address=16)
 """Limits on the number of concurrent connections to the metrics' port."""
 _PROMETHEUS_CLASS_OF_KIND = {COUNTER: CounterMetricFamily, GAUGE: GaugeMetricFamily, HISTOGRAM: HistogramMetricFamily}
-"""The class in Prometheus's library, by kind of metric."""
+"""The class in Prometheus's library for each kind of metric."""
 
 
 class ArenaCollector(Collector):

@@ -40,7 +40,7 @@ class Thin(Request, frozen=True, tag="thin"):
 async def remove_old_records(store: AsyncStore, retention: Retention, *, clock_steady: bool = True) -> RemovalTotals:
     """Remove, in batches, the records that `retention` does not keep.
 
-    Unless `clock_steady`, no record is removed because of its age.
+    Records are removed because of their age only if `clock_steady`.
     """
     old = await store.read_slowly(find_removable, retention, clock_steady=clock_steady)
     return await remove_in_batches(store, remove_records, old)

@@ -28,7 +28,7 @@ class Register(Request, frozen=True, tag="register"):
 
 
 class Revoke(Request, frozen=True, tag="revoke"):
-    """Revoke the tokens of bots and end their connections; all of them or none."""
+    """Revoke the tokens of all these bots or of none, and end their connections."""
 
     names: list[str]
 

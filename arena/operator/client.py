@@ -75,7 +75,7 @@ class OperatorConnection:
         event_type: type[Any] = dict,
         on_event: Callable[[Any], None] = lambda _: None,
     ) -> T:
-        """Send a request and return its answer. `on_event` receives the events that the server sends before it.
+        """Send a request and return its answer. `on_event` receives the events that precede the answer.
 
         Raise the server's error: `UsageFault` if the request is wrong, else `ArenaFault`.
         """
@@ -108,7 +108,7 @@ class OperatorConnection:
             ) from exc
 
     async def _listen(self) -> None:
-        """Pass each reply to the request that awaits it. At the end of the connection, notify all requests."""
+        """Pass each reply to the request that awaits it. At the end of the connection, release all waiting requests."""
         try:
             async for frame in self._connection:
                 reply = msgspec.json.decode(frame, type=Reply)

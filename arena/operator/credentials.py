@@ -63,7 +63,7 @@ def read_credentials(folder: Path) -> Credentials | None:
 def running_credentials(folder: Path) -> Credentials | None:
     """Return the credentials of the server that runs on a data folder, if any. Raise `ArenaFault` for an unusable file.
 
-    If no process holds the folder, another user's process may listen on the port: it must not get the token.
+    If no process holds the folder, another user's process may listen on the port, and that must not get the token.
     """
     found = read_credentials(folder)
     return found if is_held(folder) else None

@@ -54,11 +54,11 @@ def parse_name_list(
     forbidden_columns: Mapping[str, str] | None = None,
     known_columns: Sequence[str] = (NAME_COLUMN, DISPLAY_COLUMN),
 ) -> NameList:
-    """Parse a CSV of names. `forbidden_columns` maps forbidden columns to reasons.
+    """Parse a CSV of names. `forbidden_columns` maps forbidden columns to reasons. Raise a `UsageFault` that names each
+    wrong line.
 
     The dialects of spreadsheets are accepted: commas, semicolons or tabs, a first line `sep=;`, and empty columns at
-    the end. A header may write `known_columns` in any case; the returned list has them as in `known_columns`. Raise
-    `UsageFault`, which names each wrong line, if there are any.
+    the end. A header may have `known_columns` in any case; the returned list has them spelt as in `known_columns`.
     """
     text = text.lstrip("\ufeff")
     delimiter, text, skipped = _detect_delimiter(text)
@@ -116,7 +116,7 @@ def _strip_empty_end(fields: list[str], min_fields: int) -> list[str]:
 
 
 def _normalize_columns(columns: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the columns of a header. A column gets its case in `known`, unless a column has that name already."""
+    """Return the columns of a header, each spelt as in `known` unless another column is spelt like that already."""
     usual = {name.casefold(): name for name in known if name not in columns}
     return [usual.get(column.casefold(), column) for column in columns]
 

@@ -41,8 +41,8 @@ class NewBots(NamedTuple):
     def make(cls, name_list: NameList, source: str, registered_bots: Iterable[RegisteredBot]) -> Self:
         """Make a token for each name in a list.
 
-        Raise `UsageFault` if a name can't be registered; its message has a line for each such name. The line begins
-        with `source` and the line number of the name there, unless `source` is empty.
+        Raise `UsageFault` if a name can't be registered; its message has a line for each such name. With a `source`,
+        the line begins with it and the name's line number in it.
         """
         _check_names(name_list, source, list(registered_bots))
         tokens = {row[NAME_COLUMN]: generate_token() for row in name_list.rows}
@@ -82,10 +82,10 @@ def make_name_list(names: Sequence[str], display: str | None = None) -> NameList
 
 
 def with_bot_names(listed: NameList, known: Iterable[RegisteredBot]) -> NameList:
-    """Return the list with each name that a bot can't have replaced by the nearest free name that a bot can have.
+    """Return the list with every name that is no valid bot name replaced by the nearest free bot name.
 
-    The replaced name becomes the display name, unless the row has a display name. A row stays as it is if none of the
-    name's letters can stay, or if a registered bot has the row's display name.
+    The replaced name becomes the display name, unless the row has one. A row stays as it is if its name has no letter
+    that a bot name may have, or if a registered bot has the row's display name.
     """
     known = list(known)
     shown = _shown(known)
@@ -118,7 +118,7 @@ def _shown(known: Iterable[RegisteredBot]) -> dict[str, str]:
 def _display(row: Mapping[str, str]) -> str:
     """Return the folded display name in a row of a list of names.
 
-    If the row has none and its name is no bot name, return the folded name; else return an empty text.
+    Without a display name, return the folded name if it is no bot name; else return an empty text.
     """
     return fold_display_name(row.get(DISPLAY_COLUMN) or ("" if is_bot_name(row[NAME_COLUMN]) else row[NAME_COLUMN]))
 

@@ -44,9 +44,11 @@ class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class OperationHandler(NamedTuple):
-    """The handler of a type of request. `perform(request, tell)` may send events by `tell`. It returns the answer, a
-    struct or JSON value, or raises `Fault`. With `cancel_on_disconnect`, it is cancelled when the operator disconnects;
-    otherwise it runs to its end.
+    """The handler of a type of request.
+
+    `perform(request, tell)` returns the answer, a struct or JSON value, or raises `Fault`. Before that, it may send
+    events by `tell`. When the operator disconnects, it runs on to its end, or is cancelled if `cancel_on_disconnect` is
+    true.
     """
 
     request: type[Request]

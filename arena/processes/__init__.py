@@ -1,4 +1,4 @@
-"""Bot processes of the arena, each with a keeper process that kills it when the arena ends.
+"""Bot processes of the arena. Each has a keeper: another process that kills the bot when the arena ends.
 
 launch_spec.py says how a program is launched. process.py starts a keeper, launcher.py, which runs the program.
 bounded_log.py bounds the program's log. bot_commands.py has the commands that start bots: reference bots by name, your

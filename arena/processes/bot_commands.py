@@ -20,7 +20,7 @@ BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "level", "nodes"
 
 
 def make_startable(command: Sequence[str]) -> tuple[str, ...]:
-    """Return the command, with this Python in front if it is a Python file that is not executable.
+    """Return the command in a form that can be started: a Python file that is not executable gets this Python in front.
 
     Raise `UsageFault` if the command can't be started.
     """

@@ -29,7 +29,7 @@ class BoundedLog:
         self._thread = threading.Thread(target=self._copy_output, daemon=True)
 
     def start(self) -> None:
-        """Start to write the log, and close the end of the pipe that the program writes to in this process."""
+        """Start to write the log. Close this process's copy of the end of the pipe to which the program writes."""
         os.close(self.pipe)
         self._thread.start()
 

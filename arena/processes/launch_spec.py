@@ -26,7 +26,7 @@ MAX_PROCESSES = 256
 
 
 class ResourceLimits(Struct, frozen=True, kw_only=True):
-    """Limits of a program that the kernel enforces. `user` is the user id that it runs as, None for the arena's own."""
+    """Limits that the kernel enforces on a program. `user` is the id of the user who runs it, None for the arena's."""
 
     memory: int
     """Maximum bytes of private, writable memory of one process."""

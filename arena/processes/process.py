@@ -47,7 +47,7 @@ class BotCrashed(ArenaFault):
 
 
 class ProgramNotFound(BotCrashed):
-    """Raised if a bot's program is missing or cannot be run."""
+    """Raised if the program of a bot is missing or cannot be run."""
 
 
 class Crash(NamedTuple):
@@ -61,7 +61,7 @@ class Crash(NamedTuple):
 
     @property
     def why(self) -> str:
-        """A line with the reason of the end of the process and the last line of its output."""
+        """One line that says why the process ended, with the last line of its output."""
         return escape_unprintable(f"{self.how}: {self.last_line}")[:MAX_REASON_CHARS] if self.last_line else self.how
 
     def __str__(self) -> str:
@@ -72,8 +72,9 @@ class BotProcess:
     """A bot's process, which can be started again after it has ended.
 
     Its output is appended to the file `log`, which is rotated if the specification has a `largest_log`. A keeper
-    process runs it, ends with its exit code, and kills it when this process is gone. If its sandbox sends a socket,
-    `on_socket` makes the arena listen on that socket, and returns a function that ends the listening.
+    process runs the bot, ends with the bot's exit code, and kills the bot when this process is gone. If the bot's
+    sandbox sends a socket, `on_socket` makes the arena listen on that socket, and returns a function that ends the
+    listening.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class BotProcess:
         self.crashes = 0
 
     async def start(self) -> None:
-        """Run the program, unless `stop` was called.
+        """Run the program. Do nothing if `stop` was called.
 
         Raise `BotCrashed` or `ProgramNotFound` if it does not run, `ArenaFault` if the log cannot be written.
         """

@@ -20,7 +20,7 @@ MAX_NOTICE_CHARS = 200
 
 @contextmanager
 def announce_warmups(logs: Path) -> Iterator[threading.Event]:
-    """Watch the logs of bots in a folder; when a bot says that it warms up, print one notice to standard error.
+    """Watch the logs of the bots in a folder. When a bot says that it warms up, print one notice to standard error.
 
     The watch ends after a minute, when the yielded event is set, or on exit. Older lines of the logs are ignored.
     """

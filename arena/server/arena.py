@@ -77,9 +77,10 @@ class Arena(HostHandler):
     """An arena server. Its `host` resumes the matches in the journal and listens for connections. `close` leaves
     running matches in the journal.
 
-    A match has the `slow_clock` if a seek asks for that, unless it is rated among bots. A disconnected seat drops out
-    after `away_s` seconds or, if that is 0, when its clock runs out. `make_operations` returns the handlers of operator
-    requests, and `access` says who may connect. `meters` measure moves, `work_clock` the work that clients cause.
+    - A match has the `slow_clock` if a seek asks for that, unless it is rated among bots.
+    - A disconnected seat drops out after `away_s` seconds or, if that is 0, when its clock runs out.
+    - `make_operations` returns the handlers of operator requests. `access` says who may connect.
+    - `meters` measure moves, `work_clock` the work that clients cause.
     """
 
     def __init__(
@@ -145,7 +146,7 @@ class Arena(HostHandler):
         """The folded names that can't log in at the moment, because the operator is renaming or deleting them."""
 
     def dismiss(self, bots: Iterable[str], message: str, reason: str) -> list[str]:
-        """Disconnect bots that may no longer be connected. Return those that were connected.
+        """Disconnect bots that are no longer allowed to be connected. Return those that were connected.
 
         Logins in progress check their tokens again. The bots get the `message`, in which `{bot}` stands for the bot's
         name. `reason` is the reason in the close frame.
@@ -378,7 +379,9 @@ class Arena(HostHandler):
         return True
 
     async def on_announcement(self, announcement: Announcement | None) -> None:
-        """Apply an announcement; None means that anything may have changed. Raise `StoreError` if reading fails."""
+        """Apply an announcement. None means that some were missed, so anything may have changed. Raise `StoreError` if
+        reading fails.
+        """
         sessions = self.host.clients.sessions
         if announcement is None:
             await self._recheck_tokens(list(sessions))
@@ -418,9 +421,7 @@ class Arena(HostHandler):
         await self.reload_approvals(online)
 
     def on_nodes_changed(self) -> None:
-        """Handle a change of the nodes, after which another node may pair a game. Redirect seeks for the game to that
-        node, and reload the ratings, which other nodes may have changed.
-        """
+        """Handle a change of the nodes: redirect seeks for games that another node now pairs, and reload ratings."""
         self.ladder.redirect_seeks()
         self.background.start(self._reload_cache())
 
@@ -449,7 +450,7 @@ class Arena(HostHandler):
         await self.store.write(log_incident, bot, incident)
 
     async def finalize(self, match: FinishedMatch) -> None:
-        """Store a finished match, then send `end` messages with its ratings. Tell the seats if storing takes long."""
+        """Store a finished match, then send `end` messages with new ratings. Tell the seats if storing takes long."""
         if self.assigned.hand_over(match):
             self.background.start(self._unregister_match(match.result.match))
             return

@@ -111,7 +111,7 @@ class AssignedMatches:
         return True
 
     def fail(self, match: str, fault: Fault) -> None:
-        """Raise `fault` in the `play` of a match that does not begin. Do nothing if the match was not assigned."""
+        """Make `play` raise `fault` for a match that does not begin. Do nothing if the match was not assigned."""
         assigned = self._under_way.pop(match, None)
         if assigned is not None:
             assigned.over.set_exception(fault)

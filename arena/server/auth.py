@@ -48,13 +48,13 @@ log = logging.getLogger("arena.server.auth")
 
 
 class NameTaken(BotFault):
-    """The name belongs to another bot, whose token was not sent."""
+    """Raised if a name belongs to another bot, whose token was not sent."""
 
     code = error_codes.NAME_TAKEN
 
 
 class Revoked(BotFault):
-    """The operator revoked the bot, so that its token is no longer valid."""
+    """Raised if the operator has revoked the bot, so that its token is no longer valid."""
 
     code = error_codes.AUTH_FAILED
 
@@ -78,7 +78,7 @@ class LastSeen:
     def __init__(self, store: AsyncStore) -> None:
         self._store = store
         self._seen: dict[str, str] = {}
-        """The times when bots were last seen that are not stored yet, by folded name."""
+        """The last-seen times that are not stored yet, by folded name of the bot."""
         self._connections: Counter[str] = Counter()
         """The number of connections of each bot, by folded name. It is 2 for a moment while a new connection replaces
         the old one.
@@ -105,7 +105,7 @@ class LastSeen:
         return fold_name(bot) in self._connections
 
     async def close(self) -> None:
-        """Store the times when bots were last seen that are not stored yet."""
+        """Store the last-seen times that are not stored yet."""
         if self._refresh_timer is not None:
             self._refresh_timer.cancel()
         self._closing.set()
@@ -196,16 +196,14 @@ class Authenticator:
             raise TooOften(f"too many wrong tokens for {bot} came from {address}: try again in {seconds} s")
 
     def _is_unused(self, bot: RegisteredBot) -> bool:
-        """Return whether a name was unused for long enough to expire. The store still has to check that its bot never
-        finished a match.
-        """
+        """Return whether a name was unused long enough to expire. The store checks that its bot finished no match."""
         days = self._registration.free_after_days
         if not self._registration.open or not days or self.last_seen.is_connected(bot.name):
             return False
         return bot.seen is not None and bot.seen < utc_now(days_ago=days)
 
     async def _register(self, hello: Hello, address: str) -> Identity | None:
-        """Register the name in a `hello`. Return None if the name is neither new nor expired."""
+        """Register the name in a `hello`. Return None if the name is taken, which means neither new nor expired."""
         assert hello.bot is not None
         bot, token = hello.bot, hello.token
         if token is not None and strip_invisible(token) != token:

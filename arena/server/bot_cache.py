@@ -88,9 +88,7 @@ class BotCache:
         self._now = now
         self._max_absent = max_absent
         self._bots: dict[str, _CachedBot] = {}
-        """The cached bots, by folded name. The data of two cached bots agree on the number of encounters between the
-        two.
-        """
+        """The cached bots, by folded name. Two cached bots store the same number of encounters between them."""
         self._here: set[str] = set()
         self._absent: dict[str, None] = {}
         """The cached bots that are disconnected, in the order in which they left."""
@@ -100,7 +98,7 @@ class BotCache:
         """The headers of rated matches in progress, by match id."""
         self._renewing = asyncio.Lock()
         self._requested_renewal = self._done_renewal = 0
-        """`_requested_renewal` is the number of requested reloads, `_done_renewal` the number of those done."""
+        """`_requested_renewal` counts the reloads that were requested, `_done_renewal` those that are done."""
 
     def on_connected(self, bot: str) -> bool:
         """Note that a bot (folded name) has connected. Return whether it is in the cache."""
@@ -152,8 +150,8 @@ class BotCache:
         return not self._approved_only or (known is not None and known.approved)
 
     def is_rated(self, pool: str, bots: Iterable[str]) -> bool:
-        """Return whether a match between these bots is rated: the matches of each of them may be rated, and no pair of
-        them has reached its daily limit.
+        """Return whether a match between these bots is rated. The matches of each bot must be ratable, and no pair may
+        have reached its daily limit.
         """
         names = list(map(fold_name, bots))
         spent = any(other in self.opponents_at_limit(name, pool) for name in names for other in names)

@@ -45,7 +45,7 @@ class Drain:
         return DRAINING_REASON if self.is_draining else None
 
     def check(self) -> None:
-        """Raise `ArenaFault` if no match may start."""
+        """Raise `ArenaFault` if no match may start at the moment, because the server drains."""
         if self.is_draining:
             raise ArenaFault("the server is stopping, and starts no new matches")
 

@@ -52,10 +52,10 @@ class FeedPublisher:
         """The ids of matches whose `end` message the broker has acknowledged, until that is stored."""
         self._saving: asyncio.TimerHandle | None = None
         self._unacknowledged_batch: set[str] = set()
-        """The ids of matches in the batch being republished whose `end` message the broker has not acknowledged yet."""
+        """The ids of matches in the republished batch whose `end` message the broker has not acknowledged yet."""
         self._page_done = asyncio.Event()
         self._needs_catch_up = False
-        """True if the broker lacks `end` messages that are not queued in the feed, so that they must be republished."""
+        """True if the broker lacks `end` messages that the feed has not queued. They must be republished."""
         self._reachable = False
         """True once the broker has acknowledged an `end` message since the last start of `_catch_up`."""
         self._catching_up: asyncio.Task[None] | None = None

@@ -43,7 +43,7 @@ WAIT_BUCKETS_S = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0
 
 
 class NoSlots(BotFault):
-    """The seeks and matches of the connection already use all its slots."""
+    """Raised if the seeks and matches of a connection already use all its slots."""
 
     code = error_codes.NO_SLOTS
 
@@ -101,7 +101,7 @@ class Ladder:
             self.seeks.reschedule()
 
     def on_seat_released(self, runner: MatchRunner, seat: int) -> None:
-        """Handle that a match releases a seat, so that the slot of its bot is free again."""
+        """Handle that a match has released a seat. Its bot played or missed the match, and has a free slot again."""
         bot = fold_name(runner.bots[seat])
         if runner.is_absent(seat):
             self._on_missed(bot, runner.id)
@@ -211,7 +211,7 @@ class Ladder:
         )
 
     def _on_missed(self, bot: str, match: str) -> None:
-        """Withdraw the seeks of a bot that missed its match, and suspend it for a while."""
+        """Withdraw the seeks of a bot that missed its match, and suspend the bot for a while."""
         seconds = self._playbans.on_missed(bot)
         self._events.note_missed_match(bot, match, seconds)
         for seek in self.seeks.withdraw_all(bot):
@@ -219,7 +219,7 @@ class Ladder:
         self._loop.call_later(seconds, self.seeks.reschedule)
 
     def _capacity(self, bot: str) -> int:
-        """Return the maximum number of matches that may start now from a bot's seeks, given its slots and limits."""
+        """Return the maximum number of matches that a bot's seeks may start now, given its slots and limits."""
         session = self._clients.session_of(bot)  # it may have disconnected during the pairing round
         if session is None or not self._playbans.may_start(bot, session.connection.address):
             return 0
@@ -236,14 +236,14 @@ class Ladder:
         self._quotas.charge_seek(seek.session.connection.address, own, refund=back)
 
     def _is_at_open_limit(self, bot: str, other: str) -> bool:
-        """Return whether `bot` plays as many matches with `other` as one opponent may if `other` has open seeks."""
+        """Return whether `bot` already plays as many matches with `other` as it may while `other` has open seeks."""
         session = self._clients.session_of(other)
         together = self._clients.matches_of(bot).keys() & self._clients.matches_of(other).keys()
         return session is not None and len(together) >= max(1, session.slots // OPEN_SLOT_DIVISOR)
 
 
 def _check_open(message: Seek) -> None:
-    """Raise a `BotFault` if an open seek has anything but a game and presets."""
+    """Raise a `BotFault` if an open seek has an unknown preset, or has a config, opponents or `private`."""
     known = game_class(message.game).presets
     for preset in message.presets:
         if preset not in known:

@@ -93,7 +93,7 @@ class PoolMembers:
                 del self._by_kind[spec]
 
     def playing(self, spec: MatchSpec) -> list[str]:
-        """Return the bots that last sought this kind of match and are in a match now; if these are many, a sample."""
+        """Return the bots that last sought this kind of match and now play; a sample if there are many of them."""
         bots = [bot for bot in self._by_kind.get(spec, ()) if self._plays(bot)]
         return bots if len(bots) <= MAX_PLAYING_SAMPLE else self._chance.sample(bots, MAX_PLAYING_SAMPLE)
 
@@ -123,15 +123,15 @@ def named_opponents(seek: Seek) -> list[str]:
 
 
 class Matchmaker:
-    """Pairs active seeks in periodic rounds until `close`.
+    """Pairs active seeks in periodic rounds until `close`. While `is_paused()` is true, pairing pauses.
 
-    `start_match` starts a match of seeks that fit together. `bots` has ratings, past encounters, and whether a bot's
-    matches may be rated. `is_playing(bot)` says whether a bot is in a match. `rate` limits the ladder matches of each
-    bot. While `is_paused()` is true, pairing pauses.
-
-    `capacity(bot)` is the number of matches that may start for a bot; call `reschedule` when it rises from 0. `rng`
-    draws among open seeks. `is_at_open_limit(bot, other)` says whether `bot` may take no more open seeks of `other`.
-    `on_seek_changed(seek, has_ended)` is called when a seek becomes active, and again when it ends.
+    - `start_match` starts a match of seeks that fit together.
+    - `bots` has ratings, past encounters, and whether a bot's matches may be rated.
+    - `is_playing(bot)` says whether a bot is in a match. `rate` limits the ladder matches of each bot.
+    - `capacity(bot)` is the number of matches that may start for a bot. Call `reschedule` when it rises from 0.
+    - `is_at_open_limit(bot, other)` says whether `bot` may take no more open seeks of `other`.
+    - `rng` draws among open seeks.
+    - `on_seek_changed(seek, has_ended)` is called when a seek becomes active, and again when it ends.
     """
 
     def __init__(
@@ -156,11 +156,10 @@ class Matchmaker:
         self._waiting = SeekIndex(on_seek_changed)
         self._pool_members = PoolMembers(is_playing, self._chance)
         self._new = FairSeekQueue()
-        """Seeks that no pairing round has examined yet. If an examined seek names the bot of another examined seek, the
-        two could not start a match so far.
-        """
+        """Seeks that no pairing round has examined yet. If one of two examined seeks names the bot of the other, no
+        match of the two could start so far."""
         self._postponed: dict[ActiveSeek, None] = {}
-        """Examined seeks that name a partner's bot, or whose bot a partner names, while no match could start yet."""
+        """Examined seeks that have a partner by name, but no match yet. One of the two names the other's bot."""
         self._waiting_for_similar: OrderedDict[ActiveSeek, None] = OrderedDict()
         """Examined seeks that name no opponents and may not be paired with open seeks yet, oldest first."""
         self._open_queues: defaultdict[str, FairSeekQueue] = defaultdict(FairSeekQueue)
@@ -254,7 +253,7 @@ class Matchmaker:
         return left
 
     def rate_delay_s(self, bot: str) -> float:
-        """Return for how many seconds the rate limit delays a bot's ladder seeks; 0 if it has no such seeks."""
+        """Return the seconds for which the rate limit delays a bot's ladder seeks; 0 if it has no such seeks."""
         return self._rate.wait_s(bot) if any(seek.is_ladder_seek for seek in self.seeks_of(bot)) else 0.0
 
     def reschedule(self) -> None:
@@ -280,7 +279,7 @@ class Matchmaker:
         return self._open_queues["" if seek.opponents else seek.spec.game]
 
     def _schedule(self, seconds: float) -> None:
-        """Schedule a pairing round after some seconds, unless a round is running or is due earlier."""
+        """Schedule a pairing round after some seconds. Do nothing if a round is running or is due earlier."""
         at = self._loop.time() + seconds
         if self._round is not None:
             return
@@ -310,7 +309,7 @@ class Matchmaker:
                 self._schedule(wait)
 
     def _next_look(self) -> float | None:
-        """Return the seconds until the next useful pairing round; None if none is useful until something changes."""
+        """Return the seconds until the next useful pairing round; None if it has to wait for something to change."""
         if self._new or (self._began and self._waiting.fillable_specs):
             return NEW_SEEK_DELAY_S
         now = self._loop.time()
@@ -342,7 +341,7 @@ class Matchmaker:
         yield from self._fill()
 
     def _fill(self) -> Iterator[None]:
-        """Start matches in which open seeks take free seats, and matches of several bots that name each other. Yield
+        """Start matches that need open seeks to fill seats, and matches of several bots that name each other. Yield
         after each step.
         """
         now = self._loop.time()
@@ -369,7 +368,7 @@ class Matchmaker:
                 yield
 
     def _has_waited(self, seek: ActiveSeek) -> bool:
-        """Return whether a match may start for a seek's bot, and the seek has waited enough for similar seeks."""
+        """Return true if the seek's bot may start a match now and the seek has waited long enough for similar seeks."""
         still = (
             seek.spec in self._waiting.fillable_specs
             and self._loop.time() - seek.since < OPEN_FALLBACK_DELAY_POPULATED_S
@@ -381,8 +380,8 @@ class Matchmaker:
         return bool(self._most(bot)) and not self._rate.wait_s(bot)
 
     def _pair_new(self, seek: ActiveSeek) -> bool:
-        """Try to start a match of a new seek with a seek whose bot it names, or which names its bot. Return whether
-        there is such a seek.
+        """Find a partner for a new seek, where one of the two names the other's bot, and try to start their match.
+        Return whether there is such a partner.
         """
         if seek.opponents and seek.spec.seats > 2:
             self._wanted_with(seek).add(seek)
@@ -399,17 +398,17 @@ class Matchmaker:
         return other is not None
 
     def _may_meet(self, seek: ActiveSeek, other: str) -> bool:
-        """Return whether a match may start for the bot `other`, which must be allowed to take an open `seek`."""
+        """Return whether a match may start for the bot `other`. An open `seek` counts only if `other` may take it."""
         return bool(self._most(other)) and not (seek.spec.open and self._sated(other, seek.key))
 
     def _may_take(self, seek: ActiveSeek, *others: ActiveSeek) -> bool:
-        """Return whether a seek's bot may take the open seeks among `others`. It may not if it would get too many slots
-        of a bot with open seeks.
+        """Return whether a seek's bot may take the open seeks among `others`. It may not if it plays too many matches
+        with one of their bots already.
         """
         return seek.spec.open or not any(other.spec.open and self._sated(seek.key, other.key) for other in others)
 
     def _try_start(self, group: Sequence[ActiveSeek]) -> bool:
-        """Start a match of seeks, unless one was withdrawn or its bot may not play now. Return whether it started."""
+        """Start a match of seeks and return True. Return False if a seek was withdrawn or its bot may not play now."""
         if not all(one in self._waiting and self._most(one.key) and self._may_take(one, *group) for one in group):
             return False
         paced = self._paced_in(group)
@@ -426,7 +425,7 @@ class Matchmaker:
 
     @staticmethod
     def _paced_in(group: Sequence[ActiveSeek]) -> list[str]:
-        """Return the bots for whose rate limit a match of these seeks counts: none if a seek names an opponent."""
+        """Return the bots whose rate limits count a match of these seeks: none if a seek names an opponent."""
         return [] if any(one.opponents for one in group) else [one.key for one in group if one.is_ladder_seek]
 
     def _find_group(self, seek: ActiveSeek) -> list[ActiveSeek] | None:
@@ -446,9 +445,7 @@ class Matchmaker:
     def _sample_seeks(
         self, group: Sequence[ActiveSeek], spec: MatchSpec, seeks: Mapping[str, Mapping[str, ActiveSeek]]
     ) -> list[ActiveSeek]:
-        """Draw seeks for the free seats of a group. `seeks` has the candidates by bot and id; only those that fit the
-        group now are drawn.
-        """
+        """Draw seeks for the free seats of a group from the candidates `seeks` (by bot and id) that fit it now."""
         seats = spec.seats - len(group)
         if not seats:
             return []

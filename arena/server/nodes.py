@@ -141,7 +141,7 @@ class SingleNode:
         """
 
     async def unregister_match(self, match: str) -> None:
-        """Delete the registration of a match that is over and not stored here. Raise `StoreError` if that fails."""
+        """Delete the registration of a match that is over but was not stored here. Raise `StoreError` if that fails."""
 
     async def find_lost_matches(self, journaled: Collection[str]) -> str | None:
         """Return a warning about matches that are registered on this node but not in `journaled`, if any. Raise
@@ -214,7 +214,7 @@ class ClusterView(SingleNode):
         self._registered_matches: set[str] | None = None
         """The matches that were registered on this node before it resumed its first match; None until then."""
         self._missing_since: dict[str, float] = {}
-        """The time since which each missing node with running matches is missing, by name."""
+        """The time at which each missing node with running matches was first seen missing, by name."""
 
     @property
     def is_draining(self) -> bool:
@@ -311,7 +311,7 @@ class ClusterView(SingleNode):
         return own
 
     def _expect_echo(self) -> None:
-        """Note that a heartbeat was sent whose echo must arrive. If no echo has arrived for too long, report that the
+        """Note that a heartbeat was sent, whose echo must arrive. If none has arrived for too long, report that the
         listening connection is deaf.
         """
         now = self._clock()

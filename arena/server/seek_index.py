@@ -169,7 +169,7 @@ class SeekIndex:
         ]
 
     def _note_ripe(self, seek: ActiveSeek) -> None:
-        """Update whether enough bots have ladder seeks with this seek's spec for a match."""
+        """Add the seek's spec to `fillable_specs` if enough bots for a match have such ladder seeks; else remove it."""
         if not seek.is_ladder_seek:
             return
         if len(self.unnamed(seek.spec)) >= seek.spec.seats:
@@ -178,7 +178,8 @@ class SeekIndex:
             self.fillable_specs.pop(seek.spec, None)
 
     def find_partner(self, seek: ActiveSeek, is_free: Callable[[str], object]) -> ActiveSeek | None:
-        """Return a partner for a seek in a two-seat match, if any. One of the two seeks names the other's bot.
+        """Return a partner for a seek in a two-seat match, if any: another seek, where one of the two names the bot of
+        the other.
 
         If several bots name the seek's bot, choose the first for which `is_free` is true, or the first of all. Return
         the oldest fitting seek of the chosen bot.
@@ -199,8 +200,8 @@ class SeekIndex:
         return None if found is None else _first(named_by[found])
 
     def find_answer(self, spec: MatchSpec, bot: str, group: frozenset[str]) -> ActiveSeek | None:
-        """Return a seek of a bot that fits a match with this spec between the bots in `group`; None if there is none.
-        Prefer one that names opponents, and take an open seek last.
+        """Return a seek of a bot that fits a match with this spec between the bots in `group`, if any. Prefer a seek
+        that names opponents. Choose an open seek only if there is no other.
         """
         found = None
         for seek in self.seeks_of(bot):
@@ -258,7 +259,7 @@ class FairSeekQueue:
 
 
 def agreed_spec(group: Iterable[ActiveSeek]) -> MatchSpec:
-    """Return the spec of a match of seeks that fit together: the spec that all seeks but open ones have."""
+    """Return the spec of a match of seeks that fit together. All seeks but the open ones have this spec."""
     return next(seek.spec for seek in group if not seek.spec.open)
 
 
@@ -275,7 +276,7 @@ def standing_pool(group: Sequence[ActiveSeek]) -> str | None:
 
 
 def pool_of(group: Sequence[ActiveSeek]) -> str | None:
-    """Return the pool in which a match of these seeks is rated, if its bots' matches may be rated; None for none.
+    """Return the pool in which a match of these seeks is rated, if its bots' matches may be rated. Else return None.
 
     If a person takes part, it is the pool of people, even if a seek names the opponent. It is None if the person asked
     for an unrated match or invited a friend.
@@ -293,8 +294,8 @@ def _spec_and_opponents_keys(seek: ActiveSeek) -> list[tuple[MatchSpec, frozense
 
 
 def _game_and_opponent_keys(seek: ActiveSeek) -> list[tuple[str, str]]:
-    """Return the keys of a seek in the index by game and opponent: a key for each opponent that a seek for a two-seat
-    match names, and none for other seeks.
+    """Return the keys of a seek in the index by game and opponent. A seek for a two-seat match has one for each
+    opponent that it names. Other seeks have none.
     """
     if seek.spec.seats != 2:
         return []

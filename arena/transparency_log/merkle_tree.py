@@ -102,7 +102,7 @@ def consistency_proof(earlier: int, size: int, node: NodeHash) -> list[bytes]:
 
 
 def root_from_inclusion_proof(leaf: bytes, at: int, size: int, path: Sequence[bytes]) -> bytes | None:
-    """Return the root that an inclusion proof gives for leaf number `at`; None if the path does not fit the tree."""
+    """Return the root that an inclusion proof gives for leaf `at`; None if leaf or proof does not fit the size."""
     if not 0 <= at < size:
         return None
     last, found = size - 1, leaf

@@ -1,4 +1,4 @@
-"""Entries of the log, signed heads and proofs, and their verification. Decoding has checked the form of fields."""
+"""Entries of the log, signed heads and proofs, and their verification. Decoding already checks the form of fields."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def sign_head(secret: bytes, size: int, root: bytes) -> SignedTreeHead:
 
 
 def check_head(head: SignedTreeHead, key: str | None = None) -> None:
-    """Raise `BadRecord` unless the head has a valid signature by its key. The key must equal `key` if given."""
+    """Raise `BadRecord` if the head's signature is not valid for its key, or if this key is not the given `key`."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -99,7 +99,7 @@ def check_head(head: SignedTreeHead, key: str | None = None) -> None:
 
 
 def check_inclusion(proof: InclusionProof, key: str | None = None) -> None:
-    """Raise `BadRecord` unless the proof's head is signed, and its log is shown to contain the entry."""
+    """Raise `BadRecord` if `check_head` does, or if the proof does not show that the log contains the entry."""
     check_head(proof.head, key)
     entry, head = proof.entry, proof.head
     if root_from_inclusion_proof(entry.leaf, entry.number - 1, head.size, _hashes(proof.path)) != bytes.fromhex(
@@ -109,7 +109,7 @@ def check_inclusion(proof: InclusionProof, key: str | None = None) -> None:
 
 
 def check_consistency(proof: ConsistencyProof, key: str | None = None) -> None:
-    """Raise `BadRecord` unless the proof's head is signed, and its log is shown to extend the earlier log."""
+    """Raise `BadRecord` if `check_head` does, or if the proof does not show that the log extends the earlier log."""
     check_head(proof.head, key)
     roots = bytes.fromhex(proof.root), bytes.fromhex(proof.head.root)
     if not verify_consistency(proof.size, proof.head.size, *roots, _hashes(proof.path)):

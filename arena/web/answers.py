@@ -40,7 +40,7 @@ GZIP_LEVEL = 6
 
 
 Pieces = Iterator[bytes | None]
-"""The pieces of an answer. None marks a place where the work may pause."""
+"""The pieces of an answer. A None among them marks a place where the work may pause."""
 
 
 class StreamedAnswer(NamedTuple):
@@ -106,7 +106,7 @@ def queue_endpoint(
 
 
 def _produce_step(pieces: Pieces) -> tuple[bytes, bool]:
-    """Produce pieces of an answer for `TURN_S` seconds or up to `PIECE_BYTES`. Return them, and whether more may
+    """Produce pieces of an answer for `TURN_S` seconds or up to `PIECE_BYTES`. Return their bytes, and whether more may
     follow.
     """
     found = bytearray()
@@ -189,7 +189,7 @@ class _StreamingResponse(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _next(self, request: Request, pieces: Pieces) -> bytes:
-        """Wait for the visitor's next turn. Return the bytes of the answer that are produced in it. Raise
+        """Wait for the visitor's next turn, and return the bytes of the answer that are produced in this turn. Raise
         `ClientDisconnect` if the visitor left.
         """
         turn = partial(_produce_step, pieces)

@@ -45,9 +45,7 @@ def modules(entry: str, *, with_dynamic_imports: bool = True) -> dict[str, str]:
 
 
 def _rewrite_imports(path: str, later: bool, source: str) -> tuple[str, list[str]]:
-    """Return a module's source with imports rewritten to paths, and these paths; without `later`, only those of static
-    imports.
-    """
+    """Return a module's source with imports rewritten to paths, and these paths; without `later`, only static ones."""
     imported = []
 
     def name(found: re.Match[str]) -> str:

@@ -71,7 +71,7 @@ def _no_game_message(game: str, there: Iterable[str]) -> str:
 
 
 def list_games(reader: Reader) -> list[str]:
-    """Return all games: those with rules, then others that only have matches."""
+    """Return all games: first the games with rules, then games that only have matches."""
     return list(dict.fromkeys([*game_names(), *reader.read(games_with_results)]))
 
 

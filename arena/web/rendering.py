@@ -29,7 +29,7 @@ def board_sheets(game: str | None = None) -> list[str]:
 
 
 def viewer_sheets(game: str | None = None) -> list[str]:
-    """Return the paths of the style sheets of the match viewer, besides the one that every page has."""
+    """Return the paths of the style sheets that the match viewer needs in addition to the one of every page."""
     return [*board_sheets(game), "board/match.css", "viewer/viewer.css"]
 
 

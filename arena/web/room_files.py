@@ -21,7 +21,7 @@ SERVED_SUFFIXES = frozenset({".css", ".js", ".svg"})
 
 
 class GamePart(Struct, frozen=True, kw_only=True):
-    """The titles of a game, and the addresses of its scripts, for the scripts of a page."""
+    """The data of a game for the scripts of a page: its titles, and the addresses of its own scripts."""
 
     title: str
     presets: Mapping[str, str]
@@ -38,7 +38,7 @@ def room_folders() -> dict[str, Path]:
 
 
 def list_room_files() -> Iterator[tuple[str, Path]]:
-    """Yield the path among the static files, and the file, of everything that rooms have for pages."""
+    """Yield (path among the static files, file) for every file that rooms have for pages."""
     for room, folder in room_folders().items():
         for file in sorted(folder.glob("*")):
             if file.suffix in SERVED_SUFFIXES:
@@ -72,7 +72,7 @@ def picture_of(game: str) -> str | None:
 
 
 def describe_games(address: Callable[[str], str], *games: str) -> dict[str, GamePart]:
-    """Return what the scripts of a page know of games by name. Without names, all games are described.
+    """Return the data of games for the scripts of a page, by game. Without names, the data of all games.
 
     `address` returns the address of a path among the static files.
     """

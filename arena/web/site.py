@@ -76,7 +76,7 @@ def static_version() -> str:
 
 
 def list_static_files() -> list[tuple[str, Path]]:
-    """Return the path and the file of every static file, those of the rooms included."""
+    """Return the path and the file of every static file, including the files of rooms."""
     own = sorted(path for path in STATIC_FOLDER.rglob("*") if path.is_file())
     return [*((file.relative_to(STATIC_FOLDER).as_posix(), file) for file in own), *list_room_files()]
 

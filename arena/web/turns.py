@@ -46,8 +46,8 @@ class FairTaskQueue:
             self.leave()
 
     async def enter(self, address: str, gone: Callable[[], Awaitable[bool]], *, begun: bool = False) -> None:
-        """Wait for a turn of this address, which lasts until `leave`. With `begun`, the task continues an answer, and
-        may wait however many others wait.
+        """Wait for a turn of this address, which lasts until `leave`. With `begun`, the task continues an answer: it
+        may wait even if too many tasks wait.
 
         Raise `ClientDisconnect` if `gone()` is true when the turn begins. Raise an `HTTPException` if too many tasks
         wait: 429 if they are of this address, else 503.

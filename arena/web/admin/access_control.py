@@ -42,7 +42,7 @@ def is_admin(path: str) -> bool:
 
 
 def can_have_form(scope: Scope) -> bool:
-    """Return whether a request may have a body: it sends a form to an admin page, and declares an allowed size."""
+    """Return whether a request may have a body: it must send a form to an admin page and declare an allowed size."""
     headers = Headers(scope=scope)
     size = headers.get("content-length", "")
     is_form = scope["method"] == "POST" and is_admin(scope["path"])
@@ -194,7 +194,7 @@ def _sign_in_page(
 
 
 def _check_page(request: Request) -> None:
-    """Raise `HTTPException` unless the browser says that the form comes from a page of this origin."""
+    """Raise `HTTPException` if the browser does not say that the form comes from a page of this origin."""
     site = request.headers.get("sec-fetch-site")
     own = f"{request.url.scheme}://{request.headers.get('host', '')}".lower()
     if site is None:

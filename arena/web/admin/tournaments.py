@@ -135,7 +135,7 @@ def _parse_form(form: Form) -> StartTournament:
 
 
 async def _resume_request(request: AdminRequest) -> StartTournament:
-    """Return the request that resumes a tournament. Raise `UsageFault` unless these pages started it."""
+    """Return the request that resumes a tournament. Raise `UsageFault` if these pages did not start it."""
     name = request.form.one("tournament")
     known = await request.read(tournament_table, name, site_of(request.request).cached_standings)
     if known is None or known.arguments.get("rated", True):

@@ -49,7 +49,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Query(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The base class of queries. It is itself the query of an operation without parameters."""
+    """The base class of queries. An operation without parameters uses this class itself."""
 
 
 Q = TypeVar("Q", bound=Query)
@@ -73,7 +73,7 @@ class File(Struct, frozen=True):
 
 
 class StreamedRecord(Struct, frozen=True):
-    """An answer made from a match's record: pieces of the encoded bytes of the operation's answer type.
+    """An answer made from a match's record, in pieces that together encode a value of the operation's answer type.
 
     `variant` distinguishes answers from the same record in their entity tags. `file` is the file name of a download.
     """

@@ -100,7 +100,7 @@ def _replace_html(tokens: Sequence[Token]) -> Iterator[Token]:
 
 
 class _Tags(HTMLParser):
-    """Converts HTML into tokens."""
+    """Converts the HTML in a Markdown document into tokens of the renderer."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)

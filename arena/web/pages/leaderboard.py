@@ -84,8 +84,8 @@ def _has_same_kind(one: str, other: str) -> bool:
 
 
 def _find_counterpart(pool: str | None, pools: list[str]) -> str | None:
-    """Return the pool of people for a pool of bots, or the reverse; None if there is none. Its game is the same and, if
-    possible, its preset.
+    """Return the pool of people that corresponds to a pool of bots, or the pool of bots to a pool of people, if any.
+    Its game is the same and, if possible, its preset.
     """
     if pool is None:
         return None
@@ -95,7 +95,9 @@ def _find_counterpart(pool: str | None, pools: list[str]) -> str | None:
 
 
 def _choose_pool(reader: Reader, pools: list[str], game: str | None, preset: str | None) -> str | None:
-    """Return the pool that the URL names. If it names only a game, or nothing, return the first that fits, or None."""
+    """Return the pool that the URL names. If it names only a game, or nothing, return the first pool that fits; None if
+    none does.
+    """
     if game is not None and preset is not None:
         if f"{game}/{preset}" not in pools:
             raise NotFound(lookups.no_leaderboard_message(game, preset, pools))

@@ -170,7 +170,7 @@ def _render_stored(request: Request, result: Result, data: bytes | None, damage:
 
 
 def _record(reader: Reader, name: str) -> tuple[bytes | None, str | None]:
-    """Return the stored record of a match and None, or None and the reason why there is no record."""
+    """Return (stored record of a match, None), or (None, reason why there is no record)."""
     try:
         data = reader.read(record_of, name)
     except RecordRemoved as exc:
