@@ -69,8 +69,8 @@ def main() -> None:
 
 
 def compare_rules(game: str, playouts: int, seed: int) -> float:
-    """Compare both sets of rules in the playouts of a game. Return the largest number of standard deviations by which
-    the frequency of a result of dice deviates from its odds.
+    """Compare the batched rules with the reference rules in random playouts of a game. Return the largest number of
+    standard deviations by which the frequency of a result of dice deviates from its odds.
     """
     began = time.process_time()
     played = steps = 0

@@ -102,7 +102,9 @@ def make_batch(game: str, config: Mapping[str, Any], luck: str | None) -> StepFu
 
 
 def make_single_seat_batch(game: str, config: Mapping[str, Any], luck: str | None) -> StepFunction:
-    """Return a step function for a batch in which one seat acts. The returned count includes the opponents' steps."""
+    """Return a step function for a batch of games in which one seat takes the actions and random opponents play the
+    others. The returned count of steps includes the opponents' steps.
+    """
     made = 0
 
     def opponent(vectors: Any, masks: Any, draw: np.random.Generator) -> Any:

@@ -57,8 +57,8 @@ class ClientRegistry:
         """The time at which `_listing` was made, in seconds of the event loop."""
 
     def add_session(self, session: ClientSession) -> list[str]:
-        """Register a bot's session, and close the bot's older session if there is one. Return the ids of its running
-        matches, in which `restore_seats` gives it its seats back.
+        """Register a bot's session, and close the bot's older session if there is one. Return the ids of the bot's
+        running matches. Call `restore_seats` to give the bot its seats in them.
         """
         assert session.bot is not None
         older = self.sessions.get(session.key)
@@ -88,8 +88,8 @@ class ClientRegistry:
             yield
 
     def remove_session(self, session: ClientSession) -> None:
-        """Remove the session of a closed connection. The bot's matches continue, and its seats are vacated step by
-        step.
+        """Remove the session of a closed connection. The bot's matches continue. Its seats are vacated a few at a
+        time.
         """
         self.subscribers.pop(session, None)
         watched = list(self._watched_by_client.pop(session, {}).values())
@@ -146,8 +146,8 @@ class ClientRegistry:
         self.handler.on_seat_released(runner, seat)
 
     def _report_delay(self, session: ClientSession, sent_after: float, written_at: float) -> None:
-        """Report to a bot's matches that messages sent to it after `sent_after` were only written at `written_at`. Both
-        are times of the event loop.
+        """Report to a bot's matches that the messages sent to it since `sent_after` were not written before
+        `written_at`. Both are times of the event loop.
         """
         if self.sessions.get(session.key) is session:
             for runner, seat in list(self._seats_by_bot.get(session.key, {}).values()):

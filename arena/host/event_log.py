@@ -188,7 +188,7 @@ class EventLog:
         return sum(count for bucket, count in self._ended_counts if bucket > first)
 
     async def close(self) -> None:
-        """Log how many lines were dropped, and wait until all incidents are written."""
+        """Log how many log lines were dropped, and wait until all incidents are written."""
         self._suppressed.report()
         await self._recording.wait()
 

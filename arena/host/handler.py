@@ -75,7 +75,9 @@ class FinishedMatch:
         self.failures = runner.failures
         """The reasons why bots' programs failed, by seat, as their clients reported."""
         self.send_end = send_end
-        """Sends `end` to the seats and the spectators, with ratings or without. Call it once."""
+        """A function that sends `end` to the seats and the spectators. Its argument is the ratings, or None. Call it
+        once.
+        """
         self.record_bytes = 0
         """The size of the match's record in bytes; 0 before `encode_record` is called."""
         self._runner = runner
@@ -86,7 +88,9 @@ class FinishedMatch:
         return self._runner.close_record(self.result)
 
     def encode_record(self, ratings: Ratings | None) -> bytes:
-        """Return the record as bytes, with ratings or without. Raise `JournalFault` if the journal can't be read."""
+        """Return the record as bytes. It includes `ratings` unless they are None. Raise `JournalFault` if the journal
+        can't be read.
+        """
         record = self.close_record().pack_record(ratings)
         self.record_bytes = len(record)
         return record
@@ -139,23 +143,25 @@ class HostHandler(ABC):
 
     @abstractmethod
     async def finalize(self, match: FinishedMatch) -> None:
-        """Store a finished match, and send its `end`. If this raises an error, the match stays in the journal."""
+        """Store a finished match, and send its `end`. If this raises an error, the match stays in its journal."""
 
     async def record_incident(self, bot: str, incident: Incident) -> None:
         """Record an incident that a bot caused. Raise `ArenaFault` if that fails."""
 
     async def should_resume(self, header: Header, seed: bytes) -> bool:
-        """Return whether a journal's match resumes; else the journal is removed. Raise `ArenaFault` on failure."""
+        """Return whether to resume a match that was found in its journal. If not, the host removes the journal. Raise
+        `ArenaFault` if this can't be decided.
+        """
         return False
 
     def seeks_of(self, bot: str) -> tuple[list[ListedSeek], int]:
-        """Return a bot's seeks for a listing, and for how many seconds the rate limit delays the bot's matches. The
-        bot's name is folded.
+        """Return a bot's seeks, for a listing, and the seconds for which the rate limit delays the bot's next match.
+        `bot` is the folded name.
         """
         return [], 0
 
     def players_of(self, header: Header) -> list[Player]:
-        """Return the players of a match with their current ratings. Raise `BotFault` for a wrong header."""
+        """Return the players of a match with their current ratings. Raise `BotFault` if the header is wrong."""
         return [
             Player(bot=seat.bot, version=seat.version, mu=INITIAL_RATING.mu, sigma=INITIAL_RATING.sigma)
             for seat in header.seats

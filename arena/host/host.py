@@ -48,7 +48,9 @@ log = logging.getLogger("arena.host")
 
 
 class Health:
-    """The current problems of a host, by place (see `places`). Logs the first problem, and the end of the last one."""
+    """The current problems of a host, each with the part that has it (see `places`). Logs when the first problem begins
+    and when the last one ends.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -62,11 +64,13 @@ class Health:
 
     @property
     def places(self) -> Collection[str]:
-        """The places that have a problem: `store`, `seeks`, and the ids of matches that can't be recorded."""
+        """The parts of the host that have a problem: `store`, `seeks`, and the ids of matches that can't be
+        recorded.
+        """
         return self._problems.keys()
 
     def set_problem(self, place: str, reason: str | None) -> None:
-        """Set the problem of a place. None clears it."""
+        """Set the problem of a part of the host (see `places`). A `reason` of None clears it."""
         if reason is not None:
             if not self._problems:
                 self._since = self._clock()

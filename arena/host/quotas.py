@@ -87,7 +87,9 @@ class DailyQuota(Quota):
         super().take(address, min(amount, max(self.per_address - self._taken_by_address.get(address, 0.0), 0.0)))
 
     def set_held(self, amounts: Mapping[str, float]) -> None:
-        """Set the amounts that addresses use in addition to those taken by `take`, until the next call."""
+        """Set the amount that each address holds in addition to what it took with `take`. The amounts stay until the
+        next call.
+        """
         self._held = amounts
 
     def seconds_until_free(self, address: str) -> int:
@@ -134,7 +136,7 @@ class QuotaLimits(Struct, frozen=True, kw_only=True):
 
 
 class _Charge(Struct):
-    """The memory that is charged for a match, and `payers`: the address that pays for each seat."""
+    """The charge for a match: its memory in bytes and, for each seat, the address that pays for it."""
 
     memory_bytes: int
     payers: dict[int, str]
@@ -196,7 +198,7 @@ class Quotas:
         return parts
 
     def charge_record(self, parts: Mapping[str, float], size: int) -> None:
-        """Charge addresses for a stored record of `size` bytes, each in proportion to its number in `parts`."""
+        """Charge addresses for a stored record of `size` bytes. `parts` has the relative part of each address."""
         whole = sum(parts.values())
         for address, part in parts.items():
             self.stored.take(address, (size + ROW_BYTES) * part / whole if whole else 0)

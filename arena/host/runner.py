@@ -76,7 +76,7 @@ class Backlog:
         self.lost_seats: set[int] = set()
         """The seats whose connection has gone."""
         self.returned_seats: dict[int, tuple[Peer, bool]] = {}
-        """The new connection of each seat that has one, and whether it gets every turn."""
+        """For each seat that has a new connection: this connection, and whether it gets every turn."""
         self.watchers: dict[Peer, None] = {}
         """The peers that asked to watch the match."""
         self._message_counts: Counter[int] = Counter()
@@ -107,8 +107,9 @@ class MatchRunner:
     event's messages are sent, and new events wait in a backlog.
 
     If recording fails, it is tried again every `retry_delay_s`, and the clocks stand still meanwhile. `on_held` is
-    called with the match id and the reason, and with None when the match continues. A match whose config is not a
-    preset's is called off when its journal exceeds `max_journal_bytes`. Expired clocks go through `due_queue`.
+    called with the match id and the reason then, and with the id and None when the match continues. A match whose
+    config is not a preset's is called off when its journal exceeds `max_journal_bytes`. `due_queue` handles expired
+    clocks, a few in each turn of the event loop.
     """
 
     def __init__(
@@ -341,7 +342,7 @@ class MatchRunner:
 
     @property
     def info_bytes(self) -> Mapping[int, int]:
-        """The bytes that the search info sent by a seat takes in the journal, by seat."""
+        """For each seat, the bytes that its search info takes in the journal."""
         return self._match.standing.info_bytes
 
     @property
@@ -385,7 +386,7 @@ class MatchRunner:
         return seat not in self._absent_seats and self._match.standing.was_absent(seat)
 
     def has_stayed(self, seat: int) -> bool:
-        """Return whether the match is over, and a seat stayed in it to the end."""
+        """Return true if the match is over and the seat stayed in it to the end."""
         return self._match.standing.stayed_to_end(seat)
 
     def result(self, finished_at: str) -> Result:

@@ -216,7 +216,7 @@ class Admission:
     def _check_limits(
         self, request: ConnectionRequest, address: str, slot: ConnectionSlot, shared: bool
     ) -> HttpRefusal | None:
-        """Count a connection and return None, or return a refusal if the connection would exceed a limit."""
+        """Return a refusal if a connection would exceed a limit. Otherwise count the connection and return None."""
         forwarded = request.get_headers(FORWARDED_FOR_HEADER)
         if forwarded and not shared and is_loopback(request.peer) and not self._has_warned_of_proxy:
             self._has_warned_of_proxy = True
