@@ -75,8 +75,8 @@ def match_quality(first: Rating, second: Rating) -> float:
 
 
 def pair_as_formerly(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], rng: Random) -> list[Pair]:
-    """Pair bots as former versions did: each bot with the bot of near rating that makes the best match. A bot that has
-    waited for `OLD_MAX_WAIT_S` seconds accepts even a poor match.
+    """Pair bots as former versions did: each bot with the bot of similar rating for which `match_quality` is highest. A
+    bot that has waited for `OLD_MAX_WAIT_S` seconds accepts even a poor match.
     """
     left, pairs = sorted(waiting, key=lambda one: (one.seeking_since, -one.sigma, one.bot)), []
     while left:
@@ -109,7 +109,9 @@ OPTIMAL_ROUNDS = "best"
 
 
 class SimulatedLadder:
-    """A simulated ladder: its bots, and its measurements after each of the `MEASURED_COUNTS` of matches per bot."""
+    """A simulated ladder: its bots, and measurements of how well their ratings fit their strengths. It is measured
+    after each number of matches per bot in `MEASURED_COUNTS`.
+    """
 
     def __init__(self, count: int, rng: Random, spread: float = 1.0) -> None:
         self.rng = rng
@@ -239,7 +241,9 @@ def play_ladder(count: int, kind: str, seed: int, spread: float) -> SimulatedLad
 
 
 def measure_means(count: int, kind: str, ladders: int, spread: float) -> list[dict[str, float]]:
-    """Return the mean of each measurement over several ladders, in the order of `MEASURED_COUNTS`."""
+    """For each number of matches per bot in `MEASURED_COUNTS`, in order, return the mean of each measurement over
+    several ladders.
+    """
     ended = [play_ladder(count, kind, seed, spread) for seed in range(ladders)]
     return [
         {

@@ -29,7 +29,7 @@ ROW_FORMAT = "{:<10}{:<30}{:<11}{:>10}{:>8}{:>10}{:>8}"
 
 
 class MatchSpeed(NamedTuple):
-    """The speed of matches: their number per second, and the processor time of each."""
+    """The speed of matches: matches per second, and the processor time of one match."""
 
     a_second: float
     processor_ms: float

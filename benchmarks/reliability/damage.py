@@ -80,7 +80,9 @@ def read_columns(file: Path) -> dict[str, list[str]]:
 
 
 def check(file: Path, *, quick: bool) -> str:
-    """Check a database like `arena db check`. Return `found`, `not found`, or how the check failed."""
+    """Check a database like `arena db check`. Return whether damage was `found` or `not found`, or with which error the
+    check ended.
+    """
     try:
         with closing(Store.open(file, create=False)) as store:
             return "found" if list(store.iterate(check_database, partial(check_match, quick=quick))) else "not found"
@@ -129,7 +131,9 @@ def change_value(value: object, rng: random.Random) -> object:
 
 
 def is_uncheckable(before: dict[str, list[Row]], after: dict[str, list[Row]], columns: dict[str, list[str]]) -> bool:
-    """Return whether all fields that differ between two databases are in `UNCHECKABLE_COLUMNS`."""
+    """Return true if all fields that differ between two databases are in `UNCHECKABLE_COLUMNS`. A missing or added row
+    is never uncheckable.
+    """
     for table in TABLES:
         if len(before[table]) != len(after[table]):
             return False

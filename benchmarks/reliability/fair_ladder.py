@@ -85,7 +85,7 @@ Policy = Callable[[Poker, PokerState, random.Random], str]
 
 @dataclass
 class LadderPlayer:
-    """A bot that plays one match after the other and counts the rated and the unrated ones."""
+    """A bot that plays one match after the other, and counts its rated and its unrated matches."""
 
     raw: RawConnection
     name: str
@@ -132,7 +132,9 @@ class LadderPlayer:
 
 
 def choose_perfect(turn: dict[str, Any]) -> dict[str, Any]:
-    """Return the best move of nim if any number may be taken. In the preset `classic`, the first player wins by it."""
+    """Return the best move of nim without a limit on the counters that a move takes. In the preset `classic`, the first
+    player wins with these moves.
+    """
     heaps = turn["state"]["heaps"]
     nimber = functools.reduce(operator.xor, heaps)
     for heap, size in enumerate(heaps):
@@ -320,7 +322,9 @@ def choose_giving(game: Poker, state: PokerState, rng: random.Random) -> str:
 
 
 def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float | None = None) -> TotalPayoff:
-    """Return seat 0's payoff in a match of Leduc. Seat 1 leaves once it has won `leaves_at` chips per hand."""
+    """Play a match of Leduc, and return seat 0's payoff. If `leaves_at` is given, seat 1 leaves once it has won this
+    many chips per hand.
+    """
     game = load_game("leduc", {"hands": HANDS})
     assert isinstance(game, Poker)
     state = game.state_before_deal()
@@ -340,9 +344,9 @@ def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float 
 
 
 class PayoffAttack(NamedTuple):
-    """An attack on a ladder with payoffs: each of `names` throw-away names plays `matches` matches with one bot, and
-    leaves once it has won `leaves_at` chips per hand. If `crowns` is true, the bot is a king that should gain by this,
-    else an honest bot that should lose.
+    """An attack on a ladder with payoffs. Each of `names` throw-away names plays `matches` matches with one bot, and
+    leaves once it has won `leaves_at` chips per hand. If `crowns` is true, the bot is a king, and the attack is to
+    raise its payoff. Else the bot is honest, and the attack is to lower its payoff.
     """
 
     title: str
@@ -368,7 +372,9 @@ like matches with weak opponents.
 
 
 def measure_payoff_attacks(options: argparse.Namespace) -> bool:
-    """Simulate ladders with payoffs under each attack, and print their effects. Return whether all are small enough."""
+    """Simulate ladders with payoffs under each attack, and print the effects. Return whether all effects are small
+    enough.
+    """
     print(
         f"\nLeduc, {HONEST_OPPONENTS} honest opponents, {HONEST_MATCHES} matches each; a hand of the bot in question,"
     )
@@ -393,9 +399,9 @@ def measure_payoff_attacks(options: argparse.Namespace) -> bool:
 
 
 class AttackEffect(NamedTuple):
-    """The effect of an attack on a bot: its mean payoff `without` the attack, `before` with it if all opponents have
-    equal weights (the former rule), and `now` with it if their rounds are their weights. `first_before` and `first_now`
-    say whether the bot is then first.
+    """The effect of an attack on a bot. The bot's mean payoff is `without` if there is no attack. Under attack, it is
+    `before` if all opponents have equal weights (the former rule), and `now` if opponents' rounds are their weights.
+    `first_before` and `first_now` say whether the bot is then first on the ladder.
     """
 
     without: float

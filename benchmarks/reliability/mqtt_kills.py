@@ -36,7 +36,9 @@ class RecordingBroker:
 
     def __init__(self) -> None:
         self.ends: dict[str, list[str]] = {}
-        """The digests in the published ends, by match: one for each time that the end was published."""
+        """The digests of the published ends of each match. A match has one digest for each time that its end was
+        published.
+        """
         self.end_received = asyncio.Event()
         """This event is set whenever the end of a match is published."""
         self.port = 0

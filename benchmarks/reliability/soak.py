@@ -73,7 +73,9 @@ of its file, and a match adds some 2 KiB to the file.
 
 
 class ServerSample(NamedTuple):
-    """A measurement `at` seconds after the server's start. `held` has the quantities named in `MEASURE_NAMES`."""
+    """A measurement of the server: the time `at` in seconds after its start, and in `held` the quantities named in
+    `MEASURE_NAMES`.
+    """
 
     at: float
     held: tuple[float, ...]
@@ -160,8 +162,8 @@ async def _watch(port: int) -> None:
 
 
 async def _play(port: int, bots: int, newcomers: float) -> None:
-    """Run the regular bots, a spectator, and newcomers that play one match each. `newcomers` of these start per second,
-    unless too many are still playing.
+    """Run all players: the regular bots, a spectator, and newcomers that play one match each. `newcomers` new bots
+    start per second, unless too many are still playing.
     """
     regulars = [Regular(port, f"regular-{number}", random.Random(number)) for number in range(bots)]
     playing = {asyncio.create_task(regular.live()) for regular in regulars} | {asyncio.create_task(_watch(port))}
