@@ -25,8 +25,8 @@ def encode_canonical(value: Any) -> bytes:
 def first_digest(
     match: str, game: str, config: Mapping[str, Any], seats: Sequence[str], commitment: bytes, nonces: Sequence[bytes]
 ) -> bytes:
-    """Return D(0), the first digest of a match: a hash of what is fixed before the first event. `seats` are the bots'
-    names in seat order.
+    """Return D(0), the first digest of a match: a hash of the facts that are fixed before the first event. `seats` are
+    the bots' names in seat order.
     """
     opening = {
         "match": match,

@@ -16,7 +16,7 @@ class Fault(Exception):
 
 
 class UsageFault(Fault):
-    """A command got input that it cannot use. The exit code is 2."""
+    """A command cannot use its input, such as an option. The command ends with exit code 2."""
 
 
 class BotFault(Fault):

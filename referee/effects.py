@@ -18,8 +18,8 @@ class SeatReady(Struct, frozen=True, gc=False):
 
 
 class MoveReceived(Struct, frozen=True, gc=False):
-    """A seat answers the turn of `ply`. `round_trip_s` is the round trip of its connection in seconds, `waited_s` the
-    seconds that the move lay unread, or None if unknown.
+    """A seat answers the turn of `ply`. `round_trip_s` is the round trip of its connection in seconds. `waited_s` is
+    the time in seconds that the move lay unread, or None if that is unknown.
     """
 
     seat: int
@@ -115,7 +115,7 @@ class SendToWatchers(Struct, frozen=True, gc=False):
 
 
 class ReleaseSeat(Struct, frozen=True, gc=False):
-    """A seat has been sent its `end`. Its bot is free, although the match goes on."""
+    """Release a seat that has been sent its `end`. Its bot is free, although the match goes on."""
 
     seat: int
 
@@ -127,7 +127,7 @@ class SetDeadline(Struct, frozen=True, gc=False):
 
 
 class FinishMatch(Struct, frozen=True, gc=False):
-    """The match is over: store `result()`, then send `end_message()` to every seat that was not released."""
+    """Finish the match: store `result()`, then send `end_message()` to every seat that was not released."""
 
 
 MatchEvent = (

@@ -45,7 +45,7 @@ class InProcessPlayers(Protocol):
         events: Sequence[MatchEvent],
         observer: MatchObserver | None = None,
     ) -> ClosedMatch:
-        """Continue the match of a header from a given standing, after first applying `events`. Thinking takes no time.
+        """Continue the match of a header from a given standing, after first applying `events`. Clocks do not run.
 
         The `observer` and the returned lines get only what happens from `events` on. The `end` reveals `seed`, but the
         dice are those of the standing. Bots join as after a restart of their programs: their first turn has all events
@@ -59,7 +59,7 @@ class InProcessPlayers(Protocol):
 
 
 class CannotEstimate(UsageFault):
-    """The error that an evaluator cannot estimate moves of a game."""
+    """Raised if an evaluator cannot estimate the moves of a game."""
 
 
 class MoveEvaluation(NamedTuple):

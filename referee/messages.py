@@ -190,7 +190,7 @@ def _make_outcomes(
     payoffs: Sequence[tuple[float | None, int | None]] | None,
     ratings: Ratings | None,
 ) -> list[Outcome]:
-    """Return each seat's outcome. `payoffs` has the mean payoff per round and the number of rounds, by seat."""
+    """Return each seat's outcome. For each seat, `payoffs` has the mean payoff per round and the number of rounds."""
     outcomes = []
     for at, (bot, rank, reason) in enumerate(zip(bots, ranks, reasons, strict=True)):
         rated = msgspec.structs.asdict(ratings.seats[at]) if ratings else {}
@@ -247,12 +247,12 @@ def reject_late(match: str, ply: int) -> Rejected:
 
 
 def report_bad_info(match: str, ply: int, fault: MalformedMessage) -> Error:
-    """Build the message that a move counts but its `info` is dropped."""
+    """Build the message that says that a move counts, but its `info` is dropped."""
     return Error(code=BAD_MESSAGE, message=f"{fault}; the move at ply {ply} counts", ref=match)
 
 
 def latest_that_fit(events: list[Event]) -> list[Event]:
-    """Return the last of the events, as many as fit in a frame. If all fit, return the list itself."""
+    """Return the last of the events: as many as fit in a frame. If all fit, return the list `events` itself."""
     if len(events) > _SAFE_EVENT_COUNT:
         size = 0
         for at in range(len(events) - 1, -1, -1):

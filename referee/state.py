@@ -119,7 +119,7 @@ class MatchStanding(Struct, gc=False):
         return deal
 
     def stop_waiting(self) -> None:
-        """End the wait after a restart once every seat still in the match is back."""
+        """Stop waiting after a restart if every seat that is still in the match is connected."""
         if not self.disconnected_since.keys() - self.current_course.dropped_out.keys():
             self.wait_until = None
 
@@ -206,7 +206,9 @@ class MatchStanding(Struct, gc=False):
         return info
 
     def note_line(self, seat: int, given: int, info: Info | None) -> None:
-        """Note what the line of a seat's move also reports: `given`, its lag compensation in ms, and the `info`."""
+        """Note two more facts in the line of a seat's move: `given`, the seat's lag compensation in milliseconds, and
+        the `info`.
+        """
         if info is not None:
             self.add_info_bytes(seat, info_bytes(info))
         if given:
@@ -214,7 +216,7 @@ class MatchStanding(Struct, gc=False):
             self.take_unrecorded_compensation(seat)
 
     def take_unrecorded_compensation(self, seat: int) -> int:
-        """Return a seat's lag compensation that no line reports yet, in milliseconds, and count it as reported."""
+        """Return the milliseconds of a seat's lag compensation that no line reports yet, and count them as reported."""
         given, noted = self.clock.compensated_ms, self.recorded_compensation_ms
         self.recorded_compensation_ms = (*noted[:seat], given[seat], *noted[seat + 1 :])
         return given[seat] - noted[seat]
@@ -268,8 +270,8 @@ class MatchStanding(Struct, gc=False):
         self.events_sent = {**self.events_sent, seat: self.events_before_last_move.get(seat, 0)}
 
     def was_absent(self, seat: int) -> bool:
-        """Return whether a seat that never moved dropped out without a message. In a match that was called off, return
-        whether the seat was the reason.
+        """Return true if a seat missed the match: it dropped out before its first move and without a message. If the
+        match was called off, return true if this was because the seat missed the match or its program failed.
         """
         course = self.course
         if course is not None and course.is_void:
@@ -278,7 +280,9 @@ class MatchStanding(Struct, gc=False):
         return out in ABSENCES and seat not in self.events_before_last_move
 
     def stayed_to_end(self, seat: int) -> bool:
-        """Return whether the match is over and a seat was in it to the end."""
+        """Return true if the match is over and the seat was in it to the end. Return false if the match was called
+        off.
+        """
         course = self.course
         return self.phase is Phase.OVER and course is not None and not course.is_void and seat not in course.dropped_out
 
@@ -307,7 +311,7 @@ Snapshot = tuple[MatchStanding, int]
 
 
 def restore_snapshot(snapshot: Snapshot) -> MatchStanding:
-    """Return the standing of a snapshot, which then replaces the current standing. A snapshot can be used only once."""
+    """Return the standing of a snapshot. It replaces the current standing. A snapshot can be used only once."""
     standing, events = snapshot
     del standing.events[events:]
     return standing

@@ -55,13 +55,13 @@ def game_spec(name: str) -> GameSpec:
 
 
 def games_with(field: str) -> tuple[str, ...]:
-    """Return the names of the games whose spec has something in `field`, such as `kernel`."""
+    """Return the names of the games that have something in this field of their spec, such as `kernel`."""
     return tuple(spec.name for spec in _specs().values() if getattr(spec, field))
 
 
 def game_part(name: str, field: str) -> Any:
-    """Return the code that a game has under `field` of its spec, such as `kernel`; None if it has none, or if the game
-    is unknown. The code's module is imported if needed.
+    """Import and return the code that a game's spec names in `field`, such as `kernel`. Return None if the spec names
+    none, or if the game is unknown.
     """
     spec = _specs().get(name)
     place: str | None = None if spec is None else getattr(spec, field)
@@ -109,8 +109,8 @@ def config_keys(name: str) -> tuple[str, ...]:
 
 
 def shared_game(game: str, config: Mapping[str, Any]) -> Game[Any, Any]:
-    """Return what `load_game` returns, but one object for all matches with an equal config. A large map is then read
-    and held only once. Raise `UnknownGame` or `BadConfig` if `load_game` does.
+    """Return a game under a config, like `load_game`, but the same object for all matches with an equal config. A large
+    map is then read and held only once. Raise `UnknownGame` or `BadConfig` if `load_game` does.
     """
     key = game, _pack(config)
     rules = _shared_games.get(key)
