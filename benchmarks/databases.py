@@ -36,8 +36,8 @@ from postgres import PostgresServer, postgres_server
 
 
 def measure_storing(database: Database, matches: Sequence[StorableMatch], batch: int) -> str:
-    """Store matches, `batch` in a transaction. Return a text with the results stored per second and the processor time
-    of each.
+    """Store matches, `batch` in a transaction. Return a text: the results per second, and the processor time of
+    each.
     """
     with closing(Store.open(database)) as store:
         began, busy = time.perf_counter(), time.process_time()
@@ -48,8 +48,8 @@ def measure_storing(database: Database, matches: Sequence[StorableMatch], batch:
 
 
 def read_all_ratings(database: Database) -> list[tuple[Any, ...]]:
-    """Return all rows of two tables: the bots' current ratings, and the seats of matches with the ratings before and
-    after the match.
+    """Return the rows of the bots' current ratings, then of all seats with their ratings before and after each
+    match.
     """
     with closing(Store.open(database)) as store:
         return store.read(_read_all_ratings)

@@ -241,9 +241,7 @@ def play_ladder(count: int, kind: str, seed: int, spread: float) -> SimulatedLad
 
 
 def measure_means(count: int, kind: str, ladders: int, spread: float) -> list[dict[str, float]]:
-    """For each number of matches per bot in `MEASURED_COUNTS`, in order, return the mean of each measurement over
-    several ladders.
-    """
+    """Return the mean of each measurement over several ladders, for each of `MEASURED_COUNTS` in order."""
     ended = [play_ladder(count, kind, seed, spread) for seed in range(ladders)]
     return [
         {

@@ -287,9 +287,7 @@ def measure_throughput(postgres: PostgresServer, arguments: argparse.Namespace) 
 
 
 def print_latency(postgres: PostgresServer, arguments: argparse.Namespace) -> None:
-    """Print how long the players of a game wait for their turns: first alone, then while other players keep another
-    game busy.
-    """
+    """Print how long a game's players wait for their turns: alone, then while others keep another game busy."""
     cold, hot = CONFIGS
     own: Sequence[int | None] = sorted(os.sched_getaffinity(0))[: len(CONFIGS)]
     shared: Sequence[int | None] = [None] * len(CONFIGS)

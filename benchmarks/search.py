@@ -84,9 +84,7 @@ def compare_all() -> None:
 
 
 def report(comparison: SearchComparison) -> None:
-    """Print a line for each search. The ratios in a line are the nodes and seconds of minimax, divided by those of the
-    line's search.
-    """
+    """Print a line for each search. Its ratios are the nodes and seconds of minimax divided by those of the search."""
     print(ROW_FORMAT.format("algorithm", "nodes", "leaves", "seconds", "nodes/s", "fewer", "faster"))
     first = comparison.searches[0]
     for search in comparison.searches:

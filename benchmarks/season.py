@@ -113,9 +113,7 @@ def make_databases(folder: Path, sizes: list[int]) -> None:
 
 
 def measure_command(words: str, folder: Path, url: str | None) -> Cost:
-    """Run a command on a data folder or, if `url` is given, on the database there. Return the command's cost. Raise
-    `SystemExit` if it fails.
-    """
+    """Return the cost of a command on a data folder, or on the database at `url`. Raise `SystemExit` if it fails."""
     out = folder / "out"
     command = [sys.executable, "-m", "arena", *words.replace("OUT", str(out)).split(), "--data", str(folder)]
     where = {} if url is None else {"ARENA_DB": url}

@@ -60,9 +60,7 @@ SEQUENCE_PAIRS = 1000
 
 
 class Kind(NamedTuple):
-    """A kind of pairs of games to simulate. `draw` draws the pairs' scores for the `test`. With its `h1`, a test takes
-    some hundred pairs.
-    """
+    """A kind of pairs of games, whose scores `draw` draws for `test`. At this `h1`, a test takes some hundred pairs."""
 
     name: str
     test: type[SequentialTest]
@@ -133,9 +131,7 @@ def draw_mistakes(pairs_in_one: int, spread: float, lost: float) -> DrawScores:
 
 
 def draw_dependent(share: float, spread: float) -> DrawScores:
-    """Return a function that draws normally distributed scores. Each score depends on the score before, as with bots
-    that learn.
-    """
+    """Return a function that draws normal scores, each dependent on the score before, as with bots that learn."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         off = chance.normal(0, spread, pairs)

@@ -76,9 +76,7 @@ _TURN_FRAME = msgpack.packb(
 
 
 class _Run(NamedTuple):
-    """The measurements of a server in one run. An instance may also hold medians over several runs, or ratios to
-    another server.
-    """
+    """The measurements of a server in one run. They may also be medians over runs, or ratios to another server."""
 
     rate: float
     cost: float
@@ -134,9 +132,7 @@ class _Load:
         """The times at which unanswered moves were sent, by match."""
 
     async def wait_until_complete(self) -> None:
-        """Wait until all clients are connected. No client plays before that, because playing slows down clients that
-        connect.
-        """
+        """Wait until all clients are connected. Clients that already played would slow down those that connect."""
         self._missing -= 1
         if not self._missing:
             self.complete.set()

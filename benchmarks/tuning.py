@@ -51,9 +51,7 @@ def main() -> None:
 
 
 def report(name: str, game: str, preset: TuningPreset, pools: Mapping[str, WorkerPool]) -> None:
-    """For each pool of worker processes, print a line with its games per second and their ratio to those of the first
-    pool.
-    """
+    """Print, for each pool of worker processes, its games per second and their ratio to the first pool's."""
     value = choose_value_function(*preset)
     play: Play = partial(play_all, preset.setup, version=VERSION)
     if value is not None:

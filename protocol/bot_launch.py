@@ -126,9 +126,7 @@ def parse_bot_file(bot: str) -> BotFile | None:
 
 
 def _first_word(text: str) -> str | None:
-    """Return the first word of a command line, in which backslashes are ordinary characters. Return None if the line
-    cannot be split.
-    """
+    """Return the first word of a command line; backslashes do not escape. Return None if the line cannot be split."""
     lexer = shlex.shlex(text, posix=True)
     lexer.whitespace_split, lexer.commenters, lexer.escape = True, "", ""
     with contextlib.suppress(ValueError):

@@ -87,9 +87,7 @@ def _is_match(text: str) -> bool:
 
 
 def _decode_fast(frame: bytes) -> Move | Ready | None:
-    """Decode a small frame with a typical `move` or `ready`. Return None for any other message, and for any message
-    that may be invalid.
-    """
+    """Decode a small frame with a typical `move` or `ready`. Return None if it is another message or may be invalid."""
     try:
         plain: _PlainMove | _PlainReady = _decode_plain(frame)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -204,9 +202,7 @@ class Codec:
             return None
 
     def decode_server(self, frame: Frame) -> ServerMessage | None:
-        """Decode a server's message. Return None if this version does not know its type. Raise `MalformedMessage` if it
-        is invalid.
-        """
+        """Decode a server's message. Return None for a type unknown here. Raise `MalformedMessage` if it is invalid."""
         size = len(frame) if isinstance(frame, bytes) else _utf8_length(frame)
         if size > MAX_SERVER_FRAME_BYTES:
             raise MalformedMessage(f"a frame of {size} bytes: at most {MAX_SERVER_FRAME_BYTES}")
@@ -241,8 +237,8 @@ class UnusableInfo(NamedTuple):
 
 
 def _with_checked_info(value: dict[str, Any]) -> dict[str, Any]:
-    """Check a `move` against the limits of frames. If only its `info` exceeds them, put an `UnusableInfo` in its
-    place.
+    """Check a `move` against the limits of frames. If only its `info` exceeds them, replace that by an
+    `UnusableInfo`.
     """
     check_limits({name: item for name, item in value.items() if name != "info"})
     try:

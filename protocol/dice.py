@@ -126,8 +126,6 @@ def _finish_choice(byte: int, stream: Iterator[int], among: int) -> int:
 
 @cache
 def _first_byte_table(among: int) -> tuple[int | None, ...]:
-    """Return a table with the result of a choice for each value of its first byte. The result is None if further bytes
-    decide.
-    """
+    """Return a table: the result of a choice for each value of its first byte; None where further bytes decide."""
     limit = 0 if among > 256 else 256 - 256 % among
     return tuple(byte % among if byte < limit else None for byte in range(256))

@@ -1,6 +1,4 @@
-"""The digest chain of a match: each event and the state after it, hashed onto the previous digest. Digests contain no
-times.
-"""
+"""The digest chain of a match: each event and the state after it, hashed onto the previous digest, without times."""
 
 from __future__ import annotations
 

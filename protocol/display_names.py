@@ -52,9 +52,7 @@ _PLAIN_LETTER_TABLE = {ord(letter): plain for letter, plain in PLAIN_LETTERS.ite
 
 
 def normalize_display(text: str) -> str:
-    """Return a display name in its stored form, with composed Unicode characters and single blanks. Raise `UsageFault`
-    if the name is not valid.
-    """
+    """Return a display name in its stored form: NFC, with single blanks. Raise `UsageFault` if it is not valid."""
     name = _composed(text)
     if not is_display_name(name):
         raise UsageFault(f"{text[: 2 * MAX_DISPLAY_LENGTH]!r} is not a display name: {DISPLAY_NAME_DESCRIPTION}")
@@ -77,9 +75,7 @@ def _composed(text: str) -> str:
 
 
 def fold_display_name(text: str) -> str:
-    """Return a text in the form in which display names are compared, without case. The text need not be a valid
-    name.
-    """
+    """Return a text in the form in which display names are compared, without case. It need not be valid."""
     return _composed(text).casefold()
 
 
@@ -97,9 +93,7 @@ def describe_taken_display_name(display: str, bot: str, taken: Collection[str]) 
 
 
 def nearest_bot_name(text: str) -> str:
-    """Return the name for a bot that resembles a person's name most. Return an empty text if no character of the
-    person's name is allowed.
-    """
+    """Return the bot name that resembles a person's name most; empty if no character of the name is allowed."""
     plain = unicodedata.normalize("NFKD", text.translate(_PLAIN_LETTER_TABLE))
     unmarked = "".join(character for character in plain if not unicodedata.category(character).startswith("M"))
     dashed = re.sub(r"\s+", "-", unmarked.strip())

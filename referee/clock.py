@@ -106,9 +106,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
         return replace(self.add_compensation(seat, by), running={**self.running, seat: since + by / 1000})
 
     def shift(self, pause_s: float, now: float) -> TimeBanks:
-        """Return the clock after a pause of `pause_s` seconds that ends now. The pause takes no time off the running
-        banks.
-        """
+        """Return the clock after a pause of `pause_s` seconds, ending now, that takes no time off the running banks."""
         held = {seat: max(since, min(since + pause_s, now)) for seat, since in self.running.items()}
         return replace(self, running=held) if held else self
 

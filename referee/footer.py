@@ -68,9 +68,7 @@ def make_result(
     finished: str,
     thinking_times: Sequence[tuple[int, int]],
 ) -> Result:
-    """Return the result of a match whose course is over. `thinking_times` is the return value of the function
-    `thinking_times`.
-    """
+    """Return the result of a match whose course is over. `thinking_times` comes from the function of that name."""
     noted = [(None, None)] * len(players) if course.reason == VOID else thinking_times
     reasons = [course.seat_reason(seat) for seat in range(len(players))]
     pool = rating_pool(header, course.game, course.reason)

@@ -28,9 +28,7 @@ class InProcessPlayers(Protocol):
     """
 
     failed_bots: Mapping[str, str]
-    """The bots that cannot play, each with the reason. They do not show up for their matches. With `strict`, there are
-    none.
-    """
+    """The bots that cannot play, each with the reason. They miss their matches. With `strict`, there are none."""
 
     def play(self, header: Header, seed: bytes, observer: MatchObserver | None = None) -> ClosedMatch:
         """Play and referee the match of a header whose seats name these bots. `seed` is the one that the header commits

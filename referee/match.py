@@ -160,9 +160,7 @@ class Match:
         return messages.make_listed_match(self.header, self.game, self.standing, watchers)
 
     def spectator_turn(self, now: float) -> Turn | None:
-        """Build the current turn for a new watcher, with all events so far. Return None if the match has not begun or
-        is over.
-        """
+        """Build the current turn for a new watcher, with all events so far. Return None unless the match is in play."""
         standing = self.standing
         if standing.phase is not Phase.PLAYING:
             return None
@@ -605,6 +603,4 @@ _OVER_HANDLERS: dict[type[MatchEvent], _Handler] = {
 }
 """The handlers of events after the end of the match, by type of event."""
 _HANDLERS_BY_PHASE = (_WAITING_HANDLERS, _PLAYING_HANDLERS, _OVER_HANDLERS)
-"""The handlers of events, by phase of a match. Those of a repeated `ready`, and of most events after the end, do
-nothing.
-"""
+"""The handlers of events, by phase of a match. Some do nothing, such as those of most events after the end."""

@@ -227,9 +227,7 @@ def reject_misplaced(match: str, seat: int, ply: int, course: Course) -> Rejecte
 
 
 def _describe_movers(to_move: int | tuple[int, ...] | None) -> str:
-    """Name the seats to move. In a simultaneous round, name all its seats, because it is secret which of them have
-    moved.
-    """
+    """Name the seats to move. In a simultaneous round, name all its seats: it is secret which have moved."""
     if not isinstance(to_move, tuple):
         return f"seat {to_move} is"
     return f"seats {' and '.join(map(str, to_move))} are" if len(to_move) > 1 else f"seat {to_move[0]} is"

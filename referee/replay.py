@@ -100,9 +100,7 @@ class ReplayedMove(NamedTuple):
 
 
 def iter_moves(course: Course, lines: Iterable[tuple[EventLine | None, Course]]) -> Iterator[ReplayedMove]:
-    """Yield the seats' moves among `lines`, which are results of `replay`. `course` is the course before the first
-    line.
-    """
+    """Yield the seats' moves among `lines`, which come from `replay`. `course` is the one before the first line."""
     before = course.state
     for line, course in lines:
         if isinstance(line, Ply) and line.event.out is None and line.event.seat != CHANCE:
@@ -202,9 +200,7 @@ def _replay_sealed(course: Course, line: Sealed, strikes: Sequence[int], where: 
 
 
 def _check_mover(course: Course, seat: int, strikes: Sequence[int], where: str) -> None:
-    """Raise `BadRecord` if it is not the turn of the seat that moves, or if the seat already has the maximum number of
-    strikes.
-    """
+    """Raise `BadRecord` if it is not the moving seat's turn, or if this seat already has the maximum of strikes."""
     if course.is_over:
         raise BadRecord(f"{where}: the match was over before this event")
     if not course.is_awaited(seat):

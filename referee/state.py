@@ -61,9 +61,7 @@ class MatchStanding(Struct, gc=False):
     course: Course | None = None
     """The course of the match; None until every seat is ready."""
     wait_until: float | None = None
-    """The time until which the match waits for its seats, at the start or after a restart. It is None once the clocks
-    run.
-    """
+    """The time until which the match waits for its seats, at the start or after a restart; None once clocks run."""
     nonces: Mapping[int, bytes] = {}
     early_quits: Mapping[int, str] = {}
     """The seats that drop out as soon as the match begins, each with the reason."""
@@ -82,9 +80,7 @@ class MatchStanding(Struct, gc=False):
     """The latest events. Without `load_older`, these are all events."""
     events_measured: int = 0
     event_bytes: int = 0
-    """The approximate bytes of the events when they were last counted. There were `events_measured` events at that
-    time.
-    """
+    """The approximate bytes of the events when last counted; there were `events_measured` events at that time."""
     events_dropped: int = 0
     """The number of events that are no longer in memory."""
     moves_dropped: Mapping[int, int] = {}
@@ -193,9 +189,7 @@ class MatchStanding(Struct, gc=False):
         return strikes
 
     def count_new_info(self, seat: int, info: Info | None) -> Info | None:
-        """Add the bytes of an `info` to those of the record. Raise `MalformedMessage` if the record has no room for
-        it.
-        """
+        """Add the bytes of an `info` to those of the record. Raise `MalformedMessage` if they exceed its limit."""
         if info is not None:
             said, size = sum(self.info_bytes.values()), info_bytes(info)
             if said + size > MAX_INFO_BYTES:
@@ -206,9 +200,7 @@ class MatchStanding(Struct, gc=False):
         return info
 
     def note_line(self, seat: int, given: int, info: Info | None) -> None:
-        """Note two more facts in the line of a seat's move: `given`, the seat's lag compensation in milliseconds, and
-        the `info`.
-        """
+        """Note two more facts in a move's line: `given`, the seat's lag compensation in ms, and the `info`."""
         if info is not None:
             self.add_info_bytes(seat, info_bytes(info))
         if given:
@@ -280,9 +272,7 @@ class MatchStanding(Struct, gc=False):
         return out in ABSENCES and seat not in self.events_before_last_move
 
     def stayed_to_end(self, seat: int) -> bool:
-        """Return true if the match is over and the seat was in it to the end. Return false if the match was called
-        off.
-        """
+        """Return whether the match is over, and was not called off, and the seat was in it to the end."""
         course = self.course
         return self.phase is Phase.OVER and course is not None and not course.is_void and seat not in course.dropped_out
 

@@ -199,9 +199,7 @@ class Audience:
 
 
 class _Round:
-    """The messages of one round of sending. `starts_and_ends` has its `start` and `end` messages; it is None if there
-    are none.
-    """
+    """The messages of one round of sending. `starts_and_ends` has its `start` and `end` messages, or is None."""
 
     def __init__(self, first_number: int, messages: list[FromServer]) -> None:
         self._first = first_number

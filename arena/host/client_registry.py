@@ -25,15 +25,13 @@ LISTING_CACHE_TTL_S = 1.0
 MAX_LISTED_BOTS = 200
 """Maximum number of bots in a listing."""
 MAX_LISTED_MATCHES = 256
-"""Maximum number of matches in a listing. The largest listing, with eight seeks per bot, has 0.92 MB, which fits into a
+"""Maximum number of matches in a listing. The largest listing takes 0.92 MB (eight seeks per bot), which fits a
 frame.
 """
 
 
 class ClientRegistry:
-    """The sessions of connected bots, and the running matches with their seats. Changes of both are reported to
-    `handler`.
-    """
+    """The sessions of connected bots, and the running matches with their seats. Reports changes to `handler`."""
 
     def __init__(self, handler: HostHandler, quotas: Quotas, broadcaster: Broadcaster) -> None:
         self.handler = handler
@@ -88,9 +86,7 @@ class ClientRegistry:
             yield
 
     def remove_session(self, session: ClientSession) -> None:
-        """Remove the session of a closed connection. The bot's matches continue. Its seats are vacated a few at a
-        time.
-        """
+        """Remove the session of a closed connection. The bot's matches continue. Its seats are vacated in steps."""
         self.subscribers.pop(session, None)
         watched = list(self._watched_by_client.pop(session, {}).values())
         places: list[tuple[MatchRunner, int]] = []

@@ -75,7 +75,7 @@ class FinishedMatch:
         self.failures = runner.failures
         """The reasons why bots' programs failed, by seat, as their clients reported."""
         self.send_end = send_end
-        """A function that sends `end` to the seats and the spectators. Its argument is the ratings, or None. Call it
+        """A function that sends `end`, with the ratings if they are given, to the seats and the spectators. Call it
         once.
         """
         self.record_bytes = 0
@@ -88,9 +88,7 @@ class FinishedMatch:
         return self._runner.close_record(self.result)
 
     def encode_record(self, ratings: Ratings | None) -> bytes:
-        """Return the record as bytes. It includes `ratings` unless they are None. Raise `JournalFault` if the journal
-        can't be read.
-        """
+        """Return the record as bytes, with `ratings` unless None. Raise `JournalFault` if the journal can't be read."""
         record = self.close_record().pack_record(ratings)
         self.record_bytes = len(record)
         return record
@@ -133,9 +131,7 @@ class HostHandler(ABC):
 
     @abstractmethod
     async def authenticate(self, hello: Hello, address: str) -> Identity:
-        """Return the identity of a client. Raise `BotFault` to refuse the client, `ArenaFault` if it can't be looked
-        up.
-        """
+        """Return a client's identity. Raise `BotFault` to refuse the client, `ArenaFault` if the look-up fails."""
 
     @abstractmethod
     def handle_message(self, session: ClientSession, message: ClientMessage) -> None:
@@ -176,9 +172,7 @@ class HostHandler(ABC):
         return []
 
     def redirect_spectator(self, session: ClientSession, match: str) -> None:
-        """Send a client the URL of the other host that runs a match, or an error if none does. The message may be sent
-        later.
-        """
+        """Send a client the URL of the other host that runs a match, or an error if none does, perhaps later."""
 
     def prepare_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
         """Return a future for the work that must be done before a match begins, or None if there is none."""

@@ -64,9 +64,7 @@ class Health:
 
     @property
     def places(self) -> Collection[str]:
-        """The parts of the host that have a problem: `store`, `seeks`, and the ids of matches that can't be
-        recorded.
-        """
+        """The parts of the host that have a problem: `store`, `seeks`, and ids of matches that can't be recorded."""
         return self._problems.keys()
 
     def set_problem(self, place: str, reason: str | None) -> None:
@@ -255,9 +253,7 @@ class MatchHost:
             del self._waiting_since[connection]
 
     async def _answer(self, connection: Connection, codec: Codec, frame: Frame) -> ClientSession | None:
-        """Answer a client's first frame with `welcome` or an error. Return the client's session, or None if it was
-        refused.
-        """
+        """Answer a client's first frame with `welcome` or an error. Return its session, or None if it was refused."""
         if not self._is_answering.is_set():
             await run_until_first(self._is_answering.wait(), connection.wait_closed())
             if connection.is_gone:  # the client may have reconnected, and must keep its newer connection

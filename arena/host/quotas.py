@@ -87,9 +87,7 @@ class DailyQuota(Quota):
         super().take(address, min(amount, max(self.per_address - self._taken_by_address.get(address, 0.0), 0.0)))
 
     def set_held(self, amounts: Mapping[str, float]) -> None:
-        """Set the amount that each address holds in addition to what it took with `take`. The amounts stay until the
-        next call.
-        """
+        """Set the amount that each address holds in addition to what it took with `take`, until the next call."""
         self._held = amounts
 
     def seconds_until_free(self, address: str) -> int:
@@ -101,9 +99,7 @@ class DailyQuota(Quota):
         return math.ceil(max(1.0, (by - self.per_address) / rate, (taken + by - self.total) / (rates + rate)))
 
     def _decay_per_second(self) -> float:
-        """Return the amount that each address gets back per second. All addresses together get back at most the total
-        in a day.
-        """
+        """Return the amount that each address gets back per second: together, at most the total in a day."""
         return min(self.per_address, self.total / max(len(self._taken_by_address), 1)) / DAY_S
 
     def _decay(self) -> None:

@@ -1,6 +1,4 @@
-"""Runs one match: performs the referee's effects in order, and has the timer of the match. A seat may change its
-connection.
-"""
+"""Runs one match: performs the referee's effects in order, and has the match's timer. Seats may change connections."""
 
 from __future__ import annotations
 
@@ -76,7 +74,7 @@ class Backlog:
         self.lost_seats: set[int] = set()
         """The seats whose connection has gone."""
         self.returned_seats: dict[int, tuple[Peer, bool]] = {}
-        """For each seat that has a new connection: this connection, and whether it gets every turn."""
+        """The seats that have a new connection, each with this connection and whether it gets every turn."""
         self.watchers: dict[Peer, None] = {}
         """The peers that asked to watch the match."""
         self._message_counts: Counter[int] = Counter()
@@ -199,9 +197,7 @@ class MatchRunner:
     def _on_prepared(
         self, on_refused: Callable[[Fault], None], on_begun: Callable[[], None], first: asyncio.Future[None]
     ) -> None:
-        """Begin the match when its preparation is done. If the preparation was cancelled, the match stays in its
-        journal.
-        """
+        """Begin the match when its preparation is done. If that was cancelled, the match stays in its journal."""
         if first.cancelled():
             return
         fault = first.exception()
@@ -342,7 +338,7 @@ class MatchRunner:
 
     @property
     def info_bytes(self) -> Mapping[int, int]:
-        """For each seat, the bytes that its search info takes in the journal."""
+        """The bytes that search info takes in the journal, by the seat that sent it."""
         return self._match.standing.info_bytes
 
     @property
@@ -447,9 +443,7 @@ class MatchRunner:
         self._loop.call_later(self._retry_delay_s, self._recorder.enqueue, self)
 
     def on_recorded(self, held: float = 0.0) -> None:
-        """Perform the pending effects, which are recorded now, then handle the backlog. The match has waited `held`
-        seconds.
-        """
+        """Perform the pending effects, now recorded, then handle the backlog. The match has waited `held` seconds."""
         if self._pending_effects is None or self._stopped:
             return
         effects, self._pending_effects = self._pending_effects, None
@@ -487,9 +481,7 @@ class MatchRunner:
         self.receive(Abort())
 
     def _process_backlog(self, backlog: Backlog, *, with_timers: bool) -> None:
-        """Handle the events of a backlog. Without `with_timers`, timer events are ignored, because the clocks stood
-        still.
-        """
+        """Handle the events of a backlog. `with_timers` includes timer events: omit them if the clocks stood still."""
         for event in backlog.events:
             if with_timers or not isinstance(event, (DeadlineReached, SendDelay)):
                 self.receive(event)

@@ -195,9 +195,7 @@ class Admission:
         return None
 
     def _check_operator(self, request: ConnectionRequest, address: str) -> HttpRefusal | None:
-        """Return a refusal for a wrong operator's token, or for another client on the operator's socket; otherwise
-        None.
-        """
+        """Return a refusal for a wrong operator's token, or for a stranger on the operator's socket; else None."""
         if OPERATOR_SUBPROTOCOL not in request.offered_subprotocols:
             text = f"this port is for operators only: offer the subprotocol {OPERATOR_SUBPROTOCOL}"
             return HttpRefusal(HTTPStatus.FORBIDDEN, text) if request.is_operators_only else None

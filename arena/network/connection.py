@@ -184,9 +184,7 @@ class Connection(ServerConnection):
 
     @property
     def address(self) -> str:
-        """The address under which limits count this connection. Behind a trusted proxy, it is "" until the HTTP request
-        is read.
-        """
+        """The address under which limits count this connection. Behind a proxy, it is "" until the request is read."""
         return self._address
 
     @address.setter
@@ -358,9 +356,7 @@ class Connection(ServerConnection):
         self._schedule_reading()
 
     def _process_piece(self, piece: bytes, began: float, *, ahead: bool) -> float:
-        """Process a piece of input, and return the time afterwards. The work is free only if the arena awaited all
-        messages in it.
-        """
+        """Process a piece of input, and return the time after it. Input is free only if all of it was awaited."""
         self._awaited_count = self._unawaited_count = self._pushed_bytes = 0
         try:
             super().data_received(piece)

@@ -43,9 +43,7 @@ FEATURE_COUNT = len(FEATURE_NAMES)
 
 
 class ChanceEvents(NamedTuple):
-    """The data of one game for the fits: the score of seat 0, and a row in `before` and in `luck` for each chance
-    event.
-    """
+    """The data of one game for the fits: seat 0's score, and a row in `before` and in `luck` per chance event."""
 
     score: float
     before: np.ndarray[Any, Any]
@@ -89,9 +87,7 @@ def make_pairs(game: str, map_: str, starts: int, nodes: int | None) -> list[Gam
 
 
 def fit_odds(games: Sequence[ChanceEvents]) -> np.ndarray[Any, Any]:
-    """Fit the odds that seat 0 wins to the columns of `ChanceEvents.before`, by logistic regression with Newton's
-    method.
-    """
+    """Fit the odds that seat 0 wins to the columns of `before`, by logistic regression with Newton's method."""
     x = np.concatenate([each.before for each in games])
     y = np.concatenate([np.full(len(each.before), each.score) for each in games])
     ridge = RIDGE / 1000 * len(x) * np.eye(x.shape[1])
@@ -103,9 +99,7 @@ def fit_odds(games: Sequence[ChanceEvents]) -> np.ndarray[Any, Any]:
 
 
 def sum_luck(games: Sequence[ChanceEvents], odds: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """For each game, return two sums of each feature's luck over the chance events. The second sum weights each event
-    by how open the game was.
-    """
+    """Return two sums of each feature's luck in each game. The second weights each event by how open the game was."""
     rows = []
     for each in games:
         share = 1 / np.cosh(np.clip(each.before @ odds, -50, 50) / 2) ** 2

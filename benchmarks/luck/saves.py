@@ -62,9 +62,7 @@ BOT_SPECS = {
     "greedy": "greedy",
     "random": "random",
 }
-"""The specifications, as for `bots.play`, of bots that play other than by a set of weights. The keys are the bots'
-names in the table.
-"""
+"""The bots that play other than by a set of weights: by name in the table, the specification for `bots.play`."""
 SOUTH_AMERICA, AFRICA = {"map": "south-america"}, {"map": "africa"}
 """The configs of bounded Risk on the maps of South America and of Africa."""
 COMPARISON_ROWS = (
@@ -140,9 +138,7 @@ def _format_estimate(estimate: Estimate) -> str:
 
 
 def _format_factor(reduction: VarianceReduction | None) -> tuple[str, str]:
-    """Format the factor by which luck adjustment reduces the variance, and the interval of this factor, as two
-    texts.
-    """
+    """Format the factor by which luck adjustment reduces the variance, and the factor's interval, as two texts."""
     if reduction is None:
         return "-", "-"
     return (

@@ -129,9 +129,7 @@ def report_bias(pool: WorkerPool, count: int) -> None:
 
 
 def report(row: SeatsRow, pool: WorkerPool, share: float) -> None:
-    """Play the games of a row of the table. Print the variances of their scores and the mean number of games of
-    sequential tests.
-    """
+    """Play the games of a row. Print the variances of their scores and the mean length of sequential tests."""
     starts = max(2, round(row.starts * share))
     played = dict(spread(pool, partial(play_starts, row), range(starts)))
     units = [played[start] for start in range(starts)]

@@ -119,9 +119,7 @@ class BenchmarkDatabase(NamedTuple):
 
 
 class BenchmarkSite(NamedTuple):
-    """A site to measure: the process id of its web server, its port, and the folder of its database server, if it has
-    one.
-    """
+    """A site to measure: its web server's process id and port, and the folder of its database server, if any."""
 
     process: int
     port: int
@@ -207,9 +205,7 @@ def copy_to_postgresql(file: Path) -> Iterator[BenchmarkDatabase]:
 
 
 def compare(here: dict[str, Answers], there: dict[str, Answers]) -> int:
-    """Compare the PostgreSQL server's answers with those of the SQLite file. Print the comparison, and return how many
-    answers differ.
-    """
+    """Compare PostgreSQL's answers with SQLite's. Print the comparison, and return how many answers differ."""
     for name in ("p50", "p95", "busy"):
         ratios = {address: getattr(there[address], name) / getattr(here[address], name) for address in here}
         worst = max(ratios, key=ratios.__getitem__)

@@ -202,9 +202,7 @@ class Run:
     async def _play_moves(
         self, case: CostCase, seats: dict[int, RawConnection], turn: Message, chance: random.Random
     ) -> Message:
-        """Play up to `case.plies` plies of a match. Return the next `turn` message, or the `end` message if the match
-        is over.
-        """
+        """Play up to `case.plies` plies of a match. Return the next `turn`, or the `end` of the match."""
         for _ in range(case.plies):
             for seat in movers(turn):
                 move = case.choose(turn, chance)
@@ -222,9 +220,7 @@ class Run:
         return told[0] if told[0]["type"] == "end" else told[list(seats).index(movers(told[0])[0])]
 
     async def _make_other_requests(self, case: CostCase, seats: dict[int, RawConnection], turn: Message) -> None:
-        """Measure the requests of a match that playing does not need: illegal moves (strikes), watching, reconnecting,
-        and resigning.
-        """
+        """Measure the requests besides moves: strikes, watching, reconnecting, and resigning the match."""
         game, match, seat = case.game, turn["match"], movers(turn)[0]
         async with self.measure("strike", game):
             wrong: tuple[Any, ...] = ({"do": "attack", "from": 0, "to": 99, "units": 1}, [[[]] * 1000] * 15)

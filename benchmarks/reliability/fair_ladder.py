@@ -313,18 +313,14 @@ def choose_raise(game: Poker, state: PokerState, rng: random.Random) -> str:
 
 
 def choose_giving(game: Poker, state: PokerState, rng: random.Random) -> str:
-    """Return the move of a puppet that loses chips to a king in Leduc: it raises in round one and folds in round
-    two.
-    """
+    """Return the move of a puppet that loses chips to a king in Leduc: raise in round one, fold in round two."""
     legal = game.legal_moves(state)
     order = ("raise", "bet", "call") if state.public is None else ("bet", "fold")
     return next(move for move in order if move in legal)
 
 
 def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float | None = None) -> TotalPayoff:
-    """Play a match of Leduc, and return seat 0's payoff. If `leaves_at` is given, seat 1 leaves once it has won this
-    many chips per hand.
-    """
+    """Return seat 0's payoff in a match of Leduc. Seat 1 leaves once it has won `leaves_at` chips per hand."""
     game = load_game("leduc", {"hands": HANDS})
     assert isinstance(game, Poker)
     state = game.state_before_deal()

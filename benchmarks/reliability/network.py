@@ -136,9 +136,7 @@ async def play(port: int, options: argparse.Namespace) -> tuple[dict[str, list[E
 
 
 def find_hanging(data: Path) -> set[str]:
-    """Wait until all matches end by themselves, because their bots have stopped. Return the matches that do not end in
-    time.
-    """
+    """Wait until the matches end without their bots, which have stopped. Return those that do not end in time."""
     deadline = time.monotonic() + SETTLE_TIMEOUT_S
     while (left := {path.stem for path in (data / "journal").glob("*.jsonl")}) and time.monotonic() < deadline:
         time.sleep(0.5)

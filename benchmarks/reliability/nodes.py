@@ -340,9 +340,7 @@ class Cluster:
         return most + 1.0
 
     async def _wait_until_begun(self, games: set[str], most: float) -> None:
-        """Wait until a match of each of these games has begun after this call. If that takes longer than `most`
-        seconds, add an error to `broken`.
-        """
+        """Wait until a match of each of these games has begun. If it takes over `most` seconds, note an error."""
         since = time.monotonic()
         try:
             async with asyncio.timeout(most):

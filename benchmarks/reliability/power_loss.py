@@ -39,9 +39,7 @@ _CHANGE_HEADER = struct.Struct("=cdQQI")
 
 
 class Change(NamedTuple):
-    """A logged change of a file. `what` is the first letter of the kind of change: write, truncate, sync, create or
-    unlink.
-    """
+    """A logged change of a file. `what` is the first letter of its kind: write, truncate, sync, create, unlink."""
 
     what: str
     at: float
@@ -131,9 +129,7 @@ class Disk:
             self._files[change.inode].apply(change)
 
     def write(self, folder: Path, rng: random.Random, share: float) -> None:
-        """Write into `folder` the files that the disk may hold if the power is cut now, after the changes applied so
-        far.
-        """
+        """Write into `folder` what the disk may hold if the power is cut after the changes applied so far."""
         for name, inode in self._names.items():
             content = self._files[inode].content_after_loss(rng, share)
             if content is not None and not name.endswith("-shm"):  # SQLite's shared memory, which is recreated
@@ -158,8 +154,8 @@ async def play(server: Server, seconds: float) -> Ledger:
 def count_losses(
     disk: Disk, at: float, ledger: Ledger, share: float, rng: random.Random, *, moves: bool, start: bool
 ) -> Counter[str]:
-    """Count the losses in the files left by a power cut at the time `at`, by kind. If `start` is true, first start and
-    stop a server on these files.
+    """Count what a power cut at the time `at` loses, by kind. With `start`, first start and stop a server on the
+    files.
     """
     server = Server("--clock", "5+0.2")
     disk.write(server.data, rng, share)

@@ -303,9 +303,7 @@ class RawConnection:
         await self.writer.drain()
 
     async def receive(self, *types: str) -> dict[str, Any]:
-        """Return the next message; with `types`, skip messages of other types. Answer pings. Raise `Closed` if the
-        connection ends.
-        """
+        """Return the next message, or the next of these types. Answer pings. Raise `Closed` if the connection ends."""
         while True:
             opcode, payload = await self._frame()
             if opcode == PING:

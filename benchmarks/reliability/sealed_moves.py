@@ -93,7 +93,7 @@ async def measure(
 
 
 def rank_sum(one: list[float], two: list[float]) -> tuple[float, float]:
-    """Return the probability that a value of `two` exceeds a value of `one`, and the two-sided p of the Mann-Whitney
+    """Return the probability that a value of `two` exceeds one of `one`, and the two-sided p of the Mann-Whitney
     test.
     """
     n, m = len(one), len(two)

@@ -73,9 +73,7 @@ of its file, and a match adds some 2 KiB to the file.
 
 
 class ServerSample(NamedTuple):
-    """A measurement of the server: the time `at` in seconds after its start, and in `held` the quantities named in
-    `MEASURE_NAMES`.
-    """
+    """A measurement `at` seconds after the server's start. `held` has the quantities of `MEASURE_NAMES`, in order."""
 
     at: float
     held: tuple[float, ...]

@@ -123,8 +123,8 @@ def measure_pace(folder: TestFolder, kind: str, rounds: int) -> tuple[float, flo
 
 @contextmanager
 def run_blocked_tournament(folder: TestFolder, kind: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a tournament in which one bot stops moving in its third match. Yield the process of the tournament as soon as
-    it has.
+    """Run a tournament in which a bot stops moving in its third match. Yield the tournament's process at that
+    moment.
     """
     fifo = folder.folder / "steady" / f"halted-{kind}"
     os.mkfifo(fifo)
@@ -142,9 +142,7 @@ def descendants_of(pid: int) -> list[int]:
 
 
 def measure_survivors(folder: TestFolder, kind: str) -> tuple[int, float, int]:
-    """Kill a tournament. Return the number of its processes, the seconds until they ended, and the number of processes
-    that survived.
-    """
+    """Kill a tournament. Return the number of its processes, the seconds until they ended, and how many survived."""
     with run_blocked_tournament(folder, kind) as process:
         ends = [os.pidfd_open(pid) for pid in descendants_of(process.pid)]
         process.send_signal(signal.SIGKILL)

@@ -49,9 +49,7 @@ async def watch_all(port: int, count: int, reads: bool) -> None:
 
 
 async def measure_audience(options: argparse.Namespace) -> bool:
-    """Measure a pair of bots without and with many spectators. Return whether the pair lost no connection and got no
-    error.
-    """
+    """Measure a pair of bots without and with many spectators. Return whether the pair had no failure."""
     with Server() as server:
         async with HonestPair(server.port) as pair:
             await pair.measure(1)

@@ -113,9 +113,7 @@ class Game(ABC, Generic[S, M]):
         raise ValueError(f"{self.name} has no deals after the start")
 
     def chance_outcomes(self, state: S) -> Sequence[tuple[Fraction, S]]:
-        """Return every possible state after `apply_chance`, each with its exact probability. The probabilities sum to
-        1.
-        """
+        """Return every possible state after `apply_chance`, with its probability. The probabilities sum to 1."""
         raise ValueError(f"{self.name} has no deals after the start")
 
     def information_set(self, state: S, seat: int) -> Hashable:
@@ -125,9 +123,7 @@ class Game(ABC, Generic[S, M]):
         return self.key(state)
 
     def outcomes(self, state: S, move: M) -> Sequence[tuple[Fraction, S]]:
-        """Return every possible state after a legal `move`, each with its exact probability. The probabilities sum to
-        1.
-        """
+        """Return every possible state after a legal `move`, with its probability. The probabilities sum to 1."""
         return ((PROBABILITY_ONE, self.apply(state, move, NO_DICE)[0]),)
 
     def outcome_cost(self, state: S, move: M) -> int:
@@ -163,9 +159,7 @@ class Game(ABC, Generic[S, M]):
         return DRAW if len(set(self.ranks(state))) == 1 else WIN
 
     def remove_seat(self, state: S, seat: int) -> S:
-        """Return the state after `seat` left a match that goes on. It is called only for games of more than two
-        seats.
-        """
+        """Return the state after `seat` left a match that goes on. Only games of more than two seats need this."""
         raise ValueError(f"{self.name} can't continue without seat {seat}")
 
     def config_of_deal(self, dice: Dice) -> Mapping[str, Any]:
@@ -202,7 +196,7 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def decode_move(self, wire: Any) -> M:
-        """Parse a move from a message. Raise `MalformedMove`, with a message that shows the right form, if the move is
+        """Parse a move from a message. Raise `MalformedMove`, with a text that shows the right form, if it is
         malformed.
         """
 
@@ -244,9 +238,7 @@ class Game(ABC, Generic[S, M]):
         return ""
 
     def describe_event(self, event: Event) -> str:
-        """Describe the result of dice or a deal in a few words. Return an empty text if the move alone says
-        everything.
-        """
+        """Describe the result of dice or a deal in a few words, or return "" if the move alone says everything."""
         return " ".join(",".join(map(str, row)) for row in event.dice or ())
 
     # The rating pools.

@@ -102,9 +102,7 @@ def _describe_bad_form(wire: Any, form: str, names: Sequence[str]) -> str:
 
 
 def parse_whole_number(text: str) -> int | None:
-    """Return the whole number that a text consists of. Return None for any other text, and for more than
-    `MAX_MOVE_DIGITS` digits.
-    """
+    """Return the whole number that a text consists of; None for any other text, or if it has too many digits."""
     digits = text.strip()
     return int(digits) if digits.isdecimal() and len(digits) <= MAX_MOVE_DIGITS else None
 

@@ -56,9 +56,7 @@ class GameSpec(NamedTuple):
     grader: str | None = None
     """The import path of a function (game) -> `machine.exact.graders.Grader`."""
     grading_check: str | None = None
-    """The import path of a function (game) that returns whether the config is small enough to grade moves. None if
-    every config is.
-    """
+    """The import path of a function (game) that says if moves under this config can be graded; None if always."""
     solving_check: str | None = None
     """The import path of a function (config) that returns whether grading moves may first have to solve a table."""
     table_store: str | None = None
