@@ -1,4 +1,4 @@
-"""Measure the steps per second of environments for many games at once, for a single game, and of OpenSpiel's.
+"""Measure the steps per second of environments: for many games at once, for a single game, and OpenSpiel's.
 
 In a step, the player to move gets a vector and a mask and takes a random legal action. A finished game restarts. In
 each of several rounds, all environments are measured in turn, in processor time, so that other load matters little. The

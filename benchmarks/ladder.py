@@ -70,7 +70,7 @@ def pair_randomly(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeke
 
 
 def match_quality(first: Rating, second: Rating) -> float:
-    """Return TrueSkill's match quality (Herbrich, Minka, Graepel: TrueSkill, NIPS 2006, equation 7)."""
+    """Return TrueSkill's quality of a match between two bots (Herbrich, Minka, Graepel, NIPS 2006, equation 7)."""
     return math.sqrt(2 * BETA**2 / (2 * BETA**2 + first.sigma**2 + second.sigma**2)) * skill_overlap(first, second)
 
 

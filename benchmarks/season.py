@@ -113,7 +113,7 @@ def make_databases(folder: Path, sizes: list[int]) -> None:
 
 
 def measure_command(words: str, folder: Path, url: str | None) -> Cost:
-    """Return the cost of a command on a data folder, or on the database at `url`. Raise `SystemExit` if it fails."""
+    """Run a command on a data folder, or on the database at `url`. Return its cost. Raise `SystemExit` on failure."""
     out = folder / "out"
     command = [sys.executable, "-m", "arena", *words.replace("OUT", str(out)).split(), "--data", str(folder)]
     where = {} if url is None else {"ARENA_DB": url}

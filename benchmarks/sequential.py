@@ -4,8 +4,8 @@
     python benchmarks/sequential.py --only "a game lost"
     python benchmarks/sequential.py --pairs FILE --h1 0.02
 
-Each line is a kind of pairs, shifted to the mean of h0 or h1. `errors` is the fraction of tests that accepted the wrong
-hypothesis. It should not exceed alpha or beta, which are 0.05. `games` is the mean number of games until a verdict.
+Each line is a kind of pairs of games, with the mean score of h0 or h1. `errors` is the fraction of tests that accepted
+the wrong hypothesis. It should not exceed alpha or beta, which are 0.05. `games` is the mean number of games until a verdict.
 `left` is the fraction of tests in which the true mean was outside the confidence sequence after any of 1,000 pairs. It
 should not exceed 0.05.
 

@@ -41,7 +41,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
     compensated_ms: tuple[int, ...]
     """The lag compensation of each seat so far, in milliseconds."""
     running: Mapping[int, float] = {}
-    """The seats whose banks run, each with its start time; several in a simultaneous round."""
+    """The seats whose banks run, each with the time since when. In a simultaneous round, several banks run."""
 
     @classmethod
     def new(cls, seats: int, bank_ms: int, increment_ms: int) -> TimeBanks:

@@ -167,7 +167,7 @@ def restore_journals(folder: Path) -> None:
 
 
 def _remove_logs(folder: Path, paths: Iterable[Path]) -> None:
-    """Remove log files, the older one first: alone, it would set the journals back to an older state."""
+    """Remove log files, the older one first, because it alone would set the journals back to an older state."""
     for path in paths:
         path.unlink(missing_ok=True)
         flush_to_disk(folder)

@@ -172,7 +172,7 @@ class HostHandler(ABC):
         return []
 
     def redirect_spectator(self, session: ClientSession, match: str) -> None:
-        """Send a client the URL of the other host that runs a match, or an error if none does, perhaps later."""
+        """Send a client, now or later, the URL of the host that runs a match, or an error if none does."""
 
     def prepare_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
         """Return a future for the work that must be done before a match begins, or None if there is none."""

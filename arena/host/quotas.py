@@ -99,7 +99,7 @@ class DailyQuota(Quota):
         return math.ceil(max(1.0, (by - self.per_address) / rate, (taken + by - self.total) / (rates + rate)))
 
     def _decay_per_second(self) -> float:
-        """Return the amount that each address gets back per second: together, at most the total in a day."""
+        """Return the amount per second that each address gets back. All together get back at most `total` a day."""
         return min(self.per_address, self.total / max(len(self._taken_by_address), 1)) / DAY_S
 
     def _decay(self) -> None:

@@ -481,7 +481,7 @@ class MatchRunner:
         self.receive(Abort())
 
     def _process_backlog(self, backlog: Backlog, *, with_timers: bool) -> None:
-        """Handle the events of a backlog. `with_timers` includes timer events: omit them if the clocks stood still."""
+        """Handle the events of a backlog; with `with_timers`, timer events too. Omit these if the clocks stood still."""
         for event in backlog.events:
             if with_timers or not isinstance(event, (DeadlineReached, SendDelay)):
                 self.receive(event)

@@ -1,5 +1,5 @@
 """Measure the variance of results in games of more than two seats, and the length of sequential tests, with and without
-luck.
+luck adjustment.
 
 Every start position is played once in each rotation of the seats, with separate dice. Bot A has some seats and bot B
 the rest. A bot is `uct` with a number of simulations; 0 means the bot `raider` and -1 a random bot. Simulated tests
