@@ -5,9 +5,9 @@
     python benchmarks/sequential.py --pairs FILE --h1 0.02
 
 Each line is a kind of pairs of games, with the mean score of h0 or h1. `errors` is the fraction of tests that accepted
-the wrong hypothesis. It should not exceed alpha or beta, which are 0.05. `games` is the mean number of games until a verdict.
-`left` is the fraction of tests in which the true mean was outside the confidence sequence after any of 1,000 pairs. It
-should not exceed 0.05.
+the wrong hypothesis. It should not exceed alpha or beta, which are 0.05. `games` is the mean number of games until a
+verdict. `left` is the fraction of tests in which the true mean was outside the confidence sequence after any of 1,000
+pairs. It should not exceed 0.05.
 
 The last kinds (`--only assumed:`) violate the methods' assumptions. They show the errors if pairs leave the range from
 0 to 1, depend on each other, or drift.
