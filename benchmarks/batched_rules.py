@@ -93,7 +93,9 @@ def compare_rules(game: str, playouts: int, seed: int) -> float:
 
 
 def deviations(thrown: ThrowCounts) -> list[float]:
-    """Return by how many standard deviations the frequency of each result of each throw deviates from its odds."""
+    """Return by how many standard deviations the frequency of each result of each throw of dice deviates from its
+    odds.
+    """
     found = []
     for attacking, defending in {key[:2] for key in thrown}:
         odds = round_odds(attacking, defending)

@@ -163,7 +163,7 @@ def kendall_tau(strengths: Sequence[float], ratings: Sequence[float]) -> float:
 
 
 def play_in_time(ladder: SimulatedLadder, pairing: Pairing) -> None:
-    """Play a ladder in simulated time. A free bot seeks, and a match takes as long as its slower bot needs."""
+    """Simulate a ladder in time: a free bot seeks a match, and a match takes as long as its slower bot needs."""
     order = itertools.count()
     waiting: dict[str, float] = {}
     playing: set[str] = set()
@@ -227,8 +227,8 @@ def play_optimal_rounds(ladder: SimulatedLadder) -> None:
 
 
 def play_ladder(count: int, kind: str, seed: int, spread: float) -> SimulatedLadder:
-    """Play a ladder of `count` bots with one kind of pairing. The standard deviation of strengths is `spread` times
-    that of the rating system's prior.
+    """Simulate a ladder of `count` bots with one kind of pairing. The standard deviation of the bots' strengths is
+    `spread` times that of the rating system's prior.
     """
     ladder = SimulatedLadder(count, Random(f"{count}/{seed}"), spread)
     if kind == OPTIMAL_ROUNDS:

@@ -97,7 +97,7 @@ def play_matches(count: int) -> Iterator[ClosedMatch]:
 
 
 def make_databases(folder: Path, sizes: list[int]) -> None:
-    """Make databases with these numbers of matches. The smaller ones are earlier copies of the largest."""
+    """Make databases with these numbers of matches. Smaller ones are copies of the largest, made while it grew."""
     (folder / str(sizes[-1])).mkdir(parents=True)
     file = folder / str(sizes[-1]) / "arena.db"
     batch: list[StorableMatch] = []

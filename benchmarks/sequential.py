@@ -172,8 +172,8 @@ def draw_from_file(scores: Scores, *, raw: bool) -> DrawScores:
 
 
 def _lost_game_kinds() -> list[Kind]:
-    """Return kinds of adjusted pairs in which 1 of N pairs is wrong by a whole game, for several N. The game is lost,
-    won, or either at random.
+    """Return kinds of luck-adjusted pairs of games. In 1 of N pairs, a whole game is lost, is won, or is either at
+    random.
     """
     kinds = []
     for h1, rare in ((0.02, (10, 15, 20, 30, 50, 80)), (0.01, (20, 50, 100)), (0.05, (10, 15))):
@@ -299,7 +299,7 @@ class ErrorRates(NamedTuple):
 
 
 def run_tests(kind: Kind, holds: str, tests: int, seed: str) -> ErrorRates:
-    """Simulate tests on pairs of a kind. `holds` is the true hypothesis, `h0` or `h1`: the pairs have its mean."""
+    """Simulate tests on pairs of a kind. `holds` is the true hypothesis, `h0` or `h1`, whose mean the pairs have."""
     hypotheses = Hypotheses(h1=kind.h1)
     mean = hypotheses.scores[holds == "h1"]
     decide = _decide_results if kind.test is Pentanomial else _decide_adjusted
@@ -326,7 +326,7 @@ def _check_against_class(test: SequentialTest, scores: Scores, decided: int) -> 
 
 
 def read_pairs(file: Path, h1: float) -> Kind:
-    """Return a kind whose pairs are drawn from a file. Raise `SystemExit` with a message if the file is invalid."""
+    """Return a kind of pairs of games whose scores come from a file. Raise `SystemExit` if the file is invalid."""
     scores = []
     try:
         lines = file.read_text().splitlines()

@@ -139,7 +139,7 @@ class _Load:
         await self.complete.wait()
 
     async def wait_for_turn(self, match: object) -> None:
-        """Record how long the opponent's move took, and wait until this client may move."""
+        """Record how long the opponent's move took to arrive, and wait until this client may move."""
         moved = self._moved_at.pop(match, None)
         if moved is not None and self.is_counting:
             self.latencies.append((time.perf_counter() - moved) * 1e6)

@@ -80,7 +80,7 @@ class BotSpec(Struct, frozen=True, kw_only=True):
     """The name of a reference bot, or `FILE.py`, or `FILE.py:CLASS`."""
     settings: Mapping[str, str] = {}
     defaults: Mapping[str, str] = {}
-    """Additional settings. The bot gets those of them that it knows."""
+    """Additional settings, of which the bot gets those that it knows."""
     seed: str
     """The seed of the bot's `turn.random` and of its nonces, as in the environment variable `SEED_VARIABLE`."""
 

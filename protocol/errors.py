@@ -70,7 +70,7 @@ class MissingRules(BadRecord):
 
 @contextmanager
 def os_errors_as(fault_class: type[Fault], what: str) -> Iterator[None]:
-    """Turn an `OSError` inside the block into a `fault_class`. Its message says that `what` failed, and why."""
+    """Turn an `OSError` in the block into a `fault_class`, whose message says that `what` failed, and why."""
     try:
         yield
     except OSError as exc:

@@ -111,7 +111,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
         return replace(self, running=held) if held else self
 
     def add_compensation(self, seat: int, ms: int) -> TimeBanks:
-        """Return the clock with more lag compensation counted for a seat; its bank does not change."""
+        """Return the clock with `ms` more lag compensation counted for a seat. The seat's bank does not change."""
         return replace(self, compensated_ms=_replace_at(self.compensated_ms, seat, self.compensated_ms[seat] + ms))
 
     def seconds_left(self, seat: int, now: float) -> float:

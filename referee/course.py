@@ -31,7 +31,7 @@ class Payoff(NamedTuple):
 
     @property
     def mean(self) -> float | None:
-        """The payoff per round, as the nearest double; None without rounds."""
+        """The payoff per round, as the nearest double; None if there were no rounds."""
         return self.total / self.rounds if self.rounds else None
 
 
@@ -84,7 +84,9 @@ class Course(Struct, frozen=True, gc=False):
         )
 
     def begin(self) -> tuple[Course, Event | None]:
-        """Set up the first state. A deal, if the game has one, enters the digest chain."""
+        """Return the course with its first state, and the event of the deal, if there is one. This event enters the
+        digest chain.
+        """
         state, deal = self.game.initial(Dice(self.key, 0))
         if deal is None:
             return self._with_state(self.digest, state, self.game.encode_state(state), self.unreported_strikes), None
@@ -113,7 +115,7 @@ class Course(Struct, frozen=True, gc=False):
         return self.game.legal_moves_for_turn(self.state)
 
     def play(self, seat: int, move: Any) -> tuple[Course, Event | None]:
-        """Play a seat's move; in a simultaneous round, only seal it. Raise `IllegalMove` if the rules forbid it."""
+        """Play a seat's move. In a simultaneous round, only seal it. Raise `IllegalMove` if the rules forbid it."""
         if type(self.to_move) is tuple:
             self._simultaneous_game.check_move(self.state, seat, move)
             return replace(self, sealed={**self.sealed, seat: move}), None

@@ -62,7 +62,7 @@ class NoShow(Struct, frozen=True, gc=False):
 
 
 class DeadlineReached(Struct, frozen=True, gc=False):
-    """The deadline has passed, and every frame that arrived before it has been handled."""
+    """The deadline of the match has passed, and every frame that arrived before it has been handled."""
 
 
 class SendDelay(Struct, frozen=True, gc=False):
@@ -87,7 +87,7 @@ class Abort(Struct, frozen=True, gc=False):
 
 
 class WriteLine(Struct, frozen=True, gc=False):
-    """Write this line to the journal before performing any later effect."""
+    """Write a line to the journal, before performing any later effect."""
 
     line: AnyLine
     state: Any = None

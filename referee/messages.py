@@ -65,7 +65,7 @@ def make_start(
 
 
 def make_listed_match(header: Header, game: Game[Any, Any], standing: MatchStanding, watchers: int) -> ListedMatch:
-    """Build the match's entry in a listing."""
+    """Build the entry of a match for the message `listing`."""
     return ListedMatch(
         match=header.match,
         game=game.name,

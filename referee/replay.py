@@ -109,7 +109,7 @@ def iter_moves(course: Course, lines: Iterable[tuple[EventLine | None, Course]])
 
 
 class JournalSummary(NamedTuple):
-    """Facts from a journal that are not part of the match's standing."""
+    """Facts from the journal of a match that are not part of the match's standing."""
 
     begun: bool
     is_void: bool

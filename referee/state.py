@@ -238,8 +238,8 @@ class MatchStanding(Struct, gc=False):
         return self.events[number - dropped :] if number >= dropped else self.events_since(number)
 
     def trim_events(self) -> None:
-        """If memory holds too many events, or too many bytes of them, drop all but the latest events. Events are only
-        dropped if older ones can be fetched.
+        """If there are too many events in memory, or too many bytes of them, drop all but the latest. Events are only
+        dropped if `load_older` can fetch them again.
         """
         if self.load_older is not None:
             self.event_bytes += len(_encode(self.events[self.events_measured :]))

@@ -69,7 +69,7 @@ class ClientRegistry:
         return list(self._seats_by_bot.get(session.key, ()))
 
     def restore_seats(self, session: ClientSession) -> None:
-        """Give a newly connected bot its seats in running matches back, one seat in each of its scheduler turns."""
+        """Give a newly connected bot its seats in running matches back, one in each turn of the fair scheduler."""
         places = list(self._seats_by_bot.get(session.key, {}).values())
         if places:
             session.connection.run_in_turns(self._restore_seats(session, places))
@@ -132,7 +132,7 @@ class ClientRegistry:
             self.release_seat(runner, seat)
 
     def release_seat(self, runner: MatchRunner, seat: int) -> None:
-        """Release a seat that no longer plays, so that its bot has the slot back. The match may continue."""
+        """Release a seat that no longer plays. Its bot has the slot back, even if the match continues."""
         bot = fold_name(runner.bots[seat])
         playing = self._seats_by_bot.get(bot, {})
         if playing.pop(runner.id, None) is None:
@@ -175,7 +175,7 @@ class ClientRegistry:
         return 0 if session is None else session.slots - len(self._seats_by_bot.get(session.key, ()))
 
     def forfeit_matches(self, bot: str) -> None:
-        """Forfeit all running matches of a bot that has gone for good."""
+        """Forfeit all running matches of a bot that will not come back."""
         for runner, seat in list(self.matches_of(bot).values()):
             runner.receive(Forfeit(seat))
 

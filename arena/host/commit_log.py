@@ -71,7 +71,7 @@ class CommitLog:
         flush_to_disk(folder)
 
     def commit(self, entries: Sequence[JournalEntry]) -> None:
-        """Write all entries to disk. Raise `OSError` if that fails, and write none. Blocks; any thread may call it."""
+        """Write all entries to disk; if that fails, write none and raise `OSError`. Blocks; any thread may call it."""
         with self._lock:
             self._commit(entries)
             if self._size >= self._check_at_bytes and (

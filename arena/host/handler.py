@@ -38,7 +38,7 @@ class Unavailable(BotFault):
 
 
 class OnAnotherNode(BotFault):
-    """Raised if another node, at `url`, does what the client asks for."""
+    """Raised if another node of the arena, at `url`, handles what the client asks for."""
 
     code = error_codes.ELSEWHERE
 
@@ -164,7 +164,7 @@ class HostHandler(ABC):
         ]
 
     def unready_reason(self) -> str | None:
-        """Return in one line why clients should not connect now; None if they may."""
+        """Return one line that says why clients should not connect now; None if they may."""
         return None
 
     def other_hosts(self) -> list[str]:
@@ -179,10 +179,10 @@ class HostHandler(ABC):
         return None
 
     def begun(self, match: str) -> None:
-        """Handle that a match begins, just before its seats get `start`."""
+        """Handle the beginning of a match, just before its seats get `start`."""
 
     def not_begun(self, match: str, fault: Fault) -> None:
-        """Handle that a match does not begin, because the work before it failed. The host has removed the match."""
+        """Handle a match that does not begin because the work before it failed. The host has removed the match."""
 
     def on_match_added(self, runner: MatchRunner) -> None:
         """Handle a match that is about to start, or to resume after a restart."""
@@ -200,7 +200,7 @@ class HostHandler(ABC):
         """Handle a bot's report that it is ready for a match."""
 
     def on_capacity_available(self) -> None:
-        """Handle that an address which had used up its quota may start a match again."""
+        """Handle an address that may start a match again, after it had used up its quota."""
 
     def on_seat_released(self, runner: MatchRunner, seat: int) -> None:
         """Handle the release of a seat, after which its bot has the slot back. The match may continue."""

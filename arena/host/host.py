@@ -136,7 +136,9 @@ class MatchHost:
         self._weighing = BackgroundTasks()
 
     def call_before_flush(self, hook: Callable[[], None]) -> None:
-        """Call `hook` in each turn of the event loop that writes records or frames, before they are written."""
+        """Let `hook` be called in each turn of the event loop that writes records or frames, before they are
+        written.
+        """
 
         def commit() -> None:
             hook()

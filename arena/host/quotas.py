@@ -53,7 +53,7 @@ class Quota:
         return self.address_limit() - self.taken_by(address)
 
     def take(self, address: str, amount: float) -> None:
-        """Add to the amount that an address holds. A negative amount is given back."""
+        """Add `amount` to the amount that an address holds. A negative amount is given back."""
         self._taken += amount
         self._taken_by_address[address] = self._taken_by_address.get(address, 0.0) + amount
         if self._taken_by_address[address] <= 0:

@@ -88,7 +88,7 @@ class Backlog:
         self.events.append(event)
 
     def note_lost(self, seat: int, peer: Peer, current_peer: Peer | None) -> bool:
-        """Note that the connection `peer` has gone. Return whether it was the seat's `current_peer`."""
+        """Note that the connection `peer` of a seat has gone. Return whether it was the seat's `current_peer`."""
         if seat in self.returned_seats and self.returned_seats[seat][0] is peer:
             del self.returned_seats[seat]
         if current_peer is not peer:
@@ -163,10 +163,9 @@ class MatchRunner:
         self._deadline: float | None = None
         self._timer: asyncio.Handle | None = None
         self._timer_due = 0.0
-        """The time at which the timer fires. For a timer that is due at once, uvloop's handle does not have this time.
-        """
+        """The time at which the timer fires. uvloop's handle does not have this time if the timer is due at once."""
         self._resumed_at_ply = 0
-        """The number of plies that were played before the match resumed here."""
+        """The number of plies that were played before the match resumed on this host."""
         self._stopped = False
         self._ended = False
         self._ratings: Ratings | None = None
@@ -216,7 +215,7 @@ class MatchRunner:
                 self.receive(Reconnect(seat))
 
     def receive(self, event: MatchEvent) -> None:
-        """Pass an event to the referee and perform its effects. An internal error voids the match."""
+        """Pass an event to the referee and perform the referee's effects. An internal error voids the match."""
         if type(event) is NoShow:
             self._absent_seats.add(event.seat)
         if self._stopped and not self._ended:
@@ -382,7 +381,7 @@ class MatchRunner:
         return seat not in self._absent_seats and self._match.standing.was_absent(seat)
 
     def has_stayed(self, seat: int) -> bool:
-        """Return true if the match is over and the seat stayed in it to the end."""
+        """Return whether the match is over and a seat stayed in it to the end."""
         return self._match.standing.stayed_to_end(seat)
 
     def result(self, finished_at: str) -> Result:
@@ -481,7 +480,7 @@ class MatchRunner:
         self.receive(Abort())
 
     def _process_backlog(self, backlog: Backlog, *, with_timers: bool) -> None:
-        """Handle the events of a backlog; with `with_timers`, timer events too. Omit these if the clocks stood still."""
+        """Handle the events of a backlog. Without `with_timers`, ignore timer events: the clocks stood still."""
         for event in backlog.events:
             if with_timers or not isinstance(event, (DeadlineReached, SendDelay)):
                 self.receive(event)

@@ -84,7 +84,7 @@ class ClientSession:
         """
 
     def send(self, message: FromServer) -> None:
-        """Send a message. A rejection that the client should have avoided counts as a bad message."""
+        """Send a message. If it rejects a message that a correct client would not send, count a bad message."""
         self.connection.send_framed(make_frame(self._codec.encode(message)))
         if type(message) is Turn:
             if message.legal is not None:

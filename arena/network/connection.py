@@ -204,7 +204,7 @@ class Connection(ServerConnection):
         return message
 
     async def deliver_messages(self, receive: Callable[[Frame], bool], awaited: Collection[object]) -> None:
-        """Pass each further message to `receive` until the connection is closed.
+        """Pass each message from now on to `receive`, until the connection is closed.
 
         `receive` returns whether the arena awaited the message. The arena keeps the collection `awaited` up to date: it
         is empty if no message is awaited.
@@ -222,7 +222,9 @@ class Connection(ServerConnection):
         self._cpu_budget.charge(seconds, self._clock())
 
     def run_in_turns(self, pieces: Iterator[None]) -> None:
-        """Run work that this client causes, each piece in a fair turn. The first piece may run now."""
+        """Run work that this client causes, one piece in each of the client's fair turns. The first piece may run
+        now.
+        """
 
         def work() -> None:
             began = self._clock()
@@ -304,7 +306,7 @@ class Connection(ServerConnection):
         super().eof_received()
 
     def _is_awaited(self, now: float) -> bool:
-        """Return whether the arena awaits a message of this client, and the client's CPU budgets are not used up."""
+        """Return whether the arena awaits a message of this client and the client's CPU budgets are not used up."""
         return (
             bool(self._awaited)
             and self._cpu_budget.throttled_until <= now

@@ -81,7 +81,9 @@ class CpuBudget:
         return max(self._debt_free_at - now, 0.0)
 
     def request_turn(self, turn: Callable[[], None]) -> None:
-        """Call `turn` when the budget grants it, possibly at once. It must be short, and call `charge` for its work."""
+        """Call the function `turn` when the budget grants it, possibly at once. `turn` must be short and call
+        `charge`.
+        """
         self._waiting_turns.append(turn)
         if not self._is_scheduled:
             self._is_scheduled = True

@@ -125,7 +125,9 @@ class Listener:
         return await server
 
     async def close(self, code: int, reason: str) -> None:
-        """Accept no more connections, finish handshakes in progress, and close all with `code` and `reason`."""
+        """Accept no more connections, finish handshakes in progress, and close all connections with `code` and
+        `reason`.
+        """
         for acceptor in self._acceptors:
             acceptor.stop()
         with contextlib.suppress(TimeoutError):

@@ -39,7 +39,7 @@ class Crowd:
         self._bots = bots
 
     def stop(self) -> None:
-        """Let the bots finish their current matches and start no more."""
+        """Let the bots finish their current matches, and start no new ones."""
         self._stopping = True
 
     async def play(self, number: int) -> None:

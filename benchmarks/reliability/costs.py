@@ -288,7 +288,7 @@ async def run_all(port: int, meter: Meter, options: argparse.Namespace) -> dict[
 
 
 def measure(options: argparse.Namespace) -> dict[tuple[str, str], float]:
-    """Run the server in this thread while another thread makes the requests. Return their costs."""
+    """Run the server in this thread while another thread makes the requests. Return the costs of the requests."""
     meter, ports, found = Meter(), queue.Queue[int](), dict[tuple[str, str], float]()
 
     class Ports(logging.Handler):

@@ -201,8 +201,8 @@ def choose_worst(turn: dict[str, Any]) -> dict[str, Any]:
 
 
 async def attack_as_dodger(server: Server, options: argparse.Namespace) -> bool:
-    """Attack: a perfect player meets an equal player. It stays silent unless it moves first, so that it wins all
-    matches that it plays. Return whether it gains no more than an honest bot.
+    """Attack: a perfect player meets an equal player. The attacker stays silent unless it moves first, so it wins all
+    matches that it plays. Return whether the attacker gains no more than an honest bot.
     """
     dodging: list[float] = []
     alike: list[float] = []
@@ -260,7 +260,7 @@ async def attack_as_trolls(server: Server, options: argparse.Namespace) -> bool:
 
 
 async def _count_honest_matches(server: Server, options: argparse.Namespace, trolls: int, label: str) -> int:
-    """Return how many matches the honest bots play in `options.seconds`. Trolls connect before them."""
+    """Return how many matches the honest bots play in `options.seconds`. The trolls connect before the honest bots."""
     silent = [
         asyncio.create_task(_run_troll(server, f"troll-{label}-{number}", options.haste)) for number in range(trolls)
     ]

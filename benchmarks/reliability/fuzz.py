@@ -177,7 +177,7 @@ class CodecOutcomes:
     """The outcomes of reading frames with the codec and the readers of messages, as counts."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    """The number of frames that led to each kind of message or fault, by its name."""
+    """The number of frames that were read as each kind of message or fault, by the kind's name."""
     unexpected_errors: int = 0
     """The number of frames that led to an unexpected error."""
     msgpack_frames: int = 0

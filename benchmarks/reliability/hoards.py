@@ -98,7 +98,7 @@ async def hold_matches(port: int, source: str, seat: int, kind: str, names: tupl
 
 
 async def watch_repeatedly(port: int, source: str, matches: list[str]) -> None:
-    """Watch the latest of `matches` again every second, as a spectator."""
+    """Request to watch the latest of `matches` again every second, as a spectator."""
     raw = await RawConnection.enter(port, source=source)
     reading = asyncio.create_task(raw.discard())
     while not reading.done():

@@ -84,7 +84,7 @@ class Server:
         self._folder.cleanup()
 
     def start(self) -> None:
-        """Start the server and wait until it listens. Raise `RuntimeError` with its log if it ends before."""
+        """Start the server and wait until it listens. If it ends before that, raise `RuntimeError` with its log."""
         command = [
             sys.executable,
             *self.program,
@@ -344,9 +344,9 @@ class PlayTimes:
     plies: list[float] = field(default_factory=list)
     """The seconds from each move to the next `turn` or `end`. For an unanswered move, the seconds so far."""
     starts: list[float] = field(default_factory=list)
-    """The seconds from each seek to the start of its match."""
+    """The seconds from each seek of the pair to the start of its match."""
     drops: list[str] = field(default_factory=list)
-    """The texts of lost connections, errors and rejections."""
+    """The texts of the pair's failures: lost connections, errors and rejections."""
 
     def quantile(self, share: float) -> float:
         """Return the quantile `share` (0 to 1) of the times in `plies`; NaN if there are none."""

@@ -223,7 +223,7 @@ def main() -> None:
 
 
 def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[ServerSample], int, int]:
-    """Measure the server repeatedly. Return the measurements, and the numbers of matches and newcomers in its store."""
+    """Measure the server repeatedly. Return the measurements, and how many matches and newcomers its store has."""
     samples: list[ServerSample] = []
     with tempfile.TemporaryDirectory() as data:
         command = [sys.executable, __file__, "--seconds", str(seconds), "--serve", data]

@@ -92,7 +92,7 @@ def payoff_unit(name: str) -> str:
 
 
 def default_preset(name: str) -> str:
-    """Return the preset of a game that is played without a config. Raise `UnknownGame` for an unknown name."""
+    """Return the preset that a game has if it is played without a config. Raise `UnknownGame` for an unknown name."""
     return next(iter(game_class(name).presets))
 
 
@@ -104,7 +104,9 @@ def load_game(name: str, config: Mapping[str, Any] | None = None) -> Game[Any, A
 
 
 def config_keys(name: str) -> tuple[str, ...]:
-    """Return all keys of a game's configs, even if configs may omit them. Raise `UnknownGame` for an unknown name."""
+    """Return all keys of a game's configs, also those that a config may omit. Raise `UnknownGame` for an unknown
+    name.
+    """
     return tuple(dict.fromkeys((*load_game(name).config, *game_class(name).late_keys)))
 
 

@@ -51,9 +51,9 @@ class Game(ABC, Generic[S, M]):
     tutorial: ClassVar[Mapping[str, Any] | None] = None
     """The config of the game's tutorial; None if the game has no tutorial."""
     draw_probability: ClassVar[float]
-    """The probability that a match of equal players is drawn, which all rating pools of the game assume."""
+    """The probability that a match of equal players is drawn. All rating pools of the game assume it."""
     payoff_unit: ClassVar[str] = ""
-    """The unit of payoffs, `round` or `hand`, if they are the result; empty if `returns` is None."""
+    """The unit of payoffs, `round` or `hand`, if the game's result is a payoff; empty if `returns` is None."""
     zero_sum: bool = True
     """True if one player's gain is the other's loss. Only then does a lead in a match mean better play."""
     hidden: bool = False
@@ -224,8 +224,8 @@ class Game(ABC, Generic[S, M]):
     """Examples of moves as a person writes them."""
 
     def parse_move(self, text: str) -> M:
-        """Parse a move that a person wrote in the form of `notation` or in a shorter form. Raise `MalformedMove`, which
-        shows examples, for another text.
+        """Parse a move that a person wrote in the form of `notation` or in a shorter form. Raise `MalformedMove`, with
+        a text that shows examples, if the move has another form.
         """
         raise MalformedMove(f"moves of {type(self).__name__} can only be written in JSON")
 

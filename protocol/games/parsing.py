@@ -45,14 +45,14 @@ def parse_integers(
 
 
 def parse_integer(game: str, key: str, value: Any, low: int, high: int) -> int:
-    """Return a config value that is an integer. Raise `BadConfig` if it is another value or out of bounds."""
+    """Return a config value if it is an integer within bounds. Raise `BadConfig` if it is not."""
     if type(value) is not int or not low <= value <= high:
         raise BadConfig(f"{game}: {key} is {short_repr(value)}: it must be an integer from {low} to {high}")
     return value
 
 
 def parse_choice(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
-    """Return a config value that is one of `values`. Raise `BadConfig` if it is another value."""
+    """Return a config value if it is one of `values`. Raise `BadConfig` if it is not."""
     for known in values:
         if type(value) is type(known) and value == known:
             return value
@@ -119,5 +119,5 @@ def parse_two_numbers(text: str, pattern: str, move_syntax: str) -> tuple[int, i
 
 
 def raise_illegal(reason: str) -> NoReturn:
-    """Raise `IllegalMove`. Unlike the statement `raise`, a call can be part of an expression."""
+    """Raise `IllegalMove`. A call of this function, unlike the statement `raise`, can be part of an expression."""
     raise IllegalMove(reason)

@@ -80,13 +80,15 @@ class GameSpec(NamedTuple):
     solver_options: tuple[str, ...] = ()
     """The options of `arena-bot solve` that the solver takes, without hyphens."""
     exploitability: str | None = None
-    """The import path of a function (bot, game, samples, seed) that measures what the best reply wins against a bot."""
+    """The import path of a function (bot, game, samples, seed) that measures how much the best counter-strategy
+    wins.
+    """
     board: str | None = None
     """The script of the board for the pages. This and the files below are names in the folder web of `room`."""
     check: str | None = None
     """The script of the rules, by which browsers referee records again."""
     tutorial: str | None = None
-    """The script of the tutorial, if the class has a config for one."""
+    """The script of the tutorial, if the game's class has a config for a tutorial."""
     picture: str | None = None
     """The picture in SVG."""
     styles: tuple[str, ...] = ()
