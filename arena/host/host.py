@@ -59,7 +59,7 @@ class Health:
 
     @property
     def reason(self) -> str | None:
-        """The oldest current problem in one line, or None if there is none."""
+        """The host's oldest current problem in one line, or None if there is none."""
         return next(iter(self._problems.values()), None)
 
     @property

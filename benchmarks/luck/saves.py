@@ -62,7 +62,7 @@ BOT_SPECS = {
     "greedy": "greedy",
     "random": "random",
 }
-"""The bots that play other than by a set of weights: by name in the table, the specification for `bots.play`."""
+"""The specifications, for `bots.play`, of the table's bots that do not play by a set of weights, by name."""
 SOUTH_AMERICA, AFRICA = {"map": "south-america"}, {"map": "africa"}
 """The configs of bounded Risk on the maps of South America and of Africa."""
 COMPARISON_ROWS = (

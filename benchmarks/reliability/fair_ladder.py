@@ -64,7 +64,7 @@ RATED_PER_PAIR = 50
 NO_DICE = Dice(bytes(32), 0)
 """The dice to pass to the rules for moves, which use no dice."""
 TROLL_COUNT = 6
-"""The number of trolls: silent bots that take the matches of others."""
+"""The number of trolls: bots that seek matches but never move, and so waste their opponents' time."""
 HONEST_COUNT = 8
 """The number of honest bots that the trolls attack."""
 MOVE_DELAY_S = 0.02
