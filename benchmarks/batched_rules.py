@@ -69,8 +69,8 @@ def main() -> None:
 
 
 def compare_rules(game: str, playouts: int, seed: int) -> float:
-    """Compare both sets of rules in the playouts of a game. Return the largest number of standard deviations by which
-    the frequency of a result of dice deviates from its odds.
+    """Compare the batched rules with the reference rules in random playouts of a game. Return the largest number of
+    standard deviations by which the frequency of a result of dice deviates from its odds.
     """
     began = time.process_time()
     played = steps = 0
@@ -93,7 +93,9 @@ def compare_rules(game: str, playouts: int, seed: int) -> float:
 
 
 def deviations(thrown: ThrowCounts) -> list[float]:
-    """Return by how many standard deviations the frequency of each result of each throw deviates from its odds."""
+    """Return by how many standard deviations the frequency of each result of each throw of dice deviates from its
+    odds.
+    """
     found = []
     for attacking, defending in {key[:2] for key in thrown}:
         odds = round_odds(attacking, defending)

@@ -36,7 +36,9 @@ from postgres import PostgresServer, postgres_server
 
 
 def measure_storing(database: Database, matches: Sequence[StorableMatch], batch: int) -> str:
-    """Store matches, `batch` in a transaction. Return the speed and the processor time per result as text."""
+    """Store matches, `batch` in a transaction. Return a text: the results per second, and the processor time of
+    each.
+    """
     with closing(Store.open(database)) as store:
         began, busy = time.perf_counter(), time.process_time()
         for at in range(0, len(matches), batch):
@@ -46,7 +48,9 @@ def measure_storing(database: Database, matches: Sequence[StorableMatch], batch:
 
 
 def read_all_ratings(database: Database) -> list[tuple[Any, ...]]:
-    """Return the rows of all current ratings, and those of all seats with the ratings before and after each match."""
+    """Return the rows of the bots' current ratings, then of all seats with their ratings before and after each
+    match.
+    """
     with closing(Store.open(database)) as store:
         return store.read(_read_all_ratings)
 

@@ -1,4 +1,4 @@
-"""Measure the steps per second of environments for many games at once, for a single game, and of OpenSpiel's.
+"""Measure the steps per second of environments: for many games at once, for a single game, and OpenSpiel's.
 
 In a step, the player to move gets a vector and a mask and takes a random legal action. A finished game restarts. In
 each of several rounds, all environments are measured in turn, in processor time, so that other load matters little. The
@@ -102,7 +102,9 @@ def make_batch(game: str, config: Mapping[str, Any], luck: str | None) -> StepFu
 
 
 def make_single_seat_batch(game: str, config: Mapping[str, Any], luck: str | None) -> StepFunction:
-    """Return a step function for a batch in which one seat acts. The returned count includes the opponents' steps."""
+    """Return a step function for a batch of games in which one seat takes the actions and random opponents play the
+    others. The returned count of steps includes the opponents' steps.
+    """
     made = 0
 
     def opponent(vectors: Any, masks: Any, draw: np.random.Generator) -> Any:

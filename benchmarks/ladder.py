@@ -70,13 +70,13 @@ def pair_randomly(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeke
 
 
 def match_quality(first: Rating, second: Rating) -> float:
-    """Return TrueSkill's match quality (Herbrich, Minka, Graepel: TrueSkill, NIPS 2006, equation 7)."""
+    """Return TrueSkill's quality of a match between two bots (Herbrich, Minka, Graepel, NIPS 2006, equation 7)."""
     return math.sqrt(2 * BETA**2 / (2 * BETA**2 + first.sigma**2 + second.sigma**2)) * skill_overlap(first, second)
 
 
 def pair_as_formerly(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], rng: Random) -> list[Pair]:
-    """Pair bots as former versions did: each bot with the bot of near rating that makes the best match. A bot that has
-    waited for `OLD_MAX_WAIT_S` seconds accepts even a poor match.
+    """Pair bots as former versions did: each bot with the bot of similar rating for which `match_quality` is highest. A
+    bot that has waited for `OLD_MAX_WAIT_S` seconds accepts even a poor match.
     """
     left, pairs = sorted(waiting, key=lambda one: (one.seeking_since, -one.sigma, one.bot)), []
     while left:
@@ -109,7 +109,9 @@ OPTIMAL_ROUNDS = "best"
 
 
 class SimulatedLadder:
-    """A simulated ladder: its bots, and its measurements after each of the `MEASURED_COUNTS` of matches per bot."""
+    """A simulated ladder: its bots, and measurements of how well their ratings fit their strengths. It is measured
+    after each number of matches per bot in `MEASURED_COUNTS`.
+    """
 
     def __init__(self, count: int, rng: Random, spread: float = 1.0) -> None:
         self.rng = rng
@@ -161,7 +163,7 @@ def kendall_tau(strengths: Sequence[float], ratings: Sequence[float]) -> float:
 
 
 def play_in_time(ladder: SimulatedLadder, pairing: Pairing) -> None:
-    """Play a ladder in simulated time. A free bot seeks, and a match takes as long as its slower bot needs."""
+    """Simulate a ladder in time: a free bot seeks a match, and a match takes as long as its slower bot needs."""
     order = itertools.count()
     waiting: dict[str, float] = {}
     playing: set[str] = set()
@@ -225,8 +227,8 @@ def play_optimal_rounds(ladder: SimulatedLadder) -> None:
 
 
 def play_ladder(count: int, kind: str, seed: int, spread: float) -> SimulatedLadder:
-    """Play a ladder of `count` bots with one kind of pairing. The standard deviation of strengths is `spread` times
-    that of the rating system's prior.
+    """Simulate a ladder of `count` bots with one kind of pairing. The standard deviation of the bots' strengths is
+    `spread` times that of the rating system's prior.
     """
     ladder = SimulatedLadder(count, Random(f"{count}/{seed}"), spread)
     if kind == OPTIMAL_ROUNDS:
@@ -239,7 +241,7 @@ def play_ladder(count: int, kind: str, seed: int, spread: float) -> SimulatedLad
 
 
 def measure_means(count: int, kind: str, ladders: int, spread: float) -> list[dict[str, float]]:
-    """Return the mean of each measurement over several ladders, in the order of `MEASURED_COUNTS`."""
+    """Return the mean of each measurement over several ladders, for each of `MEASURED_COUNTS` in order."""
     ended = [play_ladder(count, kind, seed, spread) for seed in range(ladders)]
     return [
         {

@@ -87,7 +87,7 @@ def play_rounds(
 
 
 def ratings_of(scores: Mapping[tuple[int, int], Sequence[float]], players: int) -> list[float]:
-    """Return the maximum-likelihood ratings of players for the scores of the pairs. The ratings are centred on 0."""
+    """Return the maximum-likelihood ratings of players from the scores of each pair. The mean rating is 0."""
     return [RATING_UNIT * strength for strength in estimate_strengths(scores, players)]
 
 

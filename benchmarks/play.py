@@ -29,7 +29,7 @@ ROW_FORMAT = "{:<10}{:<30}{:<11}{:>10}{:>8}{:>10}{:>8}"
 
 
 class MatchSpeed(NamedTuple):
-    """The speed of matches: their number per second, and the processor time of each."""
+    """The speed of matches: matches per second, and the processor time of one match."""
 
     a_second: float
     processor_ms: float
@@ -61,8 +61,8 @@ def play_in_process(game: str, bots: Sequence[str], matches: int) -> MatchSpeed:
 
 
 def play_as_processes(game: str, bots: Sequence[str], matches: int) -> MatchSpeed:
-    """Measure the speed of a tournament's matches. Time is measured from the first start of a match to the last end.
-    Processor time excludes that of starting the processes.
+    """Measure the speed of a tournament's matches, from the first start of a match to the last end. The processor time
+    excludes that of starting the processes.
     """
     run_tournament(game, bots, 1)  # warm up whatever is compiled or solved once
     alone, _ = run_tournament(game, bots, 1)

@@ -87,9 +87,7 @@ def measure_speeds(rules: Campaign) -> tuple[float, float]:
 
 
 def position_after(rules: Campaign, turns: int) -> Position:
-    """Return a reproducible position in the draft phase of a turn, after `turns` turns in which the raider plays every
-    seat.
-    """
+    """Return a position in the draft phase, always the same, after `turns` turns of raiders on every seat."""
     player, state = RaidPolicy(rules), rules.initial(Dice(bytes(32), 0))[0]
     while turns or state.phase == "attack":
         seat = state.seat

@@ -170,7 +170,9 @@ class Load(NamedTuple):
     processor: int | None = None
 
     def play(self, pipe: Connection) -> None:
-        """Play with the pairs of bots. If asked through `pipe`, send the seconds from moves to the opponents' turns."""
+        """Play with the pairs of bots. At each request through `pipe`, send the seconds from moves to the opponents'
+        turns since the last request, and the processor seconds so far.
+        """
         if self.processor is not None:
             os.sched_setaffinity(0, {self.processor})
         elif not self.pace:
@@ -193,8 +195,8 @@ class Load(NamedTuple):
 
 
 class LoadResults(NamedTuple):
-    """The results of running loads: plies per second, the sorted seconds from each move to the opponent's turn, and how
-    many processors servers and clients used.
+    """The results of loads: each load's plies per second and its sorted seconds from a move to the opponent's turn,
+    then the numbers of processors that servers and clients used.
     """
 
     rates: list[float]
@@ -285,7 +287,7 @@ def measure_throughput(postgres: PostgresServer, arguments: argparse.Namespace) 
 
 
 def print_latency(postgres: PostgresServer, arguments: argparse.Namespace) -> None:
-    """Print how long the players of a game wait for their turns: alone, and while players keep another game busy."""
+    """Print how long a game's players wait for their turns: alone, then while others keep another game busy."""
     cold, hot = CONFIGS
     own: Sequence[int | None] = sorted(os.sched_getaffinity(0))[: len(CONFIGS)]
     shared: Sequence[int | None] = [None] * len(CONFIGS)

@@ -143,7 +143,7 @@ def measure_generic(name: str) -> SearchSpeed:
 
 
 def make_risk_position(plies: int) -> Position:
-    """Return a reproducible unfinished position of Risk after a number of random plies."""
+    """Return an unfinished position of Risk after a number of random plies. It is the same at every call."""
     rng = random.Random(plies)
     while True:
         position = AFRICA.initial(NO_DICE)[0]
@@ -156,10 +156,10 @@ def make_risk_position(plies: int) -> Position:
 
 
 def print_risk_shares() -> None:
-    """Print how many nodes each search of Risk visits at each depth, and at all depths up to it.
+    """Print how many nodes two searches of Risk visit at `DEPTH_PLIES` plies, and at all depths up to this one.
 
-    Two columns are the branching over all nodes: `children`, the mean number of an inner node's children, and
-    `effective`, the branching of a regular tree with as many nodes.
+    Two columns are branching factors of the full search: `children` is the mean number of an inner node's children, and
+    `effective` the number of children in a regular tree with as many nodes.
     """
     bound = len(AFRICA.map) + len(AFRICA.map.borders)
     print(f"the paper of 2014 bounds the branching by territories + borders: {bound}")

@@ -78,7 +78,7 @@ class Cost(NamedTuple):
 
 
 def play_matches(count: int) -> Iterator[ClosedMatch]:
-    """Play `count` matches. They are reproducible for equal counts, except for their times."""
+    """Play `count` matches. Except for their times, they are the same at every call with this count."""
     chance = Random(SEED)
     games: list[tuple[Game[Any, Any], str]] = []
     for game, preset in POOLS:
@@ -97,7 +97,7 @@ def play_matches(count: int) -> Iterator[ClosedMatch]:
 
 
 def make_databases(folder: Path, sizes: list[int]) -> None:
-    """Make databases with these numbers of matches. The smaller ones are earlier copies of the largest."""
+    """Make databases with these numbers of matches. Smaller ones are copies of the largest, made while it grew."""
     (folder / str(sizes[-1])).mkdir(parents=True)
     file = folder / str(sizes[-1]) / "arena.db"
     batch: list[StorableMatch] = []
@@ -113,7 +113,7 @@ def make_databases(folder: Path, sizes: list[int]) -> None:
 
 
 def measure_command(words: str, folder: Path, url: str | None) -> Cost:
-    """Run a command on a data folder, or the database at `url`, and return its cost. Raise `SystemExit` if it fails."""
+    """Run a command on a data folder, or on the database at `url`. Return its cost. Raise `SystemExit` on failure."""
     out = folder / "out"
     command = [sys.executable, "-m", "arena", *words.replace("OUT", str(out)).split(), "--data", str(folder)]
     where = {} if url is None else {"ARENA_DB": url}
@@ -133,8 +133,8 @@ def measure_command(words: str, folder: Path, url: str | None) -> Cost:
 
 
 def peak_kib(process: int) -> int:
-    """Return the peak memory of a running process in KiB. The resource usage at the process's exit would also count the
-    memory of this process.
+    """Return the peak memory of a running process in KiB. The process is read while it runs, because the resource usage
+    at its exit would include the memory of this program.
     """
     with contextlib.suppress(OSError, IndexError):
         return int(Path(f"/proc/{process}/status").read_text().split("VmHWM:")[1].split()[0])

@@ -4,10 +4,10 @@
     python benchmarks/sequential.py --only "a game lost"
     python benchmarks/sequential.py --pairs FILE --h1 0.02
 
-Each line is a kind of pairs, shifted to the mean of h0 or h1. `errors` is the fraction of tests that accepted the wrong
-hypothesis. It should not exceed alpha or beta, which are 0.05. `games` is the mean number of games until a verdict.
-`left` is the fraction of tests in which the true mean was outside the confidence sequence after any of 1,000 pairs. It
-should not exceed 0.05.
+Each line is a kind of pairs of games, with the mean score of h0 or h1. `errors` is the fraction of tests that accepted
+the wrong hypothesis. It should not exceed alpha or beta, which are 0.05. `games` is the mean number of games until a
+verdict. `left` is the fraction of tests in which the true mean was outside the confidence sequence after any of 1,000
+pairs. It should not exceed 0.05.
 
 The last kinds (`--only assumed:`) violate the methods' assumptions. They show the errors if pairs leave the range from
 0 to 1, depend on each other, or drift.
@@ -60,7 +60,7 @@ SEQUENCE_PAIRS = 1000
 
 
 class Kind(NamedTuple):
-    """A kind of pairs of games to simulate, with an h1 for which a test takes some hundred pairs."""
+    """A kind of pairs of games, whose scores `draw` draws for `test`. At this `h1`, a test takes some hundred pairs."""
 
     name: str
     test: type[SequentialTest]
@@ -69,8 +69,9 @@ class Kind(NamedTuple):
 
 
 def draw_results(seat_0: float, seat_1: float, drawn: float = 0.0) -> DrawScores:
-    """Return a function that draws the scores of pairs of games without luck adjustment. At mean 0.5, a side wins the
-    fraction `seat_0` of its games on seat 0, and `seat_1` on seat 1. The fraction `drawn` of all games is drawn.
+    """Return a function that draws the scores of pairs of games, as wins, draws and losses. If the mean is 0.5, a bot
+    scores `seat_0` of the points of its games on seat 0, and `seat_1` on seat 1. The fraction `drawn` of all games is
+    drawn.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -97,15 +98,15 @@ def draw_heavy_tails(spread: float) -> DrawScores:
 
 
 def draw_skewed(spread: float) -> DrawScores:
-    """Return a function that draws exponential scores: mostly just above the mean, sometimes far below it. If `spread`
-    is negative, they are mostly just below it, and sometimes far above.
+    """Return a function that draws exponentially distributed scores. Most are just above the mean, and a few are far
+    below it. If `spread` is negative, most are just below the mean, and a few far above it.
     """
     return lambda chance, pairs, mean: mean + spread - spread * chance.exponential(1, pairs)
 
 
 def draw_blunders(pairs_in_one: int, spread: float, turned: float) -> DrawScores:
-    """Return a function that draws nearly even scores. One in `pairs_in_one` pairs is shifted by `turned`, up or down
-    as often as the mean requires.
+    """Return a function that draws nearly even scores. One in `pairs_in_one` scores is shifted by `turned`, up or down.
+    Shifts up and down are as frequent as the mean requires.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -118,8 +119,8 @@ def draw_blunders(pairs_in_one: int, spread: float, turned: float) -> DrawScores
 
 
 def draw_mistakes(pairs_in_one: int, spread: float, lost: float) -> DrawScores:
-    """Return a function that draws scores of pairs. Most are slightly above the mean, but in one of `pairs_in_one`
-    pairs `lost` points are lost.
+    """Return a function that draws scores of pairs. Most are slightly above the mean, but one in `pairs_in_one` pairs
+    loses `lost` points.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -130,7 +131,7 @@ def draw_mistakes(pairs_in_one: int, spread: float, lost: float) -> DrawScores:
 
 
 def draw_dependent(share: float, spread: float) -> DrawScores:
-    """Return a function that draws normal scores, each of which depends on the one before, as with bots that learn."""
+    """Return a function that draws normal scores, each dependent on the score before, as with bots that learn."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         off = chance.normal(0, spread, pairs)
@@ -142,8 +143,8 @@ def draw_dependent(share: float, spread: float) -> DrawScores:
 
 
 def draw_drifting(way: float, spread: float) -> DrawScores:
-    """Return a function that draws normal scores, as if the opponent learned: over `DRIFT_PERIOD_PAIRS` pairs, their
-    mean drifts from `way` above the true mean to `way` below it, then jumps back.
+    """Return a function that draws normally distributed scores, as if the opponent learned. Over `DRIFT_PERIOD_PAIRS`
+    pairs, their mean drifts from `way` above the requested mean to `way` below it, then jumps back.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -154,8 +155,9 @@ def draw_drifting(way: float, spread: float) -> DrawScores:
 
 
 def draw_from_file(scores: Scores, *, raw: bool) -> DrawScores:
-    """Return a function that draws from the pairs of a file. Raw results have their maximum-likelihood probabilities
-    for the mean; adjusted results are shifted to the mean.
+    """Return a function that draws scores from those of a file, for a requested mean. `raw` scores, which have no luck
+    adjustment, are drawn with their maximum-likelihood probabilities under this mean. Adjusted scores are all shifted
+    by the same amount.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -170,8 +172,8 @@ def draw_from_file(scores: Scores, *, raw: bool) -> DrawScores:
 
 
 def _lost_game_kinds() -> list[Kind]:
-    """Return kinds of pairs for several N. In 1 of N pairs, a whole game (half of a pair) is lost, is won, or is lost
-    or won at random.
+    """Return kinds of luck-adjusted pairs of games. In 1 of N pairs, a whole game is lost, is won, or is either at
+    random.
     """
     kinds = []
     for h1, rare in ((0.02, (10, 15, 20, 30, 50, 80)), (0.01, (20, 50, 100)), (0.05, (10, 15))):
@@ -227,7 +229,9 @@ _log_capital: _Loop = compiled(log_capital)
 
 @compiled
 def _decide_adjusted(scores: Scores, null: float, other: float, bound: float) -> int:
-    """Return after how many pairs the test `RealValued` decides: a negative number for h0, 0 without a verdict."""
+    """Return the number of pairs after which the test `RealValued` decides. It is positive if the verdict is h1,
+    negative if it is h0, and 0 without a verdict.
+    """
     values, counts = numpy.empty(len(scores) + 2), numpy.ones(len(scores) + 2)
     values[0], values[1], values[2:] = 0.0, 1.0, scores
     counts[:2] = UNSEEN_COUNT
@@ -252,7 +256,9 @@ def _decide_adjusted(scores: Scores, null: float, other: float, bound: float) ->
 
 @compiled
 def _decide_results(scores: Scores, null: float, other: float, bound: float) -> int:
-    """Return after how many pairs the test `Pentanomial` decides: a negative number for h0, 0 without a verdict."""
+    """Return the number of pairs after which the test `Pentanomial` decides. It is positive if the verdict is h1,
+    negative if it is h0, and 0 without a verdict.
+    """
     values, counts = numpy.arange(5) / 4, numpy.full(5, UNSEEN_COUNT)
     for at, score in enumerate(scores):
         which = int(4 * score)
@@ -265,7 +271,7 @@ def _decide_results(scores: Scores, null: float, other: float, bound: float) -> 
 
 @compiled
 def _is_ever_outside(scores: Scores, mean: float, limit: float) -> bool:
-    """Return whether the true mean is ever outside the confidence sequence that these scores give."""
+    """Return whether the true mean is ever outside the confidence sequence computed from these scores."""
     low, high, begun = 0.0, 1.0, 0
     bet, gained = _bets(mean, low, high), numpy.zeros(len(BET_FRACTIONS))
     for at, score in enumerate(scores):
@@ -284,7 +290,7 @@ def _is_ever_outside(scores: Scores, mean: float, limit: float) -> bool:
 
 class ErrorRates(NamedTuple):
     """The results of many simulated tests: the fraction with the wrong verdict, the mean number of games, and the
-    fraction in which the confidence sequence left out the true mean.
+    fraction in which the confidence sequence did not contain the true mean.
     """
 
     errors: float
@@ -293,7 +299,7 @@ class ErrorRates(NamedTuple):
 
 
 def run_tests(kind: Kind, holds: str, tests: int, seed: str) -> ErrorRates:
-    """Simulate tests on pairs of a kind, whose mean is that of the hypothesis `holds` (h0 or h1)."""
+    """Simulate tests on pairs of a kind. `holds` is the true hypothesis, `h0` or `h1`, whose mean the pairs have."""
     hypotheses = Hypotheses(h1=kind.h1)
     mean = hypotheses.scores[holds == "h1"]
     decide = _decide_results if kind.test is Pentanomial else _decide_adjusted
@@ -320,7 +326,7 @@ def _check_against_class(test: SequentialTest, scores: Scores, decided: int) -> 
 
 
 def read_pairs(file: Path, h1: float) -> Kind:
-    """Return a kind whose pairs are drawn from a file. Raise `SystemExit` with a message if the file is invalid."""
+    """Return a kind of pairs of games whose scores come from a file. Raise `SystemExit` if the file is invalid."""
     scores = []
     try:
         lines = file.read_text().splitlines()

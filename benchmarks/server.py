@@ -76,9 +76,7 @@ _TURN_FRAME = msgpack.packb(
 
 
 class _Run(NamedTuple):
-    """The measurements of a server in a run. They may also be medians over several runs, or ratios to another
-    server.
-    """
+    """The measurements of a server in one run. They may also be medians over runs, or ratios to another server."""
 
     rate: float
     cost: float
@@ -103,7 +101,7 @@ class _Contender:
     runs: list[_Run] = field(default_factory=list)
 
     def ratios_to(self, other: _Contender) -> _Run:
-        """Return the medians of the ratios of this server's measurements to those of `other` in the same rounds."""
+        """Return the ratios of this server's measurements to those of `other`. Each is the median over the rounds."""
         return _medians([_Run(*map(_ratio, run, of)) for run, of in zip(self.runs, other.runs, strict=True)])
 
 
@@ -112,7 +110,7 @@ def _medians(runs: list[_Run]) -> _Run:
 
 
 def _ratio(one: float, other: float) -> float:
-    """Return the ratio of two measurements; NaN if the second one is 0, which means unknown."""
+    """Return the ratio of two measurements. Return NaN if the second one is 0, which means that it is unknown."""
     return one / other if other else float("nan")
 
 
@@ -125,7 +123,7 @@ class _Load:
         self.latencies: list[float] = []
         self.is_counting = False
         self.connect_limit = asyncio.Semaphore(50)
-        """A limit of clients that connect at the same time, because each must connect within a timeout."""
+        """A limit on the number of clients that connect at the same time. Each must connect within a timeout."""
         self.complete = asyncio.Event()
         """This event is set once all clients are connected."""
         self._missing = connections
@@ -134,14 +132,14 @@ class _Load:
         """The times at which unanswered moves were sent, by match."""
 
     async def wait_until_complete(self) -> None:
-        """Wait until all clients are connected. If some played already, they would slow down those that connect."""
+        """Wait until all clients are connected. Clients that already played would slow down those that connect."""
         self._missing -= 1
         if not self._missing:
             self.complete.set()
         await self.complete.wait()
 
     async def wait_for_turn(self, match: object) -> None:
-        """Record how long the opponent's move took, and wait until this client may move."""
+        """Record how long the opponent's move took to arrive, and wait until this client may move."""
         moved = self._moved_at.pop(match, None)
         if moved is not None and self.is_counting:
             self.latencies.append((time.perf_counter() - moved) * 1e6)
@@ -156,7 +154,9 @@ class _Load:
         return times[min(int(share * len(times)), len(times) - 1)] if times else float("nan")
 
     async def release_moves(self) -> None:
-        """Let waiting clients move at `rate`, in order of arrival. Timers of single clients are too coarse for this."""
+        """Let waiting clients move, in order of arrival, at the total rate of `rate` moves per second. Clients do not
+        use timers of their own, because these are too coarse.
+        """
         moments = random.Random(1)
         due = time.perf_counter()
         while True:

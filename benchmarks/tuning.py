@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def report(name: str, game: str, preset: TuningPreset, pools: Mapping[str, WorkerPool]) -> None:
-    """Print a line for each pool of worker processes, with the ratio of its speed to that of the first pool."""
+    """Print, for each pool of worker processes, its games per second and their ratio to the first pool's."""
     value = choose_value_function(*preset)
     play: Play = partial(play_all, preset.setup, version=VERSION)
     if value is not None:
@@ -85,7 +85,9 @@ def warm_up(pool: WorkerPool, play: Play, games: Sequence[TuningGame]) -> None:
 
 
 def games_needed(pool: WorkerPool, play: Play, games: Sequence[TuningGame]) -> int:
-    """Return how many games keep the worker processes busy for `MIN_PLAYED_S` seconds, at most a whole generation."""
+    """Return the number of games that keep the worker processes busy for `MIN_PLAYED_S` seconds. It is at most the
+    number of games of a whole generation.
+    """
     few = games[:PROBE_GAMES]
     return min(len(games), max(PROBE_GAMES, int(len(few) * MIN_PLAYED_S / measure_s(pool, play, few))))
 

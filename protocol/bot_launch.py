@@ -72,7 +72,7 @@ bare number continues a list.
 
 
 class BotSpec(Struct, frozen=True, kw_only=True):
-    """A bot that is to play in process, and how to make it."""
+    """A bot that is to play in this process, without a process of its own, and how to make it."""
 
     name: str
     """The name under which the bot plays."""
@@ -80,7 +80,7 @@ class BotSpec(Struct, frozen=True, kw_only=True):
     """The name of a reference bot, or `FILE.py`, or `FILE.py:CLASS`."""
     settings: Mapping[str, str] = {}
     defaults: Mapping[str, str] = {}
-    """Additional settings. The bot gets those of them that it knows."""
+    """Additional settings, of which the bot gets those that it knows."""
     seed: str
     """The seed of the bot's `turn.random` and of its nonces, as in the environment variable `SEED_VARIABLE`."""
 
@@ -126,7 +126,7 @@ def parse_bot_file(bot: str) -> BotFile | None:
 
 
 def _first_word(text: str) -> str | None:
-    """Return the first word of a command line, backslashes included; None if it cannot be split."""
+    """Return the first word of a command line; backslashes do not escape. Return None if the line cannot be split."""
     lexer = shlex.shlex(text, posix=True)
     lexer.whitespace_split, lexer.commenters, lexer.escape = True, "", ""
     with contextlib.suppress(ValueError):

@@ -60,7 +60,9 @@ each entry of a mapping takes two bytes or more.
 
 
 class _PlainMove(Struct, kw_only=True, forbid_unknown_fields=True, gc=False, tag_field="type", tag="move"):
-    """A `move` message with at most two levels of nesting, which is typical. Decoding checks all but its floats."""
+    """A `move` message with at most two levels of nesting, which is typical. Decoding it leaves two checks to
+    `_decode_fast`: of the match id, and that floats are finite.
+    """
 
     match: str
     ply: Ply
@@ -85,9 +87,7 @@ def _is_match(text: str) -> bool:
 
 
 def _decode_fast(frame: bytes) -> Move | Ready | None:
-    """Decode a small frame with a typical `move` or `ready`. Return None for any other message, or if anything may be
-    wrong.
-    """
+    """Decode a small frame with a typical `move` or `ready`. Return None if it is another message or may be invalid."""
     try:
         plain: _PlainMove | _PlainReady = _decode_plain(frame)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -202,7 +202,7 @@ class Codec:
             return None
 
     def decode_server(self, frame: Frame) -> ServerMessage | None:
-        """Decode a server's message; None for a type unknown to this version. Raise `MalformedMessage` if invalid."""
+        """Decode a server's message. Return None for a type unknown here. Raise `MalformedMessage` if it is invalid."""
         size = len(frame) if isinstance(frame, bytes) else _utf8_length(frame)
         if size > MAX_SERVER_FRAME_BYTES:
             raise MalformedMessage(f"a frame of {size} bytes: at most {MAX_SERVER_FRAME_BYTES}")
@@ -231,14 +231,14 @@ CODECS = {codec.subprotocol: codec for codec in (MSGPACK, JSON)}
 
 
 class UnusableInfo(NamedTuple):
-    """A placeholder for an `info` that cannot be stored, with the reason."""
+    """A placeholder for an `info` that cannot be stored. `why` is the reason."""
 
     why: str
 
 
 def _with_checked_info(value: dict[str, Any]) -> dict[str, Any]:
-    """Check a `move` against the limits of frames. If only its `info` exceeds them, put an `UnusableInfo` in its
-    place.
+    """Check a `move` against the limits of frames. If only its `info` exceeds them, replace that by an
+    `UnusableInfo`.
     """
     check_limits({name: item for name, item in value.items() if name != "info"})
     try:

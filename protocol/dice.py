@@ -34,7 +34,9 @@ _REJECTED_BYTES = bytes(range(252, 256))
 
 
 class Dice:
-    """The rolls of one event: one byte stream per purpose, derived from the match key and the event's ply."""
+    """The dice of one event. Rolls for each purpose come from a byte stream of their own, which derives from the match
+    key, the purpose and the event's ply.
+    """
 
     __slots__ = ("_key", "_ply", "_streams")
 
@@ -54,8 +56,8 @@ class Dice:
         return _finish_choice(next(stream), stream, count)
 
     def choices(self, purpose: str, among: Sequence[int]) -> Iterator[list[int]]:
-        """Yield lists endlessly. Each list has the result of a `choice` for each count in `among`, in half the time
-        that calls of `choice` would take.
+        """Yield lists endlessly. Each list has the result of a `choice` for each count in `among`. This takes half the
+        time of the calls of `choice`.
         """
         stream = self._stream(purpose)
         tables = [_first_byte_table(min(each, 257)) for each in among]
@@ -98,7 +100,7 @@ class Dice:
 
 
 def mean_bytes(count: int) -> float:
-    """Return the mean number of bytes that a call of `Dice.choice` with this `count` draws."""
+    """Return the mean number of bytes that `Dice.choice` draws for a number below `count`."""
     width = 1 if count <= 256 else 2
     span: int = 256**width
     return width * span / (span - span % count)
@@ -124,6 +126,6 @@ def _finish_choice(byte: int, stream: Iterator[int], among: int) -> int:
 
 @cache
 def _first_byte_table(among: int) -> tuple[int | None, ...]:
-    """Return the result of a choice by its first byte, as a table; None for a byte after which further bytes decide."""
+    """Return a table: the result of a choice for each value of its first byte; None where further bytes decide."""
     limit = 0 if among > 256 else 256 - 256 % among
     return tuple(byte % among if byte < limit else None for byte in range(256))

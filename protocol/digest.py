@@ -1,6 +1,4 @@
-"""The digest chain of a match: each event and the state after it, hashed onto the previous digest. Digests contain no
-times.
-"""
+"""The digest chain of a match: each event and the state after it, hashed onto the previous digest, without times."""
 
 from __future__ import annotations
 
@@ -25,8 +23,8 @@ def encode_canonical(value: Any) -> bytes:
 def first_digest(
     match: str, game: str, config: Mapping[str, Any], seats: Sequence[str], commitment: bytes, nonces: Sequence[bytes]
 ) -> bytes:
-    """Return D(0), the first digest of a match: a hash of what is fixed before the first event. `seats` are the bots'
-    names in seat order.
+    """Return D(0), the first digest of a match: a hash of the facts that are fixed before the first event. `seats` are
+    the bots' names in seat order.
     """
     opening = {
         "match": match,

@@ -24,7 +24,7 @@ def escape_unprintable(text: str, *, lines: bool = False) -> str:
 
 
 def truncate(text: str, max_chars: int) -> str:
-    """Cut a text to `max_chars` characters, followed by the number of characters cut off."""
+    """Cut a text to `max_chars` characters, and append the number of characters that were cut off."""
     return text if len(text) <= max_chars else f"{text[:max_chars]}... ({len(text) - max_chars} characters more)"
 
 
@@ -67,7 +67,7 @@ def format_rating(mu: float, sigma: float) -> str:
 
 
 def list_first(items: Iterable[Any], max_items: int = 8, separator: str = ", ") -> str:
-    """List the first items, then the number of items left out."""
+    """List the first items of a sequence, then the number of items left out."""
     listed = list(map(str, items))
     more = f" and {len(listed) - max_items} more" if len(listed) > max_items else ""
     return (separator.join(listed[:max_items]) + more) or "none"

@@ -52,7 +52,7 @@ _PLAIN_LETTER_TABLE = {ord(letter): plain for letter, plain in PLAIN_LETTERS.ite
 
 
 def normalize_display(text: str) -> str:
-    """Return a display name in its stored form: composed, with single blanks. Raise `UsageFault` if it is not valid."""
+    """Return a display name in its stored form: NFC, with single blanks. Raise `UsageFault` if it is not valid."""
     name = _composed(text)
     if not is_display_name(name):
         raise UsageFault(f"{text[: 2 * MAX_DISPLAY_LENGTH]!r} is not a display name: {DISPLAY_NAME_DESCRIPTION}")
@@ -75,13 +75,13 @@ def _composed(text: str) -> str:
 
 
 def fold_display_name(text: str) -> str:
-    """Return a text in the form in which display names are compared, without case. It need not be a valid name."""
+    """Return a text in the form in which display names are compared, without case. It need not be valid."""
     return _composed(text).casefold()
 
 
 def describe_taken_display_name(display: str, bot: str, taken: Collection[str]) -> str:
-    """Return the message that refuses a display name because `bot` has it, and proposes a free one. `taken` are all
-    folded display names in use.
+    """Return the message that refuses a display name because `bot` has it. The message proposes a free name. `taken`
+    are all folded display names in use.
     """
     display = _composed(display)
     numbered = (f"{display[: MAX_DISPLAY_LENGTH - len(end)]}{end}" for end in map(" ({})".format, count(2)))
@@ -93,9 +93,7 @@ def describe_taken_display_name(display: str, bot: str, taken: Collection[str]) 
 
 
 def nearest_bot_name(text: str) -> str:
-    """Return the name for a bot that is nearest to a person's name; empty if none of its characters is allowed in such
-    names.
-    """
+    """Return the bot name that resembles a person's name most; empty if no character of the name is allowed."""
     plain = unicodedata.normalize("NFKD", text.translate(_PLAIN_LETTER_TABLE))
     unmarked = "".join(character for character in plain if not unicodedata.category(character).startswith("M"))
     dashed = re.sub(r"\s+", "-", unmarked.strip())

@@ -16,7 +16,7 @@ class Fault(Exception):
 
 
 class UsageFault(Fault):
-    """A command got input that it cannot use. The exit code is 2."""
+    """A command cannot use its input, such as an option. The command ends with exit code 2."""
 
 
 class BotFault(Fault):
@@ -70,7 +70,7 @@ class MissingRules(BadRecord):
 
 @contextmanager
 def os_errors_as(fault_class: type[Fault], what: str) -> Iterator[None]:
-    """Turn an `OSError` inside the block into a `fault_class`. Its message says that `what` failed, and why."""
+    """Turn an `OSError` in the block into a `fault_class`, whose message says that `what` failed, and why."""
     try:
         yield
     except OSError as exc:

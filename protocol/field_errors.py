@@ -32,8 +32,8 @@ _CONVERSION_ERRORS = (msgspec.ValidationError, UnicodeError, RecursionError)
 
 
 def field_error(value: Any, cls: type[Struct]) -> str | None:
-    """Say why a decoded object cannot be converted to a struct, by its first field that is unknown, missing or invalid.
-    Return None if it can be converted.
+    """Describe the first field of a decoded object that is unknown, missing or invalid, so that the object cannot be
+    converted to a struct. Return None if it can be converted.
     """
     fields = _fields(cls)
     config = cls.__struct_config__
@@ -86,7 +86,9 @@ def _describe_value(value: Any, kind: Any) -> str:
 
 
 def describe_type(kind: Any) -> str:
-    """Describe the values that a type allows. Text, and values that other code checks, have their own descriptions."""
+    """Describe in words the values that a type allows. For texts, and for values that other code checks, this is the
+    description in the type's metadata.
+    """
     about = _non_optional(msgspec.inspect.type_info(kind))
     described = about.extra_json_schema if isinstance(about, Metadata) else None
     match about.type if isinstance(about, Metadata) else about:

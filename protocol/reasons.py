@@ -1,6 +1,4 @@
-"""The reasons why a match ended, or why one seat's part in it ended. The message `end`, records and tables use these
-words.
-"""
+"""The reasons why a match ended, or one seat's part in it. The message `end`, records and tables use these words."""
 
 WIN = "win"
 """The match was won: the ranks of the seats differ."""

@@ -15,7 +15,9 @@ _REF_TEMPLATE = "#/$defs/{name}"
 
 
 def message_schema() -> dict[str, Any]:
-    """Return the schema of a frame; `$defs` has `ClientMessage`, `ServerMessage` and every message and part by name."""
+    """Return the JSON Schema of a frame. `$defs` has `ClientMessage`, `ServerMessage`, and all messages and their
+    parts.
+    """
     clients, servers = FromClient.__subclasses__(), FromServer.__subclasses__()
     _, found = msgspec.json.schema_components([*clients, *servers, Info], ref_template=_REF_TEMPLATE)
     parts: dict[str, Any] = dict(found)

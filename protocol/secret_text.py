@@ -9,7 +9,7 @@ _SELECTORS = (range(0xFE00, 0xFE10), range(0x180B, 0x1810), range(0xE0100, 0xE01
 
 
 def is_visible(char: str) -> bool:
-    """Return whether a printed character shows anything."""
+    """Return whether a character is visible when printed."""
     selects = any(ord(char) in selectors for selectors in _SELECTORS)
     return char.isprintable() and not char.isspace() and char not in _BLANK_CHARS and not selects
 

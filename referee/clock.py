@@ -41,7 +41,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
     compensated_ms: tuple[int, ...]
     """The lag compensation of each seat so far, in milliseconds."""
     running: Mapping[int, float] = {}
-    """The seats whose banks run, each with its start time; several in a simultaneous round."""
+    """The seats whose banks run, each with the time since when. In a simultaneous round, several banks run."""
 
     @classmethod
     def new(cls, seats: int, bank_ms: int, increment_ms: int) -> TimeBanks:
@@ -94,8 +94,8 @@ class TimeBanks(Struct, frozen=True, gc=False):
         )
 
     def delay_start(self, seat: int, sent_after: float, written_at: float) -> TimeBanks:
-        """Return the clock if the turn of `seat` only begins at `written_at`, when its late message was written. The
-        delay counts as lag compensation.
+        """Return the clock as if the turn of `seat` began only at `written_at`, when the seat's late message was
+        written. The delay counts as lag compensation.
 
         The clock changes only if the seat's bank started to run between `sent_after` and `written_at`.
         """
@@ -106,16 +106,16 @@ class TimeBanks(Struct, frozen=True, gc=False):
         return replace(self.add_compensation(seat, by), running={**self.running, seat: since + by / 1000})
 
     def shift(self, pause_s: float, now: float) -> TimeBanks:
-        """Return the clock after a pause of `pause_s` seconds that ends now and takes no time off the running banks."""
+        """Return the clock after a pause of `pause_s` seconds, ending now, that takes no time off the running banks."""
         held = {seat: max(since, min(since + pause_s, now)) for seat, since in self.running.items()}
         return replace(self, running=held) if held else self
 
     def add_compensation(self, seat: int, ms: int) -> TimeBanks:
-        """Return the clock with more lag compensation counted for a seat; its bank does not change."""
+        """Return the clock with `ms` more lag compensation counted for a seat. The seat's bank does not change."""
         return replace(self, compensated_ms=_replace_at(self.compensated_ms, seat, self.compensated_ms[seat] + ms))
 
     def seconds_left(self, seat: int, now: float) -> float:
-        """Return the seconds left in a seat's bank, at least 0."""
+        """Return the seconds left in a seat's bank; 0 if the bank is empty."""
         bank = self.banks_s[seat]
         since = self.running.get(seat)
         return bank if since is None else max(0.0, bank - (now - since))
@@ -136,7 +136,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
 
     @property
     def first_to_expire(self) -> int:
-        """The seat whose running bank is empty first; in a tie the lower seat."""
+        """The seat whose running bank will be empty first. In a tie, it is the lower seat."""
         return min(self.running, key=lambda seat: (self.running[seat] + self.banks_s[seat], seat))
 
     def milliseconds_left(self, now: float) -> list[int]:
@@ -152,16 +152,16 @@ class TimeBanks(Struct, frozen=True, gc=False):
 
 
 def _seconds_shown_as(milliseconds: int) -> float:
-    """Return the least number of seconds that converts to these milliseconds. Division alone is not enough: 8030 / 1000
-    * 1000 is 8029.999999999999.
+    """Return the least number of seconds that the clock shows as these milliseconds. Dividing by 1000 is not enough:
+    8030 / 1000 * 1000 is 8029.999999999999.
     """
     seconds = milliseconds / 1000
     return seconds if int(seconds * 1000) == milliseconds else math.nextafter(seconds, math.inf)
 
 
 def _remove_seat(running: Mapping[int, float], stopped: int) -> dict[int, float]:
-    """Return the running banks without the stopped one. The code is a function, because a comprehension inside `press`
-    would slow every ply.
+    """Return the running banks without the bank of seat `stopped`. This is a function, because a comprehension inside
+    `press` would slow every ply.
     """
     return {seat: since for seat, since in running.items() if seat != stopped}
 

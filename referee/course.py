@@ -31,7 +31,7 @@ class Payoff(NamedTuple):
 
     @property
     def mean(self) -> float | None:
-        """The payoff per round, as the nearest double; None without rounds."""
+        """The payoff per round, as the nearest double; None if there were no rounds."""
         return self.total / self.rounds if self.rounds else None
 
 
@@ -84,7 +84,9 @@ class Course(Struct, frozen=True, gc=False):
         )
 
     def begin(self) -> tuple[Course, Event | None]:
-        """Set up the first state. A deal, if the game has one, enters the digest chain."""
+        """Return the course with its first state, and the event of the deal, if there is one. This event enters the
+        digest chain.
+        """
         state, deal = self.game.initial(Dice(self.key, 0))
         if deal is None:
             return self._with_state(self.digest, state, self.game.encode_state(state), self.unreported_strikes), None
@@ -104,8 +106,8 @@ class Course(Struct, frozen=True, gc=False):
         return () if to_move is None or to_move == CHANCE else (to_move,)
 
     def legal_moves(self, seat: int) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-        """Return the encoded legal moves of a seat that has to move, and the `options` of its `turn` message, which are
-        not None if the list of moves is incomplete.
+        """Return the encoded legal moves of a seat that has to move, and the `options` of its `turn` message. The
+        options are None if the list of moves is complete.
         """
         if type(self.to_move) is tuple:
             game = self._simultaneous_game
@@ -113,15 +115,15 @@ class Course(Struct, frozen=True, gc=False):
         return self.game.legal_moves_for_turn(self.state)
 
     def play(self, seat: int, move: Any) -> tuple[Course, Event | None]:
-        """Play a seat's move; in a simultaneous round, only seal it. Raise `IllegalMove` if the rules forbid it."""
+        """Play a seat's move. In a simultaneous round, only seal it. Raise `IllegalMove` if the rules forbid it."""
         if type(self.to_move) is tuple:
             self._simultaneous_game.check_move(self.state, seat, move)
             return replace(self, sealed={**self.sealed, seat: move}), None
         return self._apply_event(*self.game.apply(self.state, move, Dice(self.key, self.ply)))
 
     def add_strike(self, seat: int) -> Course:
-        """Add a strike, for a refused move, to the strikes in the next event. Strikes are sorted by seat, because their
-        order in a round does not matter.
+        """Count a strike, for a refused move, among the strikes that the next event reports. Strikes are sorted by
+        seat, because their order in a round does not matter.
         """
         return (
             replace(self, unreported_strikes=tuple(sorted((*(self.unreported_strikes or ()), seat))))
@@ -142,7 +144,7 @@ class Course(Struct, frozen=True, gc=False):
         return self._apply_event(*self.game.apply_chance(self.state, dice))
 
     def drop_out(self, seat: int, reason: str) -> tuple[Course, Event]:
-        """Let a seat drop out. The number of the ply stays the same."""
+        """Let a seat drop out. The event has the number of the current ply, and this number does not change."""
         event = Event(ply=self.ply, seat=seat, out=reason)
         goes_on = self.game.seats > 2 and self.to_move is not None
         after, event = self._apply_event(self.game.remove_seat(self.state, seat) if goes_on else self.state, event)
@@ -158,7 +160,7 @@ class Course(Struct, frozen=True, gc=False):
 
     @property
     def is_over(self) -> bool:
-        """True if the match is over: no seat is to move, at most one is left, or it was called off."""
+        """True if the match is over: no seat is to move, at most one seat is left, or the match was called off."""
         return self.is_void or self.to_move is None or len(self.dropped_out) >= self.game.seats - 1
 
     @property

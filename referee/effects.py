@@ -18,8 +18,8 @@ class SeatReady(Struct, frozen=True, gc=False):
 
 
 class MoveReceived(Struct, frozen=True, gc=False):
-    """A seat answers the turn of `ply`. `round_trip_s` is the round trip of its connection in seconds, `waited_s` the
-    seconds that the move lay unread, or None if unknown.
+    """A seat answers the turn of `ply`. `round_trip_s` is the round trip of its connection in seconds. `waited_s` is
+    the time in seconds that the move lay unread, or None if that is unknown.
     """
 
     seat: int
@@ -62,7 +62,7 @@ class NoShow(Struct, frozen=True, gc=False):
 
 
 class DeadlineReached(Struct, frozen=True, gc=False):
-    """The deadline has passed, and every frame that arrived before it has been handled."""
+    """The deadline of the match has passed, and every frame that arrived before it has been handled."""
 
 
 class SendDelay(Struct, frozen=True, gc=False):
@@ -87,7 +87,7 @@ class Abort(Struct, frozen=True, gc=False):
 
 
 class WriteLine(Struct, frozen=True, gc=False):
-    """Write this line to the journal before performing any later effect."""
+    """Write a line to the journal, before performing any later effect."""
 
     line: AnyLine
     state: Any = None
@@ -115,7 +115,7 @@ class SendToWatchers(Struct, frozen=True, gc=False):
 
 
 class ReleaseSeat(Struct, frozen=True, gc=False):
-    """A seat has been sent its `end`. Its bot is free, although the match goes on."""
+    """Release a seat that has been sent its `end`. Its bot is free, although the match goes on."""
 
     seat: int
 
@@ -127,7 +127,7 @@ class SetDeadline(Struct, frozen=True, gc=False):
 
 
 class FinishMatch(Struct, frozen=True, gc=False):
-    """The match is over: store `result()`, then send `end_message()` to every seat that was not released."""
+    """Finish the match: store `result()`, then send `end_message()` to every seat that was not released."""
 
 
 MatchEvent = (

@@ -33,8 +33,8 @@ class ClosedMatch(Struct, frozen=True):
 
 
 def rating_pool(header: Header, game: Game[Any, Any], reason: str) -> str | None:
-    """Return the pool that rates a match that ended for this `reason`; None if the match is unrated or void. If the
-    header is so old that it names no pool, the match belongs to the pool of its config, or else of its game.
+    """Return the pool that rates a match that ended for this `reason`. Return None if the match is unrated or void. An
+    old header may name no pool; the match then belongs to the pool of its config, or else of its game.
     """
     if not header.rated or reason == VOID:
         return None
@@ -68,7 +68,7 @@ def make_result(
     finished: str,
     thinking_times: Sequence[tuple[int, int]],
 ) -> Result:
-    """Return the result of a match whose course is over. `thinking_times` is what the function of that name returns."""
+    """Return the result of a match whose course is over. `thinking_times` comes from the function of that name."""
     noted = [(None, None)] * len(players) if course.reason == VOID else thinking_times
     reasons = [course.seat_reason(seat) for seat in range(len(players))]
     pool = rating_pool(header, course.game, course.reason)

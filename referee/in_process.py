@@ -28,9 +28,7 @@ class InProcessPlayers(Protocol):
     """
 
     failed_bots: Mapping[str, str]
-    """The bots that cannot play, each with the reason. They do not show up for their matches. With `strict`, there are
-    none.
-    """
+    """The bots that cannot play, each with the reason. They miss their matches. With `strict`, there are none."""
 
     def play(self, header: Header, seed: bytes, observer: MatchObserver | None = None) -> ClosedMatch:
         """Play and referee the match of a header whose seats name these bots. `seed` is the one that the header commits
@@ -45,7 +43,7 @@ class InProcessPlayers(Protocol):
         events: Sequence[MatchEvent],
         observer: MatchObserver | None = None,
     ) -> ClosedMatch:
-        """Continue the match of a header from a given standing, after first applying `events`. Thinking takes no time.
+        """Continue the match of a header from a given standing, after first applying `events`. Clocks do not run.
 
         The `observer` and the returned lines get only what happens from `events` on. The `end` reveals `seed`, but the
         dice are those of the standing. Bots join as after a restart of their programs: their first turn has all events
@@ -59,7 +57,7 @@ class InProcessPlayers(Protocol):
 
 
 class CannotEstimate(UsageFault):
-    """The error that an evaluator cannot estimate moves of a game."""
+    """Raised if an evaluator cannot estimate the moves of a game."""
 
 
 class MoveEvaluation(NamedTuple):

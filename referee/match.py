@@ -111,8 +111,8 @@ class Match:
         return recalled
 
     def resume(self, summary: JournalSummary, now: float) -> list[Effect]:
-        """Continue a match after `load_journal`. Clocks stand still until every seat is back, for at most
-        `return_timeout_s` seconds.
+        """Continue a match after `load_journal`, and return the effects for the host to perform. Clocks stand still
+        until every seat is back, for at most `return_timeout_s` seconds.
         """
         self.standing.disconnected_since = dict.fromkeys(range(self.game.seats), now)
         self.standing.wait_until = now + self._timeouts.return_timeout_s
@@ -127,7 +127,7 @@ class Match:
         return effects if self.standing.phase is Phase.OVER else [*effects, SetDeadline(self.standing.wait_until)]
 
     def receive(self, event: MatchEvent, now: float) -> list[Effect]:
-        """Return the effects of an event. Every move is such an event, even if it is illegal or late."""
+        """Handle an event, such as a move that may be illegal or late. Return the effects for the host to perform."""
         if type(event) is not Abort or not event.undo_last_event:
             self._standing_before = self.standing.snapshot()
         elif self._standing_before is not None:
@@ -145,7 +145,7 @@ class Match:
         self.standing.followers |= {seat}
 
     def set_watched(self, *, is_watched: bool) -> None:
-        """Turn `SendToWatchers` effects on or off: they are needed while there are watchers."""
+        """Turn `SendToWatchers` effects on or off. They are needed only while the match has watchers."""
         self._watched = is_watched
 
     def seek_of(self, seat: int) -> str | None:
@@ -160,14 +160,16 @@ class Match:
         return messages.make_listed_match(self.header, self.game, self.standing, watchers)
 
     def spectator_turn(self, now: float) -> Turn | None:
-        """Build the current turn for a new watcher, with all events so far; None unless the match is being played."""
+        """Build the current turn for a new watcher, with all events so far. Return None unless the match is in play."""
         standing = self.standing
         if standing.phase is not Phase.PLAYING:
             return None
         return messages.make_turn(self.id, standing, standing.events_since(0), *self._clocks_and_digest(now))
 
     def public_clocks(self, now: float) -> tuple[list[int], int | None]:
-        """Return each seat's public time left in milliseconds, and the seat whose clock runs, if exactly one does."""
+        """Return the milliseconds left to each seat, as the public sees them, and the seat whose clock runs. The second
+        result is None if several clocks run or none.
+        """
         course = self.standing.course
         to_move = None if course is None or not self.standing.clock.running else course.to_move
         return self._clocks_seen_by(now), to_move if isinstance(to_move, int) else None
@@ -308,10 +310,10 @@ class Match:
         return effects if strikes < MAX_STRIKES else effects + self._remove_seat(seat, ILLEGAL, now)
 
     def _is_called_off_without(self, *seats: int) -> bool:
-        """Return whether the match is called off if these seats leave before they move.
+        """Return whether the match is called off if these seats leave before they have moved.
 
-        A match with people is called off, because a web page may have failed. If it has more than two seats and has
-        begun, the other seats continue instead.
+        A match with people is called off, because a web page may have failed. But once a match of more than two seats
+        has begun, it goes on without the seats that leave.
         """
         pool, standing = self.header.pool, self.standing
         if pool is None or not is_people_pool(pool) or any(seat in standing.events_before_last_move for seat in seats):
@@ -319,7 +321,7 @@ class Match:
         return self.game.seats == 2 or standing.phase is Phase.WAITING
 
     def _call_off_after_leaving(self, reasons: Mapping[int, str], now: float) -> list[Effect]:
-        """Call the match off. `reasons` has the seats that left, each with its reason."""
+        """Call the match off because seats left. `reasons` has these seats, each with its reason."""
         self.standing.early_quits = {**self.standing.early_quits, **reasons}
         return self._call_off(Abort(), now)
 
@@ -505,7 +507,7 @@ class Match:
         return [self._append_event(event, now), *self._ask_next(now)]
 
     def _clocks_and_digest(self, now: float, seat: int | None = None) -> tuple[list[int], str]:
-        """Return the clocks as a seat, or the public (None), sees them, and the digest in hex."""
+        """Return the clocks as a seat, or the public (None), sees them, and the digest of the match in hexadecimal."""
         return self._clocks_seen_by(now, seat), self.standing.current_course.digest.hex()
 
     def _clocks_seen_by(self, now: float, seat: int | None = None) -> list[int]:
@@ -601,6 +603,4 @@ _OVER_HANDLERS: dict[type[MatchEvent], _Handler] = {
 }
 """The handlers of events after the end of the match, by type of event."""
 _HANDLERS_BY_PHASE = (_WAITING_HANDLERS, _PLAYING_HANDLERS, _OVER_HANDLERS)
-"""The handlers of events, by phase of a match. Those of a repeated `ready`, and of most events after the end, do
-nothing.
-"""
+"""The handlers of events, by phase of a match. Some do nothing, such as those of most events after the end."""

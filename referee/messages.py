@@ -65,7 +65,7 @@ def make_start(
 
 
 def make_listed_match(header: Header, game: Game[Any, Any], standing: MatchStanding, watchers: int) -> ListedMatch:
-    """Build the match's entry in a listing."""
+    """Build the entry of a match for the message `listing`."""
     return ListedMatch(
         match=header.match,
         game=game.name,
@@ -190,7 +190,7 @@ def _make_outcomes(
     payoffs: Sequence[tuple[float | None, int | None]] | None,
     ratings: Ratings | None,
 ) -> list[Outcome]:
-    """Return each seat's outcome. `payoffs` has the mean payoff per round and the number of rounds, by seat."""
+    """Return each seat's outcome. For each seat, `payoffs` has the mean payoff per round and the number of rounds."""
     outcomes = []
     for at, (bot, rank, reason) in enumerate(zip(bots, ranks, reasons, strict=True)):
         rated = msgspec.structs.asdict(ratings.seats[at]) if ratings else {}
@@ -227,9 +227,7 @@ def reject_misplaced(match: str, seat: int, ply: int, course: Course) -> Rejecte
 
 
 def _describe_movers(to_move: int | tuple[int, ...] | None) -> str:
-    """Name the seats to move. In a simultaneous round, name all its seats, because it is secret which of them have
-    moved.
-    """
+    """Name the seats to move. In a simultaneous round, name all its seats: it is secret which have moved."""
     if not isinstance(to_move, tuple):
         return f"seat {to_move} is"
     return f"seats {' and '.join(map(str, to_move))} are" if len(to_move) > 1 else f"seat {to_move[0]} is"
@@ -247,12 +245,12 @@ def reject_late(match: str, ply: int) -> Rejected:
 
 
 def report_bad_info(match: str, ply: int, fault: MalformedMessage) -> Error:
-    """Build the message that a move counts but its `info` is dropped."""
+    """Build the message that says that a move counts, but its `info` is dropped."""
     return Error(code=BAD_MESSAGE, message=f"{fault}; the move at ply {ply} counts", ref=match)
 
 
 def latest_that_fit(events: list[Event]) -> list[Event]:
-    """Return the last of the events, as many as fit in a frame. If all fit, return the list itself."""
+    """Return the last of the events: as many as fit in a frame. If all fit, return the list `events` itself."""
     if len(events) > _SAFE_EVENT_COUNT:
         size = 0
         for at in range(len(events) - 1, -1, -1):

@@ -65,7 +65,9 @@ class Header(Line, frozen=True, kw_only=True):
 
 
 class Ply(Line, frozen=True, kw_only=True):
-    """An event, the clocks and the digest after it, and `given`, the mover's lag compensation. Times are in ms."""
+    """The line of an event, with the clocks and the digest after the event. `given` is the lag compensation of the seat
+    that was to move. Times are in milliseconds.
+    """
 
     event: Event
     clock: list[Milliseconds]
@@ -75,9 +77,10 @@ class Ply(Line, frozen=True, kw_only=True):
 
 
 class Sealed(Line, frozen=True, kw_only=True):
-    """A move in a simultaneous round, written before the event of the round, which has all its moves.
+    """The line of one seat's move in a simultaneous round. The event of the round, which has the moves of all seats,
+    comes later.
 
-    This line is not part of the digest chain. Its other fields are those of `Ply`.
+    This line is not part of the digest chain. It has fields with the same meaning as in `Ply`.
     """
 
     ply: int
@@ -89,7 +92,7 @@ class Sealed(Line, frozen=True, kw_only=True):
 
 
 class Strike(Line, frozen=True, kw_only=True):
-    """A refused move that cost its seat a strike. It is not part of the digest chain."""
+    """The line of a refused move, which cost its seat a strike. It is not part of the digest chain."""
 
     ply: int
     seat: int

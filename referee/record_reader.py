@@ -83,8 +83,8 @@ def unpack(data: bytes, name: str) -> bytes:
 
 
 def iter_unpacked(data: bytes, name: str) -> Iterator[bytes]:
-    """Yield the bytes of an unpacked record in chunks of at most `CHUNK_BYTES` bytes. Raise `BadRecord` if it cannot be
-    unpacked; some chunks may come before.
+    """Yield the bytes of an unpacked record in chunks of at most `CHUNK_BYTES` bytes. Raise `BadRecord` if the record
+    cannot be unpacked. The error may come after some chunks.
     """
     if len(data) > MAX_RECORD_BYTES:
         raise BadRecord(f"{name} has more than {MAX_RECORD_BYTES} bytes: a match record is smaller")
@@ -112,8 +112,8 @@ def iter_unpacked(data: bytes, name: str) -> Iterator[bytes]:
 
 
 def _iter_lines(data: bytes, name: str) -> Iterator[bytes]:
-    """Yield the lines of a record, without their line feeds; the last line may lack one. A line that is too long is cut
-    just above the limit.
+    """Yield the lines of a record, without their line feeds. The last line may lack a line feed. A line that is too
+    long is cut just above the limit.
     """
     begun = b""
     for piece in iter_unpacked(data, name):

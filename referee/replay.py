@@ -40,9 +40,11 @@ def make_course(header: Header, game: Game[Any, Any], seed: bytes, nonces: Seque
 
 
 def replay(record: Record) -> Iterator[tuple[EventLine | None, Course]]:
-    """Yield (None, the course before the first event), then each line with the course after the line. Raise
-    `BadRecord`, which names the ply, if an event or digest in the record does not follow from the rules and the dice,
-    and `MissingRules` for an unknown game.
+    """Replay the match of a record. Yield (None, the course before the first event), then each line with the course
+    after the line.
+
+    Raise `BadRecord`, which names the ply, if an event or digest in the record does not follow from the rules and the
+    dice. Raise `MissingRules` for an unknown game.
     """
     header, footer = record.header, record.footer
     if not is_known_game(header.game):
@@ -98,7 +100,7 @@ class ReplayedMove(NamedTuple):
 
 
 def iter_moves(course: Course, lines: Iterable[tuple[EventLine | None, Course]]) -> Iterator[ReplayedMove]:
-    """Yield the seats' moves among `lines`, which `replay` yielded. `course` is the course before the first line."""
+    """Yield the seats' moves among `lines`, which come from `replay`. `course` is the one before the first line."""
     before = course.state
     for line, course in lines:
         if isinstance(line, Ply) and line.event.out is None and line.event.seat != CHANCE:
@@ -107,7 +109,7 @@ def iter_moves(course: Course, lines: Iterable[tuple[EventLine | None, Course]])
 
 
 class JournalSummary(NamedTuple):
-    """Facts from a journal that are not part of the match's standing."""
+    """Facts from the journal of a match that are not part of the match's standing."""
 
     begun: bool
     is_void: bool
@@ -139,8 +141,8 @@ def apply_journal(
 
 
 def apply_lines(standing: MatchStanding, deal: Event | None, lines: Iterable[EventLine], match: str) -> list[int]:
-    """Apply all lines to the standing of a match that has just begun. Return the seats that dropped out while the match
-    went on. Raise `BadRecord` as `replay_courses` does.
+    """Apply all lines to the standing of a match that has just begun. Return the seats that dropped out although the
+    match went on. Raise `BadRecord` as `replay_courses` does.
     """
     return [
         line.event.seat
@@ -198,7 +200,7 @@ def _replay_sealed(course: Course, line: Sealed, strikes: Sequence[int], where: 
 
 
 def _check_mover(course: Course, seat: int, strikes: Sequence[int], where: str) -> None:
-    """Raise `BadRecord` if the seat of a move is not to move, or already has the maximum number of strikes."""
+    """Raise `BadRecord` if it is not the moving seat's turn, or if this seat already has the maximum of strikes."""
     if course.is_over:
         raise BadRecord(f"{where}: the match was over before this event")
     if not course.is_awaited(seat):

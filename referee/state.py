@@ -61,9 +61,7 @@ class MatchStanding(Struct, gc=False):
     course: Course | None = None
     """The course of the match; None until every seat is ready."""
     wait_until: float | None = None
-    """The time until which the match waits for its seats, at the start or after a restart. It is None once the clocks
-    run.
-    """
+    """The time until which the match waits for its seats, at the start or after a restart; None once clocks run."""
     nonces: Mapping[int, bytes] = {}
     early_quits: Mapping[int, str] = {}
     """The seats that drop out as soon as the match begins, each with the reason."""
@@ -82,9 +80,7 @@ class MatchStanding(Struct, gc=False):
     """The latest events. Without `load_older`, these are all events."""
     events_measured: int = 0
     event_bytes: int = 0
-    """The approximate bytes of the events when they were last counted. There were `events_measured` events at that
-    time.
-    """
+    """The approximate bytes of the events when last counted; there were `events_measured` events at that time."""
     events_dropped: int = 0
     """The number of events that are no longer in memory."""
     moves_dropped: Mapping[int, int] = {}
@@ -119,7 +115,7 @@ class MatchStanding(Struct, gc=False):
         return deal
 
     def stop_waiting(self) -> None:
-        """End the wait after a restart once every seat still in the match is back."""
+        """Stop waiting after a restart if every seat that is still in the match is connected."""
         if not self.disconnected_since.keys() - self.current_course.dropped_out.keys():
             self.wait_until = None
 
@@ -193,9 +189,7 @@ class MatchStanding(Struct, gc=False):
         return strikes
 
     def count_new_info(self, seat: int, info: Info | None) -> Info | None:
-        """Add the bytes of an `info` to those of the record. Raise `MalformedMessage` if the record has no room for
-        it.
-        """
+        """Add the bytes of an `info` to those of the record. Raise `MalformedMessage` if they exceed its limit."""
         if info is not None:
             said, size = sum(self.info_bytes.values()), info_bytes(info)
             if said + size > MAX_INFO_BYTES:
@@ -206,7 +200,7 @@ class MatchStanding(Struct, gc=False):
         return info
 
     def note_line(self, seat: int, given: int, info: Info | None) -> None:
-        """Note what the line of a seat's move also reports: `given`, its lag compensation in ms, and the `info`."""
+        """Note two more facts in a move's line: `given`, the seat's lag compensation in ms, and the `info`."""
         if info is not None:
             self.add_info_bytes(seat, info_bytes(info))
         if given:
@@ -214,7 +208,7 @@ class MatchStanding(Struct, gc=False):
             self.take_unrecorded_compensation(seat)
 
     def take_unrecorded_compensation(self, seat: int) -> int:
-        """Return a seat's lag compensation that no line reports yet, in milliseconds, and count it as reported."""
+        """Return the milliseconds of a seat's lag compensation that no line reports yet, and count them as reported."""
         given, noted = self.clock.compensated_ms, self.recorded_compensation_ms
         self.recorded_compensation_ms = (*noted[:seat], given[seat], *noted[seat + 1 :])
         return given[seat] - noted[seat]
@@ -244,8 +238,8 @@ class MatchStanding(Struct, gc=False):
         return self.events[number - dropped :] if number >= dropped else self.events_since(number)
 
     def trim_events(self) -> None:
-        """If memory holds too many events, or too many bytes of them, drop all but the latest events. Events are only
-        dropped if older ones can be fetched.
+        """If there are too many events in memory, or too many bytes of them, drop all but the latest. Events are only
+        dropped if `load_older` can fetch them again.
         """
         if self.load_older is not None:
             self.event_bytes += len(_encode(self.events[self.events_measured :]))
@@ -268,8 +262,8 @@ class MatchStanding(Struct, gc=False):
         self.events_sent = {**self.events_sent, seat: self.events_before_last_move.get(seat, 0)}
 
     def was_absent(self, seat: int) -> bool:
-        """Return whether a seat that never moved dropped out without a message. In a match that was called off, return
-        whether the seat was the reason.
+        """Return true if a seat missed the match: it dropped out before its first move and without a message. If the
+        match was called off, return true if this was because the seat missed the match or its program failed.
         """
         course = self.course
         if course is not None and course.is_void:
@@ -278,7 +272,7 @@ class MatchStanding(Struct, gc=False):
         return out in ABSENCES and seat not in self.events_before_last_move
 
     def stayed_to_end(self, seat: int) -> bool:
-        """Return whether the match is over and a seat was in it to the end."""
+        """Return whether the match is over, and was not called off, and the seat was in it to the end."""
         course = self.course
         return self.phase is Phase.OVER and course is not None and not course.is_void and seat not in course.dropped_out
 
@@ -307,7 +301,7 @@ Snapshot = tuple[MatchStanding, int]
 
 
 def restore_snapshot(snapshot: Snapshot) -> MatchStanding:
-    """Return the standing of a snapshot, which then replaces the current standing. A snapshot can be used only once."""
+    """Return the standing of a snapshot. It replaces the current standing. A snapshot can be used only once."""
     standing, events = snapshot
     del standing.events[events:]
     return standing

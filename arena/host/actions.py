@@ -100,7 +100,7 @@ def _handle_unwatch(clients: ClientRegistry, session: ClientSession, message: Un
 
 
 def _warming(clients: ClientRegistry, session: ClientSession, message: Warming) -> None:
-    """Store for which games of this arena a bot warms up. Listings show them to clients that look for an opponent."""
+    """Store the games of this arena for which a bot warms up. Listings show these games beside the bot."""
     require_bot(session)
     games = [game for game in dict.fromkeys(message.games) if game in game_names()]
     if games and not session.warming:

@@ -57,7 +57,7 @@ class Peer(Protocol):
         """Send a message without waiting."""
 
     def send_shared(self, messages: EncodedMessages) -> None:
-        """Send messages that are also sent to other peers."""
+        """Send messages that other peers get too. They are encoded once for all peers with the same codec."""
 
 
 class Broadcaster:
@@ -199,7 +199,7 @@ class Audience:
 
 
 class _Round:
-    """The messages of one round of sending. `starts_and_ends` has its `start` and `end` messages; None without any."""
+    """The messages of one round of sending. `starts_and_ends` has its `start` and `end` messages, or is None."""
 
     def __init__(self, first_number: int, messages: list[FromServer]) -> None:
         self._first = first_number
@@ -209,7 +209,9 @@ class _Round:
         self.starts_and_ends = EncodedMessages(news) if news else None
 
     def messages_since(self, number: int | None) -> EncodedMessages | None:
-        """Return the messages from this number on. Return None if there are none, or if the number is None."""
+        """Return the messages of the round from message number `number` on. Return None if the round has none of these,
+        or if `number` is None.
+        """
         if number is None or number >= self._first + len(self._messages):
             return None
         at = max(number - self._first, 0)

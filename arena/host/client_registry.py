@@ -25,15 +25,13 @@ LISTING_CACHE_TTL_S = 1.0
 MAX_LISTED_BOTS = 200
 """Maximum number of bots in a listing."""
 MAX_LISTED_MATCHES = 256
-"""Maximum number of matches in a listing. The largest listing, with eight seeks per bot, has 0.92 MB, which fits into a
+"""Maximum number of matches in a listing. The largest listing takes 0.92 MB (eight seeks per bot), which fits a
 frame.
 """
 
 
 class ClientRegistry:
-    """The sessions of connected bots, and the running matches with their seats. Changes of both are reported to
-    `handler`.
-    """
+    """The sessions of connected bots, and the running matches with their seats. Reports changes to `handler`."""
 
     def __init__(self, handler: HostHandler, quotas: Quotas, broadcaster: Broadcaster) -> None:
         self.handler = handler
@@ -57,8 +55,8 @@ class ClientRegistry:
         """The time at which `_listing` was made, in seconds of the event loop."""
 
     def add_session(self, session: ClientSession) -> list[str]:
-        """Register a bot's session, and close the bot's older session if there is one. Return the ids of its running
-        matches, in which `restore_seats` gives it its seats back.
+        """Register a bot's session, and close the bot's older session if there is one. Return the ids of the bot's
+        running matches. Call `restore_seats` to give the bot its seats in them.
         """
         assert session.bot is not None
         older = self.sessions.get(session.key)
@@ -71,7 +69,7 @@ class ClientRegistry:
         return list(self._seats_by_bot.get(session.key, ()))
 
     def restore_seats(self, session: ClientSession) -> None:
-        """Give a newly connected bot its seats in running matches back, one seat in each of its scheduler turns."""
+        """Give a newly connected bot its seats in running matches back, one in each turn of the fair scheduler."""
         places = list(self._seats_by_bot.get(session.key, {}).values())
         if places:
             session.connection.run_in_turns(self._restore_seats(session, places))
@@ -88,9 +86,7 @@ class ClientRegistry:
             yield
 
     def remove_session(self, session: ClientSession) -> None:
-        """Remove the session of a closed connection. The bot's matches continue, and its seats are vacated step by
-        step.
-        """
+        """Remove the session of a closed connection. The bot's matches continue. Its seats are vacated in steps."""
         self.subscribers.pop(session, None)
         watched = list(self._watched_by_client.pop(session, {}).values())
         places: list[tuple[MatchRunner, int]] = []
@@ -136,7 +132,7 @@ class ClientRegistry:
             self.release_seat(runner, seat)
 
     def release_seat(self, runner: MatchRunner, seat: int) -> None:
-        """Release a seat that no longer plays, so that its bot has the slot back. The match may continue."""
+        """Release a seat that no longer plays. Its bot has the slot back, even if the match continues."""
         bot = fold_name(runner.bots[seat])
         playing = self._seats_by_bot.get(bot, {})
         if playing.pop(runner.id, None) is None:
@@ -146,8 +142,8 @@ class ClientRegistry:
         self.handler.on_seat_released(runner, seat)
 
     def _report_delay(self, session: ClientSession, sent_after: float, written_at: float) -> None:
-        """Report to a bot's matches that messages sent to it after `sent_after` were only written at `written_at`. Both
-        are times of the event loop.
+        """Report to a bot's matches that the messages sent to it since `sent_after` were not written before
+        `written_at`. Both are times of the event loop.
         """
         if self.sessions.get(session.key) is session:
             for runner, seat in list(self._seats_by_bot.get(session.key, {}).values()):
@@ -179,7 +175,7 @@ class ClientRegistry:
         return 0 if session is None else session.slots - len(self._seats_by_bot.get(session.key, ()))
 
     def forfeit_matches(self, bot: str) -> None:
-        """Forfeit all running matches of a bot that has gone for good."""
+        """Forfeit all running matches of a bot that will not come back."""
         for runner, seat in list(self.matches_of(bot).values()):
             runner.receive(Forfeit(seat))
 

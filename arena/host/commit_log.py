@@ -71,7 +71,7 @@ class CommitLog:
         flush_to_disk(folder)
 
     def commit(self, entries: Sequence[JournalEntry]) -> None:
-        """Write all entries to disk. Raise `OSError` if that fails, and write none. Blocks; any thread may call it."""
+        """Write all entries to disk; if that fails, write none and raise `OSError`. Blocks; any thread may call it."""
         with self._lock:
             self._commit(entries)
             if self._size >= self._check_at_bytes and (
@@ -95,8 +95,8 @@ class CommitLog:
         self._matches.update(entry.match for entry in entries)
 
     def _start_emptying(self) -> None:
-        """Switch to the other log file, and empty the file used until now. If the other file is not empty yet, try only
-        to empty that.
+        """Switch to the other log file, and empty the file used until now. If the other file is not empty yet, do not
+        switch, but try again to empty the other file.
         """
         again = bool(self._other_matches)
         which = 1 - self._current if again else self._current
@@ -158,8 +158,8 @@ class CommitLog:
 def restore_journals(folder: Path) -> None:
     """Restore the journals in a folder from its log files, and remove the log files. Raise `OSError` if that fails.
 
-    Data in a journal beyond its last entry in the log was never synced, and never sent to a client. It is cut off. A
-    missing journal belonged to a finished match.
+    Data in a journal beyond its last entry in the log was never synced, and never sent to a client. It is cut off. If a
+    journal is missing, its match was finished, so its entries are skipped.
     """
     logs = {path: list(_read_groups(path)) for path in (folder / name for name in _SEGMENT_NAMES) if path.exists()}
     _write_entries(folder, _entries_by_match(chain.from_iterable(logs.values())), truncate=True)
@@ -167,9 +167,7 @@ def restore_journals(folder: Path) -> None:
 
 
 def _remove_logs(folder: Path, paths: Iterable[Path]) -> None:
-    """Remove log files, the older one first. If only the older one were left, it would set the journals back to an
-    older state.
-    """
+    """Remove log files, the older one first, because it alone would set the journals back to an older state."""
     for path in paths:
         path.unlink(missing_ok=True)
         flush_to_disk(folder)

@@ -116,7 +116,7 @@ class EventLog:
         self._log_client("left", address, f"{bot} disconnected: {fields['why']}", **fields)
 
     def log_refused(self, address: str, reason: str, bot: str | None = None, code: str | None = None) -> None:
-        """Log that a client was refused. `code` is the error code if the client had already connected."""
+        """Log that a client was refused. `code` is the error code, given if the client had already connected."""
         if code is not None:
             self.rejected_clients[code] += 1
         self._add_failure(bot or address, f"rejected: {reason}")
@@ -138,7 +138,7 @@ class EventLog:
         self.note_incident(bot, NO_SHOW, f"it missed {match} and is suspended for {pause_s:g} s: {how}")
 
     def note_incident(self, bot: str, code: object, text: str) -> None:
-        """Record an incident that a bot caused, unless the bot, or all bots together, have had too many."""
+        """Record an incident that a bot caused, unless this bot, or all bots together, have had too many incidents."""
         now = self._now()
         if self._incidents_of_bot.take(fold_name(bot), now) or self._incidents.take(None, now):
             return
@@ -188,7 +188,7 @@ class EventLog:
         return sum(count for bucket, count in self._ended_counts if bucket > first)
 
     async def close(self) -> None:
-        """Log how many lines were dropped, and wait until all incidents are written."""
+        """Log how many log lines were dropped, and wait until all incidents are written."""
         self._suppressed.report()
         await self._recording.wait()
 

@@ -38,7 +38,7 @@ class Unavailable(BotFault):
 
 
 class OnAnotherNode(BotFault):
-    """Raised if another node, at `url`, does what the client asks for."""
+    """Raised if another node of the arena, at `url`, handles what the client asks for."""
 
     code = error_codes.ELSEWHERE
 
@@ -75,7 +75,9 @@ class FinishedMatch:
         self.failures = runner.failures
         """The reasons why bots' programs failed, by seat, as their clients reported."""
         self.send_end = send_end
-        """Sends `end` to the seats and the spectators, with ratings or without. Call it once."""
+        """A function that sends `end`, with the ratings if they are given, to the seats and the spectators. Call it
+        once.
+        """
         self.record_bytes = 0
         """The size of the match's record in bytes; 0 before `encode_record` is called."""
         self._runner = runner
@@ -86,7 +88,7 @@ class FinishedMatch:
         return self._runner.close_record(self.result)
 
     def encode_record(self, ratings: Ratings | None) -> bytes:
-        """Return the record as bytes, with ratings or without. Raise `JournalFault` if the journal can't be read."""
+        """Return the record as bytes, with `ratings` unless None. Raise `JournalFault` if the journal can't be read."""
         record = self.close_record().pack_record(ratings)
         self.record_bytes = len(record)
         return record
@@ -129,9 +131,7 @@ class HostHandler(ABC):
 
     @abstractmethod
     async def authenticate(self, hello: Hello, address: str) -> Identity:
-        """Return the identity of a client. Raise `BotFault` to refuse the client, `ArenaFault` if it can't be looked
-        up.
-        """
+        """Return a client's identity. Raise `BotFault` to refuse the client, `ArenaFault` if the look-up fails."""
 
     @abstractmethod
     def handle_message(self, session: ClientSession, message: ClientMessage) -> None:
@@ -139,30 +139,32 @@ class HostHandler(ABC):
 
     @abstractmethod
     async def finalize(self, match: FinishedMatch) -> None:
-        """Store a finished match, and send its `end`. If this raises an error, the match stays in the journal."""
+        """Store a finished match, and send its `end`. If this raises an error, the match stays in its journal."""
 
     async def record_incident(self, bot: str, incident: Incident) -> None:
         """Record an incident that a bot caused. Raise `ArenaFault` if that fails."""
 
     async def should_resume(self, header: Header, seed: bytes) -> bool:
-        """Return whether a journal's match resumes; else the journal is removed. Raise `ArenaFault` on failure."""
+        """Return whether to resume a match that was found in its journal. If not, the host removes the journal. Raise
+        `ArenaFault` if this can't be decided.
+        """
         return False
 
     def seeks_of(self, bot: str) -> tuple[list[ListedSeek], int]:
-        """Return a bot's seeks for a listing, and for how many seconds the rate limit delays the bot's matches. The
-        bot's name is folded.
+        """Return a bot's seeks, for a listing, and the seconds for which the rate limit delays the bot's next match.
+        `bot` is the folded name.
         """
         return [], 0
 
     def players_of(self, header: Header) -> list[Player]:
-        """Return the players of a match with their current ratings. Raise `BotFault` for a wrong header."""
+        """Return the players of a match with their current ratings. Raise `BotFault` if the header is wrong."""
         return [
             Player(bot=seat.bot, version=seat.version, mu=INITIAL_RATING.mu, sigma=INITIAL_RATING.sigma)
             for seat in header.seats
         ]
 
     def unready_reason(self) -> str | None:
-        """Return in one line why clients should not connect now; None if they may."""
+        """Return one line that says why clients should not connect now; None if they may."""
         return None
 
     def other_hosts(self) -> list[str]:
@@ -170,19 +172,17 @@ class HostHandler(ABC):
         return []
 
     def redirect_spectator(self, session: ClientSession, match: str) -> None:
-        """Send a client the URL of the other host that runs a match, or an error if none does. The message may be sent
-        later.
-        """
+        """Send a client, now or later, the URL of the host that runs a match, or an error if none does."""
 
     def prepare_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
         """Return a future for the work that must be done before a match begins, or None if there is none."""
         return None
 
     def begun(self, match: str) -> None:
-        """Handle that a match begins, just before its seats get `start`."""
+        """Handle the beginning of a match, just before its seats get `start`."""
 
     def not_begun(self, match: str, fault: Fault) -> None:
-        """Handle that a match does not begin, because the work before it failed. The host has removed the match."""
+        """Handle a match that does not begin because the work before it failed. The host has removed the match."""
 
     def on_match_added(self, runner: MatchRunner) -> None:
         """Handle a match that is about to start, or to resume after a restart."""
@@ -200,7 +200,7 @@ class HostHandler(ABC):
         """Handle a bot's report that it is ready for a match."""
 
     def on_capacity_available(self) -> None:
-        """Handle that an address which had used up its quota may start a match again."""
+        """Handle an address that may start a match again, after it had used up its quota."""
 
     def on_seat_released(self, runner: MatchRunner, seat: int) -> None:
         """Handle the release of a seat, after which its bot has the slot back. The match may continue."""

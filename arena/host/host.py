@@ -48,7 +48,9 @@ log = logging.getLogger("arena.host")
 
 
 class Health:
-    """The current problems of a host, by place (see `places`). Logs the first problem, and the end of the last one."""
+    """The current problems of a host, each with the part that has it (see `places`). Logs when the first problem begins
+    and when the last one ends.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -57,16 +59,16 @@ class Health:
 
     @property
     def reason(self) -> str | None:
-        """The oldest current problem in one line, or None if there is none."""
+        """The host's oldest current problem in one line, or None if there is none."""
         return next(iter(self._problems.values()), None)
 
     @property
     def places(self) -> Collection[str]:
-        """The places that have a problem: `store`, `seeks`, and the ids of matches that can't be recorded."""
+        """The parts of the host that have a problem: `store`, `seeks`, and ids of matches that can't be recorded."""
         return self._problems.keys()
 
     def set_problem(self, place: str, reason: str | None) -> None:
-        """Set the problem of a place. None clears it."""
+        """Set the problem of a part of the host (see `places`). A `reason` of None clears it."""
         if reason is not None:
             if not self._problems:
                 self._since = self._clock()
@@ -134,7 +136,9 @@ class MatchHost:
         self._weighing = BackgroundTasks()
 
     def call_before_flush(self, hook: Callable[[], None]) -> None:
-        """Call `hook` in each turn of the event loop that writes records or frames, before they are written."""
+        """Let `hook` be called in each turn of the event loop that writes records or frames, before they are
+        written.
+        """
 
         def commit() -> None:
             hook()
@@ -251,9 +255,7 @@ class MatchHost:
             del self._waiting_since[connection]
 
     async def _answer(self, connection: Connection, codec: Codec, frame: Frame) -> ClientSession | None:
-        """Answer a client's first frame with `welcome` or an error. Return the client's session, or None if it was
-        refused.
-        """
+        """Answer a client's first frame with `welcome` or an error. Return its session, or None if it was refused."""
         if not self._is_answering.is_set():
             await run_until_first(self._is_answering.wait(), connection.wait_closed())
             if connection.is_gone:  # the client may have reconnected, and must keep its newer connection

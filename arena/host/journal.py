@@ -46,14 +46,14 @@ _decode_event = msgspec.json.Decoder(_EventLine).decode
 
 
 class JournalFault(ArenaFault):
-    """The journal can't be written, for example because the disk is full or the folder is gone."""
+    """Raised if a journal can't be written or read, for example because the disk is full or the folder is gone."""
 
 
 class Journal:
     """The folder of journals. With `synced`, lines count as written only after a commit log has synced them.
 
-    At most `max_open` journals may be open when another match starts. `JournalFault` is raised if the folder is
-    unusable.
+    At most `max_open` journals may be open when another match starts. The constructor raises `JournalFault` if the
+    folder is unusable.
     """
 
     def __init__(self, folder: Path, *, synced: bool = False, max_open: int | None = None) -> None:
@@ -182,7 +182,7 @@ class MatchJournal:
         return at
 
     def roll_back(self, offset: int, exc: BaseException) -> JournalFault:
-        """Cut off the data from `offset` on, which could not be synced. Return a fault with a message that says so."""
+        """Cut off the data from `offset` on, because it could not be synced. Return the error to raise for that."""
         self.size_bytes = offset
         self._truncate()
         return JournalFault(f"the journal {self._path} can't be synced: {getattr(exc, 'strerror', None) or exc}")

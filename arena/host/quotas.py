@@ -53,7 +53,7 @@ class Quota:
         return self.address_limit() - self.taken_by(address)
 
     def take(self, address: str, amount: float) -> None:
-        """Add to the amount that an address holds. A negative amount is given back."""
+        """Add `amount` to the amount that an address holds. A negative amount is given back."""
         self._taken += amount
         self._taken_by_address[address] = self._taken_by_address.get(address, 0.0) + amount
         if self._taken_by_address[address] <= 0:
@@ -87,7 +87,7 @@ class DailyQuota(Quota):
         super().take(address, min(amount, max(self.per_address - self._taken_by_address.get(address, 0.0), 0.0)))
 
     def set_held(self, amounts: Mapping[str, float]) -> None:
-        """Set the amounts that addresses use in addition to those taken by `take`, until the next call."""
+        """Set the amount that each address holds in addition to what it took with `take`, until the next call."""
         self._held = amounts
 
     def seconds_until_free(self, address: str) -> int:
@@ -99,9 +99,7 @@ class DailyQuota(Quota):
         return math.ceil(max(1.0, (by - self.per_address) / rate, (taken + by - self.total) / (rates + rate)))
 
     def _decay_per_second(self) -> float:
-        """Return the amount that each address gets back per second. All addresses together get back at most the total
-        in a day.
-        """
+        """Return the amount per second that each address gets back. All together get back at most `total` a day."""
         return min(self.per_address, self.total / max(len(self._taken_by_address), 1)) / DAY_S
 
     def _decay(self) -> None:
@@ -134,7 +132,7 @@ class QuotaLimits(Struct, frozen=True, kw_only=True):
 
 
 class _Charge(Struct):
-    """The memory that is charged for a match, and `payers`: the address that pays for each seat."""
+    """The charge for a match: its memory in bytes and, for each seat, the address that pays for it."""
 
     memory_bytes: int
     payers: dict[int, str]
@@ -196,7 +194,7 @@ class Quotas:
         return parts
 
     def charge_record(self, parts: Mapping[str, float], size: int) -> None:
-        """Charge addresses for a stored record of `size` bytes, each in proportion to its number in `parts`."""
+        """Charge addresses for a stored record of `size` bytes. `parts` has the relative part of each address."""
         whole = sum(parts.values())
         for address, part in parts.items():
             self.stored.take(address, (size + ROW_BYTES) * part / whole if whole else 0)

@@ -21,7 +21,7 @@ log = logging.getLogger("arena.host.recorder")
 
 
 class Recordable(Protocol):
-    """A match with lines to record."""
+    """A match whose lines a `Recorder` writes to the match's journal."""
 
     @property
     def id(self) -> str:

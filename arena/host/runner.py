@@ -1,6 +1,4 @@
-"""Runs one match: performs the referee's effects in order, and has the timer of the match. A seat may change its
-connection.
-"""
+"""Runs one match: performs the referee's effects in order, and has the match's timer. Seats may change connections."""
 
 from __future__ import annotations
 
@@ -76,7 +74,7 @@ class Backlog:
         self.lost_seats: set[int] = set()
         """The seats whose connection has gone."""
         self.returned_seats: dict[int, tuple[Peer, bool]] = {}
-        """The new connection of each seat that has one, and whether it gets every turn."""
+        """The seats that have a new connection, each with this connection and whether it gets every turn."""
         self.watchers: dict[Peer, None] = {}
         """The peers that asked to watch the match."""
         self._message_counts: Counter[int] = Counter()
@@ -90,7 +88,7 @@ class Backlog:
         self.events.append(event)
 
     def note_lost(self, seat: int, peer: Peer, current_peer: Peer | None) -> bool:
-        """Note that the connection `peer` has gone. Return whether it was the seat's `current_peer`."""
+        """Note that the connection `peer` of a seat has gone. Return whether it was the seat's `current_peer`."""
         if seat in self.returned_seats and self.returned_seats[seat][0] is peer:
             del self.returned_seats[seat]
         if current_peer is not peer:
@@ -107,8 +105,9 @@ class MatchRunner:
     event's messages are sent, and new events wait in a backlog.
 
     If recording fails, it is tried again every `retry_delay_s`, and the clocks stand still meanwhile. `on_held` is
-    called with the match id and the reason, and with None when the match continues. A match whose config is not a
-    preset's is called off when its journal exceeds `max_journal_bytes`. Expired clocks go through `due_queue`.
+    called with the match id and the reason then, and with the id and None when the match continues. A match whose
+    config is not a preset's is called off when its journal exceeds `max_journal_bytes`. `due_queue` handles expired
+    clocks, a few in each turn of the event loop.
     """
 
     def __init__(
@@ -164,10 +163,9 @@ class MatchRunner:
         self._deadline: float | None = None
         self._timer: asyncio.Handle | None = None
         self._timer_due = 0.0
-        """The time at which the timer fires. For a timer that is due at once, uvloop's handle does not have this time.
-        """
+        """The time at which the timer fires. uvloop's handle does not have this time if the timer is due at once."""
         self._resumed_at_ply = 0
-        """The number of plies that were played before the match resumed here."""
+        """The number of plies that were played before the match resumed on this host."""
         self._stopped = False
         self._ended = False
         self._ratings: Ratings | None = None
@@ -198,9 +196,7 @@ class MatchRunner:
     def _on_prepared(
         self, on_refused: Callable[[Fault], None], on_begun: Callable[[], None], first: asyncio.Future[None]
     ) -> None:
-        """Begin the match when its preparation is done. If the preparation was cancelled, the match stays in its
-        journal.
-        """
+        """Begin the match when its preparation is done. If that was cancelled, the match stays in its journal."""
         if first.cancelled():
             return
         fault = first.exception()
@@ -219,7 +215,7 @@ class MatchRunner:
                 self.receive(Reconnect(seat))
 
     def receive(self, event: MatchEvent) -> None:
-        """Pass an event to the referee and perform its effects. An internal error voids the match."""
+        """Pass an event to the referee and perform the referee's effects. An internal error voids the match."""
         if type(event) is NoShow:
             self._absent_seats.add(event.seat)
         if self._stopped and not self._ended:
@@ -341,7 +337,7 @@ class MatchRunner:
 
     @property
     def info_bytes(self) -> Mapping[int, int]:
-        """The bytes that the search info sent by a seat takes in the journal, by seat."""
+        """The bytes that search info takes in the journal, by the seat that sent it."""
         return self._match.standing.info_bytes
 
     @property
@@ -385,7 +381,7 @@ class MatchRunner:
         return seat not in self._absent_seats and self._match.standing.was_absent(seat)
 
     def has_stayed(self, seat: int) -> bool:
-        """Return whether the match is over, and a seat stayed in it to the end."""
+        """Return whether the match is over and a seat stayed in it to the end."""
         return self._match.standing.stayed_to_end(seat)
 
     def result(self, finished_at: str) -> Result:
@@ -446,9 +442,7 @@ class MatchRunner:
         self._loop.call_later(self._retry_delay_s, self._recorder.enqueue, self)
 
     def on_recorded(self, held: float = 0.0) -> None:
-        """Perform the pending effects, which are recorded now, then handle the backlog. The match has waited `held`
-        seconds.
-        """
+        """Perform the pending effects, now recorded, then handle the backlog. The match has waited `held` seconds."""
         if self._pending_effects is None or self._stopped:
             return
         effects, self._pending_effects = self._pending_effects, None
@@ -486,9 +480,7 @@ class MatchRunner:
         self.receive(Abort())
 
     def _process_backlog(self, backlog: Backlog, *, with_timers: bool) -> None:
-        """Handle the events of a backlog. Without `with_timers`, timer events are ignored, because the clocks stood
-        still.
-        """
+        """Handle the events of a backlog. Without `with_timers`, ignore timer events: the clocks stood still."""
         for event in backlog.events:
             if with_timers or not isinstance(event, (DeadlineReached, SendDelay)):
                 self.receive(event)

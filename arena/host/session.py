@@ -84,7 +84,7 @@ class ClientSession:
         """
 
     def send(self, message: FromServer) -> None:
-        """Send a message. A rejection that the client should have avoided counts as a bad message."""
+        """Send a message. If it rejects a message that a correct client would not send, count a bad message."""
         self.connection.send_framed(make_frame(self._codec.encode(message)))
         if type(message) is Turn:
             if message.legal is not None:
@@ -103,13 +103,13 @@ class ClientSession:
                 self._count_bad_message()  # the client could have avoided this rejection
 
     def send_shared(self, messages: EncodedMessages) -> None:
-        """Send messages that other peers get as well."""
+        """Send messages that other peers get too. They are encoded once for all peers with the same codec."""
         self.connection.send_framed(messages.encode(self._codec, make_frame))
         if type(messages.messages[-1]) is End:
             self._recent_ends.append(messages.messages[-1].match)
 
     def receive(self, frame: Frame) -> bool:
-        """Handle one frame, and return whether the arena awaited it. Errors are answered, and malformed messages are
+        """Handle one frame. Return whether the arena awaited it. Errors are answered, and malformed messages are
         counted.
 
         Frames after `close` are ignored.
@@ -141,8 +141,8 @@ class ClientSession:
         self.send(Error(code=fault.code, message=str(fault), ref=ref, url=getattr(fault, "url", None)))
 
     def was_sent_end(self, match: str) -> bool:
-        """Return whether this client was sent the `end` of a match recently. A message from the client may have crossed
-        it.
+        """Return whether this client was sent the `end` of a match recently. If so, it may have sent a message for the
+        match before `end` arrived.
         """
         return match in self._recent_ends
 

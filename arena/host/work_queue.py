@@ -24,7 +24,7 @@ class WorkQueue:
         self._waiting: deque[Callable[[], None]] = deque()
 
     def enqueue(self, work: Callable[[], None]) -> None:
-        """Queue `work`, which must be short."""
+        """Queue a function, which must return soon."""
         self._waiting.append(work)
         if len(self._waiting) == 1:
             self._loop.call_soon(self._run_slice)

@@ -99,8 +99,8 @@ def _strip_port(entry: str) -> str:
 
 
 def parse_origins(text: str) -> tuple[str, ...]:
-    """Parse origins like `https://example.org,http://localhost:8000`; `*` is any origin. Raise `ValueError` for other
-    text.
+    """Parse origins like `https://example.org,http://localhost:8000`; `*` is any origin. Raise `ValueError` if
+    invalid.
     """
     found = [part.lower().removesuffix("/") for part in filter(None, map(str.strip, text.split(",")))]
     for origin in found:
@@ -167,7 +167,7 @@ def is_own_name(host: str) -> bool:
 
 
 def parse_host_names(text: str) -> tuple[str, ...]:
-    """Parse host names like `arena.example.org,arena.lan` into lower case. Raise a `ValueError` that names an invalid
+    """Parse host names like `arena.example.org,arena.lan` into lower case. Raise `ValueError`, naming an invalid
     one.
     """
     found = [part.lower() for part in filter(None, map(str.strip, text.split(",")))]

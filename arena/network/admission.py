@@ -195,9 +195,7 @@ class Admission:
         return None
 
     def _check_operator(self, request: ConnectionRequest, address: str) -> HttpRefusal | None:
-        """Return a refusal for a wrong operator's token, or for another client on the operator's socket; otherwise
-        None.
-        """
+        """Return a refusal for a wrong operator's token, or for a stranger on the operator's socket; else None."""
         if OPERATOR_SUBPROTOCOL not in request.offered_subprotocols:
             text = f"this port is for operators only: offer the subprotocol {OPERATOR_SUBPROTOCOL}"
             return HttpRefusal(HTTPStatus.FORBIDDEN, text) if request.is_operators_only else None
@@ -216,7 +214,7 @@ class Admission:
     def _check_limits(
         self, request: ConnectionRequest, address: str, slot: ConnectionSlot, shared: bool
     ) -> HttpRefusal | None:
-        """Count a connection and return None, or return a refusal if the connection would exceed a limit."""
+        """Return a refusal if a connection would exceed a limit. Otherwise count the connection and return None."""
         forwarded = request.get_headers(FORWARDED_FOR_HEADER)
         if forwarded and not shared and is_loopback(request.peer) and not self._has_warned_of_proxy:
             self._has_warned_of_proxy = True

@@ -25,7 +25,7 @@ log = logging.getLogger("arena.network.binding")
 
 
 class PortFault(ArenaFault):
-    """The process can't listen on an address and port."""
+    """Raised if the process can't listen on an address and port."""
 
 
 class InheritedSockets:
@@ -39,8 +39,8 @@ class InheritedSockets:
             raise PortFault(f"the inherited sockets (LISTEN_FDS) can't be used: {exc}") from exc
 
     def take(self, name: str, port: int) -> list[socket.socket]:
-        """Return and remove the sockets with a name. If there are none, take the sockets on `port` that have none of
-        the `SOCKET_NAMES`.
+        """Return the inherited sockets called `name`. If there are none, return those on `port` whose names are not in
+        `SOCKET_NAMES`. The returned sockets now belong to the caller.
         """
         taken = [one for one in self._untaken if one.name == name] or [
             one for one in self._untaken if one.name not in SOCKET_NAMES and port_of([one.socket]) == port

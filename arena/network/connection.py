@@ -184,9 +184,7 @@ class Connection(ServerConnection):
 
     @property
     def address(self) -> str:
-        """The address under which limits count this connection. Behind a trusted proxy, it is "" until the HTTP request
-        is read.
-        """
+        """The address under which limits count this connection. Behind a proxy, it is "" until the request is read."""
         return self._address
 
     @address.setter
@@ -206,7 +204,7 @@ class Connection(ServerConnection):
         return message
 
     async def deliver_messages(self, receive: Callable[[Frame], bool], awaited: Collection[object]) -> None:
-        """Pass each further message to `receive` until the connection is closed.
+        """Pass each message from now on to `receive`, until the connection is closed.
 
         `receive` returns whether the arena awaited the message. The arena keeps the collection `awaited` up to date: it
         is empty if no message is awaited.
@@ -224,7 +222,9 @@ class Connection(ServerConnection):
         self._cpu_budget.charge(seconds, self._clock())
 
     def run_in_turns(self, pieces: Iterator[None]) -> None:
-        """Run work that this client causes, each piece in a fair turn. The first piece may run now."""
+        """Run work that this client causes, one piece in each of the client's fair turns. The first piece may run
+        now.
+        """
 
         def work() -> None:
             began = self._clock()
@@ -306,7 +306,7 @@ class Connection(ServerConnection):
         super().eof_received()
 
     def _is_awaited(self, now: float) -> bool:
-        """Return whether the arena awaits a message of this client, and the client's CPU budgets are not used up."""
+        """Return whether the arena awaits a message of this client and the client's CPU budgets are not used up."""
         return (
             bool(self._awaited)
             and self._cpu_budget.throttled_until <= now
@@ -358,9 +358,7 @@ class Connection(ServerConnection):
         self._schedule_reading()
 
     def _process_piece(self, piece: bytes, began: float, *, ahead: bool) -> float:
-        """Process a piece of input, and return the time afterwards. The work is free only if the arena awaited all
-        messages in it.
-        """
+        """Process a piece of input, and return the time after it. Input is free only if all of it was awaited."""
         self._awaited_count = self._unawaited_count = self._pushed_bytes = 0
         try:
             super().data_received(piece)

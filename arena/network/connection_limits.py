@@ -74,7 +74,7 @@ class ConnectionSlot:
         self._limits = limits
 
     def try_admit(self, address: str) -> str | None:
-        """Count the connection for an address and return None, or return why a limit forbids that."""
+        """Return why a limit forbids one more connection from an address, or count the connection and return None."""
         limits = self._limits
         if limits.admitted_by_address[address] >= limits.bounds.per_address:
             return f"{address} has {limits.bounds.per_address} connections, which is the maximum"

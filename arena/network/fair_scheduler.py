@@ -64,8 +64,10 @@ class CpuBudget:
         self._is_scheduled = False
 
     def charge(self, work_s: float, now: float, fine_s: float = 0.0) -> None:
-        """Charge `work_s` seconds of work that ended at `now`, and fine the client as if it had worked `fine_s` seconds
-        more. The budget of all clients is not fined.
+        """Charge `work_s` seconds of work that ended at `now` to this budget and to all budgets above it.
+
+        The fine counts as `fine_s` seconds more of work. The budget of all clients, which is at the top, is charged no
+        fine.
         """
         budget: CpuBudget | None = self
         while budget is not None:
@@ -79,7 +81,9 @@ class CpuBudget:
         return max(self._debt_free_at - now, 0.0)
 
     def request_turn(self, turn: Callable[[], None]) -> None:
-        """Call `turn` when the budget grants it, possibly at once. It must be short, and call `charge` for its work."""
+        """Call the function `turn` when the budget grants it, possibly at once. `turn` must be short and call
+        `charge`.
+        """
         self._waiting_turns.append(turn)
         if not self._is_scheduled:
             self._is_scheduled = True

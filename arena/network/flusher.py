@@ -43,8 +43,8 @@ class Flusher:
 
     @property
     def polled_at(self) -> float:
-        """A time since which the event loop has certainly polled all sockets. It is some turns old, because some event
-        loops end a turn only after the next poll.
+        """A time since which the event loop has certainly polled all sockets. It lies some turns of the loop in the
+        past, because some event loops end a turn only after the next poll.
         """
         return self._turn_end_times[0]
 
@@ -56,7 +56,7 @@ class Flusher:
 
     def schedule_flush(self) -> None:
         """Schedule a call of `before_flush` and a flush of all registered connections, for the end of this turn of the
-        event loop. After many calls, do both at once.
+        event loop. After `MAX_FLUSH_BATCH` calls in a turn, do both at once.
         """
         self._put_off_count += 1
         if self._queued_at is None:

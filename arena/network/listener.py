@@ -125,7 +125,7 @@ class Listener:
         return await server
 
     async def close(self, code: int, reason: str) -> None:
-        """Accept no more connections, let handshakes in progress finish, and close all connections with `code` and
+        """Accept no more connections, finish handshakes in progress, and close all connections with `code` and
         `reason`.
         """
         for acceptor in self._acceptors:

@@ -60,7 +60,7 @@ EXPIRY_WARNING_S = 14 * DAY_S
 
 
 class CertificateFault(ArenaFault):
-    """The certificate or its key can't be used."""
+    """Raised if the certificate or its key can't be used."""
 
 
 class Encryption:
@@ -125,7 +125,9 @@ class Encryption:
 
 
 def _read_pem(file: Path, what: str) -> str:
-    """Read a PEM file in any text encoding. Raise `CertificateFault` if it contains no `what` or cannot be read."""
+    """Read a PEM file in any text encoding. Raise `CertificateFault` if it can't be read, or if it contains no section
+    that ends its first line with `what`.
+    """
     with os_errors_as(CertificateFault, f"{file} can't be read"):
         text = decode(read_bytes(file), errors="replace")
     if f"{what}-----" not in text:

@@ -43,12 +43,12 @@ FEATURE_COUNT = len(FEATURE_NAMES)
 
 
 class ChanceEvents(NamedTuple):
-    """The chance events of a game, each with a row in `before` and in `luck`. `score` is seat 0's score."""
+    """The data of one game for the fits: seat 0's score, and a row in `before` and in `luck` per chance event."""
 
     score: float
     before: np.ndarray[Any, Any]
-    """The position before each event: its features, then 1 or -1 for the seat to move, then this number times the
-    attacks left. The odds of a win are fitted to these columns.
+    """The position before each chance event: its features, then 1 if seat 0 moves or -1 if seat 1 moves, then this
+    number times the attacks left. The odds of a win are fitted to these columns.
     """
     luck: np.ndarray[Any, Any]
 
@@ -75,7 +75,7 @@ def _chance_events(walked: Any) -> ChanceEvents:
 
 
 def make_pairs(game: str, map_: str, starts: int, nodes: int | None) -> list[GamePair]:
-    """Return pairs of games, one for each start position. The two sides of a pair have the same random weights."""
+    """Return pairs of games, one pair for each start position. Both bots of a pair have the same random weights."""
     config = {"map": map_, **(CONFIGS.get(map_, {}) if game == "risk-campaign" else {})}
     pairs = []
     for k in range(starts):
@@ -87,7 +87,7 @@ def make_pairs(game: str, map_: str, starts: int, nodes: int | None) -> list[Gam
 
 
 def fit_odds(games: Sequence[ChanceEvents]) -> np.ndarray[Any, Any]:
-    """Fit the odds of a win to the columns of `before`, by logistic regression with Newton's method."""
+    """Fit the odds that seat 0 wins to the columns of `before`, by logistic regression with Newton's method."""
     x = np.concatenate([each.before for each in games])
     y = np.concatenate([np.full(len(each.before), each.score) for each in games])
     ridge = RIDGE / 1000 * len(x) * np.eye(x.shape[1])
@@ -99,9 +99,7 @@ def fit_odds(games: Sequence[ChanceEvents]) -> np.ndarray[Any, Any]:
 
 
 def sum_luck(games: Sequence[ChanceEvents], odds: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return two sums of each feature's luck for each game: unweighted, and weighted by how open the game was at each
-    event.
-    """
+    """Return two sums of each feature's luck in each game. The second weights each event by how open the game was."""
     rows = []
     for each in games:
         share = 1 / np.cosh(np.clip(each.before @ odds, -50, 50) / 2) ** 2
@@ -118,8 +116,9 @@ def fit_points(luck: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> np.n
 
 
 def variance_factor(luck: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> float:
-    """Return the variance of the scores of single games, divided by twice the variance of the adjusted mean scores of
-    pairs. Each half of the games is adjusted with the fit to the other half.
+    """Return the factor by which pairs with luck adjustment need fewer games: the variance of scores of single games,
+    divided by twice the variance of the pairs' adjusted mean scores. Each half of the games is adjusted with the fit to
+    the other half.
     """
     half = len(scores) // 4 * 2
     parts = (luck[:half], scores[:half]), (luck[half:], scores[half:])

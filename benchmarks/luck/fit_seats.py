@@ -41,8 +41,8 @@ RIDGE = 1e-2
 
 
 class ScoredGame(NamedTuple):
-    """The points of each seat in a game. `luck` has each seat's luck in each of `SHARE_NAMES`, first unweighted, then
-    weighted by the fraction of seats still in the game.
+    """The points and the luck of each seat in a game. `luck` has two numbers for each of `SHARE_NAMES`: first all
+    unweighted sums over the chance events, then all sums weighted by the fraction of seats still in the game.
     """
 
     points: np.ndarray[Any, Any]
@@ -66,9 +66,8 @@ def _play_game(rules: Campaign, sims: int, start: int, number: int) -> ScoredGam
 
 
 def play_moves(rules: Campaign, sims: int, start: str, number: str) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield each move of a game with the states before and after it.
-
-    The bot `uct` plays every seat. If `sims` is 0, it plays like the bot `raider`.
+    """Play a game in which the bot `uct` has every seat. Yield each move with the states before and after it. If `sims`
+    is 0, `uct` plays like the bot `raider`.
     """
     state = rules.initial(Dice(start.encode(), 0))[0]
     dice, chance = f"{start}/{number}".encode(), Random(f"{start}/{number}")
@@ -92,8 +91,9 @@ def fit(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> np.ndarray[Any, Any]:
 
 
 def variance_factors(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> tuple[float, float]:
-    """Return two ratios, for raw and for adjusted points: the variance of points in single games, divided by the
-    variance within deals. The points of each half of the games are adjusted with the fit to the other half.
+    """Return two ratios, for raw points and for points adjusted for luck. Each is the variance of points in single
+    games, divided by the variance between the two games of a deal. The points of each half of the games are adjusted
+    with the fit to the other half.
     """
     half = len(pairs) // 2
     raw, less = [], []

@@ -29,8 +29,8 @@ class GamePair(NamedTuple):
 
 
 class PlayedGame(NamedTuple):
-    """A played game: its rules, the score of seat 0, and all moves. Each entry of `plies` is a move between the states
-    before and after the move.
+    """A played game: its rules, the score of seat 0, and its `plies`. Each ply is a tuple: the state before a move, the
+    move, and the state after it.
     """
 
     rules: Game[Any, Any]

@@ -62,7 +62,7 @@ BOT_SPECS = {
     "greedy": "greedy",
     "random": "random",
 }
-"""The specifications, for `bots.play`, of the bots that are not a set of weights, by name in the table."""
+"""The specifications, for `bots.play`, of the table's bots that do not play by a set of weights, by name."""
 SOUTH_AMERICA, AFRICA = {"map": "south-america"}, {"map": "africa"}
 """The configs of bounded Risk on the maps of South America and of Africa."""
 COMPARISON_ROWS = (
@@ -138,7 +138,7 @@ def _format_estimate(estimate: Estimate) -> str:
 
 
 def _format_factor(reduction: VarianceReduction | None) -> tuple[str, str]:
-    """Format the factor by which the variance is reduced, and its interval."""
+    """Format the factor by which luck adjustment reduces the variance, and the factor's interval, as two texts."""
     if reduction is None:
         return "-", "-"
     return (

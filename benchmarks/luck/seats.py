@@ -1,5 +1,5 @@
 """Measure the variance of results in games of more than two seats, and the length of sequential tests, with and without
-luck.
+luck adjustment.
 
 Every start position is played once in each rotation of the seats, with separate dice. Bot A has some seats and bot B
 the rest. A bot is `uct` with a number of simulations; 0 means the bot `raider` and -1 a random bot. Simulated tests
@@ -43,9 +43,9 @@ OPENING_PLIES = 60
 
 
 class SeatsRow(NamedTuple):
-    """A row of the printed table: a comparison of bots A and B. `sims` has the number of simulations of each bot, `own`
-    is the number of A's seats, and `value` the value function that measures luck. `h1` is the hypothesis h1 of the
-    tests.
+    """A row of the printed table: a comparison of bots A and B. `sims` has the numbers of simulations of A and of B,
+    and `own` is the number of A's seats. `value` is the value function that measures luck. `h1` is the hypothesis h1 of
+    the sequential tests.
     """
 
     name: str
@@ -121,7 +121,7 @@ def opening_luck(starts: Sequence[int]) -> list[tuple[float, ...]]:
 
 
 def report_bias(pool: WorkerPool, count: int) -> None:
-    """Print the mean of `opening_luck` of each seat, divided by its standard error."""
+    """Print the bias of the luck of each seat: the mean of `opening_luck` divided by its standard error."""
     played = dict(spread(pool, opening_luck, range(count)))
     by_seat = zip(*(played[start] for start in range(count)), strict=True)
     told = (f"{fmean(luck) / (stdev(luck) / math.sqrt(count)):+.1f}" for luck in by_seat)
@@ -129,7 +129,7 @@ def report_bias(pool: WorkerPool, count: int) -> None:
 
 
 def report(row: SeatsRow, pool: WorkerPool, share: float) -> None:
-    """Play the games of a row of the table. Print the variances of their scores and the mean length of tests."""
+    """Play the games of a row. Print the variances of their scores and the mean length of sequential tests."""
     starts = max(2, round(row.starts * share))
     played = dict(spread(pool, partial(play_starts, row), range(starts)))
     units = [played[start] for start in range(starts)]
@@ -161,8 +161,8 @@ def _format_mean(units: Sequence[float]) -> str:
 
 
 def _mean_test_length(units: Sequence[float], games: int, row: SeatsRow) -> float:
-    """Return the mean number of games that sequential tests take. Their scores are drawn from `units`, and shifted so
-    that h1 is true.
+    """Return the mean number of games that sequential tests take until a verdict. Each test draws its scores from
+    `units`, shifted so that h1 is true.
     """
     chance, moved = Random(row.name), 0.5 + row.h1 - fmean(units)
     taken = []

@@ -119,9 +119,7 @@ class BenchmarkDatabase(NamedTuple):
 
 
 class BenchmarkSite(NamedTuple):
-    """A site to measure: the process id of its web server, its port, and the folder of its database server, if it has
-    one.
-    """
+    """A site to measure: its web server's process id and port, and the folder of its database server, if any."""
 
     process: int
     port: int
@@ -175,7 +173,9 @@ def request(sites: list[BenchmarkSite], address: str, times: int) -> list[Answer
 
 
 def measure(databases: dict[str, BenchmarkDatabase], asked: list[str], times: int) -> dict[str, dict[str, Answers]]:
-    """Return the answers of each database to each path. Print a line for each path, the slowest last, then totals."""
+    """Request all paths from each database's web server. Print a line for each path, the slowest last, then totals.
+    Return the answers by database and path.
+    """
     with contextlib.ExitStack() as stack:
         sites = [BenchmarkSite(*stack.enter_context(run_web(where.url)), where.server) for where in databases.values()]
         answers = {address: request(sites, address, times) for address in asked}
@@ -205,7 +205,7 @@ def copy_to_postgresql(file: Path) -> Iterator[BenchmarkDatabase]:
 
 
 def compare(here: dict[str, Answers], there: dict[str, Answers]) -> int:
-    """Print a comparison of the PostgreSQL server's answers with those of the SQLite file. Return how many differ."""
+    """Compare PostgreSQL's answers with SQLite's. Print the comparison, and return how many answers differ."""
     for name in ("p50", "p95", "busy"):
         ratios = {address: getattr(there[address], name) / getattr(here[address], name) for address in here}
         worst = max(ratios, key=ratios.__getitem__)

@@ -63,8 +63,8 @@ class SyntheticStanding(NamedTuple):
 
 
 class SyntheticSeason:
-    """A made-up history of matches, reproducible for equal numbers of matches and bots. `standings` is complete once
-    all rows of `matches` have been read.
+    """A made-up history of matches. The same numbers of matches and bots always give the same history. `standings` is
+    complete once all rows of `matches` have been read.
     """
 
     def __init__(self, count: int, number_of_bots: int) -> None:

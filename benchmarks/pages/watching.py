@@ -55,14 +55,14 @@ class Ratio(NamedTuple):
 
 class Stretch(NamedTuple):
     """The speed of play in a period: plies per second, and the server's processor seconds per ply. An instance may also
-    be a ratio of two speeds; higher numbers are then faster.
+    hold ratios of two speeds. Both numbers are then above 1 if the first speed is better.
     """
 
     rate: float
     cost: float
 
     def ratio_to(self, *others: Stretch) -> Stretch:
-        """Return the ratios of the speed in this period to the mean speed in the periods `others`."""
+        """Divide the speed in this period by the mean speed in the periods `others`. Return the ratios."""
         rate, cost = (statistics.fmean(column) for column in zip(*others, strict=True))
         return Stretch(self.rate / rate, cost / self.cost)
 

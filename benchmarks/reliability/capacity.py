@@ -39,11 +39,11 @@ class Crowd:
         self._bots = bots
 
     def stop(self) -> None:
-        """Let the bots finish their current matches and start no more."""
+        """Let the bots finish their current matches, and start no new ones."""
         self._stopping = True
 
     async def play(self, number: int) -> None:
-        """Play matches as the bot number `number`. A hundred bots share an address."""
+        """Play one match after the other as a bot with this number. A hundred bots share an address."""
         raw = await RawConnection.enter(self._port, f"bot-{number}", source=f"127.0.0.{1 + number // 100}")
         moved = 0.0
         try:

@@ -33,7 +33,7 @@ PAGE_PATHS = ("/", "/matches", "/bots/{bot}", "/matches/{match}", "/api/v1/match
 
 
 class Lesson:
-    """What a simulated school class experienced: refused requests, ended matches, loaded pages and watched turns."""
+    """The measurements of a simulated school class: refused requests, ended matches, loaded pages, watched turns."""
 
     def __init__(self) -> None:
         self.refusals: Counter[str] = Counter()

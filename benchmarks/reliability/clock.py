@@ -50,7 +50,7 @@ class LatePongs(RawConnection):
 
 @dataclass
 class Thinker:
-    """The bot whose clock is checked, with its total thinking time (`thought`) in seconds."""
+    """The bot whose clock is checked. `thought` counts its thinking time in seconds."""
 
     raw: RawConnection
     pace: float
@@ -89,8 +89,8 @@ def _read_options() -> argparse.Namespace:
 
 
 def _run_scenario(server: Server, options: argparse.Namespace, what: str, how: str) -> bool:
-    """Play one match with a disturbance. Return whether the bot gained at most as much time as the arena gave back as
-    lag compensation.
+    """Play one match with a kind of disturbance. Return whether the bot gained no more time than the arena gave back as
+    lag compensation, and neither bot was given back more than 1 % of its bank.
     """
     pace = options.seconds / MOVES_PER_SEAT
     attack = run_attackers(options.puppets, flood, server.port) if how == "flood" else contextlib.nullcontext()
@@ -140,8 +140,8 @@ def send_move(raw: RawConnection, told: dict[str, Any]) -> None:
 
 
 def _make_disturbance(server: Server, *, early: bool) -> Callable[[Callable[[], None]], Awaitable[None]]:
-    """Return a function that stops the server for `STOP_S` seconds and sends a move: at the beginning of this time if
-    `early`, else at its end.
+    """Return a function that stops the server for `STOP_S` seconds and sends a move in this time. If `early`, it sends
+    the move at the beginning, else at the end.
     """
 
     async def disturb(send: Callable[[], None]) -> None:

@@ -141,7 +141,7 @@ class Meter:
 
 
 class Run:
-    """A run of all cases. `longest` has the milliseconds of the longest callback, by (kind of request, game)."""
+    """A run of all cases. For each (kind of request, game), `longest` has the milliseconds of the longest callback."""
 
     def __init__(self, port: int, meter: Meter, number: int) -> None:
         self.longest: dict[tuple[str, str], float] = {}
@@ -202,7 +202,7 @@ class Run:
     async def _play_moves(
         self, case: CostCase, seats: dict[int, RawConnection], turn: Message, chance: random.Random
     ) -> Message:
-        """Play the match of a case for `case.plies` plies. Return the next `turn` message, or the `end`."""
+        """Play up to `case.plies` plies of a match. Return the next `turn`, or the `end` of the match."""
         for _ in range(case.plies):
             for seat in movers(turn):
                 move = case.choose(turn, chance)
@@ -213,14 +213,14 @@ class Run:
         return turn
 
     async def _receive_next(self, seats: dict[int, RawConnection]) -> Message:
-        """Receive the next message on all seats. Return the message of the seat that is to move, or of the first of
-        several such seats; at the end of the match, the first message.
+        """Receive the next message on all seats, and return one of them. That is the message of the first seat that is
+        to move or, at the end of the match, the message of the first seat.
         """
         told = await asyncio.gather(*(bot.receive("turn", "end") for bot in seats.values()))
         return told[0] if told[0]["type"] == "end" else told[list(seats).index(movers(told[0])[0])]
 
     async def _make_other_requests(self, case: CostCase, seats: dict[int, RawConnection], turn: Message) -> None:
-        """Measure the other requests of a match: strikes, watching, reconnecting, and its end by resigning."""
+        """Measure the requests besides moves: strikes, watching, reconnecting, and resigning the match."""
         game, match, seat = case.game, turn["match"], movers(turn)[0]
         async with self.measure("strike", game):
             wrong: tuple[Any, ...] = ({"do": "attack", "from": 0, "to": 99, "units": 1}, [[[]] * 1000] * 15)
@@ -243,7 +243,9 @@ class Run:
                 await bot.receive("end")
 
     async def play_many(self, case: CostCase) -> None:
-        """Measure how a bot reconnects to the maximum number of matches that it may have at a time."""
+        """Let a bot play as many matches at a time as it may, then reconnect it. Measure the cost of the reconnection,
+        which returns it to all these matches.
+        """
         names = [self.make_name() for _ in range(load_game(case.game, case.config).seats)]
         bots = [await self.enter(name, slots=SLOTS) for name in names]
         for number in range(SLOTS):
@@ -269,7 +271,7 @@ def deal_ms(case: CostCase) -> float:
 
 
 async def run_all(port: int, meter: Meter, options: argparse.Namespace) -> dict[tuple[str, str], float]:
-    """Return the cost of each kind of request in each game: the minimum over several runs."""
+    """Return the milliseconds that each kind of request costs in each game: the minimum over several runs."""
     least: dict[tuple[str, str], float] = {}
     for number in range(options.runs):
         run = Run(port, meter, number)
@@ -286,7 +288,7 @@ async def run_all(port: int, meter: Meter, options: argparse.Namespace) -> dict[
 
 
 def measure(options: argparse.Namespace) -> dict[tuple[str, str], float]:
-    """Run the server in this thread while another thread makes the requests. Return their costs."""
+    """Run the server in this thread while another thread makes the requests. Return the costs of the requests."""
     meter, ports, found = Meter(), queue.Queue[int](), dict[tuple[str, str], float]()
 
     class Ports(logging.Handler):

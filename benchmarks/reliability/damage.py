@@ -80,7 +80,7 @@ def read_columns(file: Path) -> dict[str, list[str]]:
 
 
 def check(file: Path, *, quick: bool) -> str:
-    """Check a database like `arena db check`. Return `found`, `not found`, or how the check failed."""
+    """Run the checks of `arena db check`. Return `found` or `not found`, or with which error they ended."""
     try:
         with closing(Store.open(file, create=False)) as store:
             return "found" if list(store.iterate(check_database, partial(check_match, quick=quick))) else "not found"
@@ -129,7 +129,7 @@ def change_value(value: object, rng: random.Random) -> object:
 
 
 def is_uncheckable(before: dict[str, list[Row]], after: dict[str, list[Row]], columns: dict[str, list[str]]) -> bool:
-    """Return whether all fields that differ between two databases are in `UNCHECKABLE_COLUMNS`."""
+    """Return whether two databases have the same rows and differ only in fields of `UNCHECKABLE_COLUMNS`."""
     for table in TABLES:
         if len(before[table]) != len(after[table]):
             return False
@@ -157,9 +157,7 @@ def _describe_difference(
 
 
 def _is_equal(a: object, b: object) -> bool:
-    """Return whether two values are equal, except for the last digits of ratings and irrelevant bits of packed
-    records.
-    """
+    """Return whether two values are equal, except for last digits of ratings and irrelevant bits of packed records."""
     if isinstance(a, float) and isinstance(b, float):
         return rating_system.nearly_equal(a, b)
     return a == b or (isinstance(a, bytes) and isinstance(b, bytes) and _unpack(a) == _unpack(b))

@@ -110,7 +110,7 @@ def _play(command: list[str], data: Path) -> dict[str, Any]:
 
 
 def _play_and_kill(command: list[str], data: Path, given: argparse.Namespace, seconds: float) -> list[dict[str, str]]:
-    """Kill a tournament repeatedly. Return, for each kill, the matches stored by then with the times of their ends."""
+    """Kill a tournament repeatedly. Return, for each kill, the matches stored before it and when they ended."""
     chance = random.Random(given.seed)
     stored = []
     for _ in range(given.kills):

@@ -64,7 +64,7 @@ RATED_PER_PAIR = 50
 NO_DICE = Dice(bytes(32), 0)
 """The dice to pass to the rules for moves, which use no dice."""
 TROLL_COUNT = 6
-"""The number of trolls: silent bots that take the matches of others."""
+"""The number of trolls: bots that seek matches but never move, and so waste their opponents' time."""
 HONEST_COUNT = 8
 """The number of honest bots that the trolls attack."""
 MOVE_DELAY_S = 0.02
@@ -85,7 +85,7 @@ Policy = Callable[[Poker, PokerState, random.Random], str]
 
 @dataclass
 class LadderPlayer:
-    """A bot that plays one match after the other and counts the rated and the unrated ones."""
+    """A bot that plays one match after the other, and counts its rated and its unrated matches."""
 
     raw: RawConnection
     name: str
@@ -132,7 +132,9 @@ class LadderPlayer:
 
 
 def choose_perfect(turn: dict[str, Any]) -> dict[str, Any]:
-    """Return the best move of nim if any number may be taken. In the preset `classic`, the first player wins by it."""
+    """Return the best move of nim without a limit on the counters that a move takes. In the preset `classic`, the first
+    player wins with these moves.
+    """
     heaps = turn["state"]["heaps"]
     nimber = functools.reduce(operator.xor, heaps)
     for heap, size in enumerate(heaps):
@@ -199,8 +201,8 @@ def choose_worst(turn: dict[str, Any]) -> dict[str, Any]:
 
 
 async def attack_as_dodger(server: Server, options: argparse.Namespace) -> bool:
-    """Attack: a perfect player meets an equal player. It stays silent unless it moves first, so that it wins all
-    matches that it plays. Return whether it gains no more than an honest bot.
+    """Attack: a perfect player meets an equal player. The attacker stays silent unless it moves first, so it wins all
+    matches that it plays. Return whether the attacker gains no more than an honest bot.
     """
     dodging: list[float] = []
     alike: list[float] = []
@@ -258,7 +260,7 @@ async def attack_as_trolls(server: Server, options: argparse.Namespace) -> bool:
 
 
 async def _count_honest_matches(server: Server, options: argparse.Namespace, trolls: int, label: str) -> int:
-    """Return how many matches the honest bots play in `options.seconds`. Trolls connect before them."""
+    """Return how many matches the honest bots play in `options.seconds`. The trolls connect before the honest bots."""
     silent = [
         asyncio.create_task(_run_troll(server, f"troll-{label}-{number}", options.haste)) for number in range(trolls)
     ]
@@ -311,9 +313,7 @@ def choose_raise(game: Poker, state: PokerState, rng: random.Random) -> str:
 
 
 def choose_giving(game: Poker, state: PokerState, rng: random.Random) -> str:
-    """Return the move of a puppet that loses chips to a king in Leduc: it raises in round one and folds in round
-    two.
-    """
+    """Return the move of a puppet that loses chips to a king in Leduc: raise in round one, fold in round two."""
     legal = game.legal_moves(state)
     order = ("raise", "bet", "call") if state.public is None else ("bet", "fold")
     return next(move for move in order if move in legal)
@@ -340,9 +340,9 @@ def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float 
 
 
 class PayoffAttack(NamedTuple):
-    """An attack on a ladder with payoffs: each of `names` throw-away names plays `matches` matches with one bot, and
-    leaves once it has won `leaves_at` chips per hand. If `crowns` is true, the bot is a king that should gain by this,
-    else an honest bot that should lose.
+    """An attack on a ladder with payoffs. Each of `names` throw-away names plays `matches` matches with one bot, and
+    leaves once it has won `leaves_at` chips per hand. If `crowns` is true, the bot is a king, and the attack is to
+    raise its payoff. Else the bot is honest, and the attack is to lower its payoff.
     """
 
     title: str
@@ -368,7 +368,9 @@ like matches with weak opponents.
 
 
 def measure_payoff_attacks(options: argparse.Namespace) -> bool:
-    """Simulate ladders with payoffs under each attack, and print their effects. Return whether all are small enough."""
+    """Simulate ladders with payoffs under each attack, and print the effects. Return whether all effects are small
+    enough.
+    """
     print(
         f"\nLeduc, {HONEST_OPPONENTS} honest opponents, {HONEST_MATCHES} matches each; a hand of the bot in question,"
     )
@@ -393,9 +395,9 @@ def measure_payoff_attacks(options: argparse.Namespace) -> bool:
 
 
 class AttackEffect(NamedTuple):
-    """The effect of an attack on a bot: its mean payoff `without` the attack, `before` with it if all opponents have
-    equal weights (the former rule), and `now` with it if their rounds are their weights. `first_before` and `first_now`
-    say whether the bot is then first.
+    """The effect of an attack on a bot. The bot's mean payoff is `without` if there is no attack. Under attack, it is
+    `before` if all opponents have equal weights (the former rule), and `now` if opponents' rounds are their weights.
+    `first_before` and `first_now` say whether the bot is then first on the ladder.
     """
 
     without: float

@@ -177,8 +177,8 @@ async def resign(port: int, source: str, encoding: str, kind: str) -> None:
 
 
 async def play_fast(port: int, source: str, encoding: str, kind: str) -> None:
-    """Let two bots play long matches at full speed with all their slots. Rate limits do not apply, because a server
-    waits for these moves.
+    """Let two bots play long matches at full speed with all their slots. Their moves are under no rate limit, because a
+    server waits for them.
     """
 
     async def one(name: str, opponent: str) -> None:
@@ -230,8 +230,8 @@ def attack(number: int, port: int, flooders: int, beside: bool, encoding: str, k
 
 
 async def measure(server: Server, pair: HonestPair, options: argparse.Namespace, kind: str, encoding: str) -> bool:
-    """Print how long the honest pair waits for its turns, alone and beside flooders. Return whether it lost no
-    connection and got no error.
+    """Measure how long the honest pair waits for its turns, alone and beside flooders, and print the times. Return true
+    if the pair lost no connection and got no error.
     """
     name = f"{kind} ({encoding.rpartition('.')[2]})" if KINDS[kind][1] else kind
     alone = await pair.measure(options.seconds / 2)

@@ -174,10 +174,10 @@ def fuzz(message: dict[str, Any], encoding: str, rng: random.Random) -> bytes:
 
 @dataclass
 class CodecOutcomes:
-    """Counts of what the codec and the readers of messages made of frames."""
+    """The outcomes of reading frames with the codec and the readers of messages, as counts."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    """The number of frames that led to each kind of message or fault, by its name."""
+    """The number of frames that were read as each kind of message or fault, by the kind's name."""
     unexpected_errors: int = 0
     """The number of frames that led to an unexpected error."""
     msgpack_frames: int = 0
@@ -210,8 +210,8 @@ def fuzz_codec(frames: int, rng: random.Random) -> CodecOutcomes:
 
 
 def _compare(data: bytes, outcomes: CodecOutcomes) -> None:
-    """Decode a frame with the fast and with the general decoder. Count the frame, and any difference between the two
-    results.
+    """Decode a frame with the fast and with the general decoder, and compare the results. Count the frame, and the
+    difference if there is one.
     """
     outcomes.msgpack_frames += 1
     outcomes.fast_frames += is_plain(data)
@@ -223,13 +223,13 @@ def _compare(data: bytes, outcomes: CodecOutcomes) -> None:
 
 @dataclass
 class PathOutcomes:
-    """Counts of what two readers of WebSocket frames made of them: the arena's fast path and the library."""
+    """The outcomes of reading WebSocket frames in two ways, by the arena's fast path and by the library, as counts."""
 
     frames: int = 0
     """The number of complete frames that were read from streams."""
     streams: int = 0
     short: int = 0
-    """The number of frames that the arena's fast path handled."""
+    """The number of these frames that the arena's fast path handled."""
     closed: Counter[int | None] = field(default_factory=Counter)
     """The number of streams that ended with each close code."""
     differences: int = 0
@@ -257,8 +257,8 @@ def fuzz_frames(frames: int, seed: int) -> PathOutcomes:
 
 
 def _compare_streams(number: int, chance: random.Random) -> Iterator[TwoWays]:
-    """Let the arena's fast path and the library read a stream in arbitrary pieces, and compare the results. Or do so
-    with a short stream that is cut in two, at each place in turn.
+    """Let the arena's fast path and the library read the same stream of frames, and compare the results. Most streams
+    are cut into random pieces. For one `number` in 200, a short stream is instead cut in two, at each place in turn.
     """
     if number % 200:
         yield both_ways(chance, chance.randrange(1, 60))

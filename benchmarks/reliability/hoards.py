@@ -98,7 +98,7 @@ async def hold_matches(port: int, source: str, seat: int, kind: str, names: tupl
 
 
 async def watch_repeatedly(port: int, source: str, matches: list[str]) -> None:
-    """Watch the latest of `matches` again every second, as a spectator."""
+    """Request to watch the latest of `matches` again every second, as a spectator."""
     raw = await RawConnection.enter(port, source=source)
     reading = asyncio.create_task(raw.discard())
     while not reading.done():
@@ -121,7 +121,7 @@ async def run_pairs(port: int, sources: list[str], kind: str, pairs: int) -> Non
 
 
 def run_hoard(number: int, port: int, addresses: int, kind: str) -> None:
-    """Run the bots of one process. Each process has every `PROCESS_COUNT`-th address."""
+    """Run the bots of process `number`. Each process has every `PROCESS_COUNT`-th address."""
     sources = [f"127.0.4.{one + 1}" for one in range(number, addresses, PROCESS_COUNT)]
     pairs = max(1, min(45, CONNECTION_COUNT // addresses // 2))
     with contextlib.suppress(KeyboardInterrupt):

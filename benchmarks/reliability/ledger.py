@@ -75,7 +75,7 @@ class Ledger:
         errors in the database itself.
 
         If `moves` is false, moves are not compared, and a match whose end was not sent may be missing from the
-        database. For matches in `forgotten`, only the end is compared.
+        database. For matches in `forgotten`, only the ends that were sent are compared.
         """
         found: Counter[str] = Counter()
         with closing(Store.open(database, create=False)) as store:
@@ -114,7 +114,7 @@ class Ledger:
 
 
 class _VisibleHistory:
-    """The events and states of a match that a bot may have been sent before the end, according to the record."""
+    """The events and states that a bot may have been sent during a match, according to the record of the match."""
 
     def __init__(self, record: Record, bot: str) -> None:
         game = shared_game(record.header.game, record.header.config)

@@ -36,7 +36,7 @@ class RecordingBroker:
 
     def __init__(self) -> None:
         self.ends: dict[str, list[str]] = {}
-        """The digests in the published ends, by match: one for each time that the end was published."""
+        """The digests of a match's end, one for each time that this end was published, by match."""
         self.end_received = asyncio.Event()
         """This event is set whenever the end of a match is published."""
         self.port = 0

@@ -111,8 +111,8 @@ class Witness(Bot):
 
 
 async def play(port: int, options: argparse.Namespace) -> tuple[dict[str, list[End]], set[str], Counter[str]]:
-    """Let bots play. Return the ends that were sent to bots, by match, and the numbers of begun matches and of
-    faults.
+    """Let bots play. Return the ends that were sent to bots, by match, the ids of the matches that began, and the
+    number of faults of each kind.
     """
     told: dict[str, list[End]] = {}
     started: set[str] = set()
@@ -136,7 +136,7 @@ async def play(port: int, options: argparse.Namespace) -> tuple[dict[str, list[E
 
 
 def find_hanging(data: Path) -> set[str]:
-    """Wait until all matches end, although no bot plays them any more. Return those that do not end in time."""
+    """Wait until the matches end without their bots, which have stopped. Return those that do not end in time."""
     deadline = time.monotonic() + SETTLE_TIMEOUT_S
     while (left := {path.stem for path in (data / "journal").glob("*.jsonl")}) and time.monotonic() < deadline:
         time.sleep(0.5)
@@ -160,7 +160,7 @@ def find_inconsistent(told: Mapping[str, list[End]], data: Path) -> set[str]:
 
 
 def run_command(*words: str) -> str:
-    """Run an `arena` command. Return its output if it fails, else an empty text."""
+    """Run an `arena` command. Return its output if the command fails, else an empty text."""
     done = subprocess.run([sys.executable, "-m", "arena", *words], capture_output=True, text=True)
     return "" if done.returncode == 0 else (done.stdout + done.stderr).strip()
 

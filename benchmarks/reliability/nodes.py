@@ -104,7 +104,7 @@ class Figures:
     ledger: Ledger = field(default_factory=Ledger)
     starts: dict[str, Started] = field(default_factory=dict)
     move_times_s: dict[str, list[float]] = field(default_factory=dict)
-    """The seconds until another node began a match of a faulty node's game, for each kind of fault."""
+    """The seconds from each fault of a node until another node began a match of this node's games, by kind of fault."""
     revoke_times_s: list[float] = field(default_factory=list)
     """The seconds until each revoked bot had left all nodes."""
     begun: asyncio.Event = field(default_factory=asyncio.Event)
@@ -119,8 +119,8 @@ class Figures:
 
 
 class NodePlayer:
-    """A bot that is connected to all nodes and plays random moves. If a node redirects it, it seeks at the node named
-    in the redirection. It reconnects when it is cut off.
+    """A bot that is connected to all nodes and plays random moves. If a node redirects its seek, it seeks at the node
+    named in the redirection. It reconnects when it is cut off.
     """
 
     def __init__(self, name: str, nodes: list[Node], game: str, config: dict[str, Any], figures: Figures) -> None:
@@ -309,7 +309,9 @@ class Cluster:
         await asyncio.to_thread(node.server.start)
 
     async def _wait_without_node(self, node: Node, how: str, most: float, *, since: float | None = None) -> None:
-        """Kill a node, unless it was already frozen at the time `since`. Then wait until other nodes play its games."""
+        """Kill a node, then wait until other nodes play the games that it paired. With `since`, the node is not killed,
+        because it has been frozen since this time.
+        """
         games = self._games_paired_by(node)
         if since is None:
             since = time.monotonic()
@@ -325,8 +327,8 @@ class Cluster:
         return [game for game, _ in GAMES if max(NODES, key=lambda name: rendezvous_weight(name, game)) == node.name]
 
     async def _wait_until_moved(self, game: str, node: Node, since: float, most: float) -> float:
-        """Return the seconds from the time `since` until a match of a game begins on a node other than `node`; `most` +
-        1 if none begins.
+        """Return the seconds from the time `since` until a match of a game begins on a node other than `node`. Return
+        `most` + 1 if no such match begins within this time.
         """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(most + 1.0 - (time.monotonic() - since)):
@@ -338,7 +340,7 @@ class Cluster:
         return most + 1.0
 
     async def _wait_until_begun(self, games: set[str], most: float) -> None:
-        """Wait until, for each game, a match has begun after this call."""
+        """Wait until a match of each of these games has begun. If it takes over `most` seconds, note an error."""
         since = time.monotonic()
         try:
             async with asyncio.timeout(most):

@@ -120,9 +120,7 @@ async def send_bodies(raw: RawConnection, match: str) -> None:
 
 
 class VisitTimes:
-    """The visitor's measurements: the seconds of each small page and of each request for the short match, and the
-    failures.
-    """
+    """The visitor's measurements: the seconds of small pages and of requests for the short match, and the failures."""
 
     def __init__(self) -> None:
         self.pages: list[float] = []

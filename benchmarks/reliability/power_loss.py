@@ -39,7 +39,7 @@ _CHANGE_HEADER = struct.Struct("=cdQQI")
 
 
 class Change(NamedTuple):
-    """A logged change of a file. Its kind is a letter: `w`rite, `t`runcate, `s`ync, `c`reate, `u`nlink."""
+    """A logged change of a file. `what` is the first letter of its kind: write, truncate, sync, create, unlink."""
 
     what: str
     at: float
@@ -77,8 +77,8 @@ class WrittenFile:
             self.unsynced_changes.append(change)
 
     def content_after_loss(self, rng: random.Random, share: float) -> bytes | None:
-        """Return what the disk may hold of this file after a power cut, if about `share` of the sectors since the last
-        sync were written. Return None if not even the name of the file is on the disk.
+        """Return the content that the disk may hold of this file after a power cut. About `share` of the sectors
+        written since the last sync are on the disk. Return None if the disk does not even have the name of the file.
         """
         if self.synced is None and not self.is_named and rng.random() >= share:
             return None
@@ -105,7 +105,7 @@ def _apply(content: bytearray, change: Change) -> None:
 
 
 class Disk:
-    """The files of a folder, by name, after the logged changes that were applied."""
+    """The files of a folder, with the effects of the logged changes that `apply` has got so far."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -129,7 +129,7 @@ class Disk:
             self._files[change.inode].apply(change)
 
     def write(self, folder: Path, rng: random.Random, share: float) -> None:
-        """Write into `folder` what the disk may hold if the power is cut after the changes that were applied so far."""
+        """Write into `folder` what the disk may hold if the power is cut after the changes applied so far."""
         for name, inode in self._names.items():
             content = self._files[inode].content_after_loss(rng, share)
             if content is not None and not name.endswith("-shm"):  # SQLite's shared memory, which is recreated
@@ -154,7 +154,9 @@ async def play(server: Server, seconds: float) -> Ledger:
 def count_losses(
     disk: Disk, at: float, ledger: Ledger, share: float, rng: random.Random, *, moves: bool, start: bool
 ) -> Counter[str]:
-    """Count what a power cut at the time `at` loses. If `start` is true, first start and stop a server on the files."""
+    """Count what a power cut at the time `at` loses, by kind. With `start`, first start and stop a server on the
+    files.
+    """
     server = Server("--clock", "5+0.2")
     disk.write(server.data, rng, share)
     if start:

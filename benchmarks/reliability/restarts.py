@@ -1,6 +1,6 @@
 """Restart a server repeatedly while bots play and visitors connect. No connection may be refused and no match lost.
 
-The program also measures the longest handshake and how long bots are away.
+The program also measures the longest handshake and how long bots are disconnected.
 
 Usage: python benchmarks/reliability/restarts.py [--restarts 20] [--bots 8] [--visitors 4] [--every 3] [--small]
 The server restarts on SIGUSR2 and keeps its process id. Exit status 1 if a connection is refused or a handshake fails,

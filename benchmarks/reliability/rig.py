@@ -84,7 +84,7 @@ class Server:
         self._folder.cleanup()
 
     def start(self) -> None:
-        """Start the server and wait until it listens. Raise `RuntimeError` with its log if it ends before."""
+        """Start the server and wait until it listens. If it ends before that, raise `RuntimeError` with its log."""
         command = [
             sys.executable,
             *self.program,
@@ -179,7 +179,7 @@ def run_web(database: str | Path) -> Iterator[tuple[int, int]]:
 
 
 def get_status(port: int, path: str, source: str, encoding: str = "identity") -> int:
-    """Request a page from a loopback address, read the answer completely, and return its status."""
+    """Request a page from a loopback address. Read the answer completely, and return its HTTP status."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S, source_address=(source, 0))
     try:
         connection.request("GET", path, headers={"Accept-Encoding": encoding})
@@ -191,7 +191,7 @@ def get_status(port: int, path: str, source: str, encoding: str = "identity") ->
 
 
 def print_broken(broken: Sequence[str], sound: str) -> bool:
-    """Print the failed checks (`broken`), or the text `sound` if all passed. Return whether a check failed."""
+    """Print the failed checks in `broken`. If there are none, print the text `sound`. Return whether a check failed."""
     for line in broken:
         print("BROKEN:", line)
     print(f"{len(broken)} claims broken" if broken else sound)
@@ -233,7 +233,7 @@ def make_message_frame(encoding: str = MSGPACK, **fields: Any) -> bytes:
 
 
 class Closed(Exception):
-    """The error that the server closed the connection, with its close code; 1006 if it sent none."""
+    """Raised if the server closes the connection. `code` is the close code, or 1006 if the server sent none."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"closed with {code}")
@@ -303,7 +303,7 @@ class RawConnection:
         await self.writer.drain()
 
     async def receive(self, *types: str) -> dict[str, Any]:
-        """Return the next message, or the next one of the given types. Answer pings. Raise `Closed` at the end."""
+        """Return the next message, or the next of these types. Answer pings. Raise `Closed` if the connection ends."""
         while True:
             opcode, payload = await self._frame()
             if opcode == PING:
@@ -339,14 +339,14 @@ class RawConnection:
 
 @dataclass
 class PlayTimes:
-    """The times in seconds that an honest pair of bots waited in a period, and its failures (`drops`)."""
+    """The measurements of an honest pair of bots in a period: waiting times in seconds, and failures (`drops`)."""
 
     plies: list[float] = field(default_factory=list)
     """The seconds from each move to the next `turn` or `end`. For an unanswered move, the seconds so far."""
     starts: list[float] = field(default_factory=list)
-    """The seconds from each seek to the start of its match."""
+    """The seconds from each seek of the pair to the start of its match."""
     drops: list[str] = field(default_factory=list)
-    """The texts of lost connections, errors and rejections."""
+    """The texts of the pair's failures: lost connections, errors and rejections."""
 
     def quantile(self, share: float) -> float:
         """Return the quantile `share` (0 to 1) of the times in `plies`; NaN if there are none."""
@@ -380,7 +380,7 @@ class HonestPair:
         self._tokens = tokens or tuple(f"the token of {name}" for name in names)
         self._felt = PlayTimes()
         self._moved: dict[str, float] = {}
-        """The times at which unanswered moves were sent, by match."""
+        """The times at which the pair sent the moves that are not answered yet, by match."""
         self._tasks: list[asyncio.Task[None]] = []
         self._playing = asyncio.Event()
 
@@ -401,7 +401,7 @@ class HonestPair:
         return self.take_measurements()
 
     def take_measurements(self) -> PlayTimes:
-        """Return the waiting times and failures of the two bots since the last call."""
+        """Return the measurements since the last call, and start new ones."""
         felt, self._felt = self._felt, PlayTimes()
         felt.plies += [time.perf_counter() - moved for moved in self._moved.values()]
         return felt
@@ -459,8 +459,8 @@ class HonestPair:
 @contextlib.contextmanager
 def run_attackers(count: int, attack: Callable[..., None], *arguments: Any) -> Iterator[None]:
     """Run `count` processes that each call `attack(number, *arguments)`, and kill them at the end of the block.
-    `attack` is a module-level function. Raise `RuntimeError` if one of them failed before: a measurement without
-    attackers proves nothing.
+    `attack` is a module-level function. If one of the processes failed before, raise `RuntimeError`: a measurement
+    without attackers proves nothing.
     """
     processes = multiprocessing.get_context("spawn")
     running = [processes.Process(target=attack, args=(number, *arguments), daemon=True) for number in range(count)]

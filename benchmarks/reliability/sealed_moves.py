@@ -71,8 +71,8 @@ class SeatPair:
 async def measure(
     pair: SeatPair, rounds: int, before: float, probe: Callable[[], Awaitable[None]]
 ) -> tuple[list[float], list[float]]:
-    """Return two lists: the milliseconds that `probe` took in rounds where it came before the opponent's move, and in
-    rounds where it came after.
+    """Measure how long `probe` takes while the opponent has not moved yet, and after the opponent's move. Return both
+    lists of milliseconds, one number per round.
     """
     took: tuple[list[float], list[float]] = [], []
     await pair.begin(rounds)
@@ -93,7 +93,7 @@ async def measure(
 
 
 def rank_sum(one: list[float], two: list[float]) -> tuple[float, float]:
-    """Return the probability that a value of `two` exceeds a value of `one`, and the two-sided p of the Mann-Whitney
+    """Return the probability that a value of `two` exceeds one of `one`, and the two-sided p of the Mann-Whitney
     test.
     """
     n, m = len(one), len(two)

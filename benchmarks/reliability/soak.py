@@ -73,7 +73,7 @@ of its file, and a match adds some 2 KiB to the file.
 
 
 class ServerSample(NamedTuple):
-    """A measurement `at` seconds after the server's start. `held` has the quantities named in `MEASURE_NAMES`."""
+    """A measurement `at` seconds after the server's start. `held` has the quantities of `MEASURE_NAMES`, in order."""
 
     at: float
     held: tuple[float, ...]
@@ -160,8 +160,8 @@ async def _watch(port: int) -> None:
 
 
 async def _play(port: int, bots: int, newcomers: float) -> None:
-    """Run the regular bots, a spectator, and newcomers that play one match each. `newcomers` of these start per second,
-    unless too many are still playing.
+    """Run all players: the regular bots, a spectator, and newcomers that play one match each. `newcomers` new bots
+    start per second, unless too many are still playing.
     """
     regulars = [Regular(port, f"regular-{number}", random.Random(number)) for number in range(bots)]
     playing = {asyncio.create_task(regular.live()) for regular in regulars} | {asyncio.create_task(_watch(port))}
@@ -223,7 +223,7 @@ def main() -> None:
 
 
 def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[ServerSample], int, int]:
-    """Measure the server repeatedly. Return the measurements, and the numbers of matches and newcomers in its store."""
+    """Measure the server repeatedly. Return the measurements, and how many matches and newcomers its store has."""
     samples: list[ServerSample] = []
     with tempfile.TemporaryDirectory() as data:
         command = [sys.executable, __file__, "--seconds", str(seconds), "--serve", data]

@@ -95,7 +95,7 @@ def run_hostile_bot(folder: TestFolder, kind: str) -> dict[str, Any]:
 
 
 def is_breach(name: str, value: Any) -> bool:
-    """Return whether an entry of the hostile bot's report is something that a sandbox must prevent."""
+    """Return whether an entry of the hostile bot's report shows something that a sandbox must prevent."""
     if name in FINDING_LIMITS:
         return bool(value > FINDING_LIMITS[name])
     return (
@@ -112,8 +112,8 @@ def children_processor_s() -> float:
 
 
 def measure_pace(folder: TestFolder, kind: str, rounds: int) -> tuple[float, float]:
-    """Run a tournament. Return its matches per second, from the first start to the last end, and its processor seconds
-    per match.
+    """Run a tournament. Return two numbers: its matches per second, from the first start to the last end, and its
+    processor seconds per match.
     """
     before = children_processor_s()
     content = folder.play("pace", BOTS, kind, "--rounds", str(rounds))
@@ -123,7 +123,9 @@ def measure_pace(folder: TestFolder, kind: str, rounds: int) -> tuple[float, flo
 
 @contextmanager
 def run_blocked_tournament(folder: TestFolder, kind: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a tournament. Yield its process as soon as a bot has stopped moving in the bot's third match."""
+    """Run a tournament in which a bot stops moving in its third match. Yield the tournament's process at that
+    moment.
+    """
     fifo = folder.folder / "steady" / f"halted-{kind}"
     os.mkfifo(fifo)
     fifo.chmod(0o666)
@@ -140,7 +142,7 @@ def descendants_of(pid: int) -> list[int]:
 
 
 def measure_survivors(folder: TestFolder, kind: str) -> tuple[int, float, int]:
-    """Kill a tournament. Return its number of processes, the seconds until they ended, and how many survived."""
+    """Kill a tournament. Return the number of its processes, the seconds until they ended, and how many survived."""
     with run_blocked_tournament(folder, kind) as process:
         ends = [os.pidfd_open(pid) for pid in descendants_of(process.pid)]
         process.send_signal(signal.SIGKILL)

@@ -49,9 +49,7 @@ async def watch_all(port: int, count: int, reads: bool) -> None:
 
 
 async def measure_audience(options: argparse.Namespace) -> bool:
-    """Measure a pair of bots without and with many spectators. Return whether the pair lost no connection and got no
-    error.
-    """
+    """Measure a pair of bots without and with many spectators. Return whether the pair had no failure."""
     with Server() as server:
         async with HonestPair(server.port) as pair:
             await pair.measure(1)
@@ -70,8 +68,8 @@ async def measure_audience(options: argparse.Namespace) -> bool:
 
 
 async def measure_stalled(options: argparse.Namespace) -> bool:
-    """Measure many matches beside spectators that do not read. Return True if no bot lost a connection or got an error,
-    and the server's memory stayed within the limit.
+    """Measure how fast bots play many matches beside spectators that do not read. Return true if no bot lost a
+    connection or got an error, and the server's memory stayed within the limit.
     """
     with Server() as server:
         async with AsyncExitStack() as stack:
@@ -102,7 +100,7 @@ async def measure_stalled(options: argparse.Namespace) -> bool:
 
 
 async def measure_pairs(pairs: list[HonestPair], seconds: float) -> PlayTimes:
-    """Return the waiting times and failures of all pairs together in the next `seconds` seconds."""
+    """Let all pairs play for `seconds` seconds more. Return the waiting times and failures of all pairs together."""
     every = await asyncio.gather(*(pair.measure(seconds) for pair in pairs))
     return PlayTimes([ply for felt in every for ply in felt.plies], [], [drop for felt in every for drop in felt.drops])
 

@@ -55,13 +55,13 @@ def game_spec(name: str) -> GameSpec:
 
 
 def games_with(field: str) -> tuple[str, ...]:
-    """Return the names of the games whose spec has something in `field`, such as `kernel`."""
+    """Return the names of the games that have something in this field of their spec, such as `kernel`."""
     return tuple(spec.name for spec in _specs().values() if getattr(spec, field))
 
 
 def game_part(name: str, field: str) -> Any:
-    """Return the code that a game has under `field` of its spec, such as `kernel`; None if it has none, or if the game
-    is unknown. The code's module is imported if needed.
+    """Import and return the code that a game's spec names in `field`, such as `kernel`. Return None if the spec names
+    none, or if the game is unknown.
     """
     spec = _specs().get(name)
     place: str | None = None if spec is None else getattr(spec, field)
@@ -92,7 +92,7 @@ def payoff_unit(name: str) -> str:
 
 
 def default_preset(name: str) -> str:
-    """Return the preset of a game that is played without a config. Raise `UnknownGame` for an unknown name."""
+    """Return the preset that a game has if it is played without a config. Raise `UnknownGame` for an unknown name."""
     return next(iter(game_class(name).presets))
 
 
@@ -104,13 +104,15 @@ def load_game(name: str, config: Mapping[str, Any] | None = None) -> Game[Any, A
 
 
 def config_keys(name: str) -> tuple[str, ...]:
-    """Return all keys of a game's configs, even if configs may omit them. Raise `UnknownGame` for an unknown name."""
+    """Return all keys of a game's configs, also those that a config may omit. Raise `UnknownGame` for an unknown
+    name.
+    """
     return tuple(dict.fromkeys((*load_game(name).config, *game_class(name).late_keys)))
 
 
 def shared_game(game: str, config: Mapping[str, Any]) -> Game[Any, Any]:
-    """Return what `load_game` returns, but one object for all matches with an equal config. A large map is then read
-    and held only once. Raise `UnknownGame` or `BadConfig` if `load_game` does.
+    """Return a game under a config, like `load_game`, but the same object for all matches with an equal config. A large
+    map is then read and held only once. Raise `UnknownGame` or `BadConfig` if `load_game` does.
     """
     key = game, _pack(config)
     rules = _shared_games.get(key)

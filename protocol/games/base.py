@@ -51,7 +51,7 @@ class Game(ABC, Generic[S, M]):
     tutorial: ClassVar[Mapping[str, Any] | None] = None
     """The config of the game's tutorial; None if the game has no tutorial."""
     draw_probability: ClassVar[float]
-    """The probability that a match of equal players is drawn, which all rating pools of the game assume."""
+    """The probability that a match of equal players is drawn. All rating pools of the game assume it."""
     payoff_unit: ClassVar[str] = ""
     """The period for which a payoff is given, `round` or `hand`. Empty if the result of the game is no payoff."""
     zero_sum: bool = True
@@ -91,43 +91,50 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def legal_moves(self, state: S) -> Sequence[M]:
-        """Return every legal move in a fixed order; empty only once the game is over. If there are too many to list,
-        return those that `legal_moves_for_turn` lists.
+        """Return every legal move, in a fixed order. There is at least one until the game is over. If there are too
+        many to list, return those that `legal_moves_for_turn` lists.
         """
 
     def sample_move(self, state: S, draw_below: Callable[[int], int]) -> M:
-        """Return a uniformly random legal move, listed or not. `draw_below(n)` draws a number from 0 to n − 1."""
+        """Return a legal move, chosen uniformly at random. It may be one that `legal_moves` does not list.
+        `draw_below(n)` draws a number from 0 to n − 1.
+        """
         moves = self.legal_moves(state)
         return moves[draw_below(len(moves))]
 
     @abstractmethod
     def apply(self, state: S, move: M, dice: Dice) -> tuple[S, Event]:
-        """Return the state after `move`, and the event. Raise `IllegalMove`, which says what is legal."""
+        """Return the state after `move`, and the event. Raise `IllegalMove`, with a message that says which moves are
+        legal, if the rules forbid the move.
+        """
 
     def apply_chance(self, state: S, dice: Dice) -> tuple[S, Event]:
         """Return the state after the chance event that is due, and the event."""
         raise ValueError(f"{self.name} has no deals after the start")
 
     def chance_outcomes(self, state: S) -> Sequence[tuple[Fraction, S]]:
-        """Return every possible state after `apply_chance`, with its exact probability; they sum to 1."""
+        """Return every possible state after `apply_chance`, with its probability. The probabilities sum to 1."""
         raise ValueError(f"{self.name} has no deals after the start")
 
     def information_set(self, state: S, seat: int) -> Hashable:
-        """Return the information set of a state for a seat, equal for all states that the seat cannot distinguish."""
+        """Return a key of what a seat knows in a state (its information set). The key is equal for all states that the
+        seat cannot distinguish.
+        """
         return self.key(state)
 
     def outcomes(self, state: S, move: M) -> Sequence[tuple[Fraction, S]]:
-        """Return every possible state after a legal `move`, with its exact probability; they sum to 1."""
+        """Return every possible state after a legal `move`, with its probability. The probabilities sum to 1."""
         return ((PROBABILITY_ONE, self.apply(state, move, NO_DICE)[0]),)
 
     def outcome_cost(self, state: S, move: M) -> int:
-        """Estimate how many states `outcomes` enumerates for a move, for callers that must limit their time."""
+        """Estimate how many states `outcomes` returns for a move, for callers that must limit their time."""
         return 1
 
     @abstractmethod
     def ranks(self, state: S) -> tuple[int, ...]:
-        """Return the rank of every seat: 1 is best, and equal ranks are a tie. With more than two seats, the game need
-        not be over: seats still in the game share rank 1, and seats that are out have the ranks after them.
+        """Return the rank of every seat: 1 is best, and equal ranks are a tie. With more than two seats, this also
+        works before the game is over: seats still in the game share rank 1, and seats that are out have the ranks after
+        them.
         """
 
     def returns(self, state: S) -> tuple[int, ...] | None:
@@ -135,14 +142,16 @@ class Game(ABC, Generic[S, M]):
         return None
 
     def count_rounds(self, state: S) -> tuple[int, int]:
-        """Return the number of complete rounds and the number of rounds to come, in a game with payoffs. If chance ends
-        the match, the second number is an expected value.
+        """Return two numbers of rounds in a game with payoffs: complete ones, and those to come. If chance ends the
+        match, the second number is an expected value.
         """
         raise ValueError(f"{self.name} has no payoffs")
 
     @property
     def least_payoffs(self) -> tuple[int, ...]:
-        """The least payoff of each seat in a round, in a game with payoffs. A seat that left gets it every round."""
+        """The least payoff of each seat in a round, in a game with payoffs. A seat that left the match gets this payoff
+        in each later round.
+        """
         raise ValueError(f"{self.name} has no payoffs")
 
     def reason(self, state: S) -> str:
@@ -150,11 +159,13 @@ class Game(ABC, Generic[S, M]):
         return DRAW if len(set(self.ranks(state))) == 1 else WIN
 
     def remove_seat(self, state: S, seat: int) -> S:
-        """Return the state after `seat` left a match that goes on. There are more than two seats."""
+        """Return the state after `seat` left a match that goes on. Only games of more than two seats need this."""
         raise ValueError(f"{self.name} can't continue without seat {seat}")
 
     def config_of_deal(self, dice: Dice) -> Mapping[str, Any]:
-        """Return a config that fixes the deal that these dice make, so that both matches of a pair begin with it."""
+        """Return a config with which the game begins with the deal that these dice make. Both matches of a pair use
+        this config, so they have the same deal.
+        """
         return self.config
 
     # What a seat may see.
@@ -185,10 +196,12 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def decode_move(self, wire: Any) -> M:
-        """Parse a move from a message. Raise `MalformedMove`, which shows the right form, if it is malformed."""
+        """Parse a move from a message. Raise `MalformedMove`, with a text that shows the right form, if it is
+        malformed.
+        """
 
     def legal_moves_for_turn(self, state: S) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-        """Return the encoded legal moves for a `turn` message, and the message's `options`. The options are None if the
+        """Return two parts of a `turn` message: the encoded legal moves, and the `options`. The options are None if the
         list of moves is complete.
         """
         return [self.encode_move(move) for move in self.legal_moves(state)], None
@@ -211,8 +224,8 @@ class Game(ABC, Generic[S, M]):
     """Examples of moves as a person writes them."""
 
     def parse_move(self, text: str) -> M:
-        """Parse a move that a person wrote in the form of `notation` or in a shorter form. Raise `MalformedMove`, which
-        shows examples, for another text.
+        """Parse a move that a person wrote in the form of `notation` or in a shorter form. Raise `MalformedMove`, with
+        a text that shows examples, if the move has another form.
         """
         raise MalformedMove(f"moves of {type(self).__name__} can only be written in JSON")
 
@@ -225,7 +238,7 @@ class Game(ABC, Generic[S, M]):
         return ""
 
     def describe_event(self, event: Event) -> str:
-        """Describe the result of dice or a deal in a few words; empty if the move alone says everything."""
+        """Describe the result of dice or a deal in a few words, or return "" if the move alone says everything."""
         return " ".join(",".join(map(str, row)) for row in event.dice or ())
 
     # The rating pools.

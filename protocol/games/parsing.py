@@ -15,8 +15,8 @@ MAX_MOVE_DIGITS = 20
 
 
 def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a whole config. The value of a key comes from `config`, else from the preset that `config` names, else
-    from `defaults` or the game's `late_keys`. Raise `BadConfig` for an unknown key or preset.
+    """Return a config with all keys. The value of a key comes from `config`, else from the preset that `config` names,
+    else from `defaults` or the game's `late_keys`. Raise `BadConfig` for an unknown key or preset.
     """
     given, defaults = dict(config), {**defaults, **game.late_keys}
     base: Mapping[str, Any] = {}
@@ -45,14 +45,14 @@ def parse_integers(
 
 
 def parse_integer(game: str, key: str, value: Any, low: int, high: int) -> int:
-    """Return a config value that is an integer. Raise `BadConfig` if it is another value or out of bounds."""
+    """Return a config value if it is an integer within bounds. Raise `BadConfig` if it is not."""
     if type(value) is not int or not low <= value <= high:
         raise BadConfig(f"{game}: {key} is {short_repr(value)}: it must be an integer from {low} to {high}")
     return value
 
 
 def parse_choice(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
-    """Return a config value that is one of `values`. Raise `BadConfig` if it is another value."""
+    """Return a config value if it is one of `values`. Raise `BadConfig` if it is not."""
     for known in values:
         if type(value) is type(known) and value == known:
             return value
@@ -71,8 +71,9 @@ def read_move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
 
 
 def read_move_kind(wire: Any, forms: Mapping[str, tuple[str, Sequence[str]]]) -> tuple[str, tuple[int, ...]]:
-    """Return the kind of a move, which is its field `do`, and its other fields, which are integers. `forms` has an
-    example and the names of the other fields, by kind. Raise `MalformedMove` if the move has another form.
+    """Return the kind of a move, which is its field `do`, and the values of its other fields, which are integers. For
+    each kind, `forms` has an example and the names of the other fields. Raise `MalformedMove` if the move has another
+    form.
     """
     do = wire.get("do") if isinstance(wire, Mapping) else None
     if not isinstance(do, str) or do not in forms:
@@ -99,14 +100,14 @@ def _describe_bad_form(wire: Any, form: str, names: Sequence[str]) -> str:
 
 
 def parse_whole_number(text: str) -> int | None:
-    """Return the whole number that a text consists of; None for other texts and above `MAX_MOVE_DIGITS` digits."""
+    """Return the whole number that a text consists of; None for any other text, or if it has too many digits."""
     digits = text.strip()
     return int(digits) if digits.isdecimal() and len(digits) <= MAX_MOVE_DIGITS else None
 
 
 def parse_two_numbers(text: str, pattern: str, move_syntax: str) -> tuple[int, int]:
     """Return the two numbers in a move that a person wrote in the form of `pattern`, in upper or lower case. Raise
-    `MalformedMove`, which shows the examples in `move_syntax`, for another text.
+    `MalformedMove`, with the examples in `move_syntax`, if the text has another form.
     """
     found = re.fullmatch(pattern, text.strip(), re.IGNORECASE)
     one, two = map(parse_whole_number, found.groups()) if found else (None, None)
@@ -116,5 +117,5 @@ def parse_two_numbers(text: str, pattern: str, move_syntax: str) -> tuple[int, i
 
 
 def raise_illegal(reason: str) -> NoReturn:
-    """Raise `IllegalMove`. Unlike the statement `raise`, a call can be part of an expression."""
+    """Raise `IllegalMove`. A call of this function, unlike the statement `raise`, can be part of an expression."""
     raise IllegalMove(reason)

@@ -37,7 +37,7 @@ class SimultaneousGame(Game[S, M]):
         """
 
     def round_outcomes(self, state: S, moves: Mapping[int, M]) -> Sequence[tuple[Fraction, S]]:
-        """Return every possible state after a round, with its exact probability; they sum to 1."""
+        """Return every possible state after a round, each with its exact probability. The probabilities sum to 1."""
         return ((PROBABILITY_ONE, self.resolve_round(state, moves, NO_DICE)[0]),)
 
     def to_move(self, state: S) -> int | None:

@@ -1,4 +1,4 @@
-"""The description of a game: its name, plain data, and the places of the code and the files that exist for it."""
+"""The description of a game: its name, plain data, the import paths of its code and the names of its files."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import NamedTuple
 
 
 class EvaluationSpec(NamedTuple):
-    """An evaluation of a game's unfinished states. Places have the form `module:name`."""
+    """A function that evaluates unfinished states of a game. An import path has the form `module:name`."""
 
     function: str
-    """The place of the function, a `bots.evaluation.base.Evaluate`."""
+    """The import path of the evaluation function, a `bots.evaluation.base.Evaluate`."""
     weights: str | None = None
-    """The place of the default weights; None if the evaluation has no weights."""
+    """The import path of the default weights; None if the evaluation has no weights."""
     max_weight: float | None = None
     """The highest valid weight; None if there is no limit."""
 
 
 class GameSpec(NamedTuple):
-    """The description of one game. It names code by its place, `module:name`, and imports nothing.
+    """The description of one game. It names code by import paths, `module:name`, and imports nothing.
 
     Only `name`, `room` and `rules` are required. Whatever a game does not have is None or empty. Files that it does not
     have are missing.
@@ -28,7 +28,7 @@ class GameSpec(NamedTuple):
     room: str
     """The package with the game's files: documents, levels.toml and the folder web."""
     rules: str
-    """The place of the class, a subclass of `protocol.games.base.Game`."""
+    """The import path of the class, a subclass of `protocol.games.base.Game`."""
     rules_document: str = "rules.md"
     """The file in `room` with the game's section of docs/rules.md."""
     summary_document: str = "summary.md"
@@ -38,37 +38,35 @@ class GameSpec(NamedTuple):
     value_scale: Mapping[str, float] = {}
     """The fields of `bots.evaluation.base.ValueScale` that differ from their defaults."""
     kernel: str | None = None
-    """The place of the compiled search, a `bots.search.kernels.Kernel`."""
+    """The import path of the compiled search, a `bots.search.kernels.Kernel`."""
     has_one_ply_search: bool = False
     """True if the kernel is a `bots.search.kernels.OnePlyKernel`."""
     tree_search: str | None = None
-    """The place of the Monte Carlo tree search, a `bots.search.kernels.TreeSearch`."""
+    """The import path of the Monte Carlo tree search, a `bots.search.kernels.TreeSearch`."""
     search_settings: str | None = None
-    """The place of the settings of kernels, a subclass of `bots.search.kernels.SearchSettings`."""
+    """The import path of the settings of kernels, a subclass of `bots.search.kernels.SearchSettings`."""
     encoding: str | None = None
-    """The place of the encoding for learners, a `bots.environments.encodings.Encoding`."""
+    """The import path of the encoding for learners, a `bots.environments.encodings.Encoding`."""
     batch: str | None = None
-    """The place of the batched rules, a `bots.environments.batched.batch.Batch`."""
+    """The import path of the batched rules, a `bots.environments.batched.batch.Batch`."""
     value_functions: str | None = None
-    """The place of a function (game) -> `measuring.value_function.ValueFactories`."""
+    """The import path of a function (game) -> `measuring.value_function.ValueFactories`."""
     position_classifier: str | None = None
-    """The place of a function (game) -> `measuring.position_kinds.PositionClassifier`."""
+    """The import path of a function (game) -> `measuring.position_kinds.PositionClassifier`."""
     grader: str | None = None
-    """The place of a function (game) -> `machine.exact.graders.Grader`."""
+    """The import path of a function (game) -> `machine.exact.graders.Grader`."""
     grading_check: str | None = None
-    """The place of a function (game) that returns whether the config is small enough for its moves to be graded. None
-    if every config is.
-    """
+    """The import path of a function (game) that says if moves under this config can be graded; None if always."""
     solving_check: str | None = None
-    """The place of a function (config) that returns whether a table may have to be solved before moves are graded."""
+    """The import path of a function (config) that returns whether grading moves may first have to solve a table."""
     table_store: str | None = None
-    """The place of a function (folder, max_bytes) that sets where tables solved on demand are stored."""
+    """The import path of a function (folder, max_bytes) that sets where tables solved on demand are stored."""
     move_value_unit: str | None = None
     """The unit of the grader's move values; None if they are expected results."""
     perfect_player: str | None = None
-    """The place of a `bots.reference.perfect.PerfectPlayer`, by which the bot `perfect` plays."""
+    """The import path of a `bots.reference.perfect.PerfectPlayer`, by which the bot `perfect` plays."""
     tuning_presets: str | None = None
-    """The place of the presets of `arena-bot tune`, a mapping from names to `bots.tuning.tuning.TuningPreset`."""
+    """The import path of the presets of `arena-bot tune`, a mapping from names to `bots.tuning.tuning.TuningPreset`."""
     weight_sets: str | None = None
     """The folder in `room` with the named sets of weights, as files of tunings."""
     demo_bot: str | None = None
@@ -76,19 +74,21 @@ class GameSpec(NamedTuple):
     needs no warm-up, matches begin at once.
     """
     analyses: Mapping[str, str] = {}
-    """The places of the commands of `arena-bot analyze`, by the name of the command."""
+    """The import paths of the commands of `arena-bot analyze`, by the name of the command."""
     solver: str | None = None
-    """The place of a function (`bots.commands.solve.SolveOptions`) that solves the game for `arena-bot solve`."""
+    """The import path of a function (`bots.commands.solve.SolveOptions`) that solves the game for `arena-bot solve`."""
     solver_options: tuple[str, ...] = ()
     """The options of `arena-bot solve` that the solver takes, without hyphens."""
     exploitability: str | None = None
-    """The place of a function (bot, game, samples, seed) that measures what the best reply wins against a bot."""
+    """The import path of a function (bot, game, samples, seed) that measures how much the best counter-strategy
+    wins.
+    """
     board: str | None = None
     """The script of the board for the pages. This and the files below are names in the folder web of `room`."""
     check: str | None = None
     """The script of the rules, by which browsers referee records again."""
     tutorial: str | None = None
-    """The script of the tutorial, if the class has a config for one."""
+    """The script of the tutorial, if the game's class has a config for a tutorial."""
     picture: str | None = None
     """The picture in SVG."""
     styles: tuple[str, ...] = ()
