@@ -1,4 +1,4 @@
-"""The words of games on the pages, by Node: each game has its own, and a game without a board has words that fit any."""
+"""The words of games on the pages, by Node: each game has its own, and without a board there are words that fit any."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from protocol.games import load_game
 Map = dict[str, Any]
 DRIVER = Path(__file__).with_name("words.mjs")
 SEATS = [{"bot": "ann"}, {"bot": "bob"}]
-BETRAYED: Map = {"ply": 0, "seat": -1, "moves": [{"choose": 0}, {"choose": 1}], "result": {"payoffs": [0, 5]}}
+ROUND: Map = {"ply": 0, "seat": -1, "moves": [{"choose": 0}, {"choose": 1}], "result": {"payoffs": [0, 5]}}
 MOVES: list[tuple[str, Map, str]] = [
     ("nim", {"heap": 0, "take": 2}, "2 from heap 1"),
     ("grundy", {"heap": 1, "split": 3}, "split 3 off heap 2"),
@@ -34,7 +34,7 @@ EVENTS: list[tuple[str, Map, str]] = [
     ("leduc", {"seat": -1, "move": {"public": 3}}, "turns up Q♥"),
     ("risk-campaign", {"seat": -1, "move": {"owner": [0, 1, 0]}}, "deals 3 territories to 2 seats"),
     ("kuhn", {"seat": 0, "move": {"do": "fold"}, "result": {"won": 1, "chips": 1}}, "fold: bob wins 1 chip"),
-    ("dilemma", BETRAYED, "cooperate, defect · 0 and 5"),
+    ("dilemma", ROUND, "cooperate, defect · 0 and 5"),
     ("tictactoe", {"seat": 1, "move": {"cell": 0}, "out": "timeout"}, "out: timeout"),
     ("hex", {"seat": -1, "moves": [{"bid": 1}, None]}, '{"bid":1}'),
     ("hex", {"seat": -1, "move": {"die": 6}}, 'deals {"die":6}'),
