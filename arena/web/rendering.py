@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
+from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from arena.web import bundle, formatting, titles
 from arena.web.charts import sparkline_points
 from arena.web.errors import describe_error, error_headers, http_status_of
 from arena.web.room_files import describe_games, picture_of, style_sheets
-from arena.web.site import Site
+from arena.web.site import Site, static_address
 from protocol import VERSION
 from protocol.names import fold_name
 
@@ -31,6 +32,12 @@ def board_sheets(game: str | None = None) -> list[str]:
 def viewer_sheets(game: str | None = None) -> list[str]:
     """Return the paths of the style sheets that the match viewer needs in addition to the one of every page."""
     return [*board_sheets(game), "board/match.css", "viewer/viewer.css"]
+
+
+@cache
+def _known_games() -> str:
+    """Return what scripts of pages know of all games, as JSON for a script element."""
+    return formatting.data(describe_games(static_address))
 
 
 def _picture(game: str) -> Markup | None:
@@ -46,7 +53,7 @@ _templates = Environment(
     lstrip_blocks=True,
 )
 _templates.globals.update(version=VERSION, query=formatting.query, curve=sparkline_points)
-_templates.globals.update(preloaded=bundle.modules_to_preload, described_games=describe_games)
+_templates.globals.update(preloaded=bundle.modules_to_preload, known_games=_known_games)
 _templates.globals.update(board_sheets=board_sheets, viewer_sheets=viewer_sheets)
 _templates.globals.update(example_game=titles.example_game, example_pool=titles.example_pool)
 _templates.filters.update(formatting.FILTERS)

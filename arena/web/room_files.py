@@ -20,7 +20,7 @@ SERVED_SUFFIXES = frozenset({".css", ".js", ".svg"})
 """The suffixes of the files that are served."""
 
 
-class GamePart(Struct, frozen=True, kw_only=True):
+class DescribedGame(Struct, frozen=True, kw_only=True):
     """The data of a game for the scripts of a page: its titles, and the addresses of its own scripts."""
 
     title: str
@@ -32,9 +32,14 @@ class GamePart(Struct, frozen=True, kw_only=True):
 
 @cache
 def room_folders() -> dict[str, Path]:
-    """Return the folder web of every room by the last part of the room's name."""
+    """Return the folder web of every room that has one, by the last part of the room's name."""
     rooms = dict.fromkeys(game_spec(name).room for name in game_names())
-    return {room.rpartition(".")[2]: Path(str(files(room).joinpath("web"))) for room in rooms}
+    folders = {_last_part(room): Path(str(files(room).joinpath("web"))) for room in rooms}
+    return {room: folder for room, folder in folders.items() if folder.is_dir()}
+
+
+def _last_part(room: str) -> str:
+    return room.rpartition(".")[2]
 
 
 def list_room_files() -> Iterator[tuple[str, Path]]:
@@ -47,7 +52,7 @@ def list_room_files() -> Iterator[tuple[str, Path]]:
 
 def room_path(game: str, name: str) -> str:
     """Return the path among the static files of a file in a game's room."""
-    return f"{ROOMS_FOLDER}/{game_spec(game).room.rpartition('.')[2]}/{name}"
+    return f"{ROOMS_FOLDER}/{_last_part(game_spec(game).room)}/{name}"
 
 
 def style_sheets(game: str | None = None) -> list[str]:
@@ -66,12 +71,13 @@ def script_paths(game: str, *parts: str) -> list[str]:
 @cache
 def picture_of(game: str) -> str | None:
     """Return the picture of a game as SVG; None if it has none."""
-    name = game_spec(game).picture
-    folder = room_folders()[game_spec(game).room.rpartition(".")[2]]
-    return None if name is None else folder.joinpath(name).read_text(encoding="utf-8")
+    spec = game_spec(game)
+    if spec.picture is None:
+        return None
+    return room_folders()[_last_part(spec.room)].joinpath(spec.picture).read_text(encoding="utf-8")
 
 
-def describe_games(address: Callable[[str], str], *games: str) -> dict[str, GamePart]:
+def describe_games(address: Callable[[str], str], *games: str) -> dict[str, DescribedGame]:
     """Return the data of games for the scripts of a page, by game. Without names, the data of all games.
 
     `address` returns the address of a path among the static files.
@@ -79,8 +85,15 @@ def describe_games(address: Callable[[str], str], *games: str) -> dict[str, Game
     return {game: _describe(game, address) for game in games or game_names()}
 
 
-def _describe(game: str, address: Callable[[str], str]) -> GamePart:
-    rules = game_class(game)
-    paths = {part: script_paths(game, part) for part in ("board", "check", "tutorial")}
-    addresses = {part: address(found[0]) if found else None for part, found in paths.items()}
-    return GamePart(title=rules.title, presets=rules.preset_titles, **addresses)
+def _describe(game: str, address: Callable[[str], str]) -> DescribedGame:
+    def address_of(name: str | None) -> str | None:
+        return None if name is None else address(room_path(game, name))
+
+    rules, spec = game_class(game), game_spec(game)
+    return DescribedGame(
+        title=rules.title,
+        presets=rules.preset_titles,
+        board=address_of(spec.board),
+        check=address_of(spec.check),
+        tutorial=address_of(spec.tutorial),
+    )

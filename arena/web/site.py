@@ -63,7 +63,12 @@ class Site:
         return self._displays
 
     def static(self, path: str) -> str:
-        return f"/static/{static_version()}/{path}"
+        return static_address(path)
+
+
+def static_address(path: str) -> str:
+    """Return the address of a path among the static files."""
+    return f"/static/{static_version()}/{path}"
 
 
 @cache

@@ -10,6 +10,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page, expect
 
+from arena.web.room_files import style_sheets
+from arena.web.site import static_version
 from chromium import PHONE, Visit, Visits, barriers, sideways
 from protocol.games import load_game
 
@@ -40,6 +42,13 @@ WORLD = """async (map) => {
     return !drawn.isPointInFill(new DOMPoint(...places[at].slice(0, 2)));
   });
   return { isWorld: elsewhere.length > 0, links: links.length, outside: outside.map(({ name }) => name) };
+}"""
+ADD_SHEETS = """async (addresses) => {
+  const before = document.querySelector("link[href$='/board.css']");
+  const links = addresses.map((href) => Object.assign(document.createElement("link"), { rel: "stylesheet", href }));
+  const loaded = links.map((link) => new Promise((resume) => link.addEventListener("load", resume)));
+  before.after(...links);
+  await Promise.all(loaded);
 }"""
 FOCUS_BEFORE_NEXT_FRAME = """async ([state, view]) => {
   board.show(state, view);
@@ -75,10 +84,11 @@ class Table:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def shown(visiting: Visits, library: str, kept: dict[str, str]) -> AsyncIterator[tuple[Visit, Table]]:
-    """A page of a match, for the tests of this file: each has a board of its own on it."""
+    """A page of a match with the sheets of all boards: each test of this file has a board of its own on it."""
     async with visiting(library, PHONE, fresh=True) as visit:
         table = Table(await visit.open(f"/matches/{kept['nim']}"))
         await expect(table.page.locator(".viewer")).to_be_visible()
+        await table.page.evaluate(ADD_SHEETS, [f"/static/{static_version()}/{sheet}" for sheet in style_sheets()])
         yield visit, table
 
 

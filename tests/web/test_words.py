@@ -1,0 +1,79 @@
+"""The words of games on the pages, by Node: each game has its own, and without a board there are words that fit any."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from node import answering, copy_page_modules
+from programs import program
+from protocol.games import load_game
+
+Map = dict[str, Any]
+DRIVER = Path(__file__).with_name("words.mjs")
+SEATS = [{"bot": "ann"}, {"bot": "bob"}]
+ROUND: Map = {"ply": 0, "seat": -1, "moves": [{"choose": 0}, {"choose": 1}], "result": {"payoffs": [0, 5]}}
+MOVES: list[tuple[str, Map, str]] = [
+    ("nim", {"heap": 0, "take": 2}, "2 from heap 1"),
+    ("grundy", {"heap": 1, "split": 3}, "split 3 off heap 2"),
+    ("tictactoe", {"cell": 4}, "middle"),
+    ("risk-duel", {"do": "attack", "from": 0, "to": 2}, "Venezuela → Brazil"),
+    ("risk-campaign", {"do": "draft", "units": [[0, 3]]}, "draft a1+3"),
+    ("dilemma", {"choose": 1}, "defect"),
+    ("kuhn", {"do": "bet"}, "bet"),
+    ("leduc", {"do": "raise"}, "raise"),
+    ("hex", {"cell": 4}, '{"cell":4}'),
+]
+EVENTS: list[tuple[str, Map, str]] = [
+    ("nim", {"seat": -1, "move": {"heaps": [1, 2, 3]}}, "deals heaps of 1, 2, 3"),
+    ("kuhn", {"seat": -1, "move": {"cards": [0, 2]}}, "deals J♠ and K♠"),
+    ("leduc", {"seat": -1, "move": {"public": 3}}, "turns up Q♥"),
+    ("risk-campaign", {"seat": -1, "move": {"owner": [0, 1, 0]}}, "deals 3 territories to 2 seats"),
+    ("kuhn", {"seat": 0, "move": {"do": "fold"}, "result": {"won": 1, "chips": 1}}, "fold: bob wins 1 chip"),
+    ("dilemma", ROUND, "cooperate, defect · 0 and 5"),
+    ("tictactoe", {"seat": 1, "move": {"cell": 0}, "out": "timeout"}, "out: timeout"),
+    ("hex", {"seat": -1, "moves": [{"bid": 1}, None]}, '{"bid":1}'),
+    ("hex", {"seat": -1, "move": {"die": 6}}, 'deals {"die":6}'),
+]
+ENDINGS: list[tuple[str, Map, str]] = [
+    ("tictactoe", {}, "ann has three in a row."),
+    ("nim", {"event": {"seat": 0, "move": {}}}, "ann took the last counter."),
+    ("grundy", {"event": {"seat": 0, "move": {}}}, "ann made the last split: no heap can be split again."),
+    ("risk-duel", {}, "ann holds South America."),
+    ("dilemma", {"state": {"payoffs": [7, 2]}}, "ann got 7, bob 2."),
+    ("leduc", {"state": {"chips": [3, -3], "hand": 10}}, "ann won 3 chips in 10 hands."),
+    ("hex", {}, "Win."),
+]
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
+    """Return a function that asks for words. Without Node the tests are skipped; in CI they fail."""
+    node = program("node", "nodejs")
+    folder = copy_page_modules(tmp_path_factory.mktemp("modules"))
+    with answering(node, DRIVER, folder) as ask:
+        yield lambda *call: ask(json.dumps(call).encode())
+
+
+def config_of(game: str) -> Map:
+    return {} if game == "hex" else load_game(game).config
+
+
+@pytest.mark.parametrize(("game", "move", "told"), MOVES)
+def test_every_game_has_words_for_its_moves(words: Callable[..., Any], game: str, move: Map, told: str) -> None:
+    assert words(game, "moveText", config_of(game), move) == told
+
+
+@pytest.mark.parametrize(("game", "event", "told"), EVENTS)
+def test_every_game_has_words_for_its_events(words: Callable[..., Any], game: str, event: Map, told: str) -> None:
+    assert words(game, "eventText", config_of(game), event, SEATS) == told
+
+
+@pytest.mark.parametrize(("game", "known", "told"), ENDINGS)
+def test_every_game_says_how_it_was_won(words: Callable[..., Any], game: str, known: Map, told: str) -> None:
+    ended = {"bots": ["ann", "bob"], "ranks": [1, 2], "reason": "win", "reasons": ["win", "win"]}
+    assert words(game, "ending", {"config": config_of(game), **ended, **known}) == told
