@@ -93,7 +93,7 @@ class PayoffSummary:
         return with_ranks(listed, values, self._rank_ranges([row.bot for row in listed if row.played]))
 
     def _rank_ranges(self, order: Sequence[str]) -> dict[str, RankRange]:
-        """Return the range of ranks of each bot. `order` has the bots by payoff, best first."""
+        """Return the range of ranks that each bot may have. `order` has the bots by payoff, best first."""
         if not any(mean is not None and mean.low is not None for mean in self.means.values()):
             return ranges_of_differences(order, [])
         pairs = itertools.combinations(order, 2)
@@ -124,7 +124,7 @@ def _parts(known: Mapping[str, PairPayoffs]) -> dict[str, WeightedPair]:
 
 
 def _group_units(matches: Iterable[MatchPayoffs]) -> Mapping[str, Mapping[str, _Meetings]]:
-    """Return the payoffs by bot and opponent, in units. The matches from one start position form a unit."""
+    """Return the payoffs of each two bots against each other, by unit: the matches from one start position."""
     starts: defaultdict[tuple[str, str], defaultdict[Hashable, defaultdict[str, list[TotalPayoff]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
     )

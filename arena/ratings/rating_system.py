@@ -46,7 +46,7 @@ class Rating(NamedTuple):
 
 
 class RatingStanding(NamedTuple):
-    """A bot's standing in a pool: its rating, its number of rated matches, and its last version."""
+    """A bot's state in a rating pool: its rating, its number of rated matches, and its last version."""
 
     mu: float = MU
     sigma: float = SIGMA
@@ -79,7 +79,7 @@ def game_of(pool: str) -> str:
 
 def rate(pool: str, standings: Sequence[RatingStanding], versions: Sequence[str], ranks: Sequence[int]) -> Ratings:
     """Return the ratings of the seats before and after a match, in seat order, with the constants used. `sigma_before`
-    includes what a new version added. Raise `UnknownGame` if the pool's game is unknown.
+    includes the uncertainty that a new version adds. Raise `UnknownGame` if the pool's game is unknown.
     """
     came = [standing_for_version(standing, version) for standing, version in zip(standings, versions, strict=True)]
     before = [Rating(standing.mu, standing.sigma) for standing in came]
@@ -129,7 +129,7 @@ def nearly_equal(a: float, b: float) -> bool:
 
 
 def skill_overlap(rating: Rating, other_rating: Rating) -> float:
-    """Return how close two skills are, in (0, 1]: TrueSkill's match quality without its factor for certainty."""
+    """Return how close two skills are (1: equal): TrueSkill's match quality without its factor for certainty."""
     return math.exp(
         -((rating.mu - other_rating.mu) ** 2) / (2 * (2 * BETA**2 + rating.sigma**2 + other_rating.sigma**2))
     )
@@ -190,8 +190,8 @@ def _double_weights(beta: float, draw_probability: float) -> ResultWeights:
 
 @functools.lru_cache
 def _precise_weights(beta: float, draw_probability: float) -> ResultWeights:
-    """Return weights in high precision, for probabilities that are too small for doubles. The mpmath context is
-    private, because all threads share the default context.
+    """Return the functions of TrueSkill in high precision, for probabilities that are too small for doubles. The mpmath
+    context is private, because all threads share the default context.
     """
     import mpmath
     import trueskill

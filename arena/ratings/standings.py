@@ -63,11 +63,11 @@ class TableRow(Struct, frozen=True, kw_only=True):
     adjusted: Share | None = None
     """The bot's luck-adjusted score, if known. If it is known for all bots, it sorts the table."""
     worth: float | None = None
-    """The number of matches for which a raw score would be as precise as `adjusted` is."""
+    """The number of raw results that would give a score as precise as `adjusted` is."""
     place: Place | None = None
     """The bot's mean place, if its matches have more than two seats."""
     first: Share | None = None
-    """The share of matches of more than two seats that the bot won. It counts shared first places as fractions."""
+    """The share of its matches of more than two seats that the bot won. A shared first place counts as a fraction."""
 
 
 class PlayedSeat(NamedTuple):
@@ -151,7 +151,7 @@ def score_rows(names: Sequence[str], results: Iterable[Result | PlayedMatch]) ->
 def with_ranks(
     rows: Sequence[TableRow], values: Mapping[str, float], ranges: Mapping[str, RankRange]
 ) -> list[TableRow]:
-    """Return the rows, which are sorted best first, with ranks by `values` and with ranges of ranks from `ranges`.
+    """Return the rows with ranks and ranges of ranks. Rows are sorted best first, by `values`.
 
     Ranges are widened to agree with the order of the table. Bots with equal values share one range. A range begins no
     later than that of any lower bot with as many matches, and ends no earlier than that of any higher one. A bot that
@@ -183,12 +183,12 @@ def with_ranks(
 
 
 def rounded(score: float) -> float:
-    """Return a score rounded for comparison, because sums of thirds of points depend on the order of addition."""
+    """Return a score rounded for comparisons. Else the order in which thirds of points are added would matter."""
     return round(score, 9)
 
 
 def uncontested_losses(names: Sequence[str], results: Iterable[Result]) -> dict[str, Counter[str]]:
-    """Count the losses of each bot by forfeit or resignation. The result is by bot and reason."""
+    """Return how many matches each bot lost by forfeit or by resigning, by bot and reason."""
     lost: dict[str, Counter[str]] = {name: Counter() for name in names}
     for result in results:
         for seat in result.seats:
@@ -299,8 +299,8 @@ def _scores_by_bot(matches: Iterable[ScoredMatch]) -> dict[str, list[SideScore]]
 
 
 def _firsts_by_bot(matches: Iterable[ScoredMatch]) -> dict[str, list[SideScore]]:
-    """Return each bot's scores in matches of more than two seats, counting only first places: 1, or a fraction for a
-    shared first place.
+    """Return, for each bot, its scores in matches of more than two seats if only first places count: 1, or a fraction
+    for a shared first place.
     """
     firsts = []
     for match in matches:

@@ -1,4 +1,4 @@
-"""The luck in a record, as numbers and as text: for each move that threw dice, and in total."""
+"""The luck in a record, as numbers and as text: the luck of each move that threw dice, and the total."""
 
 from __future__ import annotations
 

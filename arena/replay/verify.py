@@ -28,9 +28,8 @@ from a journal may differ from the one written there.
 
 
 def verify_record(record: Record, *, awaits_rating: bool = False) -> None:
-    """Replay the match of a record, and compare it with the record. With `awaits_rating`, ratings may be missing.
-
-    Raise a `BadRecord` that names the ply if the record is wrong.
+    """Replay the match of a record, and compare it with the record. With `awaits_rating`, ratings may be missing. Raise
+    `BadRecord` if the record is wrong; its message names the ply.
     """
     header, footer = record.header, record.footer
     course, last = _replay_to_end(record)

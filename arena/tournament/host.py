@@ -56,10 +56,11 @@ HOST = "127.0.0.1"
 SHUTDOWN_TIMEOUT_S = 2.0
 """Seconds that a bot has to exit by itself when there are no more matches."""
 MAX_CRASHES = 3
-"""Number of crashes in a row after which a bot is not started again. A match in which the bot appeared ends the row. If
-the job is `strict`, the bot must have stayed connected.
+"""A bot is not started again after this many crashes in a row, or after it was killed this many times in total because
+it was not connected.
 
-Nor is a bot started again after it was killed this many times in total because it was not connected.
+A match for which the bot appeared sets the count of crashes to 0. If the job is `strict`, a match that the bot lost by
+disconnecting does not.
 """
 MAX_REPORTED_REASONS = 5
 """Maximum number of different reasons for crashes of one bot that are reported, unless the job is `strict`."""
@@ -120,7 +121,7 @@ class TournamentHost(HostHandler):
 
     @property
     def is_usable(self) -> bool:
-        """True if this host can play the next match: nothing has failed, and no match was left unfinished."""
+        """True if this host can play another match: it has not failed, and its last match is finished."""
         return self._failure is None and self._finished is None
 
     async def open(self) -> None:
@@ -197,7 +198,7 @@ class TournamentHost(HostHandler):
         self._raise_failure()
 
     def _deadline(self, name: str, since: float) -> float:
-        """Return the time at which a bot is killed if it is still missing. A match has waited for it since `since`."""
+        """Return the time at which a missing bot is killed. A match has waited for the bot since the time `since`."""
         started = self._started_at.get(name)
         if started is None:
             return since + min(RECONNECT_TIMEOUT_S, self._job.connect_timeout_s)
@@ -207,7 +208,7 @@ class TournamentHost(HostHandler):
         self._slot_freed()
 
     def _slot_freed(self) -> None:
-        """Handle that a bot has connected, or that it has dropped out of a match and is free for another."""
+        """Wake the match that waits for bots: a bot has connected, or has dropped out of a match and is free."""
         for name in [name for name in self._started_at if self._host.clients.is_online(name)]:
             del self._started_at[name]
             if name not in self._seen:
@@ -329,7 +330,7 @@ class TournamentHost(HostHandler):
         self._changed.set()
 
     def _new_output(self) -> BotOutput:
-        """Return what bots wrote to their logs since the last report; nothing if the command reads the logs itself."""
+        """Return what bots wrote to their logs since the last report. If the command reads the logs, return nothing."""
         if self._job.sources is None:
             return ()
         words = []
@@ -427,7 +428,7 @@ class TournamentHostPool:
             self._loop.call_later(IDLE_TIMEOUT_S, self._close_idle, host, host.matches_played)
 
     def _close_idle(self, host: TournamentHost, played: int) -> None:
-        """Close a host if it is still free and its count of matches is still `played`."""
+        """Close a host that has not been used meanwhile: it is free, and its count of matches is still `played`."""
         if host.matches_played == played and host in self._free:
             self._closing.start(self._close(host))
 

@@ -29,8 +29,8 @@ from referee.result import Result, match_points
 class Plan(Struct, frozen=True, kw_only=True):
     """The plan of a tournament.
 
-    `seed` and `stem` determine every pairing, seat, die and nonce. The ids of matches begin with `prefix`. `stem` and
-    `prefix` default to `id`.
+    All randomness (pairings, seats, dice and nonces) follows from `seed` and the text `stem`. The ids of matches begin
+    with `prefix`. `stem` and `prefix` default to `id`.
     """
 
     id: str
@@ -59,9 +59,8 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def pool(self) -> str | None:
-        """The pool that rates the matches: that of the preset, even if the starts are drawn at random.
-
-        None if the matches are not rated.
+        """The rating pool of the matches: that of the preset, even if start positions are drawn at random. None if the
+        matches are not rated.
         """
         return None if self.format == tournament_pairing.TEST_FORMAT else self.rules.pool
 
@@ -140,12 +139,12 @@ class Plan(Struct, frozen=True, kw_only=True):
         return f"seed {self.seed}, id {self.id}, matches {self.prefix or self.id}-*"
 
     def start_of(self, result: Result) -> int | None:
-        """Return the number of the start position that a match shares with other matches; None if it shares none."""
+        """Return the number of the start position that a match shares with other matches; None if it is unique."""
         paired = self.paired and result.place is not None
         return tournament_pairing.start_at(place_of(result), self.rules.seats) if paired else None
 
     def with_start(self, result: Result) -> Result:
-        """Return a result with the name of the start position that its match shares with others, as it is stored."""
+        """Return a result as it is stored: with the name of the start position that its match shares with others."""
         if not self.paired or result.place is None:
             return result
         return replace(result, start=tournament_pairing.start_name(self.id, result.place, self.rules.seats))
@@ -173,5 +172,5 @@ def _derive_bytes(seed: str, stem: str, what: str) -> bytes:
 
 
 def place_of(result: Result) -> int:
-    """Return the place of a result in the schedule of its tournament, or -1 if it has none."""
+    """Return the number of a result's match in the schedule of its tournament, or -1 if it is not in a schedule."""
     return -1 if result.place is None else result.place
