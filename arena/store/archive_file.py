@@ -48,7 +48,7 @@ class OldRecord(NamedTuple):
 
 
 class NewArchive(NamedTuple):
-    """An archive file to be written: its path, its records, and the lines of each record by match id."""
+    """An archive file to be written: its path, its records, and by match id the lines of each record."""
 
     path: Path
     records: Sequence[OldRecord]
@@ -129,7 +129,7 @@ def read_archive(path: Path, matches: Collection[str]) -> Iterator[tuple[str, by
 
 
 class _FileVersion(NamedTuple):
-    """The version of a file: a cache key that changes when the file does."""
+    """The identity and state of a file. As a key of caches, it changes when the file does."""
 
     path: Path
     modified_ns: int
@@ -170,7 +170,7 @@ def _translate_read_errors(path: Path) -> Iterator[None]:
 
 @functools.lru_cache(maxsize=1)
 def _read_directory(file: _FileVersion) -> dict[str, _RecordLocation]:
-    """Return the location of each record in an archive file, by match id. The last file's directory stays cached."""
+    """Return the location of each record in an archive file, by match id. The result for the last file stays cached."""
     places: dict[str, _RecordLocation] = {}
     with zipfile.ZipFile(file.path) as opened:
         for entry in opened.infolist():

@@ -263,7 +263,7 @@ class PostgresDatabase(Database):
         )
 
     def _lock_holders(self) -> str:
-        """Return text that names the sessions with locks and how to end one; empty if the server does not answer."""
+        """Return the text of which sessions hold locks and how to end one; empty if the server does not answer."""
         try:
             sessions = self.query_over_new_connection(
                 lambda connection: connection.exec_driver_sql(_LOCK_HOLDERS_SQL).all()
@@ -339,8 +339,8 @@ class PostgresDatabase(Database):
 
 
 def _check_connection(raw: Any, record: ConnectionPoolEntry) -> None:
-    """Check a connection before its use. Discard it if the server has ended it, or if it may hang because another
-    connection did. The pool then makes a new one. For a connection that was just made, raise an error instead.
+    """Check a connection before its use. Discard it if the server has ended it, or if it may hang as another connection
+    did; a new connection replaces it. For a connection that was just made, raise an error instead.
     """
     from psycopg import OperationalError
 

@@ -1,5 +1,5 @@
-"""A counter of decisions about which matches are rated. A transaction that saves computed ratings uses it to detect a
-decision that was made, on any node, after the ratings were computed.
+"""A counter of decisions about which matches are rated. With it, a transaction that saves computed ratings notices that
+a node has made a decision since the ratings were computed.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def open_tournament(
 
 
 def tournament_randomness(connection: Connection, tournament: str) -> tuple[str, str]:
-    """Return two texts: one that determines a tournament's dice with its seed, and the prefix of its match ids."""
+    """Return two texts of a tournament: one that determines its dice, with its seed, and its match ids' prefix."""
     query = select(tournaments.c.stem, tournaments.c.prefix).where(tournaments.c.id == tournament)
     row = connection.execute(query).one()
     return row.stem or tournament, row.prefix or tournament
@@ -94,8 +94,8 @@ def tournament_origin(connection: Connection, tournament: str) -> TournamentOrig
 
 
 class StoredSeeds(NamedTuple):
-    """The newest seeds with which a group of tournaments was started. With the seed `open`, some tournaments of the
-    group are unfinished or not started; with `finished`, all are finished. None means that there is no such seed.
+    """The newest seeds of a group of tournaments; None if there is no such seed. With the seed `open`, some tournaments
+    of the group are unfinished or not started. With the seed `finished`, all are finished.
     """
 
     open: str | None
@@ -103,7 +103,7 @@ class StoredSeeds(NamedTuple):
 
 
 def find_seeds(connection: Connection, arguments: Collection[str]) -> StoredSeeds:
-    """Return the newest seeds of a group of tournaments, from the `arguments` (canonical JSON without seed) of each."""
+    """Return the newest seeds of a group of tournaments. `arguments` (canonical JSON without seed) identify each."""
     rows = connection.execute(
         select(tournaments.c.seed, tournaments.c.finished)
         .where(tournaments.c.arguments.in_(arguments))
