@@ -49,7 +49,7 @@ def choose_settings(
 
 
 class _BotHandedOver(BaseException):
-    """Ends a program that is run only to get its bot, and carries the bot out of it."""
+    """Raised to end a program that is run only to get its bot. It carries the bot."""
 
     def __init__(self, bot: Bot) -> None:
         self.bot = bot
@@ -64,17 +64,15 @@ def hand_over(bot: Bot) -> None:
 
 
 def refuse(message: str) -> None:
-    """Raise `UsageFault` with this message if the program is run only to get its bot. `run` calls it for a bad bot."""
+    """If the program is run only to get its bot, raise `UsageFault` with this message. `run` calls it for a bad bot."""
     if _is_loading.get():
         raise UsageFault(message)
 
 
 def load_bot(path: Path, cls: str | None, name: str, settings: Mapping[str, str], defaults: Mapping[str, str]) -> Bot:
-    """Return the bot of a Python file: the bot that the file passes to `run`, or one made from the class `cls` or the
-    file's only subclass of `Bot`.
-
-    The class is called with the name, the settings, and those of `defaults` that the bot knows. Raise `UsageFault` if
-    the bot cannot be made.
+    """Return the bot of a Python file. It is the bot that the file passes to `run`. Otherwise it is made from the class
+    `cls`, or from the file's only subclass of `Bot`, with the name, the settings, and those of `defaults` that it
+    knows. Raise `UsageFault` if the bot cannot be made.
     """
     module, handed = _run_program(path)
     if cls is None and handed is not None:
@@ -98,7 +96,7 @@ def make_bot(cls: type[Bot], name: str, settings: Mapping[str, str], defaults: M
 
 
 def _find_class(path: Path, module: ModuleType, name: str | None) -> type[Bot]:
-    """Return the subclass of `Bot` with this name, or the only one in the file. Raise `UsageFault` if there is none."""
+    """Return the subclass of `Bot` with this name, or the file's only one. Raise `UsageFault` if there is none."""
     own: dict[str, type[Bot]] = {key: value for key, value in vars(module).items() if is_own(value, Bot)}
     found = own if name is None else {key: value for key, value in own.items() if key == name}
     if len(found) == 1:
@@ -165,8 +163,8 @@ def _imports_bots(node: ast.AST) -> bool:
 
 @contextlib.contextmanager
 def _as_main(path: Path, module: ModuleType) -> Iterator[None]:
-    """Set `sys` in this context as Python does for a program. The program imports modules of its folder for itself
-    alone: other programs' folders may have modules of the same names. Only this project's packages are shared.
+    """Set `sys` in this context as Python does for a program. Modules that the program imports from its folder are
+    removed at the end: other programs' folders may have modules of the same names. Only this project's packages stay.
     """
     folder = path.resolve().parent
     own = {entry.stem for entry in folder.iterdir()} - sys.stdlib_module_names - {*PACKAGES}

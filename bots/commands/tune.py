@@ -177,7 +177,7 @@ def _play(tuner: Tuner, path: Path, pool: AbstractContextManager[WorkerPool], *,
 
 
 def _measure_result(tuning: Tuning, workers: WorkerPool) -> TrialResult:
-    """Measure the resulting weights in new games against the default weights. The tuning's own games flatter them."""
+    """Measure the resulting weights against the default weights in new games. The tuning's own games overrate them."""
     assert tuning.best is not None
     sides = (
         Side("tuned", tuning.setup, tuning.best[0]),

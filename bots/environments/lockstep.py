@@ -1,4 +1,4 @@
-"""A check of batches against the reference rules: with the same moves and dice, random games must be equal."""
+"""A check of batches: random games with the same moves and dice must be equal in a batch and by the reference rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from protocol.dice import SEED_BYTES, Dice
 
 
 class Disagreement(Exception):
-    """A batch and the reference rules disagree; the message has the value of each."""
+    """A value in a batch differs from that by the reference rules. The message has both values."""
 
 
 class ReferenceEnvironment(Environment):

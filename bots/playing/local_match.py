@@ -147,11 +147,11 @@ class CodeTimer:
 
 
 class LocalClient:
-    """The client of a bot in this process, called a guest. It plays any number of matches, one after the other.
+    """The client of a bot in this process (a guest). It plays any number of matches, one after the other.
 
     The bot plays as `name`. Its choices and nonces follow from `seed`; it is warmed up for `game`. `say` receives
-    messages for its author. Exceptions of its code are raised again if `raises` is set; otherwise they lose the match,
-    as in an arena. The constructor raises `UsageFault` for a name or version that no arena accepts.
+    messages for its author. If its code raises an exception, it loses the match, as in an arena; with `raises`, the
+    exception is raised here. The constructor raises `UsageFault` for a name or version that no arena accepts.
     """
 
     def __init__(
@@ -266,7 +266,9 @@ class LocalMatch:
             return self._play_to_end()
 
     def resume(self, standing: MatchStanding, events: Sequence[MatchEvent]) -> ClosedMatch:
-        """Continue the match from `standing`: apply `events`, then play to the end. The result begins with `events`."""
+        """Continue a match from its state `standing`: apply `events`, then play to the end. The result has `events`
+        too.
+        """
         self._match.standing = standing
         with self._alarm.install_handler() if self._timed else contextlib.nullcontext():
             for act in events:  # no guest is present yet, so only lines and deadlines matter

@@ -28,8 +28,8 @@ TABLES_FILE = "levels.toml"
 
 
 class Mixture(Struct, frozen=True):
-    """A definition of the levels of one game. `bot` names a strong bot as on the command line. `random_share` has, for
-    each level from 1 on, the fraction of moves that are random; all other moves are the strong bot's.
+    """A definition of a game's levels. `bot` names a strong bot, as on the command line. `random_share` has the
+    fraction of moves that are random, for each level from 1 on. The strong bot chooses all other moves.
     """
 
     bot: str
