@@ -91,7 +91,7 @@ def rank_ranges(bots: Sequence[str], matches: Iterable[ScoredMatch], *, adjusted
 
 
 def ranges_of_differences(bots: Sequence[str], differences: Iterable[RankDifference]) -> dict[str, RankRange]:
-    """Return each bot's range of ranks, from the differences between each two bots. Those of 0 may be left out."""
+    """Return each bot's range of ranks, from the differences between all bots. Differences of 0 may be left out."""
     left = len(bots) * (len(bots) - 1) // 2
     above, below = Counter[str](), Counter[str]()
     for difference in sorted(differences):

@@ -159,8 +159,8 @@ def _seat_warnings(findings: Findings, presets: Sequence[str], dealing: Sequence
 
 
 class _Claim(NamedTuple):
-    """A statement about the first bot (`said`). `otherwise` says that the statement is false. `decides` is true if the
-    statement says which bot is better.
+    """A statement about the first bot (`said`), and a clause that supposes the contrary (`otherwise`). `decides` is
+    true if the statement says which bot is better.
     """
 
     said: str

@@ -64,7 +64,7 @@ class AnswerLimit:
             self._hurried = self.clock()
 
     def deadline(self, asked: float) -> float:
-        """Return the time at which a session is closed if it does not answer a statement sent at the time `asked`."""
+        """Return the time at which a session is closed that has been silent since the time `asked`."""
         patient = asked + self.timeouts.statement_timeout_s + self.timeouts.answer_timeout_s
         stopping = self._stopping_since
         if stopping is None:

@@ -46,7 +46,7 @@ class Archive(NamedTuple):
 
 
 def all_archives(connection: Connection) -> list[Archive]:
-    """Return all archive files in the table, including those that are not written yet or not deleted yet."""
+    """Return all archive files that the database knows, even files that are not written yet or not removed yet."""
     folder = _base_folder(connection)
     return [
         Archive(row.number, folder / row.path, row.records, row.bytes, row.held)
@@ -81,12 +81,12 @@ def read_all_archived(connection: Connection, archives: Mapping[str, int]) -> di
 
 
 def register_planned_archive(connection: Connection, path: Path, records: int) -> None:
-    """Add an archive file to the table before it is written, so that the database knows every file that exists."""
+    """Register an archive file in the database before it is written. So the database knows every file that exists."""
     execute(connection, _INSERT_PLANNED_ARCHIVE, {"path": _stored_path(connection, path), "records": records})
 
 
 def register_archive(connection: Connection, path: Path, records: int, size_bytes: int) -> int:
-    """Add or update an archive file in the table, with its number of records and its size. Return the file's number."""
+    """Register or update an archive file in the database, with its records and bytes. Return the file's number."""
     noted = _stored_path(connection, path)
     execute(connection, _UPSERT_ARCHIVE, {"path": noted, "records": records, "bytes": size_bytes})
     return int(execute(connection, _NUMBER_OF_ARCHIVE_PATH, {"path": noted}).scalar_one())

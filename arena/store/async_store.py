@@ -251,7 +251,7 @@ class AsyncStore:
             await asyncio.wait_for(self._is_stopping.wait(), backoff.next_delay())
 
     def _set_aside_rejected(self, exc: Exception) -> None:
-        """Take the first match out of the queue, because the store rejects it while it accepts others."""
+        """Take the first match out of the queue and retry it later: the store rejects it but accepts others."""
         one = self._queued_matches.pop(0)
         if isinstance(exc, Fault) and not self._is_stopping.is_set():
             seconds = one.backoff.next_delay()

@@ -105,7 +105,7 @@ class Database(ABC):
         return f"{self}: {first_line(exc)}"
 
     def is_unavailable(self, exc: DBAPIError) -> bool:
-        """Return whether an error was not caused by the request, so that the request may succeed later."""
+        """Return whether an error comes from the database's state, so that the same request may succeed later."""
         return not isinstance(exc, DataError | IntegrityError | InterfaceError | ProgrammingError)
 
     def revision(self, *, read_only: bool = False) -> str | None:

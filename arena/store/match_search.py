@@ -163,7 +163,7 @@ def match_numbers(connection: Connection, search: Search) -> list[int]:
 
 
 def _normalized(search: Search) -> Search:
-    """Return the search with a lone opponent as its bot. Raise `UsageFault` for an invalid outcome."""
+    """Return the search; an opponent without a bot becomes its bot. Raise `UsageFault` for an invalid outcome."""
     if search.bot is None and search.opponent is not None:
         search = replace(search, bot=search.opponent, opponent=None)
     if search.outcome is not None and (search.bot is None or search.outcome not in OUTCOMES):

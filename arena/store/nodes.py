@@ -89,8 +89,8 @@ def mark_stopped(connection: Connection, node: int) -> None:
 
 
 def forget_node(connection: Connection, name: str, by: str) -> None:
-    """Hide a node that is gone from the list of nodes until it comes back. It must not have matches in progress. Its
-    row stays, because its matches refer to it. `by` is the operator, for the audit log.
+    """Hide a node that is gone from the list of nodes until it comes back. A node with matches in progress is not
+    hidden. Its row stays, because its matches refer to it. `by` is the operator, for the audit log.
     """
     statement = """UPDATE nodes SET seen = NULL, url = ''
     WHERE name = :name AND NOT EXISTS (SELECT 1 FROM under_way WHERE under_way.node = nodes.id)"""

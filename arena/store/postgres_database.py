@@ -263,7 +263,7 @@ class PostgresDatabase(Database):
         )
 
     def _lock_holders(self) -> str:
-        """Return the text of which sessions hold locks and how to end one; empty if the server does not answer."""
+        """Return text that says which sessions hold locks and how to end one; empty if the server does not answer."""
         try:
             sessions = self.query_over_new_connection(
                 lambda connection: connection.exec_driver_sql(_LOCK_HOLDERS_SQL).all()

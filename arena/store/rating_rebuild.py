@@ -82,7 +82,7 @@ class RatingRebuild:
 
     @property
     def tallies(self) -> Tallies:
-        """The computed ratings and counts of bots in the current season."""
+        """The computed ratings and counts of bots in the pools of the current season."""
         return {} if self._later_season_starts else self._tallies
 
     def advance(self, connection: Connection) -> int:

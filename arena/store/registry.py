@@ -204,7 +204,7 @@ def rotate_token(connection: Connection, name: str, token_hash: str) -> None:
 
 
 def revoke_bots(connection: Connection, names: Iterable[str]) -> None:
-    """Revoke bots, which ends their access until `rotate_token`. If one is unknown, raise `UsageFault`, revoke none."""
+    """Revoke bots, so that they have no access until `rotate_token`. Raise `UsageFault`, for all, if one is unknown."""
     _update_bots(connection, names, token_hash=None, revoked=True)
 
 

@@ -135,7 +135,7 @@ class TournamentTable(TournamentRow, frozen=True, kw_only=True):
 
     @property
     def standings(self) -> TournamentStandings:
-        """The table and the head-to-head scores alone."""
+        """The standings alone: the table, the measure that sorts it, and the results of the bots against each other."""
         return TournamentStandings(
             ranked_by=self.ranked_by, table=self.table, head_to_head=self.head_to_head, payoffs=self.payoffs
         )

@@ -19,10 +19,11 @@ from referee.in_process import InProcessPlayers
 
 
 def check_bots(contestants: Sequence[Contestant], game: Game[Any, Any], *, strict: bool = True) -> Mapping[str, str]:
-    """Check the contestants that can play in this process, by making each bot. Return the bots with a faulty file, each
-    with the reason; if `strict`, there are none.
+    """Check the contestants that can play in this process, by making each. Return those with a faulty file, each with
+    the reason.
 
-    Raise `UsageFault` if another bot, or any bot if `strict`, cannot be made or does not play the game.
+    Raise `UsageFault` if another cannot be made or does not play the game. If `strict`, also raise it for a faulty
+    file.
     """
     return {**make_players([one.spec for one in contestants if one.spec is not None], game, strict=strict).failed_bots}
 

@@ -64,7 +64,7 @@ class ClientProtocol(ABC):
         """Return the first message that is sent over every connection."""
 
     def receive(self, message: FromServer | None, now: float) -> list[Effect]:
-        """Return the effects of a message that arrived at `now` (`time.monotonic()`); None is an unknown type."""
+        """Return the effects of a message (None: of unknown type) that arrived at `now` (`time.monotonic()`)."""
         match message:
             case messages.Turn():
                 return self._on_turn(message, now)

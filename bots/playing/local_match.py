@@ -266,9 +266,7 @@ class LocalMatch:
             return self._play_to_end()
 
     def resume(self, standing: MatchStanding, events: Sequence[MatchEvent]) -> ClosedMatch:
-        """Continue a match from its state `standing`: apply `events`, then play to the end. The result has `events`
-        too.
-        """
+        """Continue a match from its state `standing`: apply `events`, then play on. The result begins with `events`."""
         self._match.standing = standing
         with self._alarm.install_handler() if self._timed else contextlib.nullcontext():
             for act in events:  # no guest is present yet, so only lines and deadlines matter

@@ -27,7 +27,7 @@ class SmallBatch(RowBatch[Any]):
 
 @compiled
 def end_game(state: Any, winner: int, rewards: Any, ended: Any) -> None:
-    """End a game of two seats. The winner's reward is 1, the loser's −1. A `winner` of −1 is a draw, without rewards."""
+    """End a game of two seats. The winner's reward is 1, the loser's −1. A `winner` of −1 means a draw: no rewards."""
     state[OVER] = 1
     ended[0] = ended[1] = 1
     if winner >= 0:
