@@ -46,7 +46,7 @@ def check_hidden(packages: Iterable[str]) -> None:
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """Raise `Hidden` if an import in this context fails because a file of the author has another module's name."""
+    """Raise `Hidden` if an import in this context fails because a file of the author hides another module."""
     try:
         yield
     except (ImportError, AttributeError) as exc:

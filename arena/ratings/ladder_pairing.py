@@ -35,8 +35,8 @@ _NEGLIGIBLE_UPSET = 1e-9
 @dataclass(frozen=True, slots=True)
 class Seeker:
     """A bot that seeks a match on the ladder. `seeking_since` is when its seek began, in seconds. `meetings` has its
-    number of matches against each other bot. `key` is any value of the caller. The bot meets those in `avoided` only if
-    there is no other opponent.
+    number of matches against each other bot. `key` is a value that only the caller uses. The bot meets bots in
+    `avoided` only if there is no other opponent.
     """
 
     bot: str
@@ -168,7 +168,7 @@ class _RatingOrder:
 
     def iter_near(self, seeker: Seeker, is_wanted: Callable[[str], bool]) -> Iterator[Seeker]:
         """Yield the wanted bots that are nearest to the seeker by mu, then a sample of all other wanted bots. The
-        sample changes with each match of the seeker.
+        sample differs after each match of the seeker.
         """
         at, size = bisect_left(self._mus, seeker.mu), len(self._bots)
         near = list(
@@ -186,7 +186,7 @@ class _RatingOrder:
                     yield other
 
     def _iter_outwards(self, at: int) -> Iterator[Seeker]:
-        """Yield all bots by their distance from an index in the order, alternating between its two sides."""
+        """Yield all bots, nearest to an index in the order first, alternating between its two sides."""
         left, right = at - 1, at
         while left >= 0 or right < len(self._bots):
             if right < len(self._bots):

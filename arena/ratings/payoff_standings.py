@@ -100,8 +100,8 @@ class PayoffSummary:
         return ranges_of_differences(order, [RankDifference(self._p_value(*pair), *pair) for pair in pairs])
 
     def _p_value(self, one: str, other: str) -> float:
-        """Return the p-value of the difference between the mean payoffs of two bots. In matches against each other,
-        their payoffs are compared in pairs.
+        """Return the p-value of the difference between the mean payoffs of two bots. In matches that both bots played,
+        the difference of their payoffs is one value.
         """
         mine, theirs = self._pairs_of(one), self._pairs_of(other)
         if not mine or not theirs:

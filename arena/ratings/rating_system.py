@@ -59,12 +59,12 @@ INITIAL_RATING = Rating(MU, SIGMA)
 
 
 def conservative_score(mu: float, sigma: float) -> float:
-    """Return a skill that the bot almost certainly exceeds. Leaderboards are sorted by it."""
+    """Return a low estimate of a skill, which the bot's true skill almost certainly exceeds. It sorts leaderboards."""
     return mu - 3 * sigma
 
 
 def standing_for_version(standing: RatingStanding, version: str) -> RatingStanding:
-    """Return the standing of a bot that now plays as `version`. If the version is new, the rating is less certain."""
+    """Return a bot's standing before a match as `version`. If the version is new, its rating becomes less certain."""
     if not version or version == standing.version:
         return standing
     if standing.matches == 0:

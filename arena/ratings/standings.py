@@ -20,7 +20,7 @@ from referee.result import Result, SeatResult, points_from_ranks
 
 
 class Share(Struct, frozen=True, kw_only=True):
-    """A share of points or matches with its 95 % interval."""
+    """The share of points or of matches that a bot won, with its 95 % interval."""
 
     score: float
     low: float
@@ -28,7 +28,7 @@ class Share(Struct, frozen=True, kw_only=True):
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """A mean place with its 95 % interval. 1 is best; tied bots share the mean of their places."""
+    """A bot's mean place over matches, with its 95 % interval. 1 is best; tied bots share the mean of their places."""
 
     place: float
     low: float
@@ -47,7 +47,7 @@ class TableRow(Struct, frozen=True, kw_only=True):
     best_rank: int | None = None
     """1 plus the number of bots that are certainly better. The certainty is 95 % for all bots together."""
     worst_rank: int | None = None
-    """The number of bots that have played, less those that are certainly worse. It is equal for bots of equal rank."""
+    """The number of bots that have played, less those that are certainly worse. Bots of equal rank share it."""
     bot: str
     played: int
     won: int
@@ -59,9 +59,9 @@ class TableRow(Struct, frozen=True, kw_only=True):
     forfeits: int
     """The number of matches that the bot lost by time, strikes, disconnection or not showing up."""
     payoff: MeanPayoff | None = None
-    """The bot's mean payoff, if the game's result is a payoff and a match counts. It then sorts the table."""
+    """The bot's mean payoff, if the game's result is a payoff and a match counts. The table is then sorted by it."""
     adjusted: Share | None = None
-    """The bot's luck-adjusted score, if known. If it is known for all bots, it sorts the table."""
+    """The bot's luck-adjusted score, if known. If it is known for all bots, the table is sorted by it."""
     worth: float | None = None
     """The number of raw results that would give a score as precise as `adjusted` is."""
     place: Place | None = None
@@ -81,7 +81,7 @@ class PlayedSeat(NamedTuple):
 
 
 class PlayedMatch(NamedTuple):
-    """The facts about a match that a table needs, for matches without a `Result`."""
+    """The facts about a match that a table needs, for callers that have no `Result` of the match."""
 
     reason: str
     seats: tuple[PlayedSeat, ...]
@@ -89,7 +89,7 @@ class PlayedMatch(NamedTuple):
 
 class MatchSample(NamedTuple):
     """A match of a tournament. `luck` is the points that luck gave seat 0 of two (None: unknown). `start` is the number
-    of its start position, None if no other match shares that.
+    of its start position; None if no other match has that.
     """
 
     result: Result | PlayedMatch
@@ -236,7 +236,7 @@ def score_table(names: Sequence[str], samples: Sequence[MatchSample], *, raw: bo
 
 
 def is_luck_adjusted(rows: Iterable[TableRow]) -> bool:
-    """Return whether all bots that have played have a luck-adjusted score, so that it can sort the table."""
+    """Return whether a table can be sorted by luck-adjusted score: all bots that have played have one."""
     played = [row for row in rows if row.played]
     return bool(played) and all(row.adjusted is not None for row in played)
 

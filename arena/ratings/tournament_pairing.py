@@ -69,7 +69,7 @@ def round_robin(
     too few bots.
 
     With `paired`, every group plays `seats` times per round: all rotations of its seats, from the same start position.
-    With more than two seats, the seat order is drawn again after all rotations.
+    With more than two seats, a new random seat order follows after all rotations.
     """
     _check_enough(bots, seats, "a round robin")
     groups = [(sum(group), tuple(bots[i] for i in group)) for group in itertools.combinations(range(len(bots)), seats)]

@@ -27,7 +27,7 @@ class ResultWeights(NamedTuple):
 
 
 class PlayerSkill:
-    """A player's skill and performance, as normal distributions: precision (pi), and precision times mean (tau)."""
+    """A player's skill and performance, two normal distributions: precision (pi), and precision times mean (tau)."""
 
     __slots__ = ("message_pi", "message_tau", "pi", "skill_pi", "skill_tau", "tau", "variance")
 

@@ -49,7 +49,7 @@ class Graded(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Mark(Struct, frozen=True, kw_only=True):
-    """The number of a seat's graded moves, and its mean loss per move, which is None without moves."""
+    """The grade of a seat: its number of graded moves and its mean loss per move, which is None without moves."""
 
     seat: int
     bot: str

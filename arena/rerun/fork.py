@@ -76,8 +76,8 @@ class RecordAgreement(NamedTuple):
 
 
 class Continuation(NamedTuple):
-    """The results and the luck of one seat in two branches with the same dice: after the recorded action (`old`) and
-    after the new one (`new`). `forfeits` names the bots that forfeited in either.
+    """The results and the luck of one seat when the match is played on twice with the same dice: after the recorded
+    action (`old`) and after the new one (`new`). `forfeits` names the bots that forfeited in either.
     """
 
     old: float
@@ -88,14 +88,14 @@ class Continuation(NamedTuple):
 
 
 class BranchPlayers(NamedTuple):
-    """The bots that play one branch of a fork. `bot` is the name that reports use for the bot in the replayed seat."""
+    """The bots that play on after one of two actions. `bot` is the reported name of the bot in the replayed seat."""
 
     players: InProcessPlayers
     bot: str
 
 
 class BranchOutcome(NamedTuple):
-    """The result of one branch: the points and the luck of the replayed seat, and the bots that forfeited."""
+    """The result of playing on after an action: points and luck of the replayed seat, and the bots that forfeited."""
 
     points: float
     luck: float
@@ -286,7 +286,7 @@ def _action_events(fork: Fork, action: SeatAction | None) -> Iterator[MatchEvent
 
 
 def _points(result: Result, seat: int, game: Game[Any, Any]) -> float:
-    """Return the points of a seat. In games whose result is a payoff, return its total payoff."""
+    """Return the points of a seat in a finished match or, in games whose result is a payoff, its total payoff."""
     if not game.payoff_unit:
         return match_points(result)[seat]
     sat = result.seats[seat]

@@ -40,7 +40,7 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 class TestedMatch(NamedTuple):
-    """A match of the test. `luck` is each seat's luck in points; None if results are not adjusted."""
+    """A match of a test of two bots. `luck` is each seat's luck in points; None if results are not adjusted."""
 
     result: Result
     luck: tuple[float, ...] | None = None
@@ -91,7 +91,7 @@ class Findings(Struct, frozen=True, kw_only=True):
 
     @property
     def best(self) -> Comparison | None:
-        """The luck-adjusted score if luck is measured, else the raw one; None before the first complete pair."""
+        """The luck-adjusted score if luck is measured, else the raw score; None before the first complete pair."""
         return self.adjusted or self.score
 
 

@@ -76,7 +76,7 @@ def format_expected_length(question: Question, seats: int, own_seats: int) -> st
 
 
 def format_joint_conclusion(bot: str, verdicts: Mapping[str, Verdict | None], h0: float, alpha: float) -> str:
-    """Return the joint conclusion of several tests of one bot, each against another opponent. They share `alpha`."""
+    """Return the conclusion of several tests together: one bot against several opponents. The tests share `alpha`."""
     shown = [other for other, verdict in verdicts.items() if verdict == "h1"]
     if not shown:
         return f"h1 is accepted against none of {', '.join(verdicts)}"
@@ -197,7 +197,7 @@ def _format_appearance(findings: Findings) -> str:
 
 
 def _format_test_share(probability: float, tests: str = "tests") -> str:
-    """Return a probability in words, like `5 of 100 tests` or `0.13 % of tests` (rounded up to two digits)."""
+    """Return a probability as a share of tests, like `5 of 100 tests` or `0.13 % of tests` (two digits, rounded up)."""
     percent = Fraction(f"{probability:.12g}") * 100  # 0.003 / 5 is more than 0.0006
     if percent.denominator == 1:
         return f"{percent} of 100 {tests}"

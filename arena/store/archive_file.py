@@ -145,7 +145,7 @@ class _RecordLocation(NamedTuple):
 
 
 def _read_records(path: Path, matches: Collection[str] | None = None) -> Iterator[tuple[str, bytes]]:
-    """Yield the id and the record lines of each match in a file, or only of those in `matches`, in file order."""
+    """Yield the id and the record lines of each match in a file, in file order. With `matches`, yield only these."""
     with _translate_read_errors(path):
         status = path.stat()
         file = _FileVersion(path, status.st_mtime_ns, status.st_size)

@@ -55,7 +55,7 @@ def all_archives(connection: Connection) -> list[Archive]:
 
 
 def needed_archives(connection: Connection) -> list[Archive]:
-    """Return the archive files that hold a match's record, and so must exist."""
+    """Return the archive files that must exist, because a match refers to them for its record."""
     return [one for one in all_archives(connection) if one.held]
 
 

@@ -83,7 +83,7 @@ class AsyncStore:
         self._writing: asyncio.Task[None] | None = None
         self._is_stopping = asyncio.Event()
         self.commits = Histogram(COMMIT_BUCKETS_S)
-        """A histogram of the seconds taken by transactions that begin and finish matches, including failed ones."""
+        """A histogram of the durations, in seconds, of transactions that begin and finish matches, even failed ones."""
         self.failures = 0
         """The number of transactions in `commits` that failed."""
 
@@ -99,7 +99,7 @@ class AsyncStore:
 
     @property
     def set_aside(self) -> int:
-        """The number of finished matches that the store rejected while it accepted others."""
+        """The number of finished matches that wait for a retry, because the store rejected them but accepted others."""
         return len(self._set_aside)
 
     @property

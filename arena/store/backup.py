@@ -132,7 +132,7 @@ def _may_be_copy(part: Path) -> bool:
 
 
 def _is_copy(path: Path) -> bool:
-    """Return whether a path is a file with an arena's database. Raise `OSError` if the file cannot be read."""
+    """Return whether an arena's database is in a file at this path. Raise `OSError` if the file cannot be read."""
     return path.is_file() and is_ours(_header(path))
 
 

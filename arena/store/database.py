@@ -121,8 +121,8 @@ class Database(ABC):
         return revision
 
     def check_current(self, *, read_only: bool = False) -> None:
-        """Raise an `ArenaFault` unless this is an arena's database with the current schema revision. The fault is a
-        `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
+        """Raise an `ArenaFault` unless this is an arena's database with the schema revision of this version. The fault
+        is a `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
         """
         revision = self.revision(read_only=read_only)
         if revision is None:

@@ -200,8 +200,8 @@ FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool GROUP BY outc
 
 
 class BoardRow(LeaderboardRow, frozen=True, kw_only=True):
-    """A row of a leaderboard. `rank` is by payoff or score, whatever the order of the rows. `curve` has the bot's
-    latest values of mu, oldest first, to two decimals.
+    """A row of a leaderboard. `rank` is always by payoff or score, even if the rows are in another order. `curve` has
+    the bot's latest values of mu, oldest first, to two decimals.
     """
 
     rank: int
@@ -209,7 +209,7 @@ class BoardRow(LeaderboardRow, frozen=True, kw_only=True):
 
 
 class Leader(Struct, frozen=True, kw_only=True):
-    """A leading bot of a pool. Leaders are ordered by `payoff` if the game's result is one, else by score."""
+    """A leading bot of a pool. Leaders are ordered by `payoff` if the game's result is a payoff, else by score."""
 
     bot: str
     rank: int

@@ -117,7 +117,7 @@ def _extend(connection: Connection, tree: IncrementalTree) -> int:
 
 
 def make_key(connection: Connection) -> str:
-    """Make a new key that signs the log from now on. Return the public key in hex."""
+    """Make a new key, with which the log is signed from now on. Return its public key in hex."""
     secret = secrets.token_bytes(KEY_BYTES)
     connection.execute(insert(log_keys), {"secret": secret, "created": utc_now()})
     return public_key(secret)
@@ -152,7 +152,7 @@ def _stored_hashes(connection: Connection, after: int, last: int) -> dict[int, b
 
 
 def _next_matches(connection: Connection, size: int) -> list[Any]:
-    """Return a batch of matches whose numbers follow `size`, up to a gap in the numbers."""
+    """Return a batch of the matches after number `size`, up to a gap in the numbers."""
     rows = execute(connection, _SELECT_ENTRIES_AFTER, {"after": size, "most": LOG_BATCH_ROWS})
     return [row for number, row in enumerate(rows, size + 1) if row.number == number]
 

@@ -128,7 +128,7 @@ _TOURNAMENT_INDEX = _MATCHES_INDEX._replace(
 def search_matches(
     connection: Connection, search: Search, *, after: str | None = None, limit: int = 50
 ) -> Page[Result]:
-    """Return a page of the matches that fit, newest first. Raise `UsageFault` for a bad limit, cursor or criterion."""
+    """Return a page of the matches that meet the criteria, newest first. Raise `UsageFault` for an invalid argument."""
     check_limit(limit)
     search = _normalized(search)
     before = _BEYOND_ALL_MATCHES if after is None else decode_cursor(after, tuple[int])[0]
@@ -153,7 +153,7 @@ def _load_results(connection: Connection, numbers: Sequence[int]) -> list[Result
 
 
 def match_numbers(connection: Connection, search: Search) -> list[int]:
-    """Return the numbers of all matches that fit, in storage order. Raise `UsageFault` for an invalid criterion."""
+    """Return the numbers of all matches that meet the criteria, in storage order. Raise `UsageFault` if one is bad."""
     search = _normalized(search)
     given = _parameters(connection, search, _BEYOND_ALL_MATCHES)
     if given is None:

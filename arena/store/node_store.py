@@ -68,7 +68,7 @@ class NodeStore(Store):
         super().__init__(database, engine)
         self.name = name
         self._holder_number: int | None = None
-        """The number of processes, including this one, that had taken the node's name when this process took it."""
+        """The number of processes that had ever taken the node's name when this process took it, itself included."""
         event.listen(self._writer, "connect", self._claim_on_connect)
         self.write(lambda connection: None)
 

@@ -51,7 +51,7 @@ class PoolPayoff(MeanPayoff, frozen=True, kw_only=True):
 
 
 def means_query(season: str) -> str:
-    """Return the query for the mean payoff of each bot in :pool in a season, and whether the bot is `ranked`."""
+    """Return the query for each bot's mean payoff in :pool in a season, and for whether the bot is `ranked`."""
     which = _POOL_CONDITION.format(pool=":pool", season=season)
     return f"SELECT bot, {MEAN_SQL} AS payoff, {RANKED_SQL} AS ranked FROM payoffs WHERE {which} GROUP BY bot"
 

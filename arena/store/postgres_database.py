@@ -89,7 +89,7 @@ P = ParamSpec("P")
 
 
 class PostgresDatabase(Database):
-    """The database at a PostgreSQL server's URL. A wrong URL, or a missing psycopg, raises `StoreError`."""
+    """An arena's database on a PostgreSQL server, given by URL. Raise `StoreError` for a bad URL or without psycopg."""
 
     def __init__(self, url: str, timeouts: DatabaseTimeouts | None = None) -> None:
         try:
@@ -210,7 +210,7 @@ class PostgresDatabase(Database):
 
     async def notifications(self, *channels: str) -> AsyncGenerator[str, None]:
         """Yield an empty text once the connection listens to `channels`, then the channel of each notification. Raise
-        `StoreUnavailable` if the connection fails, at the start or later.
+        `StoreUnavailable` if the connection fails.
         """
         import psycopg
 

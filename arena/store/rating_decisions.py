@@ -29,7 +29,7 @@ def decisions_version(connection: Connection) -> int:
 
 
 def record_decision(connection: Connection, expected_version: int | None = None) -> None:
-    """Count a rating decision. Raise `RatingDecisionsChanged` if the number so far is not `expected_version`."""
+    """Add 1 to the number of rating decisions. Raise `RatingDecisionsChanged` if it was not `expected_version`."""
     if expected_version not in (None, decisions_version(connection)):
         raise RatingDecisionsChanged
     execute(connection, _INCREMENT_VERSION_SQL)

@@ -230,7 +230,7 @@ def set_display(connection: Connection, name: str, display: str | None) -> None:
 
 
 def _check_displays(connection: Connection, displays: Mapping[str, str]) -> None:
-    """Raise `NameInUse` if a display name belongs to a registered bot that is not itself a key of `displays`."""
+    """Raise `NameInUse` if another registered bot has one of these display names. Keys of `displays` are the bots."""
     if not displays:
         return
     owned = bots.c.token_hash.is_not(None) | bots.c.revoked

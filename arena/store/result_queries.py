@@ -91,13 +91,13 @@ def leaderboard_of(connection: Connection, pool: str) -> list[LeaderboardRow]:
 
 
 def leaderboard_from_rows(rows: Iterable[Any]) -> list[LeaderboardRow]:
-    """Convert rows of standings with bot names to a leaderboard, best first. Bots with payoffs precede all others."""
+    """Convert rows of standings, which have bot names, to a leaderboard, best first. Bots with payoffs come first."""
     lines = [LeaderboardRow(bot=row.name, person=bool(row.person), **standing_from_row(row)) for row in rows]
     return sorted(lines, key=_sort_key)
 
 
 def leaderboard_places(lines: Sequence[LeaderboardRow]) -> list[int]:
-    """Return the place of each row of a sorted leaderboard, from 1. Equal results share a place."""
+    """Return the places, from 1, of the rows of a sorted leaderboard. Rows with equal results have the same place."""
     results = [_sort_key(line)[:-1] for line in lines]
     return [1 + results.index(result) for result in results]
 

@@ -174,7 +174,7 @@ def rebuild(connection: Connection) -> int:
 
 
 def remove_matches(connection: Connection, numbers: Sequence[int]) -> None:
-    """Subtract these matches from the summary tables, before their pool changes. The table `hours` does not change."""
+    """Subtract matches from the summary tables, before a change of their pool. The table `hours` does not change."""
     chosen = numbers_parameter(numbers)
     for table, share in _CONTRIBUTION_QUERIES.items():
         columns = metadata.tables[table].columns.keys()

@@ -95,12 +95,12 @@ def find_removable(connection: Connection, retention: Retention, *, clock_steady
 
 
 def _cutoff(connection: Connection, days: int) -> str:
-    """Return the time `days` ago. For 0 days, return the empty text, which sorts before every time."""
+    """Return the time `days` ago; for 0 days (keep for ever), the empty text, which sorts before every time."""
     return days_before_now(connection, days) if days else ""
 
 
 def count_removable(connection: Connection, cutoffs: RemovalCutoffs) -> RemovalTotals:
-    """Count the records of matches that ended by these times, and their bytes."""
+    """Count the records of matches that ended by these cutoffs, and their bytes."""
     found = RemovalTotals()
     for unrated, until in ((True, cutoffs.unrated), (False, cutoffs.rated)):
         row = execute(connection, _COUNT_OLD_RECORDS, {"unrated": unrated, "until": until}).one()
@@ -131,7 +131,7 @@ def remove_records(connection: Connection, cutoffs: RemovalCutoffs) -> RemovalTo
 
 
 class RecordsOfBot:
-    """A removal of the records of all of a bot's matches, oldest first, including tournament matches. For a record in
+    """The removal of the records of all of a bot's matches, oldest first, including tournament matches. For a record in
     an archive file, only the reference is removed; `purge_removed_records` then removes it from the file.
     """
 

@@ -26,7 +26,7 @@ def open_tournament(
     """Return the id and the seed of a tournament with these arguments (canonical JSON without the seed). Store it if it
     is new.
 
-    With a seed, it is the tournament with that seed, finished or not. Without one, it is the newest unfinished
+    If a seed is given, it is the tournament with that seed, finished or not. Without one, it is the newest unfinished
     tournament with these arguments, or a new one with a random seed. The dice of a new tournament follow from the seed
     and `dice_arguments` (canonical JSON). Without these, they follow from the seed and the tournament's id.
     """

@@ -220,7 +220,7 @@ def tournament_table(connection: Connection, name: str, cache: StandingsCache) -
 
 
 def _matches(connection: Connection, name: str, *, paired: bool) -> Iterator[tuple[MatchSample, str | None]]:
-    """Yield each match of a tournament with the name of the value function that measured its luck."""
+    """Yield each match of a tournament, and the name of the value function that measured the match's luck."""
     for _, group in itertools.groupby(execute(connection, _MATCHES_SQL, {"id": name}), lambda row: row.number):
         sat = list(group)
         first = sat[0]

@@ -83,7 +83,7 @@ def play_matches(
 
 
 def _pop_due(due: deque[int], waiting: dict[int, MatchReport]) -> list[MatchReport]:
-    """Remove the places at the start of `due` whose reports are in `waiting`. Return these reports in order."""
+    """Remove the places at the start of `due` whose reports have arrived in `waiting`. Return the reports in order."""
     ready = []
     while due and due[0] in waiting:
         ready.append(waiting.pop(due.popleft()))

@@ -108,7 +108,7 @@ class TournamentHost(HostHandler):
         """The bots whose processes failed in the current match, each with the reason."""
         self._reported_reasons: defaultdict[str, set[str]] = defaultdict(set)
         self._started_at: dict[str, float] = {}
-        """The time at which a bot was started, for each bot that has not said hello since."""
+        """The time at which each bot was started. A bot is left out as soon as it has connected."""
         self._last_first_connection_at = 0.0
         """The latest time at which any bot connected for the first time."""
         self._seen: set[str] = set()
@@ -276,7 +276,7 @@ class TournamentHost(HostHandler):
         return Identity(hello.bot)
 
     def handle_message(self, session: ClientSession, message: ClientMessage) -> None:
-        """Answer an unseek, and reject any other message, because matches are assigned."""
+        """Answer the withdrawal of a seek, and reject any other message: the tournament assigns matches."""
         if isinstance(message, Unseek):
             session.send(Unseeked(id=message.id))
         else:
@@ -356,9 +356,8 @@ class TournamentHost(HostHandler):
 
 
 def _connection_limits(bots: int) -> Access:
-    """Return limits of connections for this number of bots, and for spectators.
-
-    A bot may have two connections for a moment, when it reconnects.
+    """Return the limits on connections, with room for this number of bots and for spectators. A bot may have two
+    connections for a moment, when it reconnects.
     """
     usual = ConnectionBounds()
     return Access(
@@ -378,8 +377,7 @@ class TournamentHostPool:
         event_loop.relax_gc()
         self._loop = event_loop.new_event_loop()
         self._open: dict[TournamentHost, tuple[str, contextlib.ExitStack]] = {}
-        """All hosts, each with the key of the tournament's run that it serves, and the stack that releases its folder.
-        """
+        """All hosts. Each has the key of the run that it serves, and the exit stack that unlocks its folder."""
         self._free: list[TournamentHost] = []
         """The hosts that no caller has reserved."""
         self._closing = event_loop.BackgroundTasks()

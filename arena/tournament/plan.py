@@ -45,7 +45,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     prefix: str | None = None
 
     def derive(self, purpose: str) -> bytes:
-        """Return 32 bytes for a purpose, such as `schedule`, that are derived from the seed and the stem."""
+        """Return 32 bytes that follow from the seed, the stem and a purpose, such as `schedule`."""
         return _derive_bytes(self.seed, self.stem or self.id, purpose)
 
     def bot_seed(self, bot: str) -> str:
@@ -82,7 +82,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         return everyone(self.names, self.rounds, chance, seats=self.rules.seats, paired=self.paired)
 
     def _swiss_schedule(self, played: Sequence[Result]) -> list[Pairing]:
-        """Return the pairings of a swiss tournament that follow from the results: up to the first unfinished round."""
+        """Return a swiss tournament's pairings up to the first unfinished round, which follow from the results."""
         pairings: list[Pairing] = []
         for number in range(self.rounds):
             done = [result for result in played if place_of(result) < len(pairings)]
@@ -100,7 +100,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         return pairings
 
     def with_plan_names(self, results: Sequence[Result]) -> list[Result]:
-        """Return stored results with the names of bots as in the plan. The bots may have been renamed since."""
+        """Return stored results with the bots' names in the plan. Bots may have been renamed since they played."""
         if not results:
             return []
         seats = {pairing.place: pairing.seats for pairing in self.schedule(results)}
@@ -115,9 +115,8 @@ class Plan(Struct, frozen=True, kw_only=True):
         )
 
     def header_of(self, pairing: Pairing, started: str, version: Callable[[str], str]) -> tuple[Header, bytes]:
-        """Return the header of the match of a pairing, and the seed of its dice.
-
-        `started` is the time of its start; `version` returns the version of a bot.
+        """Return the record header of a pairing's match, and the seed of its dice. `started` is the time of its start;
+        `version` returns the version of a bot.
         """
         seed = self.derive(f"dice/{pairing.place}")
         header = make_header(
@@ -150,7 +149,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         return replace(result, start=tournament_pairing.start_name(self.id, result.place, self.rules.seats))
 
     def game_of(self, pairing: Pairing) -> Game[Any, Any]:
-        """Return the game of a pairing. If the plan is `paired`, all matches from one start have the same deal."""
+        """Return the game of a pairing, with its config. If `paired`, matches from one start have the same deal."""
         if not self.paired:
             return self.rules
         return load_game(self.rules.name, self.rules.config_of_deal(Dice(self.derive(f"start/{pairing.start}"), 0)))

@@ -118,7 +118,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         return (*words, sys.executable, "-P", "-m", "arena.tournament.sandbox_init")
 
     def _check_visible(self, name: str, path: Path) -> None:
-        """Raise `UsageFault` if the sandbox must not show a path to the bot `name`."""
+        """Raise `UsageFault` if the bot `name` must not see a path that the sandbox would show."""
         place, data = path.resolve(), self.data.resolve()
         database = data if self.database is None else self.database.resolve()
         if place.is_relative_to(data):
@@ -188,7 +188,7 @@ def _existing_paths(folder: Path, names: Sequence[str]) -> Iterator[Path]:
 
 
 def _program_folders(program: str) -> Iterator[Path]:
-    """Yield the paths of a program and its libraries. If the program is a link, also yield those of its target."""
+    """Yield the paths of a program and its libraries; if the program is a link, also those of the link's target."""
     found = shutil.which(program)
     path = Path(found).absolute() if found else None
     while path is not None:

@@ -353,7 +353,7 @@ class AgentTools:
             raise ToolRefusal(f"not connected: {self._session.status}")
 
     def _can_act(self) -> bool:
-        """Return whether the agent can act: it has to choose a move, or has neither a match nor a seek."""
+        """Return whether the agent can act: choose a move, or seek because it has no match and no seek."""
         match = self._protocol.current_match
         return self._protocol.seek is None and (match is None or match.open_choice is not None)
 

@@ -52,7 +52,7 @@ class Turn:
     options: Mapping[str, Any] | None
     """A description of all legal moves; None if `legal` lists them all."""
     events: Sequence[Event]
-    """The events since your last turn."""
+    """The events since your last turn, such as moves and deals."""
     players: Sequence[Player]
     clock_ms: Sequence[int]
     """Milliseconds left on the clock of each seat, by seat."""
@@ -86,7 +86,7 @@ class Bot(ABC):
     games: Sequence[str] = game_names()
     """The games that this bot can play."""
     matches: int | None = None
-    """Default number of matches to play; None: play until the bot is stopped."""
+    """The default number of matches to play. With None, the bot plays until it is stopped."""
     person: bool = False
     """True if a person chooses the moves. Its matches then count on the ladder of people."""
     settings: ClassVar[Mapping[str, str]] = {}

@@ -114,10 +114,8 @@ class NodeConnection:
         return max(0.0, min(seconds, self.down_since + self._patience - self._clock()))
 
     def _report_down(self, reason: str, activity: str = "trying again") -> None:
-        """Report why the bot is not connected, and its `activity`: at once, then at intervals. Stop the bot when
-        patience has run out.
-
-        Patience does not run out while another node is connected.
+        """Report why the bot is not connected, and its `activity`: at once, then at intervals. Stop the bot when its
+        patience has run out, unless another node is connected.
         """
         now = self._clock()
         if self.down_since is None or self._protocol.is_other_connected:

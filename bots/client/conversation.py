@@ -87,9 +87,9 @@ class Conversation(ClientProtocol):
         """The games for which the bot still has to warm up. The warm-up for the first of them is in progress."""
         self._seeks_made = 0
         self._held_games: set[str] = set()
-        """Games whose seeks were refused. They are not sought until their `ScheduleSeek` is due."""
+        """Games whose seeks were refused. The bot does not seek them until their `ScheduleSeek` is due."""
         self._backoffs: defaultdict[str, Backoff] = defaultdict(lambda: Backoff(FIRST_SEEK_DELAY_S, MAX_SEEK_DELAY_S))
-        """The growing delay until a refused seek for a game is tried again, by game."""
+        """The growing delays until refused seeks are tried again, by game."""
         self._listing_interval_s = first_look_delay_s
         self._listing_scheduled = False
         """True if a `ScheduleListing` is scheduled."""
@@ -392,7 +392,7 @@ class Conversation(ClientProtocol):
         return name
 
     def _load_rules(self, start: messages.Start) -> Game[Any, Any]:
-        """Return the game object of a match. Matches with the same config share it and the tables that it computes."""
+        """Return the game object of a match. Matches with equal configs share it and the tables that it computes."""
         key = (start.game, _rules_key(start.config))
         rules = self._rules.get(key)
         if rules is None:

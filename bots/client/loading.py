@@ -40,7 +40,9 @@ def find_entry_point(name: str) -> EntryPoint:
 def choose_settings(
     bot: str, known: Mapping[str, str], given: Mapping[str, str], defaults: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return a bot's settings: `given`, and those `defaults` that it knows. Raise `UsageFault` for unknown settings."""
+    """Return a bot's settings: `given`, and those of `defaults` that it knows. Raise `UsageFault` for unknown settings
+    in `given`.
+    """
     for key in given:
         if key not in known:
             has = f": it has {', '.join(known)}" if known else ": it has none"
@@ -56,8 +58,8 @@ class _BotHandedOver(BaseException):
 
 
 def hand_over(bot: Bot) -> None:
-    """If this program is run only to obtain its bot, end it here and hand `bot` to the caller of `load_bot`. `run`
-    calls this first.
+    """End this program here if it is run only to get its bot. The caller of `load_bot` gets `bot`. `run` calls this
+    first.
     """
     if _is_loading.get():
         raise _BotHandedOver(bot)
@@ -179,5 +181,5 @@ def _as_main(path: Path, module: ModuleType) -> Iterator[None]:
 
 
 def _remove_modules(names: Collection[str]) -> dict[str, ModuleType]:
-    """Remove the imported modules and packages with these names, so that Python imports them again. Return them."""
+    """Remove imported modules with these names, so that Python imports them again. Return the removed modules."""
     return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in names}

@@ -83,7 +83,7 @@ class _RoutedSeek:
 
 class NodeRouter:
     """Lets `protocol` use all nodes of an arena as if they were one node. `url` is the URL that the user gave; with
-    `single_node` the bot connects to no other. Other nodes must be on the same host or on `hosts`.
+    `single_node` the bot connects to no other URL. Other nodes must be on the URL's host or on `hosts`.
     """
 
     def __init__(

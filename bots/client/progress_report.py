@@ -38,7 +38,7 @@ def format_welcome(bot: str, url: str, resumed: Sequence[str]) -> str:
 
 
 def format_close(url: str, code: int, reason: str) -> str:
-    """Return the line for a closed connection. `reason` is what the arena gave as reason, or empty."""
+    """Return the line for a closed connection. `reason` is the reason that the arena gave, or empty."""
     if reason:
         return f"the arena at {url} says: {reason}"
     return (
@@ -49,7 +49,7 @@ def format_close(url: str, code: int, reason: str) -> str:
 
 
 def format_waiting(bot: str, game: str, opponent: str | None, listing: Listing) -> str:
-    """Return the line for what a seek waits for, like `mine: waiting for bob at nim, which never connected`."""
+    """Return the line that says what a seek waits for: `mine: waiting for bob at nim, which never connected`."""
     own = next((one for one in listing.bots if fold_name(one.bot) == fold_name(bot)), ListedBot(bot=bot))
     others = {fold_name(other.bot): other for other in listing.bots if fold_name(other.bot) != fold_name(bot)}
     if opponent is not None:

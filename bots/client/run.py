@@ -116,8 +116,8 @@ def _compare_versions(bot: Bot, settings: Settings) -> None:
 
 
 def for_people(settings: Settings) -> Settings:
-    """Return the settings for a bot whose moves a person chooses. If they name a game but no config, they get the
-    game's preset for people, which makes shorter matches.
+    """Return the settings for a bot whose moves a person chooses. If the settings name a game but no config, they get
+    the game's preset for people, which makes matches shorter.
     """
     if settings.game is None or settings.config or settings.assigned:
         return settings
@@ -275,7 +275,7 @@ class Client(ClientBase):
             self._running_loop.call_later(self._timeouts.work_check_interval_s, self._report_slow_choices)
 
     def _report_slow_choices(self) -> None:
-        """Report each `choose` that takes long, and its current line. Schedule the next check while there is work."""
+        """Report each `choose` that takes long, with its current line. While there is work, schedule the next check."""
         self._check_scheduled = False
         for line in self._still_running.report(self._worker_threads.running_work(), self._clock()):
             self._perform([PrintLine(f"{self._bot.name}: {line}", is_error=True)])

@@ -120,7 +120,7 @@ class Seat:
         return self._think(Conclude(self.start.match, end)) if heeded else []
 
     def handle_result(self, result: WorkResult) -> list[Effect]:
-        """Handle finished work of a thinking thread. A move for an earlier turn is dropped."""
+        """Handle the result of a thinking thread's work. A move for an earlier turn is dropped."""
         self.is_thinking = False
         effects: list[Effect] = []
         if result.message is not None:

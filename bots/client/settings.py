@@ -80,12 +80,12 @@ class Settings:
     against: str | None = None
     """The file of another version of the bot, to play against on this machine, without an arena."""
     open: bool = False
-    """True to take any match of the game or, without a game, of all games that the bot plays."""
+    """True to take any match of `game` or, without a game, any match of all games that the bot plays."""
     min_move_time: float = 0.0
     """The minimum seconds that a move takes, so that spectators can follow, but at most a twentieth of the time
     left."""
     patience: float | None = None
-    """The seconds to keep trying while the arena cannot be reached; None: for ever."""
+    """The seconds for which the bot keeps trying while the arena cannot be reached. None means for ever."""
     assigned: bool = False
     """True if a tournament assigns the matches: the bot makes no seeks, and stops when the arena closes."""
     single_node: bool = False

@@ -114,7 +114,7 @@ def do_work(bot: Bot, work: Work) -> WorkResult:
 
 
 class UnsendableMove(Fault):
-    """`choose` returned something that can't be sent. `failure` says what; the text of this fault adds when and why."""
+    """`choose` returned something that cannot be sent. `failure` says what; the fault's text adds when and why."""
 
     def __init__(self, failure: str, turn: Turn, why: str) -> None:
         super().__init__(f"{failure}{format_place(turn)}{why}")

@@ -92,13 +92,13 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
 
 
 def _split_arguments(args: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the words before the first `--`, and the words after it, which are the program's command line."""
+    """Return two lists of words: those before the first `--`, and those after it (the program's command line)."""
     at = args.index("--") if "--" in args else len(args)
     return args[:at], args[at + 1 :]
 
 
 class ProgramExited(Fault):
-    """The program exited during a turn. `code` is its exit code, negative for a signal."""
+    """Raised if the program exited during a turn. `code` is its exit code, negative for a signal."""
 
     def __init__(self, code: int, unfinished: str) -> None:
         super().__init__(describe_exit(code) + unfinished)

@@ -128,7 +128,7 @@ def make_tuning(options: TuneOptions) -> Tuning:
 
 
 def _load_tuning(options: TuneOptions, path: Path) -> Tuning:
-    """Return the tuning in the file. Raise `UsageFault` if an option contradicts it."""
+    """Return the tuning in the file that the options name. Raise `UsageFault` if an option contradicts the tuning."""
     tuning = load_tuning(str(path))
     held = settable_values(tuning.method, tuning.setup)
     asked = settable_values(*with_numbers(tuning.method, tuning.setup, options.sets))

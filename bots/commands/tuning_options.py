@@ -94,7 +94,7 @@ def read_pool(jobs: int | None, dask: str | None) -> AbstractContextManager[Work
 
 
 def compile_once(setup: Setup, value: str | None) -> None:
-    """Compile the search and solve the table of the value function for luck, so that each worker need not do it."""
+    """Compile the search, and solve the table that the measuring of luck needs, so that workers need not do it."""
     rules, kernel = rules_and_kernel(setup)
     with warm_up_once("arena-bot", rules, kernel.warm_up):
         kernel.warm_up()

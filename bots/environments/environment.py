@@ -74,11 +74,11 @@ def parallel_env(
 
 
 class _OrderEnforced(DeepCopied, OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes without types
-    """PettingZoo's wrapper that reports calls in the wrong order, made copyable."""
+    """A copyable form of PettingZoo's wrapper that reports calls in the wrong order."""
 
 
 class _Parallel(DeepCopied, aec_to_parallel_wrapper):  # type: ignore[misc]  # PettingZoo comes without types
-    """PettingZoo's wrapper in which all agents step at once, made copyable."""
+    """A copyable form of PettingZoo's wrapper in which all agents step at once."""
 
 
 class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes without types
@@ -327,7 +327,7 @@ class Single(DeepCopied, Env[Vector, np.int64]):
         return self._proceed()
 
     def action_masks(self) -> Mask:
-        """Return 1 for every legal action, else 0. Raise `UsageFault` before the first reset."""
+        """Return an array: 1 for every legal action, else 0. Raise `UsageFault` before the first reset."""
         self._check_begun()
         return self._mask
 

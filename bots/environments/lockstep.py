@@ -20,7 +20,7 @@ class Disagreement(Exception):
 
 
 class ReferenceEnvironment(Environment):
-    """An environment by the reference rules, whose initial position and dice are given."""
+    """An environment that uses the reference rules. Its initial position and its dice are given."""
 
     def begin(self, position: Any) -> None:
         self.reset(seed=0)

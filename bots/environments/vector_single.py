@@ -23,7 +23,7 @@ each row. All games share `rng`: if opponents use it, each game depends on the o
 
 
 def choose_uniformly(vectors: Vectors, masks: Masks, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return a random legal action for each game, a row of `masks`; an arbitrary one if none is legal."""
+    """Return a random legal action for each row of `masks` (a game). If no action is legal, the action is arbitrary."""
     ranks = masks.cumsum(1, dtype=np.int32)
     drawn = rng.integers(np.maximum(ranks[:, -1:], 1))
     actions: NDArray[np.int64] = np.minimum((ranks <= drawn).sum(1), masks.shape[1] - 1)

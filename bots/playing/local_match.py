@@ -121,7 +121,7 @@ class CodeTimer:
 
     @contextlib.contextmanager
     def interrupt_after(self, seconds: float | None) -> Iterator[None]:
-        """Raise `TimeUp` in the body of this context after `seconds`; None: never."""
+        """Raise `TimeUp` in the body of this context after `seconds`. With None, never interrupt it."""
         if sys.platform == "win32" or not self._is_supported or seconds is None:
             yield
             return
@@ -290,7 +290,7 @@ class LocalMatch:
         return ClosedMatch(result, tuple(self._lines), self._match.footer(result, None), self._failures)
 
     def _next_event(self) -> MatchEvent:
-        """Advance the time to the next event and return it: a message before the deadline, or the deadline's end."""
+        """Return the next event, a bot's message or the end of the deadline, and advance the time to it."""
         while self._inbox and (self._deadline is None or self._inbox[0][0] <= self._deadline):
             self._now, _, seat, message = heapq.heappop(self._inbox)
             if seat in self._guests:

@@ -170,8 +170,9 @@ class _Table:
         if entrants is None:
             entrants = None if names == given else tuple(map(_identity, bots, self._bots))
         self.entrants = entrants
-        """The data that tells the bots apart, by seat; None if their names do. It enters the match's id, so swapping
-        two bots that share a name makes another match."""
+        """The data that tell apart bots that share a name, by seat; None if all names differ. They enter the match's
+        id, so swapping such bots makes another match.
+        """
         # A name is seed enough for a bot, as its choices and nonces follow from the match's id as well.
         self._guests = [
             LocalClient(bot, name, name, self._rules, self._tell, raises=raises)

@@ -113,7 +113,7 @@ class CompiledBot(Bot):
 
 
 class SearchingBot(CompiledBot):
-    """A bot that plays the move that a search finds. A setting is text or a number. A bad one raises `UsageFault`."""
+    """A bot that plays the move that a search finds. A setting is text or a number; a bad one raises `UsageFault`."""
 
     settings: ClassVar[Mapping[str, str]] = {
         "depth": "plies (or as horizon says) to look ahead, 1 to 64; the clock is then ignored",
@@ -246,7 +246,7 @@ class GeneticBot(AlphaBeta):
 
 
 class Greedy(CompiledBot):
-    """Plays the move with the best expected evaluation: of equal moves, one at random; in a campaign, the first."""
+    """Plays the move with the best expected evaluation: of several, a random one; in a campaign, the first."""
 
     settings: ClassVar[Mapping[str, str]] = {"eval": EVAL_HELP}
 

@@ -26,7 +26,7 @@ class TableEntry(NamedTuple):
     depth: int
     """Plies searched below the position."""
     complete: bool
-    """True if every line searched reached the end of the game: the value then also holds for greater depths."""
+    """True if every line searched reached the end of the game. The value is then right for greater depths too."""
     line: tuple[Any, ...]
 
 

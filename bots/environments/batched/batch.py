@@ -32,7 +32,7 @@ Masks = NDArray[np.int8]
 
 
 ThrowCounts = Counter[tuple[int, int, int]]
-"""The number of throws, by the attacker's number of dice, the defender's number of dice, and the attacker's loss."""
+"""The number of throws of each kind, by the attacker's dice, the defender's dice, and the attacker's loss."""
 
 
 class Batch(ABC, Generic[S]):
@@ -112,7 +112,7 @@ class Batch(ABC, Generic[S]):
         """
 
     def step(self, games: Numbers, actions: Numbers, rewards: NDArray[np.float64], ended: NDArray[np.int8]) -> int:
-        """Play an action in each of these games, none of which may be over.
+        """Play an action in each of these games, which must be unfinished.
 
         `rewards` and `ended` are arrays by game and seat, over all games. A step adds to `rewards`, and sets `ended` to
         1 for a seat whose rank is settled. Return −1, or the index in `games` of the first illegal action; then nothing
