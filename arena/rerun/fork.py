@@ -50,7 +50,7 @@ class Fork(NamedTuple):
     recorded_action: SeatAction
     new_action: SeatAction | None
     other_moves: tuple[MatchEvent, ...]
-    """The other seats' moves in the same round. They are the same after both actions."""
+    """The other seats' moves in the same round. They are the same after either action."""
     strikes: int
     """The number of illegal moves that the new bot has made in the match so far (strikes)."""
     kinds: Mapping[str, str]

@@ -113,7 +113,9 @@ def annul_matches(
     *,
     undo: bool = False,
 ) -> AnnulmentOutcome:
-    """Annul matches, or with `undo` make them count again, in one long transaction, which other clients wait for."""
+    """Annul matches, or with `undo` make them count again, in one long transaction. Use it only if no other client
+    waits for the database.
+    """
     return AnnulmentPlan(connection, ids, bot, since, undo=undo).save(connection)
 
 

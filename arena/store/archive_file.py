@@ -129,7 +129,7 @@ def read_archive(path: Path, matches: Collection[str]) -> Iterator[tuple[str, by
 
 
 class _FileVersion(NamedTuple):
-    """The identity and state of a file. As a key of caches, it changes when the file does."""
+    """The path, the time and the size of a file: a key for caches, which changes when the file does."""
 
     path: Path
     modified_ns: int

@@ -225,8 +225,8 @@ def matches_in(connection: Connection, archive: int) -> dict[str, int]:
 
 
 def plan_replacement(archive: Archive, kept: Mapping[str, int]) -> NewArchive | None:
-    """Plan an archive file that replaces the file at a path. It has only the records of `kept` (match numbers by match
-    id). Return None if `kept` is empty. Raise `ArenaFault` if the old file lacks one of these records.
+    """Plan an archive file that replaces `archive`. It has only the records of `kept` (match numbers by match id).
+    Return None if `kept` is empty. Raise `ArenaFault` if the old file lacks one of these records.
     """
     if not kept:
         return None

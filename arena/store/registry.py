@@ -204,7 +204,9 @@ def rotate_token(connection: Connection, name: str, token_hash: str) -> None:
 
 
 def revoke_bots(connection: Connection, names: Iterable[str]) -> None:
-    """Revoke bots, so that they have no access until `rotate_token`. Raise `UsageFault`, for all, if one is unknown."""
+    """Revoke bots, which ends their access until `rotate_token`. If a name is unknown, raise `UsageFault` and revoke
+    none.
+    """
     _update_bots(connection, names, token_hash=None, revoked=True)
 
 
@@ -230,7 +232,7 @@ def set_display(connection: Connection, name: str, display: str | None) -> None:
 
 
 def _check_displays(connection: Connection, displays: Mapping[str, str]) -> None:
-    """Raise `NameInUse` if another registered bot has one of these display names. Keys of `displays` are the bots."""
+    """Raise `NameInUse` if a registered bot other than the keys of `displays` has one of these display names."""
     if not displays:
         return
     owned = bots.c.token_hash.is_not(None) | bots.c.revoked

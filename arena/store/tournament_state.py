@@ -50,7 +50,9 @@ def open_tournament(
 
 
 def tournament_randomness(connection: Connection, tournament: str) -> tuple[str, str]:
-    """Return two texts of a tournament: one that determines its dice, with its seed, and its match ids' prefix."""
+    """Return two texts of a tournament: one from which, together with the seed, its dice follow, and the prefix of its
+    match ids.
+    """
     query = select(tournaments.c.stem, tournaments.c.prefix).where(tournaments.c.id == tournament)
     row = connection.execute(query).one()
     return row.stem or tournament, row.prefix or tournament

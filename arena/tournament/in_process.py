@@ -19,11 +19,10 @@ from referee.in_process import InProcessPlayers
 
 
 def check_bots(contestants: Sequence[Contestant], game: Game[Any, Any], *, strict: bool = True) -> Mapping[str, str]:
-    """Check the contestants that can play in this process, by making each. Return those with a faulty file, each with
-    the reason.
+    """Check the contestants that can play in this process, by making each. Return those with a faulty file, with
+    reasons.
 
-    Raise `UsageFault` if another cannot be made or does not play the game. If `strict`, also raise it for a faulty
-    file.
+    Raise `UsageFault` if another cannot be made or does not play the game; if `strict`, also for a faulty file.
     """
     return {**make_players([one.spec for one in contestants if one.spec is not None], game, strict=strict).failed_bots}
 
