@@ -1,6 +1,5 @@
-"""The bots' side: the client library, search, the reference bots and the `arena-bot` command.
-
-`from bots import Bot, Turn, run` is all that a bot needs. `from bots import play` plays matches without an arena.
+"""Everything for bots: the client library, searches, the reference bots and the `arena-bot` command. `from bots import
+Bot, Turn, run` is all that a bot needs. `from bots import play` plays matches without an arena.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _LAZY_MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name on first use, so that a program only imports the parts that it uses."""
+    """Import a public name of this package when a program first uses it. The other parts are not imported."""
     if name in _LAZY_MODULES:
         if name != "run":
             mistakes.check_hidden(("measuring", "referee"))

@@ -36,7 +36,7 @@ app = typer.Typer(
 
 
 class _Delegated(TyperCommand):
-    """A command that reads its own command line: it is passed all words unchanged, `--` and `--help` among them."""
+    """A command that parses its own arguments: it gets all of them unchanged, even `--` and `--help`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.args = args
@@ -145,7 +145,7 @@ def pipe(context: typer.Context) -> None:
 
 
 def _add_command(name: str, users: str, about: str) -> None:
-    """Add a command that runs the function `name` in the module of bots.commands with the same name."""
+    """Add a command. It runs the function `name` of the module of the same name in bots.commands."""
 
     @app.command(name, cls=_Delegated, help=about, rich_help_panel=users)
     def run(context: typer.Context) -> None:

@@ -29,11 +29,11 @@ _has_made_bot = False
 
 
 class Hidden(ImportError):
-    """A file of the author has the name of another module, so Python imports it in the place of that module."""
+    """A file of the author has the same name as a module, so Python imports the file instead of the module."""
 
 
 def check_hidden(packages: Iterable[str]) -> None:
-    """Raise `Hidden` if a file of the author has the name of one of these packages, so that Python finds it first."""
+    """Raise `Hidden` if a file of the author has the name of one of these packages: Python would import the file."""
     for name in packages:
         spec = importlib.util.find_spec(name)
         origin = spec.origin if spec is not None else None
@@ -46,7 +46,7 @@ def check_hidden(packages: Iterable[str]) -> None:
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """Raise `Hidden` if an import in this context fails because a file of the author has another module's name."""
+    """Raise `Hidden` if an import in this context fails because a file of the author hides another module."""
     try:
         yield
     except (ImportError, AttributeError) as exc:
@@ -58,7 +58,7 @@ def importing() -> Iterator[None]:
 
 
 def _modules_of(exc: BaseException) -> Iterator[tuple[str, str]]:
-    """Yield name and file of each module that an exception passed through, or in which an imported name was missing."""
+    """Yield name and file of each module that an exception passed through, or that lacked an imported name."""
     if isinstance(exc, ImportError):
         name = str(exc.name).partition(".")[0]  # of `websockets.asyncio` it is `websockets` that is no package
         yield name, str(exc.path or getattr(sys.modules.get(name), "__file__", None))
@@ -78,7 +78,7 @@ def _is_beside(file: str) -> bool:
 
 
 def report_faults_in_a_line() -> None:
-    """Make a program that ends with a `Fault` print one line, with the author's last line, instead of a traceback."""
+    """Make a program that ends with a `Fault` print one line with the author's last line, and no traceback."""
     if sys.excepthook is sys.__excepthook__:
         sys.excepthook = _excepthook
 
@@ -104,7 +104,7 @@ def _say(text: str) -> None:
 
 
 def _find_error_classes(name: str) -> tuple[type, ...]:
-    """Return a tuple of the class of protocol/errors.py with this name; an empty one if the module is not imported."""
+    """Return the error class with this name in protocol/errors.py, in a tuple; an empty tuple if it is not imported."""
     errors = sys.modules.get("protocol.errors")
     return () if errors is None else (getattr(errors, name),)
 
@@ -153,7 +153,7 @@ def missing_method_message(cls: type, method: str, form: str) -> str:
 
 
 def call_mistake(method: Callable[..., object]) -> str:
-    """Return why a method cannot be called with one argument, without `await`; empty text if it can."""
+    """Return why a method cannot be called with one argument and without `await`; empty text if it can."""
     if inspect.iscoroutinefunction(method):
         return "is async, but is never awaited"
     try:
@@ -172,7 +172,7 @@ def note_bot_made() -> None:
 
 
 def expect_run(cls: type, base: type) -> None:
-    """Print a message when the running program ends, if it defines subclasses of `base` like `cls` but made no bot."""
+    """Print a message at the program's end if it defines subclasses of `base`, such as `cls`, but made no bot."""
     if cls.__module__ == "__main__" and hasattr(sys.modules.get("__main__"), "__file__"):
         atexit.unregister(_tell_never_run)
         atexit.register(_tell_never_run, base)

@@ -1,5 +1,5 @@
 """Pairing on the ladder: choose the matches that tell most about the ratings, and how long a seeker waits for a better
-opponent. All is pure: the time is an argument, and randomness comes from a `random.Random` argument.
+opponent. All functions are pure: the time is an argument, and randomness comes from a `random.Random` argument.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _NEGLIGIBLE_UPSET = 1e-9
 @dataclass(frozen=True, slots=True)
 class Seeker:
     """A bot that seeks a match on the ladder. `seeking_since` is when its seek began, in seconds. `meetings` has its
-    number of matches against each other bot. `key` is any value of the caller. The bot meets those in `avoided` only if
-    there is no other opponent.
+    number of matches against each other bot. `key` is a value that only the caller uses. The bot meets bots in
+    `avoided` only if there is no other opponent.
     """
 
     bot: str
@@ -76,9 +76,9 @@ def group_seekers(
     """Return groups of distinct bots, one bot per seat, from seekers of the same game. With `only`, every group begins
     with one of those bots.
 
-    Seekers take turns, the longest-waiting first. Each is grouped with the seekers that tell most about its rating, but
-    keeps waiting while bots that are `playing` would tell more. What a group must tell falls to zero with time, so that
-    no bot starves. A bot with more matches than average waits longer.
+    Seekers take turns, the longest-waiting first. A seeker is grouped with the seekers against whom a match tells most
+    about its rating. It keeps waiting while matches against bots that are `playing` would tell more. With time it
+    accepts less and less information, so that it always gets a match. Bots with more matches wait longer.
     """
     queues: dict[str, deque[Seeker]] = defaultdict(deque)
     in_turn = sorted(seekers, key=lambda seeker: (seeker.seeking_since, -seeker.sigma, seeker.bot))
@@ -103,7 +103,9 @@ def group_seekers(
 
 
 def draw_opponents(seeker: Seeker, others: Sequence[Seeker], count: int, rng: Random) -> list[Seeker]:
-    """Draw up to `count` of `others` for an open seek, weighted by information; those in `seeker.avoided` come last."""
+    """Return up to `count` random bots of `others` as opponents for an open seek. Bots against which a match gives more
+    information are likelier; those in `seeker.avoided` come last.
+    """
     found: list[Seeker] = []
     for spent in (False, True):
         left = [other for other in others if (other.bot in seeker.avoided) == spent]
@@ -116,7 +118,7 @@ def draw_opponents(seeker: Seeker, others: Sequence[Seeker], count: int, rng: Ra
 
 
 def _result_information(difference: float) -> float:
-    """Return the Fisher information of a result, at most 2/pi, given the normalised difference of skills."""
+    """Return the Fisher information of a result, at most 2/pi, from the skills' difference in standard deviations."""
     surprise = math.erfc(abs(difference) / math.sqrt(2)) / 2
     if surprise < _NEGLIGIBLE_UPSET:
         return 0.0
@@ -125,13 +127,13 @@ def _result_information(difference: float) -> float:
 
 
 class _SeekerPool(NamedTuple):
-    """All bots on the ladder (`all_order`), and those that seek now (`seeking_order`, with the seeks in `queues`)."""
+    """The bots that seek or play (`all_order`), and those that seek (`seeking_order`, with their seeks in `queues`)."""
 
     all_order: _RatingOrder
     seeking_order: _RatingOrder
     queues: Mapping[str, Sequence[Seeker]]
     mean_played: float
-    """The mean number of matches that the bots on the ladder have played."""
+    """The mean number of matches that a bot of `all_order` has played."""
 
     def find_group(self, seeker: Seeker, seats: int, waited: float) -> tuple[Seeker, ...]:
         """Return the seeker and the seekers that tell most about its rating; an empty tuple if it should wait."""
@@ -166,7 +168,7 @@ class _RatingOrder:
 
     def iter_near(self, seeker: Seeker, is_wanted: Callable[[str], bool]) -> Iterator[Seeker]:
         """Yield the wanted bots that are nearest to the seeker by mu, then a sample of all other wanted bots. The
-        sample changes with each match of the seeker.
+        sample differs after each match of the seeker.
         """
         at, size = bisect_left(self._mus, seeker.mu), len(self._bots)
         near = list(
@@ -184,7 +186,7 @@ class _RatingOrder:
                     yield other
 
     def _iter_outwards(self, at: int) -> Iterator[Seeker]:
-        """Yield all bots by their distance from an index in the order, alternating between its two sides."""
+        """Yield all bots, nearest to an index in the order first, alternating between its two sides."""
         left, right = at - 1, at
         while left >= 0 or right < len(self._bots):
             if right < len(self._bots):

@@ -93,15 +93,15 @@ class PayoffSummary:
         return with_ranks(listed, values, self._rank_ranges([row.bot for row in listed if row.played]))
 
     def _rank_ranges(self, order: Sequence[str]) -> dict[str, RankRange]:
-        """Return the range of ranks of each bot. `order` has the bots by payoff, best first."""
+        """Return the range of ranks that each bot may have. `order` has the bots by payoff, best first."""
         if not any(mean is not None and mean.low is not None for mean in self.means.values()):
             return ranges_of_differences(order, [])
         pairs = itertools.combinations(order, 2)
         return ranges_of_differences(order, [RankDifference(self._p_value(*pair), *pair) for pair in pairs])
 
     def _p_value(self, one: str, other: str) -> float:
-        """Return the p-value of the difference between the mean payoffs of two bots. In matches against each other,
-        their payoffs are compared in pairs.
+        """Return the p-value of the difference between the mean payoffs of two bots. In matches that both bots played,
+        the difference of their payoffs is one value.
         """
         mine, theirs = self._pairs_of(one), self._pairs_of(other)
         if not mine or not theirs:
@@ -124,7 +124,7 @@ def _parts(known: Mapping[str, PairPayoffs]) -> dict[str, WeightedPair]:
 
 
 def _group_units(matches: Iterable[MatchPayoffs]) -> Mapping[str, Mapping[str, _Meetings]]:
-    """Return the payoffs by bot and opponent, in units. The matches from one start position form a unit."""
+    """Return the payoffs of each two bots against each other, by unit: the matches from one start position."""
     starts: defaultdict[tuple[str, str], defaultdict[Hashable, defaultdict[str, list[TotalPayoff]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
     )

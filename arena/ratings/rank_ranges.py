@@ -35,7 +35,7 @@ class ScoredMatch(NamedTuple):
 
 
 class RankDifference(NamedTuple):
-    """A difference between two bots' scores. `chance` is its p-value: how likely equal bots differ by as much."""
+    """A difference between two bots' scores. `chance` is its p-value: the probability that equals differ as much."""
 
     chance: float
     better: str
@@ -52,8 +52,8 @@ class RankRange(NamedTuple):
 
 
 class _Stratum:
-    """The scores from start positions that the same bots played in the same seats. `sums` has each bot's sum of scores,
-    less ½ each, and `products` the sum of their products for each two bots.
+    """The scores from start positions that the same bots played in the same seats. All scores are reduced by ½. `sums`
+    has each bot's sum of scores, and `products` the sum of the products of each two bots' scores.
     """
 
     def __init__(self, games: int) -> None:
@@ -91,7 +91,7 @@ def rank_ranges(bots: Sequence[str], matches: Iterable[ScoredMatch], *, adjusted
 
 
 def ranges_of_differences(bots: Sequence[str], differences: Iterable[RankDifference]) -> dict[str, RankRange]:
-    """Return each bot's range of ranks, from the differences between each two bots. Pairs of equals may be left out."""
+    """Return each bot's range of ranks, from the differences between all bots. Differences of 0 may be left out."""
     left = len(bots) * (len(bots) - 1) // 2
     above, below = Counter[str](), Counter[str]()
     for difference in sorted(differences):
@@ -122,8 +122,9 @@ def _strata(matches: Iterable[ScoredMatch]) -> list[_Stratum]:
 def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjusted: bool) -> tuple[float, float]:
     """Return the p-value of the difference between two bots' scores, and the difference itself.
 
-    For raw scores, two start positions with each extreme score are added, as in a score's interval. For luck-adjusted
-    scores, Student's distribution is used. Start positions alone in their stratum are compared with each other.
+    For raw scores, two start positions with each extreme score are added, as for the interval of a score. For
+    luck-adjusted scores, Student's distribution is used. Start positions that are alone in their strata form one
+    stratum.
     """
     if not of[one] or not of[other]:
         return 1.0, 0.0
@@ -160,8 +161,8 @@ def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjust
 
 
 def _by_student(total: float, square: float, most: float, units: int, freedom: float) -> float:
-    """Return the p-value of the sum `total` over start positions, by Student's distribution. `square` is its squared
-    standard error, `most` its largest possible value. For equal values, see `standard_error`.
+    """Return the p-value of `total`, a sum over start positions, by Student's distribution. `square` is the squared
+    standard error of the sum, `most` the largest possible sum. For equal values, see `standard_error`.
     """
     if freedom < 1:
         return 1.0

@@ -46,7 +46,7 @@ class Rating(NamedTuple):
 
 
 class RatingStanding(NamedTuple):
-    """A bot's standing in a pool: its rating, its number of rated matches, and its last version."""
+    """A bot's state in a rating pool: its rating, its number of rated matches, and its last version."""
 
     mu: float = MU
     sigma: float = SIGMA
@@ -59,12 +59,12 @@ INITIAL_RATING = Rating(MU, SIGMA)
 
 
 def conservative_score(mu: float, sigma: float) -> float:
-    """Return a skill that the bot almost certainly exceeds. Leaderboards are sorted by it."""
+    """Return a low estimate of a skill, which the bot's true skill almost certainly exceeds. It sorts leaderboards."""
     return mu - 3 * sigma
 
 
 def standing_for_version(standing: RatingStanding, version: str) -> RatingStanding:
-    """Return the standing of a bot that now plays as `version`. If the version is new, the rating is less certain."""
+    """Return a bot's standing before a match as `version`. If the version is new, its rating becomes less certain."""
     if not version or version == standing.version:
         return standing
     if standing.matches == 0:
@@ -79,7 +79,7 @@ def game_of(pool: str) -> str:
 
 def rate(pool: str, standings: Sequence[RatingStanding], versions: Sequence[str], ranks: Sequence[int]) -> Ratings:
     """Return the ratings of the seats before and after a match, in seat order, with the constants used. `sigma_before`
-    includes what a new version added. Raise `UnknownGame` if the pool's game is unknown.
+    includes the uncertainty that a new version adds. Raise `UnknownGame` if the pool's game is unknown.
     """
     came = [standing_for_version(standing, version) for standing, version in zip(standings, versions, strict=True)]
     before = [Rating(standing.mu, standing.sigma) for standing in came]
@@ -129,7 +129,7 @@ def nearly_equal(a: float, b: float) -> bool:
 
 
 def skill_overlap(rating: Rating, other_rating: Rating) -> float:
-    """Return how close two skills are, in (0, 1]: TrueSkill's match quality without its factor for certainty."""
+    """Return how close two skills are (1: equal): TrueSkill's match quality without its factor for certainty."""
     return math.exp(
         -((rating.mu - other_rating.mu) ** 2) / (2 * (2 * BETA**2 + rating.sigma**2 + other_rating.sigma**2))
     )
@@ -190,8 +190,8 @@ def _double_weights(beta: float, draw_probability: float) -> ResultWeights:
 
 @functools.lru_cache
 def _precise_weights(beta: float, draw_probability: float) -> ResultWeights:
-    """Return weights in high precision, for probabilities that are too small for doubles. The mpmath context is
-    private, because all threads share the default context.
+    """Return the functions of TrueSkill in high precision, for probabilities that are too small for doubles. The mpmath
+    context is private, because all threads share the default context.
     """
     import mpmath
     import trueskill

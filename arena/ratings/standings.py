@@ -20,7 +20,7 @@ from referee.result import Result, SeatResult, points_from_ranks
 
 
 class Share(Struct, frozen=True, kw_only=True):
-    """A share of points or matches with its 95 % interval."""
+    """The share of points or of matches that a bot won, with its 95 % interval."""
 
     score: float
     low: float
@@ -28,7 +28,7 @@ class Share(Struct, frozen=True, kw_only=True):
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """A mean place with its 95 % interval. 1 is best; tied bots share the mean of their places."""
+    """A bot's mean place over matches, with its 95 % interval. 1 is best; tied bots share the mean of their places."""
 
     place: float
     low: float
@@ -47,7 +47,7 @@ class TableRow(Struct, frozen=True, kw_only=True):
     best_rank: int | None = None
     """1 plus the number of bots that are certainly better. The certainty is 95 % for all bots together."""
     worst_rank: int | None = None
-    """The number of bots that have played, less those that are certainly worse. It is equal for bots of equal rank."""
+    """The number of bots that have played, less those that are certainly worse. Bots of equal rank share it."""
     bot: str
     played: int
     won: int
@@ -59,15 +59,15 @@ class TableRow(Struct, frozen=True, kw_only=True):
     forfeits: int
     """The number of matches that the bot lost by time, strikes, disconnection or not showing up."""
     payoff: MeanPayoff | None = None
-    """The bot's mean payoff, if the game's result is a payoff and a match counts. It then sorts the table."""
+    """The bot's mean payoff, if the game's result is a payoff and a match counts. The table is then sorted by it."""
     adjusted: Share | None = None
-    """The bot's luck-adjusted score, if known. If it is known for all bots, it sorts the table."""
+    """The bot's luck-adjusted score, if known. If it is known for all bots, the table is sorted by it."""
     worth: float | None = None
-    """The number of matches for which a raw score would be as precise as `adjusted` is."""
+    """The number of raw results that would give a score as precise as `adjusted` is."""
     place: Place | None = None
     """The bot's mean place, if its matches have more than two seats."""
     first: Share | None = None
-    """The share of matches of more than two seats that the bot won. It counts shared first places as fractions."""
+    """The share of its matches of more than two seats that the bot won. A shared first place counts as a fraction."""
 
 
 class PlayedSeat(NamedTuple):
@@ -81,7 +81,7 @@ class PlayedSeat(NamedTuple):
 
 
 class PlayedMatch(NamedTuple):
-    """The facts about a match that a table needs, for matches without a `Result`."""
+    """The facts about a match that a table needs, for callers that have no `Result` of the match."""
 
     reason: str
     seats: tuple[PlayedSeat, ...]
@@ -89,7 +89,7 @@ class PlayedMatch(NamedTuple):
 
 class MatchSample(NamedTuple):
     """A match of a tournament. `luck` is the points that luck gave seat 0 of two (None: unknown). `start` is the number
-    of its start position, None if no other match shares that.
+    of its start position; None if no other match has that.
     """
 
     result: Result | PlayedMatch
@@ -151,7 +151,7 @@ def score_rows(names: Sequence[str], results: Iterable[Result | PlayedMatch]) ->
 def with_ranks(
     rows: Sequence[TableRow], values: Mapping[str, float], ranges: Mapping[str, RankRange]
 ) -> list[TableRow]:
-    """Return the rows, which are sorted best first, with ranks by `values` and with ranges of ranks from `ranges`.
+    """Return the rows with ranks and ranges of ranks. Rows are sorted best first, by `values`.
 
     Ranges are widened to agree with the order of the table. Bots with equal values share one range. A range begins no
     later than that of any lower bot with as many matches, and ends no earlier than that of any higher one. A bot that
@@ -183,12 +183,12 @@ def with_ranks(
 
 
 def rounded(score: float) -> float:
-    """Return a score rounded for comparison, because sums of thirds of points depend on the order of addition."""
+    """Return a score rounded for comparisons. Else the order in which thirds of points are added would matter."""
     return round(score, 9)
 
 
 def uncontested_losses(names: Sequence[str], results: Iterable[Result]) -> dict[str, Counter[str]]:
-    """Count the losses of each bot by forfeit or resignation. The result is by bot and reason."""
+    """Return how many matches each bot lost by forfeit or by resigning, by bot and reason."""
     lost: dict[str, Counter[str]] = {name: Counter() for name in names}
     for result in results:
         for seat in result.seats:
@@ -236,7 +236,7 @@ def score_table(names: Sequence[str], samples: Sequence[MatchSample], *, raw: bo
 
 
 def is_luck_adjusted(rows: Iterable[TableRow]) -> bool:
-    """Return whether all bots that have played have a luck-adjusted score, so that it can sort the table."""
+    """Return whether a table can be sorted by luck-adjusted score: all bots that have played have one."""
     played = [row for row in rows if row.played]
     return bool(played) and all(row.adjusted is not None for row in played)
 
@@ -299,8 +299,8 @@ def _scores_by_bot(matches: Iterable[ScoredMatch]) -> dict[str, list[SideScore]]
 
 
 def _firsts_by_bot(matches: Iterable[ScoredMatch]) -> dict[str, list[SideScore]]:
-    """Return each bot's scores in matches of more than two seats, counting only first places: 1, or a fraction for a
-    shared first place.
+    """Return, for each bot, its scores in matches of more than two seats if only first places count: 1, or a fraction
+    for a shared first place.
     """
     firsts = []
     for match in matches:

@@ -38,7 +38,9 @@ class Pairing:
 
 
 def start_at(place: int, seats: int) -> int:
-    """Return the start position's number at a place in a paired schedule, which plays each in all seat rotations."""
+    """Return the number of the start position that is played at a place in a paired schedule. Such a schedule plays
+    each start position once per rotation of the seats.
+    """
     return place // seats
 
 
@@ -67,7 +69,7 @@ def round_robin(
     too few bots.
 
     With `paired`, every group plays `seats` times per round: all rotations of its seats, from the same start position.
-    With more than two seats, the seat order is drawn again after all rotations.
+    With more than two seats, a new random seat order follows after all rotations.
     """
     _check_enough(bots, seats, "a round robin")
     groups = [(sum(group), tuple(bots[i] for i in group)) for group in itertools.combinations(range(len(bots)), seats)]
@@ -91,8 +93,8 @@ def swiss(
 ) -> list[Pairing]:
     """Schedule a round of two-seat matches. Bots with equal scores meet, rematches are avoided, and seats are balanced.
 
-    `scores` are the points so far; the caller decides how many a bye gives (see `count_byes`). If the number of bots is
-    odd, the lowest of the bots with the fewest byes has a bye.
+    `scores` are the points so far; the caller decides how many points a bye (a round without a match) gives. If the
+    number of bots is odd, the bot with the lowest score of those with the fewest byes has a bye.
     """
     _check_enough(bots, 2, "a swiss tournament")
     number = max((pairing.round for pairing in played), default=-1) + 1
@@ -130,7 +132,7 @@ def _rotate(group: tuple[str, ...], steps: int) -> tuple[str, ...]:
 
 
 def _schedule(groups: Sequence[tuple[int, tuple[str, ...]]], rounds: int, rng: Random, paired: bool) -> list[Pairing]:
-    """Schedule rounds of all groups, in random order. A group's number and the round decide which bot begins."""
+    """Schedule all groups of bots in each round, in random order. The numbers of group and round decide who begins."""
     schedule: list[Pairing] = []
     around = [group for _, group in groups]
     for number in range(rounds):
@@ -156,7 +158,7 @@ def _make_pairings(
 def _swiss_pairs(
     ranked: Sequence[str], played: Iterable[Pairing], scores: Mapping[str, float]
 ) -> list[tuple[str, str]]:
-    """Return the cheapest pairs of all bots. Rematches cost most, then squared differences in scores."""
+    """Return all bots in pairs, at the lowest cost. Rematches cost most, then squared differences in scores."""
     met = Counter(frozenset(pairing.seats) for pairing in played)
     window = _SWISS_WINDOW_SIZE
     while True:

@@ -21,7 +21,7 @@ ADJUSTED, SCORE, PAYOFF = "adjusted", "score", "payoff"
 
 
 class TournamentStandings(Struct, frozen=True, kw_only=True):
-    """The standings of a tournament: the table of bots, and how each did against each other.
+    """The standings of a tournament: the table of bots, and their results against each other.
 
     `ranked_by` is the measure that sorts the table: `adjusted`, `score` or `payoff`. `head_to_head` has the share of
     points of each bot (first key) against each other bot, `payoffs` its mean payoff.
@@ -47,7 +47,7 @@ def compute_standings(names: Sequence[str], met: Sequence[MatchSample], *, raw: 
 
 
 def may_be_first(table: Sequence[TableRow]) -> list[str]:
-    """Return the bots that may be the best, since no bot is certainly better, in the order of the table."""
+    """Return the bots that may be the best (no other bot is certainly better), in the order of the table."""
     return [row.bot for row in table if row.best_rank == 1]
 
 

@@ -18,7 +18,7 @@ _MAX_CONVERGED_CHANGE = 1e-4
 
 
 class ResultWeights(NamedTuple):
-    """Functions of the standard normal distribution and the draw margin, in doubles or in higher precision."""
+    """The normal distribution's functions and the draw margin that updates need, in doubles or higher precision."""
 
     cdf: Callable[[float], float]
     pdf: Callable[[float], float]
@@ -27,7 +27,7 @@ class ResultWeights(NamedTuple):
 
 
 class PlayerSkill:
-    """A player's skill and performance, as normal distributions: precision (pi), and precision times mean (tau)."""
+    """A player's skill and performance, two normal distributions: precision (pi), and precision times mean (tau)."""
 
     __slots__ = ("message_pi", "message_tau", "pi", "skill_pi", "skill_tau", "tau", "variance")
 
@@ -98,7 +98,7 @@ class _NeighbourDifference:
         self.up_pi = self.up_tau = self.down_pi = self.down_tau = 0.0
 
     def read_beliefs(self) -> None:
-        """Read the current estimates of both performances, less the messages that came from this difference."""
+        """Read the current estimates of both performances, without the messages that this difference sent to them."""
         above, below = self.above, self.below
         self.above_pi, self.above_tau = above.pi - self.up_pi, above.tau - self.up_tau
         self.below_pi, self.below_tau = below.pi - self.down_pi, below.tau - self.down_tau
@@ -163,7 +163,7 @@ def update(players: Sequence[PlayerSkill], draws: Sequence[bool], weights: Resul
 
 
 def _win_correction(difference: float, margin: float, weights: ResultWeights) -> tuple[float, float]:
-    """Return v and w for a win: how much it shifts, and narrows, a difference whose standard deviation is 1."""
+    """Return the corrections for a win to a difference of standard deviation 1: v shifts it, w narrows it."""
     x = difference - margin
     chance = weights.cdf(x)
     v = weights.pdf(x) / chance if chance else -x
@@ -188,7 +188,7 @@ def _draw_correction(difference: float, margin: float, weights: ResultWeights) -
 
 
 def _pass_through_team(pi: float, tau: float) -> tuple[float, float]:
-    """Return a message after trueskill's sum over a team, which here has one player."""
+    """Return a message (pi, tau) with the rounding of trueskill's sum over a team. A team here has one player."""
     if not pi:
         return 0.0, 0.0
     whole = 1.0 / (1.0 / pi)
@@ -196,6 +196,6 @@ def _pass_through_team(pi: float, tau: float) -> tuple[float, float]:
 
 
 def _round_trip(mu: float, sigma: float) -> tuple[float, float]:
-    """Return a rating rounded as trueskill does when it stores the rating as a precision."""
+    """Return a rating with the rounding errors of trueskill, which stores a rating by its precision."""
     pi = sigma**-2
     return pi * mu / pi, sqrt(1 / pi)

@@ -1,5 +1,5 @@
-"""Grades of moves: what each move of a match gave away, and which kinds of positions cost a bot most over many matches.
-Grades are exact in solved games and estimated in all others.
+"""Grades of moves: how much worse each move of a match was than the best move, and which kinds of positions cost a bot
+most over many matches. Grades are exact in solved games and estimated in all others.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Graded(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A move and its grade. `best` equals `move` if no move is better. `notation` and `best_notation` are the two moves
     as people write them. `kinds` are the kinds of the position, by classification.
 
-    In an estimate, `best` is the move that the search prefers. `gave_away` is negative if `move` looks better than
-    `best`, and `error` is the standard error of `gave_away`.
+    In an estimate, `best` is the move that the search prefers. `gave_away`, the value of `best` less that of `move`, is
+    negative if `move` looks better. `error` is its standard error.
     """
 
     ply: int
@@ -49,7 +49,7 @@ class Graded(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Mark(Struct, frozen=True, kw_only=True):
-    """The number of a seat's graded moves, and its mean loss per move, which is None without moves."""
+    """The grade of a seat: its number of graded moves and its mean loss per move, which is None without moves."""
 
     seat: int
     bot: str
@@ -136,12 +136,12 @@ def grade_match(
 
 
 def can_estimate(game: str) -> bool:
-    """Return whether an installed evaluator can estimate moves of this game."""
+    """Return whether an installed package can estimate moves of this game."""
     return any(offer.load().supports(game) for offer in entry_points(group=APPRAISER_ENTRY_POINT_GROUP))
 
 
 def noise_threshold(moves: Iterable[Graded]) -> float | None:
-    """Return the loss above which a move is significantly bad, at 95 %; None if no move was estimated."""
+    """Return the loss above which a move was bad with a certainty of 95 %; None if no move was estimated."""
     errors = [move.error for move in moves if move.error]
     return Z95 * math.sqrt(sum(error**2 for error in errors) / len(errors)) if errors else None
 
@@ -151,8 +151,8 @@ def _find_judge(
 ) -> tuple[Callable[[ReplayedMove], MoveEvaluation], str | None]:
     """Return the function that evaluates moves, and the description of its estimator (None if it is exact).
 
-    Moves of unsolved games are estimated with `sims` simulations each. Raise `UsageFault` if the game has neither a
-    grader nor an estimator, or if it has no grader and `sims` is None.
+    Moves of unsolved games are estimated with `sims` simulations each. Raise `UsageFault` for an unsolved game if
+    `sims` is None or no estimator is installed.
     """
     if sims is None or has_grader(game):
         judge = grader_of(game)

@@ -1,4 +1,4 @@
-"""The luck in a record, as numbers and as text: for each move that threw dice, and in total."""
+"""The luck in a record, as numbers and as text: the luck of each move that threw dice, and the total."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from referee.record import Record
 from referee.replay import replay
 
 LuckByMove = Mapping[tuple[int, int], float]
-"""The points that dice gave the seat that moved, by (ply, seat)."""
+"""The points that dice gave the seat that moved. The key is (ply, seat)."""
 
 LuckTextByMove = Mapping[tuple[int, int], str]
-"""The luck of a move, a deal or a round, as text for a table, by (ply, seat)."""
+"""The luck of each move, deal or round, as text for a table. The key is (ply, seat)."""
 
 
 def record_luck(record: Record, value: str | None = None) -> Luck | None:

@@ -28,8 +28,8 @@ class StatedPly(Ply, frozen=True, kw_only=True, tag="ply"):
 
 
 class Document(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A finished match. `start` is the state before its first event. `sealed` are the sealed moves after the last
-    event, if the match was called off during a round. `fault` is an error in the record.
+    """A finished match. `start` is the state before its first event. `sealed` are the moves of a last round that did
+    not end, because the match was called off. `fault` is an error in the record.
 
     `luck` is present on request, in games with dice. `annulled` is the pool that rated the match until the operator
     annulled it.

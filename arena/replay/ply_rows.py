@@ -14,14 +14,15 @@ _json = msgspec.json.Encoder().encode
 
 
 class PlyRow(NamedTuple):
-    """A table row for an event. `move`, `dice`, `result` and `info` are JSON, as in the record; None if there is none.
+    """A row of a table of events. `move`, `dice`, `result` and `info` are JSON, as in the record; None if there is
+    none.
 
-    In a simultaneous round, each seat has a row with its move, in order of arrival. A row without seat and move follows
-    with the result.
+    In a simultaneous round, each seat has a row with its move, in order of arrival. Then a row without seat and move
+    has the round's result.
 
-    The other fields concern the bot of the row. `clock_ms` is the time left in its bank after the event, and
-    `thought_ms` the time that it thought. `given_ms` is the time given back to it before the event. `strikes` counts
-    its refused moves since its previous event. `value` is its own evaluation.
+    The other fields concern the bot of the row. `clock_ms` is the time left in its bank after the event. `thought_ms`
+    is the time that it thought, `given_ms` the time given back to it before the event. `strikes` counts its refused
+    moves since its previous event. `value` is its own evaluation.
     """
 
     ply: int

@@ -18,9 +18,8 @@ def view_state(game: Game[Any, Any], state: Any, seat: int | None) -> Any:
 
 
 def view_line(game: Game[Any, Any], line: EventLine, seat: int | None) -> EventLine | None:
-    """Return the part of a line of a record that a seat may see during the match, which excludes other seats' `info`.
-
-    Return None for another seat's sealed move.
+    """Return the part of a record's line that a seat may see during the match: all but other seats' `info`. Return None
+    if the line is another seat's sealed move.
     """
     if isinstance(line, Sealed):
         return line if line.seat == seat else None

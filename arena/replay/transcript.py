@@ -30,7 +30,7 @@ class TranscriptLine(NamedTuple):
     note: str = ""
 
     def sentence(self) -> str:
-        """Return all fields in one line of text, to stand above a board."""
+        """Return all fields as one line of text, for use above a picture of the board."""
         parts = (
             f"{self.ply}  {self.bot}: {self.move}",
             self.luck and f"luck {self.luck}",

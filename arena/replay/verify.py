@@ -28,9 +28,8 @@ from a journal may differ from the one written there.
 
 
 def verify_record(record: Record, *, awaits_rating: bool = False) -> None:
-    """Replay the match of a record, and compare it with the record. With `awaits_rating`, ratings may be missing.
-
-    Raise a `BadRecord` that names the ply if the record is wrong.
+    """Replay the match of a record, and compare it with the record. With `awaits_rating`, ratings may be missing. Raise
+    `BadRecord` if the record is wrong; its message names the ply.
     """
     header, footer = record.header, record.footer
     course, last = _replay_to_end(record)
@@ -120,7 +119,7 @@ def iter_differences(record: Record, result: Result, ratings: Sequence[SeatRatin
     """Describe in words where the stored result differs from the record.
 
     `ratings` has the stored ratings of all seats. It is empty if the match is unrated, or was rated again since. The
-    record of an annulled match still has its ratings. A stored bot without a name matches any name.
+    record of an annulled match still has its ratings. A stored bot without a name (it was renamed) matches any name.
     """
     if result.annulled is not None:
         result = replace(result, rated=True, pool=result.annulled, annulled=None)
@@ -161,7 +160,7 @@ def _compare_fields(stored: object, recorded: object, names: Sequence[str]) -> I
 
 
 def _result_from_record(record: Record, pool: str | None) -> Result:
-    """Return the result that the record implies. Old records lack the pool; then `pool`, the stored one, is taken."""
+    """Return the result that the record implies. For an old record, which lacks the pool, take the stored `pool`."""
     header, footer = record.header, record.footer
     rated = footer.ratings is not None
     plies = list(record.plies)

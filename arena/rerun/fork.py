@@ -39,10 +39,9 @@ class SeatAction(NamedTuple):
 
 
 class Fork(NamedTuple):
-    """The point where a bot first differs from the record, before the recorded and the new action.
-
-    `new_action` is None if the recorded bot left the match out of turn and the new bot stays. `kinds` are the kinds of
-    the position, by classification.
+    """The position of a match in which a bot first acts otherwise than the record: `recorded_action` and `new_action`
+    are the two actions. `new_action` is None if the recorded bot left the match out of turn and the new bot stays.
+    `kinds` are the kinds of the position, by classification.
     """
 
     header: Header
@@ -51,9 +50,9 @@ class Fork(NamedTuple):
     recorded_action: SeatAction
     new_action: SeatAction | None
     other_moves: tuple[MatchEvent, ...]
-    """The other seats' moves in the same round. They stay the same in both branches."""
+    """The other seats' moves in the same round. They are the same after either action."""
     strikes: int
-    """The strikes that the new bot has at the fork."""
+    """The number of illegal moves that the new bot has made in the match so far (strikes)."""
     kinds: Mapping[str, str]
 
     @property
@@ -73,12 +72,12 @@ class RecordAgreement(NamedTuple):
     moves: int
     fork: Fork | None
     has_recorded_randomness: bool
-    """True if the bot's nonce is the recorded bot's, which shows that its randomness is the same."""
+    """True if the bot gives the same nonce as the recorded bot. This shows that both use the same random numbers."""
 
 
 class Continuation(NamedTuple):
-    """The results and the luck of one seat in two branches with the same dice: after the recorded action (`old`) and
-    after the new one (`new`). `forfeits` names the bots that forfeited in either.
+    """The results and the luck of one seat when the match is played on twice with the same dice: after the recorded
+    action (`old`) and after the new one (`new`). `forfeits` names the bots that forfeited in either.
     """
 
     old: float
@@ -89,14 +88,14 @@ class Continuation(NamedTuple):
 
 
 class BranchPlayers(NamedTuple):
-    """The bots that play one branch of a fork. `bot` is the name that reports use for the bot in the replayed seat."""
+    """The bots that play on after one of two actions. `bot` is the reported name of the bot in the replayed seat."""
 
     players: InProcessPlayers
     bot: str
 
 
 class BranchOutcome(NamedTuple):
-    """The result of one branch: the points and the luck of the replayed seat, and the bots that forfeited."""
+    """The result of playing on after an action: points and luck of the replayed seat, and the bots that forfeited."""
 
     points: float
     luck: float
@@ -142,7 +141,7 @@ def follow_record(
 def _seat_bot(
     match: Match, seat: int, listen: Callable[[str], SeatPlayer], seeds: Sequence[str], nonce: str
 ) -> tuple[_SeatedBot, bool]:
-    """Make a bot and put it into its seat. Return it, and whether its nonce is the recorded one."""
+    """Make a bot and put it into its seat. Return the bot, and whether it gives the recorded nonce."""
     for seed in seeds:
         listener = listen(seed)
         said = listener(match.start_message(seat))
@@ -152,7 +151,7 @@ def _seat_bot(
 
 
 class _SeatedBot:
-    """A bot in a seat of a match whose other events come from a record. It is asked for a move at each of its turns."""
+    """A bot in a seat of a match whose other events come from a record. At each of its turns, the bot has to move."""
 
     def __init__(self, match: Match, seat: int, listener: SeatPlayer, said: Sequence[FromClient]) -> None:
         self.strikes = 0
@@ -164,7 +163,7 @@ class _SeatedBot:
         self._action: SeatAction | None = None
 
     def act(self) -> SeatAction | None:
-        """Return the bot's action at the current ply, asking it only once; None if it is not its turn."""
+        """Return the bot's action at the current ply, asked for only once; None if it is not the bot's turn."""
         course = self._match.standing.current_course
         if course.is_over or not course.is_awaited(self._seat):
             return None
@@ -219,7 +218,7 @@ def _action_in_line(game: Game[Any, Any], line: EventLine, seat: int) -> SeatAct
 
 
 def _is_same_action(recorded: SeatAction, new: SeatAction | None) -> bool:
-    """Return whether both actions are the same move, or both leave the match, which loses for any reason."""
+    """Return whether two actions are the same move, or both leave the match. Leaving loses whatever the reason is."""
     if new is None or (recorded.out is None) != (new.out is None):
         return False
     return recorded.out is not None or recorded.move == new.move
@@ -287,7 +286,7 @@ def _action_events(fork: Fork, action: SeatAction | None) -> Iterator[MatchEvent
 
 
 def _points(result: Result, seat: int, game: Game[Any, Any]) -> float:
-    """Return the points of a seat. In games whose result is a payoff, return its total payoff."""
+    """Return the points of a seat in a finished match or, in games whose result is a payoff, its total payoff."""
     if not game.payoff_unit:
         return match_points(result)[seat]
     sat = result.seats[seat]

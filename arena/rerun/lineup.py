@@ -1,5 +1,5 @@
-"""The programs that continue a recorded match. They are named on the command line or by the match's tournament, are
-reference bots of the recorded name, or are stand-ins.
+"""The programs that continue a recorded match. A program is named on the command line or by the match's tournament, is
+the reference bot of the recorded name, or is a stand-in.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from protocol.names import fold_name
 from referee.record import Header
 
 DEFAULT_STAND_INS = ("uct:sims=200", "alphabeta:depth=3")
-"""The bots that stand in for a bot whose program is unknown: the first of these that plays the game. They are the same
-on every machine.
+"""The bots that stand in for a bot whose program is unknown: the first of these that plays the game is used. Their
+moves are the same on every machine.
 """
 _LEVELLED_BOTS = {bot_name_of(word): word for word in (f"{LEVELLED_BOT}:{level}" for level in range(1, MAX_LEVEL + 1))}
 """The command-line word for each level of the levelled reference bot, by the default name of a bot of that level."""
@@ -46,8 +46,8 @@ class Lineup(NamedTuple):
     old_description: str | None
     others: Mapping[int, str]
     known: tuple[int, ...]
-    """The seats that the programs of their recorded bots continue to play. Seats of stand-ins are not among them, nor
-    is a seat where the new bot replaces an unavailable old one.
+    """The seats in which the recorded bots' own programs continue to play. A stand-in's seat is left out, and so is the
+    replayed seat if the recorded bot's program is unavailable.
     """
     seeds: tuple[tuple[str, ...], ...]
     """The possible seeds of each recorded bot's randomness, by seat."""
@@ -116,7 +116,7 @@ class BotResolver:
         )
 
     def check_games(self, games: Mapping[str, str]) -> None:
-        """Raise `UsageFault` if a bot of the command line cannot play one of the `games`, each given with a match."""
+        """Raise `UsageFault` if a bot of the command line cannot play one of the `games`. Each has a match's id."""
         for what in self._given:
             if what.partition(":")[0] not in known_bots():
                 continue

@@ -97,8 +97,8 @@ def run_task(task: RerunTask) -> RerunReply:
 
 @lru_cache(maxsize=1)
 def _follow_task(task: RerunTask) -> tuple[RecordAgreement, FirstDifference]:
-    """Follow the record to the new bot's first difference, and find the known bots that differ from the record earlier.
-    The result is cached, because all tasks of a match share it.
+    """Follow the record to the new bot's first different action. Also find the bots in `known_seats` that differ from
+    the record earlier. The result is cached, because all tasks of a match share it.
     """
     record = record_reader.read_record(task.body, task.name)
     verify_record(record)
@@ -123,7 +123,7 @@ def _follow_task(task: RerunTask) -> tuple[RecordAgreement, FirstDifference]:
 
 @lru_cache(maxsize=4)
 def _load_players(specs: EncodedSpecs, game: Game[Any, Any], seated: str = "", new: str = "") -> InProcessPlayers:
-    """Return the bots of a match, cached from task to task. A message about the bot `seated` begins with `new`."""
+    """Return the bots of a match, cached from task to task. Messages about the bot called `seated` begin with `new`."""
 
     def tell(bot: str, line: str) -> None:
         line, of_continuation = re.subn(rf"{CONTINUATION_ID_PREFIX}[0-9a-f]+", "a continuation", line)

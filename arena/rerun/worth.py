@@ -24,8 +24,8 @@ class FirstDifference(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The first difference between a bot and a record: the `recorded` action and the bot's (`made`), after `moves`
     equal moves. If there is no difference, both actions are None.
 
-    `kinds` are the kinds of the position at the difference, by classification. `diverged` has the ply at which another
-    known bot differs from the record, by bot, if that ply is earlier.
+    `kinds` are the kinds of the position at the difference, by classification. `diverged` has, by name, each other
+    known bot that differs from the record at an earlier ply, with that ply.
     """
 
     match: str
@@ -77,8 +77,8 @@ class KindWorth(Struct, frozen=True, kw_only=True):
 
 
 class TotalWorth(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How much more a new bot scored than another in its place, over matches of one game. `same` counts the matches in
-    which both made the same moves.
+    """The total worth of a new bot over matches of one game: how much more it scored than the bot that it replaced.
+    `same` counts the matches in which both bots made the same moves.
 
     `worth` is the sum of the matches' differences. Its interval covers the chance in continuations. `a_match` is the
     mean difference; its interval treats the matches as a sample. It is None for a single match.
@@ -99,7 +99,7 @@ class TotalWorth(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def describe_difference(
     header: Header, seat: int, game: Game[Any, Any], agreement: RecordAgreement, diverged: Mapping[str, int]
 ) -> FirstDifference:
-    """Describe how far a bot repeated the record of a match, and which other bots differ from the record."""
+    """Describe how far a bot repeated the record of a match, and which bots in other seats differ from the record."""
     found = FirstDifference(
         match=header.match,
         game=header.game,
@@ -156,7 +156,7 @@ def measure_worth(
 
 
 def total_worths(found: Iterable[Worth]) -> list[TotalWorth]:
-    """Return what the new bot was worth in all matches of each game."""
+    """Return the total worth of the new bot in the matches of each game."""
     by_game: defaultdict[str, list[Worth]] = defaultdict(list)
     for worth in found:
         by_game[worth.game].append(worth)

@@ -1,4 +1,4 @@
-"""The figures of a sequential test, computed from counts of scores alone. Any program may have played the games."""
+"""Sequential tests computed from counts of scores alone. Any program may have played the games."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ sums of counts are exact as floats.
 
 
 class CountFindings(Struct, frozen=True, kw_only=True):
-    """The figures of a test of `units`, which are pairs or single games.
+    """The result of a sequential test of `units`, which are pairs or single games.
 
     `llr` is the log likelihood ratio of h1 to h0, and `lower` and `upper` are its bounds. `verdict` is the accepted
     hypothesis; None while neither is accepted.
@@ -38,7 +38,7 @@ class CountFindings(Struct, frozen=True, kw_only=True):
 
 
 def check_counts(counts: Sequence[int]) -> None:
-    """Raise `UsageFault` if the list has neither counts of pairs by score nor counts of single games by score."""
+    """Raise `UsageFault` unless the list has five counts, of pairs by score, or three, of single games by score."""
     if len(counts) not in (PENTANOMIAL_SIZE, TRINOMIAL_SIZE):
         raise UsageFault(
             f"{len(counts)} counts: give five, of pairs with 0, 1/2, 1, 3/2 and 2 points, or three, of games lost, "
@@ -53,8 +53,8 @@ def check_counts(counts: Sequence[int]) -> None:
 
 
 def findings_of_counts(counts: Sequence[int], hypotheses: Hypotheses) -> CountFindings:
-    """Return the figures of a test. `counts` has either five counts, of the pairs that scored 0, 1/4, 1/2, 3/4 and 1,
-    or three, of the games lost, drawn and won. Raise `UsageFault` if they are neither.
+    """Return the result of a sequential test from counts. Five counts are the numbers of pairs that scored 0, 1/4, 1/2,
+    3/4 and 1. Three are the numbers of games lost, drawn and won. Raise `UsageFault` for other lists.
     """
     check_counts(counts)
     units = sum(counts)

@@ -40,7 +40,7 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 class TestedMatch(NamedTuple):
-    """A match of the test. `luck` is each seat's luck in points; None if results are not adjusted."""
+    """A match of a test of two bots. `luck` is each seat's luck in points; None if results are not adjusted."""
 
     result: Result
     luck: tuple[float, ...] | None = None
@@ -91,7 +91,7 @@ class Findings(Struct, frozen=True, kw_only=True):
 
     @property
     def best(self) -> Comparison | None:
-        """The luck-adjusted score if luck is measured, else the raw one; None before the first complete pair."""
+        """The luck-adjusted score if luck is measured, else the raw score; None before the first complete pair."""
         return self.adjusted or self.score
 
 
@@ -126,7 +126,7 @@ class Evidence:
         return None if self._test is None else self._test.verdict
 
     def add_matches(self, samples: Iterable[TestedMatch]) -> None:
-        """Add the matches that come next in the schedule."""
+        """Add the next matches of the schedule to the evidence."""
         for sample in samples:
             if self.verdict is None:
                 self.matches.append(sample)
@@ -188,8 +188,8 @@ def _course(result: Result) -> tuple[Any, ...]:
 def _make_test(question: Question, seats: int) -> SequentialTest | None:
     """Return the sequential test of a question; None without hypotheses.
 
-    Raw pairs of two seats are tested by counts of their scores. All others are tested by real values, because more
-    seats have too many different scores to count, and luck-adjusted scores are real numbers.
+    Raw pairs of two seats are tested by counts of their scores. All other pairs are tested by the values of their
+    scores: with more seats there are too many different scores to count, and luck-adjusted scores are real numbers.
     """
     if question.hypotheses is None:
         return None

@@ -73,7 +73,7 @@ def forecast_by_value(
 
 
 def _score(pairs: Sequence[float], *, raw: bool) -> Comparison:
-    """Return the mean score of two or more pairs. Its interval is computed for raw or for adjusted results."""
+    """Return the mean score of two or more pairs, with its interval. `raw` is false if the scores are luck-adjusted."""
     found = estimate_scores(SideScore(points=mean, luck=0.0) for mean in pairs)
     estimate = found.score if raw else found.adjusted
     assert estimate is not None

@@ -48,7 +48,7 @@ def format_conclusion(bots: tuple[str, str], question: Question, findings: Findi
 
 
 def format_units(findings: Findings, number: int) -> str:
-    """Return a number of a test's units in words: pairs if a match has two seats, else starts."""
+    """Return a number of a test's units in words: of pairs if a match has two seats, else of start positions."""
     one, more = ("pair", "pairs") if findings.seats == 2 else ("start", "starts")
     return f"{number:,} {one if number == 1 else more}"
 
@@ -76,7 +76,7 @@ def format_expected_length(question: Question, seats: int, own_seats: int) -> st
 
 
 def format_joint_conclusion(bot: str, verdicts: Mapping[str, Verdict | None], h0: float, alpha: float) -> str:
-    """Return the joint conclusion of several tests of one bot, each against another opponent. They share `alpha`."""
+    """Return the conclusion of several tests together: one bot against several opponents. The tests share `alpha`."""
     shown = [other for other, verdict in verdicts.items() if verdict == "h1"]
     if not shown:
         return f"h1 is accepted against none of {', '.join(verdicts)}"
@@ -93,9 +93,8 @@ def format_joint_conclusion(bot: str, verdicts: Mapping[str, Verdict | None], h0
 def find_warnings(
     bots: tuple[str, str], findings: Findings, presets: Sequence[str], dealing: Sequence[str]
 ) -> Iterator[str]:
-    """Yield what you should know before you believe the conclusion, one sentence at a time.
-
-    `presets` are the game's other presets, and `dealing` those of them with random starts.
+    """Yield the reasons to doubt the conclusion, one sentence at a time. `presets` are the game's other presets, and
+    `dealing` those of them with random starts.
     """
     games = findings.seats * (findings.pairs + findings.left_out)
     if findings.reasons.get(RESIGNED, 0) + sum(findings.forfeits.values()) < games:
@@ -121,7 +120,7 @@ def find_warnings(
 
 
 def format_amount(edge: float, unit: str) -> str:
-    """Return an edge of one bot over the other in words, with its unit."""
+    """Return in words, with its unit, by how much one bot is better than the other."""
     return {"score": f"{edge:g} points a game", "elo": f"{edge:g} Elo", "nelo": f"{edge:g} normalised Elo"}[unit]
 
 
@@ -160,8 +159,8 @@ def _seat_warnings(findings: Findings, presets: Sequence[str], dealing: Sequence
 
 
 class _Claim(NamedTuple):
-    """A statement about the first bot (`said`), its opposite (`otherwise`), and whether it says which bot is better
-    (`decides`).
+    """A statement about the first bot (`said`), and a clause that supposes the contrary (`otherwise`). `decides` is
+    true if the statement says which bot is better.
     """
 
     said: str
@@ -170,8 +169,8 @@ class _Claim(NamedTuple):
 
 
 def _claim(bots: tuple[str, str], hypotheses: Hypotheses, accepted: str) -> _Claim:
-    """Return the claim that follows from an accepted hypothesis. Accepting h1 only denies h0, and vice versa, so the
-    claim names the bound of the denied hypothesis.
+    """Return what an accepted hypothesis says about the first bot. Accepting h1 only shows that h0 is false, and vice
+    versa. So the claim compares the bot with the rejected hypothesis.
     """
     one, other = bots
     edge = hypotheses.h0 if accepted == "h1" else hypotheses.h1
@@ -190,7 +189,7 @@ def _claim(bots: tuple[str, str], hypotheses: Hypotheses, accepted: str) -> _Cla
 
 
 def _format_appearance(findings: Findings) -> str:
-    """Return which bot the score favours, for a test that does not decide that; empty if the score favours neither."""
+    """Return which bot the score favours, for a test that does not decide which is better; empty text for neither."""
     best = findings.best
     if best is None or findings.pairs < MIN_PAIRS or best.low <= 0.5 <= best.high:
         return ""
@@ -198,7 +197,7 @@ def _format_appearance(findings: Findings) -> str:
 
 
 def _format_test_share(probability: float, tests: str = "tests") -> str:
-    """Return a probability in words, like `5 of 100 tests` or `0.13 % of tests` (rounded up to two digits)."""
+    """Return a probability as a share of tests, like `5 of 100 tests` or `0.13 % of tests` (two digits, rounded up)."""
     percent = Fraction(f"{probability:.12g}") * 100  # 0.003 / 5 is more than 0.0006
     if percent.denominator == 1:
         return f"{percent} of 100 {tests}"

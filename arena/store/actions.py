@@ -1,5 +1,5 @@
-"""The audit log. An entry has the operator's action, its author, its time, and the bots or matches concerned. If the
-action failed, the entry says why.
+"""The audit log: what operators did. An entry has the action, its author, its time, and the bots or matches concerned.
+If the action failed, the entry says why.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ SELECT *, (SELECT count(*) FROM actions) AS total FROM actions WHERE :start OR i
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
-    """An entry of the audit log. `do` is the action, or the undoing of one. `concerns` has names of bots or matches,
-    and `more` counts the names that were not stored. `fault` says why the action failed.
+    """An entry of the audit log. `do` is an action, or says that an action was undone. `concerns` has names of bots or
+    matches, and `more` counts further names, which were not stored. `fault` says why the action failed.
     """
 
     at: str
@@ -40,7 +40,7 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
 
 
 def log_action(connection: Connection, by: str, do: str, concerns: Sequence[str]) -> int:
-    """Log an action that happens now, and return the number of its entry."""
+    """Add an action that happens now to the audit log, and return the number of its entry."""
     row = {
         "at": utc_now(),
         "by": by,
@@ -63,7 +63,7 @@ def actions_page(connection: Connection, *, after: str | None = None, limit: int
 
 
 def rename_in_actions(connection: Connection, old: str, new: str) -> None:
-    """Rename a bot in all logged actions. For its failed actions, delete the reason, which may contain the old name."""
+    """Rename a bot in the audit log. Delete the reasons of its failed actions, which may contain the old name."""
     key = fold_name(old)
     for row in connection.execute(select(actions.c.id, actions.c.concerns)).all():
         names = msgspec.json.decode(row.concerns, type=list[str])

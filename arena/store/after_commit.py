@@ -30,6 +30,6 @@ def run_after_commit(connection: Connection, statement: str, words: Mapping[str,
 
 
 def take_later_statements(connection: Connection) -> list[LaterStatement]:
-    """Return the statements to run after the current transaction, and remove them from the connection."""
+    """Return the statements to run after a connection's current transaction, and remove them from the connection."""
     taken: list[LaterStatement] = connection.info.pop(_STATEMENTS_KEY, [])
     return taken

@@ -41,9 +41,10 @@ WHERE announcements.id > :after ORDER BY announcements.id LIMIT {MAX_ANNOUNCEMEN
 
 
 class Announcement(Struct, frozen=True, array_like=True):
-    """An announced change of a `kind`. `bots`: the bots with these folded names changed. `ratings`: ratings changed.
-    `called`: the named bots should connect to the node at `url` (empty if it is not alive). `leaving`: the named bots
-    lose their matches in progress.
+    """A change that is announced to all nodes. The `kind` of the change says what it concerns:
+    - `bots`: the bots with these folded names changed. `ratings`: ratings changed.
+    - `called`: the named bots should connect to the node at `url` (empty if it is not alive).
+    - `leaving`: the named bots lose their matches in progress.
     """
 
     kind: Kind
@@ -86,8 +87,8 @@ def wake_channel(connection: Connection) -> str:
 def free_queue(connection: Connection) -> None:
     """Make PostgreSQL delete the notifications that every listener has read, so that a full queue has room again.
 
-    PostgreSQL would otherwise delete them only when it accepts another notification, which a full queue refuses. The
-    deletion may take seconds for a queue of 8 GB.
+    PostgreSQL would otherwise delete them only when it accepts another notification, which a full queue refuses. This
+    may take seconds if the queue has 8 GB.
     """
     execute(connection, "SELECT pg_notification_queue_usage()")
 
@@ -100,8 +101,8 @@ def last_announcement(connection: Connection) -> int:
 def read_announcements_after(connection: Connection, position: int) -> AnnouncementBatch:
     """Return the announcements after a position.
 
-    The numbers of announcements are consecutive, because only one transaction writes at a time. A gap means that some
-    were deleted or that a transaction failed. A reader cannot tell which, and reloads everything.
+    The numbers of announcements are consecutive, because only one transaction writes at a time. At a gap, some were
+    deleted or a transaction failed. The reader cannot know which, so it reloads everything.
     """
     rows = execute(connection, _ANNOUNCEMENTS_AFTER, {"after": position}).all()
     if len(rows) > MAX_ANNOUNCEMENTS or (rows and rows[0].id != position + 1):

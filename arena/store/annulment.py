@@ -37,7 +37,7 @@ _UNDO_STATEMENTS = (
 
 
 class AnnulmentOutcome(Struct, frozen=True, kw_only=True):
-    """The outcome of annulling matches or undoing that: the number of changed matches, and their pools."""
+    """The outcome of annulling matches or of undoing it: the number of changed matches, and their rating pools."""
 
     matches: int
     pools: list[str] = []
@@ -87,7 +87,7 @@ class AnnulmentPlan:
         )
 
     def advance(self, connection: Connection) -> int:
-        """Compute ratings up to the last stored match. Return by how many match numbers this advanced."""
+        """Compute ratings up to the last stored match. Return how many match numbers further the computation is now."""
         return 0 if self._rebuild is None else self._rebuild.advance(connection)
 
     def save(self, connection: Connection) -> AnnulmentOutcome:
@@ -113,12 +113,14 @@ def annul_matches(
     *,
     undo: bool = False,
 ) -> AnnulmentOutcome:
-    """Annul matches, or `undo` that, in one long transaction. Use it only if no other client waits for the database."""
+    """Annul matches, or with `undo` make them count again, in one long transaction. Use it only if no other client
+    waits for the database.
+    """
     return AnnulmentPlan(connection, ids, bot, since, undo=undo).save(connection)
 
 
 def pool_of_annulled(connection: Connection, match: str) -> str | None:
-    """Return the pool in which an annulled match had been rated; None for any other match."""
+    """Return the pool that rated a match before it was annulled; None for a match that is not annulled."""
     return connection.execute(select(matches.c.annulled).where(matches.c.id == match)).scalar()
 
 

@@ -37,8 +37,8 @@ def server_timeouts(statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S) -> 
 
 
 class AnswerLimit:
-    """A limit that decides when a session that does not answer is closed. Thread-safe. If there is a `process_limit`,
-    its `hurry` shortens this limit too.
+    """The time limit after which a session with the database that does not answer is closed. Thread-safe. With a
+    `process_limit`, the `hurry` of that limit shortens this one too.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class AnswerLimit:
         self.clock = clock
         self._process_limit = process_limit
         self.last_closed_at = float("-inf")
-        """The time at which a hanging session was last closed. Older sessions may hang too, and are replaced."""
+        """The time at which a session that hung was last closed. Older sessions may hang too, so they are replaced."""
         self._hurried: float | None = None
 
     @property
@@ -59,12 +59,12 @@ class AnswerLimit:
         return self._hurried if self._process_limit is None else self._process_limit._stopping_since
 
     def hurry(self) -> None:
-        """Shorten the limits from now on, for running statements too, because the process is about to end."""
+        """Make the time limit shorter, also for running statements, because the process is about to end."""
         if self._hurried is None:
             self._hurried = self.clock()
 
     def deadline(self, asked: float) -> float:
-        """Return the time at which a session is closed if it has been silent since the time `asked`."""
+        """Return the time at which a session is closed that has been silent since the time `asked`."""
         patient = asked + self.timeouts.statement_timeout_s + self.timeouts.answer_timeout_s
         stopping = self._stopping_since
         if stopping is None:

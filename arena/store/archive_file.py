@@ -48,7 +48,7 @@ class OldRecord(NamedTuple):
 
 
 class NewArchive(NamedTuple):
-    """An archive file to be written: its path, its records, and the lines of each record by match id."""
+    """An archive file to be written: its path, its records, and by match id the lines of each record."""
 
     path: Path
     records: Sequence[OldRecord]
@@ -129,7 +129,7 @@ def read_archive(path: Path, matches: Collection[str]) -> Iterator[tuple[str, by
 
 
 class _FileVersion(NamedTuple):
-    """The version of a file: a cache key that changes when the file does."""
+    """The path, the time and the size of a file: a key for caches, which changes when the file does."""
 
     path: Path
     modified_ns: int
@@ -145,7 +145,7 @@ class _RecordLocation(NamedTuple):
 
 
 def _read_records(path: Path, matches: Collection[str] | None = None) -> Iterator[tuple[str, bytes]]:
-    """Yield the id and the record lines of each match in a file, or only of those in `matches`, in file order."""
+    """Yield the id and the record lines of each match in a file, in file order. With `matches`, yield only these."""
     with _translate_read_errors(path):
         status = path.stat()
         file = _FileVersion(path, status.st_mtime_ns, status.st_size)
@@ -170,7 +170,7 @@ def _translate_read_errors(path: Path) -> Iterator[None]:
 
 @functools.lru_cache(maxsize=1)
 def _read_directory(file: _FileVersion) -> dict[str, _RecordLocation]:
-    """Return the location of each record in an archive file, by match id. The last file's directory stays cached."""
+    """Return the location of each record in an archive file, by match id. The result for the last file stays cached."""
     places: dict[str, _RecordLocation] = {}
     with zipfile.ZipFile(file.path) as opened:
         for entry in opened.infolist():

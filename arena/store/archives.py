@@ -36,7 +36,7 @@ _DELETE_UNUSED_ARCHIVE = """DELETE FROM archives WHERE number = :number
 
 
 class Archive(NamedTuple):
-    """An archive file. `held` counts the matches that still refer to it; `records` also counts removed records."""
+    """An archive file. `held` counts the matches that refer to it; `records` also counts records that were removed."""
 
     number: int
     path: Path
@@ -46,7 +46,7 @@ class Archive(NamedTuple):
 
 
 def all_archives(connection: Connection) -> list[Archive]:
-    """Return all registered archive files, including files that are not written yet or not removed yet."""
+    """Return all archive files that the database knows, even files that are not written yet or not removed yet."""
     folder = _base_folder(connection)
     return [
         Archive(row.number, folder / row.path, row.records, row.bytes, row.held)
@@ -55,13 +55,13 @@ def all_archives(connection: Connection) -> list[Archive]:
 
 
 def needed_archives(connection: Connection) -> list[Archive]:
-    """Return the archive files that hold a match's record, and so must exist."""
+    """Return the archive files that must exist, because a match refers to them for its record."""
     return [one for one in all_archives(connection) if one.held]
 
 
 def read_archived(connection: Connection, archive: int, matches: Collection[str]) -> dict[str, bytes]:
-    """Return the gzip records of those `matches` that are in an archive file, by match id. Raise `ArchiveMissing` if
-    the file is missing, `BadRecord` if it is damaged, and `ArenaFault` if it cannot be read.
+    """Return those records of `matches` that are in an archive file, compressed with gzip, by match id. Raise
+    `ArchiveMissing` if the file is missing, `BadRecord` if it is damaged, and `ArenaFault` if it cannot be read.
     """
     path = execute(connection, _PATH_OF_ARCHIVE, {"number": archive}).scalar_one_or_none()
     if path is None:
@@ -81,12 +81,12 @@ def read_all_archived(connection: Connection, archives: Mapping[str, int]) -> di
 
 
 def register_planned_archive(connection: Connection, path: Path, records: int) -> None:
-    """Register an archive file before it is written, so that the database knows every file that exists."""
+    """Register an archive file in the database before it is written. So the database knows every file that exists."""
     execute(connection, _INSERT_PLANNED_ARCHIVE, {"path": _stored_path(connection, path), "records": records})
 
 
 def register_archive(connection: Connection, path: Path, records: int, size_bytes: int) -> int:
-    """Register or update an archive file with its number of records and its size. Return the file's number."""
+    """Register or update an archive file in the database, with its records and bytes. Return the file's number."""
     noted = _stored_path(connection, path)
     execute(connection, _UPSERT_ARCHIVE, {"path": noted, "records": records, "bytes": size_bytes})
     return int(execute(connection, _NUMBER_OF_ARCHIVE_PATH, {"path": noted}).scalar_one())
@@ -110,7 +110,7 @@ def make_paths_absolute(connection: Connection, folder: Path) -> None:
 
 
 def _base_folder(connection: Connection) -> Path:
-    """Return the folder to which stored paths are relative: that of the SQLite file; on PostgreSQL the empty path."""
+    """Return the folder to which stored paths are relative: the SQLite file's. On PostgreSQL, it is the empty path."""
     if is_postgresql(connection):
         return Path()
     return Path(connection.exec_driver_sql(_SQLITE_FILE_PATH).scalar_one()).parent

@@ -73,8 +73,8 @@ _MATCHES_IN_FILE_SQL = "SELECT number, id FROM matches WHERE archive = :archive"
 
 
 class OldRecordFilter(Struct, frozen=True, kw_only=True):
-    """A filter for old records, those of matches that ended by `until`. It takes all unrated matches, and the rated
-    matches in which a bot of `house` (folded names) played. With `rated`, it takes all rated matches.
+    """A filter for the records that may be archived, of matches that ended by `until`. It takes all unrated matches. Of
+    the rated matches, it takes those in which a bot of `house` (folded names) played, or with `rated` all.
     """
 
     until: str
@@ -118,7 +118,7 @@ def count_old_records(connection: Connection, old: OldRecordFilter) -> Archiving
 def next_old_records(
     connection: Connection, old: OldRecordFilter, position: ScanPosition
 ) -> tuple[list[OldRecord], ScanPosition]:
-    """Return the next old records for one file and the new scan position; at the end, no records and `position`."""
+    """Return the next old records for one archive file, and the position after them. At the end, return no records."""
     for unrated in (True, False) if position.unrated else (False,):
         place = position if unrated == position.unrated else ScanPosition(unrated)
         asked = {
@@ -147,7 +147,7 @@ def move_records(
     connection: Connection, path: Path, file_counts: tuple[int, int], written: Sequence[OldRecord]
 ) -> ArchivingTotals:
     """Assign records to an archive file and delete them from the database, except records that changed after they were
-    read. `file_counts` is the total number of records in the file, and its size in bytes.
+    read. `file_counts` has the number of all records in the file and its size in bytes.
     """
     kept = {
         row.match: row.data
@@ -200,7 +200,7 @@ def in_batches(written: Sequence[OldRecord]) -> Iterator[list[OldRecord]]:
 
 
 def purge_removed_records(store: Store) -> None:
-    """Rewrite archive files that still contain removed records. Try all, then raise the first `ArenaFault` if any."""
+    """Rewrite archive files that still contain removed records. Try all files, then raise the first `ArenaFault`."""
     faults: list[ArenaFault] = []
     for one in store.read(all_archives):
         if one.held != one.records:
@@ -225,8 +225,8 @@ def matches_in(connection: Connection, archive: int) -> dict[str, int]:
 
 
 def plan_replacement(archive: Archive, kept: Mapping[str, int]) -> NewArchive | None:
-    """Plan an archive file that replaces another and has only the records `kept` (match numbers by match id). Return
-    None if `kept` is empty. Raise `ArenaFault` if the old file lacks one of these records.
+    """Plan an archive file that replaces `archive`. It has only the records of `kept` (match numbers by match id).
+    Return None if `kept` is empty. Raise `ArenaFault` if the old file lacks one of these records.
     """
     if not kept:
         return None

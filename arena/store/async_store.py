@@ -59,7 +59,8 @@ class AsyncStore:
     """The store, for use from the event loop. The future of `finish` completes when the match's transaction is on disk.
 
     A failed write is retried until it succeeds or `stop_retrying` is called. A match that the store rejects while it
-    accepts others is set aside. Bots take turns: a bot that finishes many matches at once delays only its own matches.
+    accepts others is set aside. Matches of different bots are stored in turn: a bot that finishes many at once delays
+    only its own.
     """
 
     def __init__(self, store: Store) -> None:
@@ -73,7 +74,7 @@ class AsyncStore:
         self._query_slots = asyncio.Semaphore(MAX_PENDING_QUERIES)
         self._queued_starts: list[_QueuedStart] = []
         self._queued_matches: list[_QueuedMatch] = []
-        """Finished matches that are not stored yet. They are stored in the order of their turn numbers."""
+        """Finished matches that are not stored yet, in the order in which they are stored: by their turn numbers."""
         self._turn = 0
         """The turn number of the last match in the batch that is being written."""
         self._last_turns: dict[str, int] = {}
@@ -82,13 +83,13 @@ class AsyncStore:
         self._writing: asyncio.Task[None] | None = None
         self._is_stopping = asyncio.Event()
         self.commits = Histogram(COMMIT_BUCKETS_S)
-        """A histogram of the seconds taken by transactions that begin and finish matches, including failed ones."""
+        """A histogram of the durations, in seconds, of transactions that begin and finish matches, even failed ones."""
         self.failures = 0
         """The number of transactions in `commits` that failed."""
 
     @property
     def notifies(self) -> bool:
-        """True if notifications of changes can be sent. If they cannot, the changes are still stored."""
+        """False while notifications of changes cannot be sent. The changes themselves are stored nevertheless."""
         return self._store.notifies
 
     @property
@@ -98,12 +99,12 @@ class AsyncStore:
 
     @property
     def set_aside(self) -> int:
-        """The number of finished matches that the store rejected while it accepted others."""
+        """The number of finished matches that wait for a retry, because the store rejected them but accepted others."""
         return len(self._set_aside)
 
     @property
     def beginning(self) -> int:
-        """The number of new matches that wait to be registered; they begin after that."""
+        """The number of new matches that cannot begin yet, because they wait to be registered in the database."""
         return len(self._queued_starts)
 
     async def read(self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -114,7 +115,7 @@ class AsyncStore:
     async def read_slowly(
         self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run `Store.read` in a second thread, for a slow query that would delay others in the first thread."""
+        """Run `Store.read` in a second thread, for a slow query that would delay the queries in the first thread."""
         ask = partial(self._store.read, query, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self._slow_query_thread, ask)
 
@@ -135,8 +136,8 @@ class AsyncStore:
     def finish(self, match: StorableMatch) -> asyncio.Future[Ratings | None]:
         """Queue a finished match to be stored and rated. The future gives its ratings once they are on disk.
 
-        The future fails with the store's fault if the process ends before a retry succeeds. It fails at once with any
-        error that is not a fault.
+        If the process ends before a retry succeeds, the future fails with the store's fault. If an error is not a
+        fault, the future fails with it at once.
         """
         future: asyncio.Future[Ratings | None] = asyncio.get_running_loop().create_future()
         self._defer(_QueuedMatch(match, future, Backoff(REJECTED_RETRY_DELAY_S, MAX_REJECTED_RETRY_DELAY_S)))
@@ -154,7 +155,7 @@ class AsyncStore:
         return future
 
     def stop_retrying(self) -> None:
-        """Try each queued write once more, and retry no write that fails again, because the process is about to end."""
+        """Try each queued write only once more, because the process is about to end."""
         self._is_stopping.set()
         self._store.hurry()
         for timer, one in list(self._set_aside.items()):
@@ -170,7 +171,7 @@ class AsyncStore:
         self._slow_query_thread.shutdown()
 
     def _defer(self, queued: _QueuedMatch) -> None:
-        """Queue a finished match. Its turn number is 1 above those of its bots and of the batch being written."""
+        """Queue a finished match. Its turn number exceeds by 1 those of its bots and of the batch being written."""
         bots = [seat.bot for seat in queued.match.result.seats]
         turn = 1 + max(self._turn, *(self._last_turns.get(bot, 0) for bot in bots))
         self._last_turns |= dict.fromkeys(bots, turn)
@@ -250,7 +251,7 @@ class AsyncStore:
             await asyncio.wait_for(self._is_stopping.wait(), backoff.next_delay())
 
     def _set_aside_rejected(self, exc: Exception) -> None:
-        """Set aside the first match in the queue, which the store rejects while it accepts others."""
+        """Take the first match out of the queue and retry it later: the store rejects it but accepts others."""
         one = self._queued_matches.pop(0)
         if isinstance(exc, Fault) and not self._is_stopping.is_set():
             seconds = one.backoff.next_delay()
@@ -276,8 +277,8 @@ class AsyncStore:
 def _begin_and_finish(
     connection: Connection, begun: Sequence[MatchInProgress], over: Sequence[StorableMatch], node: int
 ) -> tuple[dict[str, BotGone], list[Ratings | None]]:
-    """Register matches that begin, and store finished ones. Return the reasons why matches cannot begin, by match id,
-    and the ratings of the stored matches.
+    """Register matches that are about to begin, and store finished ones. Return, by match id, the reasons why matches
+    cannot begin, and the ratings of the stored matches.
     """
     gone = begin_matches(connection, begun) if begun else {}
     return gone, finish_matches(connection, over, node) if over else []

@@ -23,8 +23,8 @@ _NEEDED_ARCHIVES = """SELECT path FROM archives WHERE EXISTS (SELECT 1 FROM matc
 
 
 class Backup(NamedTuple):
-    """The outcome of a backup. Of the archive files that the backup needs, `files` are beside it, `elsewhere` are at
-    absolute paths outside its folder, and `missing` were not found.
+    """The outcome of a backup. Of the archive files that the backup needs, `files` lie beside the backup, `elsewhere`
+    are at absolute paths outside its folder, and `missing` were not found.
     """
 
     matches: int
@@ -95,8 +95,8 @@ def archives_of(file: Path) -> list[Path]:
 
 
 def _copy_archive(source: Path, to: Path, file: Path) -> bool:
-    """Copy an archive file with a relative path to another folder. Return whether the folder then has the file. An
-    existing file is not copied again, because equal names mean equal content.
+    """Copy an archive file with a relative path to another folder, unless it is there: equal names mean equal content.
+    Return whether the folder then has the file.
     """
     if file.is_absolute():
         return False
@@ -114,7 +114,7 @@ def _copy_archive(source: Path, to: Path, file: Path) -> bool:
 
 
 def _remove_cut_off(folder: Path) -> None:
-    """Remove partial backups that killed processes left. They are recognised by lock files that no process locks."""
+    """Remove the partial backups of killed processes. These have lock files on which no process holds a lock."""
     for lock in folder.glob("*.lock"):
         place = lock.with_suffix("")
         part = place.with_name(f"{place.name}.part")
@@ -126,13 +126,13 @@ def _remove_cut_off(folder: Path) -> None:
 
 
 def _may_be_copy(part: Path) -> bool:
-    """Return whether a file is an arena's database, or still blank. Raise `OSError` if it cannot be read."""
+    """Return whether a file is an arena's database or is blank, as a partial backup is. Raise `OSError` on failure."""
     header = _header(part)
     return not header.strip(b"\0") or is_ours(header)
 
 
 def _is_copy(path: Path) -> bool:
-    """Return whether a path is a file with an arena's database. Raise `OSError` if the file cannot be read."""
+    """Return whether an arena's database is in a file at this path. Raise `OSError` if the file cannot be read."""
     return path.is_file() and is_ours(_header(path))
 
 

@@ -49,8 +49,8 @@ class BoundedConnection(Connection[Any]):
 
 
 class BoundedAsyncConnection(AsyncConnection[Any]):
-    """An asynchronous connection that waits for each answer until its `limit` at most. While it is `patient`, as it is
-    when it listens for notifications, it waits without a limit.
+    """An asynchronous connection that waits for each answer until its `limit` at most. While it listens for
+    notifications (`patient`), it waits without a limit.
     """
 
     limit: AnswerLimit
@@ -67,7 +67,7 @@ class BoundedAsyncConnection(AsyncConnection[Any]):
 
 
 def _bounded(steps: Generator[Any, Any, Any], limit: AnswerLimit) -> Generator[Any, Any, Any]:
-    """Perform the steps of an operation as long as data arrives in time. Raise `NoDatabaseAnswer` if it does not."""
+    """Carry out the steps of an operation while the server answers in time. Raise `NoDatabaseAnswer` if it does not."""
     asked = limit.clock()
     try:
         state = next(steps)

@@ -76,7 +76,7 @@ def _user_name(user: int) -> str:
 
 
 def _write_holder(file: int) -> None:
-    """Write this process's id into the lock file if the disk has room. The lock is valid without it."""
+    """Write this process's id into the lock file. On a full disk, do nothing: the lock is valid without it."""
     name = str(os.getpid()).encode()
     try:
         os.ftruncate(file, os.pwrite(file, name, 0))

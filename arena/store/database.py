@@ -54,10 +54,10 @@ class StoreUnavailable(StoreError):
 
 
 class Database(ABC):
-    """The database of an arena at a location. `str` gives the name shown to users."""
+    """The database of an arena, in a file or on a server. `str` gives the name shown to users."""
 
     file: Path | None = None
-    """The database file; None for a server."""
+    """The path of the SQLite file; None for a database on a server."""
 
     @abstractmethod
     def _revision(self, *, read_only: bool) -> str | None:
@@ -65,7 +65,7 @@ class Database(ABC):
 
     @abstractmethod
     def create(self) -> None:
-        """Create all tables where there is no database yet, either all or none. Raise `StoreError` if that fails."""
+        """Create all tables where there is no database yet. If that fails, create none and raise `StoreError`."""
 
     @abstractmethod
     def create_reading_engine(self) -> Engine:
@@ -73,14 +73,14 @@ class Database(ABC):
 
     @abstractmethod
     def connect(self, *, checkpoint: bool = True) -> Engine:
-        """Return an engine whose commits are on disk when they return. Without `checkpoint`, it leaves checkpoints of
-        the write-ahead log to the server that has the database open.
+        """Return an engine (of SQLAlchemy) whose commits are on disk when they return. Without `checkpoint`, it leaves
+        checkpoints of the write-ahead log to the server that has the database open.
         """
 
     @abstractmethod
     def create_writing_engine(self, engine: Engine) -> Engine:
-        """Return an engine for writing transactions, which uses the connections of `engine` where possible. The
-        transactions run one at a time, so they never have to be retried.
+        """Return an engine for writing, over the connections of `engine` where possible. Its transactions run one at a
+        time, so they never have to be retried.
         """
 
     @abstractmethod
@@ -88,7 +88,7 @@ class Database(ABC):
         """Rewrite the database without unused space, and return how many bytes smaller it is."""
 
     def make_replacement_check(self) -> Callable[[], None]:
-        """Return a function that raises `StoreUnavailable` once another database has taken the place of this one."""
+        """Return a function that raises `StoreUnavailable` after this database was replaced by another one."""
         return lambda: None
 
     def hurry(self) -> None:
@@ -105,15 +105,15 @@ class Database(ABC):
         return f"{self}: {first_line(exc)}"
 
     def is_unavailable(self, exc: DBAPIError) -> bool:
-        """Return whether an error has a cause other than the request itself."""
+        """Return whether an error comes from the database's state, so that the same request may succeed later."""
         return not isinstance(exc, DataError | IntegrityError | InterfaceError | ProgrammingError)
 
     def revision(self, *, read_only: bool = False) -> str | None:
         """Return the schema revision. Return None if there is no database, or if its creation was interrupted; `create`
         completes it then.
 
-        Raise `UnrecognizedDatabase` if the database is not an arena's (nothing is written to it), `SchemaMismatch` for
-        a newer schema, and `StoreError` for other failures.
+        Raise `UnrecognizedDatabase` if the database is not an arena's, `SchemaMismatch` if the schema is newer than
+        this program, and `StoreError` for other failures.
         """
         revision = self._revision(read_only=read_only)
         if revision is not None and revision not in SCHEMA_REVISIONS:
@@ -121,8 +121,8 @@ class Database(ABC):
         return revision
 
     def check_current(self, *, read_only: bool = False) -> None:
-        """Raise an `ArenaFault` unless this is an arena's database with the current schema revision. The fault is a
-        `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
+        """Raise an `ArenaFault` unless this is an arena's database with the schema revision of this version. The fault
+        is a `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
         """
         revision = self.revision(read_only=read_only)
         if revision is None:

@@ -91,7 +91,7 @@ def _name_table_in_faults(table: Table) -> Iterator[None]:
 
 
 def _copy_table(rows: Iterator[list[Row]], to: Connection, target: Database, table: Table) -> int:
-    """Copy the rows of a table. Compare the digests of the sent and the stored rows, and return the number of rows."""
+    """Copy the rows of a table and return their number. Compare the digests of the sent and the stored rows."""
     sent = hashlib.sha256()
     count = 0
     for some in rows:

@@ -37,7 +37,7 @@ def execute(
     statement: str,
     parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
 ) -> CursorResult[Any]:
-    """Execute a statement written for SQLite, translated if needed. Its parameters are named, such as `:name`."""
+    """Execute a statement in the SQL of SQLite, translated for PostgreSQL. Its parameters are named, like `:name`."""
     said = translate(statement) if is_postgresql(connection) else statement
     return connection.exec_driver_sql(said, parameters)
 
@@ -56,7 +56,7 @@ def translate(statement: str) -> str:
 
 
 def upsert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """Return an insert statement that supports ON CONFLICT clauses."""
+    """Return an insert statement to which an ON CONFLICT clause can be added."""
     if is_postgresql(connection):
         from sqlalchemy.dialects import postgresql  # loaded only if needed
 

@@ -62,8 +62,8 @@ EXPORT_BATCH_MATCHES = 200
 
 
 class ExportBatch(NamedTuple):
-    """The rows of some matches, the rows of their seats, and their records as (number, id, data). All three are ordered
-    by match number. `data` is None if the record was removed or its archive file is missing.
+    """A batch of matches to export: their rows, the rows of their seats, and their records as (number, id, data). All
+    three are ordered by match number. `data` is None if the record was removed or its archive file is missing.
     """
 
     matches: list[tuple[Any, ...]]

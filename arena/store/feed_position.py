@@ -19,7 +19,7 @@ _LAST_MATCH_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
 
 
 def switch_feed(connection: Connection, node: int = 0, *, on: bool) -> None:
-    """Start a node's feed with the matches that end from now on, unless it has one; with `on` false, delete it."""
+    """Start a node's feed with the matches that end from now on, unless it has a feed. If not `on`, delete the feed."""
     if not on:
         connection.execute(delete(feed).where(feed.c.node == node))
     elif not has_feed(connection, node):
@@ -32,7 +32,7 @@ def has_feed(connection: Connection, node: int = 0) -> bool:
 
 
 def feed_range(connection: Connection, node: int = 0) -> tuple[int, int]:
-    """Return the position of a node's feed and the last match number; without a feed, the last match number twice."""
+    """Return two match numbers: a node's feed position, and the last match. Without a feed, both are the last match."""
     last = connection.execute(_LAST_MATCH_NUMBER).scalar_one()
     position = _position(connection, node)
     return last if position is None else position, last
@@ -41,15 +41,15 @@ def feed_range(connection: Connection, node: int = 0) -> tuple[int, int]:
 def match_ends_between(
     connection: Connection, position: int, last: int, limit: int, node: int = 0
 ) -> list[tuple[int, str]]:
-    """Return the first `limit` (number, id) pairs of a node's ladder matches after `position` and up to `last`."""
+    """Return up to `limit` of a node's ladder matches after number `position` and up to `last`, as (number, id)."""
     number = matches.c.number
     query = select(number, matches.c.id).where(number > position, number <= last, _concerns(node))
     return [(at, match) for at, match in connection.execute(query.order_by(number).limit(limit))]
 
 
 def advance_feed(connection: Connection, delivered: Collection[str], node: int = 0) -> set[str]:
-    """Advance a node's feed past the matches in `delivered`, which the broker has, up to the first match that it lacks.
-    Return the matches of `delivered` after that one, which must be passed to this function again.
+    """Advance the position of a node's feed, up to the first match that the broker does not have. The broker has the
+    matches in `delivered`. Return those that come after the new position: pass them to this function again.
     """
     position, last = feed_range(connection, node)
     reached, missing = position, False
@@ -77,7 +77,7 @@ def _position(connection: Connection, node: int) -> int | None:
 
 
 def _filter_after(connection: Connection, position: int, ids: Sequence[str], node: int) -> set[str]:
-    """Return the matches of `ids` that belong to a node's feed and come after a position."""
+    """Return the matches of `ids` that a node's feed has to deliver after a position."""
     query = select(matches.c.id).where(
         matches.c.number > position,
         _concerns(node),

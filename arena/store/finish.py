@@ -35,7 +35,7 @@ class StorableMatch(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """A bot's standing in a pool, with its counts of rated wins, draws and losses."""
+    """A bot's rating in a pool, with its numbers of rated wins, draws and losses there."""
 
     standing: RatingStanding = RatingStanding()
     wins: int = 0
@@ -82,7 +82,7 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
     """Store a batch of matches that were played on a `node` (0: the only server). Matches that are already stored stay
     unchanged. Return the ratings of each stored match, None for unrated ones.
 
-    If making a record fails, store only the matches before that one. Raise the error if it is the first match.
+    If a match's record cannot be made, store only the matches before it. If it is the first match, raise the error.
     """
     known = result_queries.ratings_of(connection, [finished.result.match for finished in batch])
     new = [finished.result for finished in batch if finished.result.match not in known]
@@ -135,7 +135,7 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
 
 
 def rate_match(tallies: Tallies, pool: str, result: Result, ids: Sequence[int]) -> Ratings:
-    """Rate a match in a pool and update the tallies of its bots. `ids` are the row ids of the bots in seat order."""
+    """Return a match's ratings in a pool, and update the tallies of its bots. `ids` are the bots' row ids by seat."""
     places = [(bot, pool) for bot in ids]
     before = [tallies.get(place, Tally()) for place in places]
     ranks = [seat.rank for seat in result.seats]
@@ -171,7 +171,7 @@ def load_tallies(connection: Connection, ids: Sequence[int] | None = None) -> Ta
 
 
 def load_tallies_before(connection: Connection, number: int) -> Tallies:
-    """Load the tallies of this season just before the match with this number."""
+    """Load the tallies that bots had in this season just before the match with this number."""
     return _tallies(execute(connection, _STANDINGS_BEFORE, {"number": number}))
 
 
@@ -224,7 +224,7 @@ def _match_row(number: int, result: Result, luck: MatchLuck | None, record_bytes
 def _seat_rows(
     number: int, result: Result, match_ratings: Ratings | None, ids: Sequence[int], tallies: Tallies
 ) -> list[dict[str, Any]]:
-    """Return the rows of a match's seats. `ids` are its bots' row ids. `tallies` include the match if it is rated."""
+    """Return the database rows of a match's seats. `ids` are its bots' row ids; `tallies` include it if it is rated."""
     ratings = match_ratings.seats if match_ratings else [None] * len(result.seats)
     return [
         {

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Incident(Struct, frozen=True, kw_only=True):
-    """A problem of a bot's connection, and its time. `code` is an error code, a close code or the reason of a match's
+    """A problem that a bot's connection had at a time. `code` is an error code, a close code or the reason of a match's
     end. `text` is a sentence.
     """
 

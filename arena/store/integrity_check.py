@@ -1,5 +1,5 @@
-"""Checking a database: its file, each row, the references between rows, and the ratings. Any damage becomes a line of
-the report and does not stop the check. Parts that cannot be read are named.
+"""Checking a database: its file, each row, the references between rows, and the ratings. Damage becomes a line of the
+report and does not stop the check. The report names the parts that cannot be read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HASH_PATTERN = re.compile(r"[0-9a-f]{64}")
 
 
 class RecordCheck(Protocol):
-    """A function that compares the stored result of a match, its ratings and its luck with its record. In the result,
+    """A function that compares the stored data of a match (result, ratings and luck) with its record. In the result,
     renamed bots have empty names.
     """
 
@@ -46,7 +46,7 @@ class RecordCheck(Protocol):
         *,
         is_pending: bool = False,
     ) -> Iterable[str]:
-        """Yield a line for each difference from the record. A match that `is_pending` is not rated yet."""
+        """Yield a line for each difference between the data and the record. An `is_pending` match is not rated yet."""
 
 
 class _StoredMatch(NamedTuple):
@@ -66,8 +66,8 @@ def check_database(
     check_record: RecordCheck = lambda result, ratings, luck, record, is_pending=False: (),
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Iterator[str]:
-    """Yield a line for each problem of a database. `check_record` compares results with records. `progress` is called
-    with the number of matches checked so far, and that of all matches.
+    """Yield a line for each problem of a database. `check_record` compares a match with its record. `progress` is
+    called with two numbers: the matches checked so far, and all matches.
     """
     for what, part in (
         ("the file", _check_file(connection)),

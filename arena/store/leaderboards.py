@@ -200,8 +200,8 @@ FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool GROUP BY outc
 
 
 class BoardRow(LeaderboardRow, frozen=True, kw_only=True):
-    """A row of a leaderboard. `rank` is by payoff or score, whatever the order of the rows. `curve` has the bot's
-    latest values of mu, oldest first, to two decimals.
+    """A row of a leaderboard. `rank` is always by payoff or score, even if the rows are in another order. `curve` has
+    the bot's latest values of mu, oldest first, to two decimals.
     """
 
     rank: int
@@ -209,7 +209,7 @@ class BoardRow(LeaderboardRow, frozen=True, kw_only=True):
 
 
 class Leader(Struct, frozen=True, kw_only=True):
-    """A leading bot of a pool. Leaders are ordered by `payoff` if the game's result is one, else by score."""
+    """A leading bot of a pool. Leaders are ordered by `payoff` if the game's result is a payoff, else by score."""
 
     bot: str
     rank: int
@@ -234,8 +234,8 @@ class RatedBot(Struct, frozen=True, kw_only=True):
 
 
 class PoolStanding(Struct, frozen=True, kw_only=True):
-    """A bot's standing in a pool: its `rank` among the bots there (`bots` is their number), by `payoff` in games whose
-    result is a payoff, else by score.
+    """A bot's standing in a pool: its rating and results, and its `rank` among the `bots` bots there. The rank is by
+    `payoff` in games whose result is a payoff, else by score.
 
     `ms_per_move` is the mean clock time of a move, including deliberate delays of the bot; None if unknown.
     """
@@ -258,7 +258,7 @@ class PoolStanding(Struct, frozen=True, kw_only=True):
 
 
 class UnratedStanding(Struct, frozen=True, kw_only=True):
-    """A bot's matches that count for no current rating: unrated matches of a game (`pool` is `GAME/unrated`), or
+    """A bot's matches that no current rating counts. They are unrated matches of a game (`pool` is `GAME/unrated`), or
     matches in a pool in past seasons. `void` is the number of void matches.
     """
 
@@ -365,8 +365,8 @@ class EndingMatch(Struct, frozen=True, kw_only=True):
 
 
 class Ending(Struct, frozen=True, kw_only=True):
-    """The number of a bot's matches that ended with this outcome and reason. `reason` is that of its seat. `latest` has
-    the latest such matches, newest first.
+    """The number of a bot's matches that ended with this outcome for this reason, and the `latest` of them, newest
+    first.
     """
 
     outcome: str
@@ -433,7 +433,7 @@ def leaderboard_page(
 
 
 def default_sort(pool: str) -> str:
-    """Return the name of the default order of a pool's leaderboard."""
+    """Return the name of the order in which a pool's leaderboard is sorted by default."""
     return PAYOFF_SORT if payoff_unit(rating_system.game_of(pool)) else SCORE_SORT
 
 
@@ -453,7 +453,7 @@ def games_with_results(connection: Connection) -> list[str]:
 
 
 def leaders_of_games(connection: Connection, limit: int) -> list[PoolLeaders]:
-    """Return up to `limit` leaders of each game's busiest pool of this season, busiest pool first, without people."""
+    """Return up to `limit` leading bots in each game's busiest pool this season, the busiest first, without people."""
     busiest: dict[str, str] = {}
     for pool in execute(connection, _POOLS_BY_MATCHES).scalars():
         if not is_people_pool(pool):
@@ -518,7 +518,7 @@ def find_profile(connection: Connection, name: str) -> Profile | None:
 
 
 def _rank(connection: Connection, row: Any) -> int:
-    """Return a bot's rank in a pool, given its row from `_STANDINGS_OF_BOT`."""
+    """Return a bot's rank in a pool, from the row for the pool that `_STANDINGS_OF_BOT` gives."""
     if payoff_unit(rating_system.game_of(row.pool)):
         return int(execute(connection, _RANK_PAID_SQL, {"pool": row.pool, "bot": row.bot}).scalar_one())
     return int(row.rank)
@@ -555,7 +555,7 @@ def rating_history(connection: Connection, name: str, pool: str) -> list[History
 
 
 def next_opponent(connection: Connection, name: str, pool: str) -> str | None:
-    """Return the bot that is next above a given one by score, except people and revoked bots; None if there is none."""
+    """Return the bot with the next higher score than a given bot, except people and revoked bots; None if none."""
     given = {"bot": find_bot_id(connection, name), "pool": pool}
     found: str | None = execute(connection, _NEXT_OPPONENT, given).scalar()
     return found

@@ -8,8 +8,9 @@ from measuring.luck import Luck
 
 
 class MatchLuck(NamedTuple):
-    """The luck of a match: `points` that chance gave seat 0, where a win is 1 and a loss 0. `value` names the value
-    function that measured it. With more than two seats, `every` has the points of each seat; such luck is not stored.
+    """The luck of a match: the `points` that chance gave seat 0, where a win is 1 and a loss 0. `value` names the value
+    function that measured it. With more than two seats, `every` has the points that chance gave each seat. Such luck is
+    not stored.
     """
 
     value: str

@@ -61,7 +61,7 @@ log = logging.getLogger("arena.store.match_log")
 
 
 class DamagedLog(ArenaFault):
-    """The log lacks its key or some entries, so it can prove nothing."""
+    """The log of results proves nothing, because its key or some entries are missing."""
 
 
 def append(connection: Connection, entries: Sequence[LogEntry]) -> None:
@@ -75,7 +75,7 @@ def append(connection: Connection, entries: Sequence[LogEntry]) -> None:
 
 
 def append_missing(connection: Connection) -> None:
-    """Append log entries for matches after the last entry, up to a gap in their numbers. Make a key for a new log."""
+    """Append the entries of matches after the last entry, up to a gap in match numbers. A new log gets a key."""
     size = execute(connection, _LOG_SIZE_SQL).scalar_one()
     tree = _load_tree(connection, size)
     if tree is None:
@@ -87,7 +87,7 @@ def append_missing(connection: Connection) -> None:
 
 
 def restore_missing(connection: Connection) -> int:
-    """Restore missing log entries, between existing ones and at the end. Return the number of entries added."""
+    """Add the log entries that are missing between existing ones or at the end. Return the number of entries added."""
     hole = execute(connection, _FIRST_MISSING_NUMBER).scalar_one()
     tree = _load_tree(connection, hole - 1)
     assert tree is not None, "there are all before the first that is lost"
@@ -117,7 +117,7 @@ def _extend(connection: Connection, tree: IncrementalTree) -> int:
 
 
 def make_key(connection: Connection) -> str:
-    """Make a new key that signs the log from now on. Return the public key in hex."""
+    """Make a new key, with which the log is signed from now on. Return its public key in hex."""
     secret = secrets.token_bytes(KEY_BYTES)
     connection.execute(insert(log_keys), {"secret": secret, "created": utc_now()})
     return public_key(secret)
@@ -139,7 +139,7 @@ def _secret(connection: Connection) -> bytes | None:
 
 
 def _load_tree(connection: Connection, size: int) -> IncrementalTree | None:
-    """Return a hash tree of the first `size` log entries, ready for more entries; None if needed hashes are missing."""
+    """Return the hash tree of the first `size` log entries, ready for more entries; None if hashes are missing."""
     ends = {end: level for level, end in peak_positions(size)}
     found = {row.number: row.hashes for row in execute(connection, _PEAK_HASHES_SQL, numbers_parameter(ends))}
     if len(found) != len(ends):
@@ -152,7 +152,7 @@ def _stored_hashes(connection: Connection, after: int, last: int) -> dict[int, b
 
 
 def _next_matches(connection: Connection, size: int) -> list[Any]:
-    """Return a batch of matches whose numbers follow `size`, up to a gap in the numbers."""
+    """Return a batch of the matches after number `size`, up to a gap in the numbers."""
     rows = execute(connection, _SELECT_ENTRIES_AFTER, {"after": size, "most": LOG_BATCH_ROWS})
     return [row for number, row in enumerate(rows, size + 1) if row.number == number]
 

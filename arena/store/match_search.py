@@ -87,8 +87,8 @@ class Search(Struct, frozen=True, kw_only=True):
 
 
 class _Index(NamedTuple):
-    """A database index for a search. `rows` is the table with the index, `number` its column of match numbers, and
-    `same` the condition for the rows of a group. `columns` of the table `summary` identify the groups.
+    """A database index that a search can use. `rows` is the table with the index, `number` its column of match numbers,
+    and `same` the condition for the rows of a group. `columns` of the table `summary` identify the groups.
     """
 
     rows: str
@@ -128,7 +128,7 @@ _TOURNAMENT_INDEX = _MATCHES_INDEX._replace(
 def search_matches(
     connection: Connection, search: Search, *, after: str | None = None, limit: int = 50
 ) -> Page[Result]:
-    """Return a page of the matches that fit, newest first. Raise `UsageFault` for a bad limit, cursor or criterion."""
+    """Return a page of the matches that meet the criteria, newest first. Raise `UsageFault` for an invalid argument."""
     check_limit(limit)
     search = _normalized(search)
     before = _BEYOND_ALL_MATCHES if after is None else decode_cursor(after, tuple[int])[0]
@@ -153,7 +153,7 @@ def _load_results(connection: Connection, numbers: Sequence[int]) -> list[Result
 
 
 def match_numbers(connection: Connection, search: Search) -> list[int]:
-    """Return the numbers of all matches that fit, in storage order. Raise `UsageFault` for an invalid criterion."""
+    """Return the numbers of all matches that meet the criteria, in storage order. Raise `UsageFault` if one is bad."""
     search = _normalized(search)
     given = _parameters(connection, search, _BEYOND_ALL_MATCHES)
     if given is None:
@@ -163,7 +163,7 @@ def match_numbers(connection: Connection, search: Search) -> list[int]:
 
 
 def _normalized(search: Search) -> Search:
-    """Return the search, with the opponent as the bot if no bot is given. Raise `UsageFault` for an invalid outcome."""
+    """Return the search; an opponent without a bot becomes its bot. Raise `UsageFault` for an invalid outcome."""
     if search.bot is None and search.opponent is not None:
         search = replace(search, bot=search.opponent, opponent=None)
     if search.outcome is not None and (search.bot is None or search.outcome not in OUTCOMES):
@@ -172,8 +172,8 @@ def _normalized(search: Search) -> Search:
 
 
 def _find_newest(connection: Connection, query: str, given: dict[str, Any], fitting: int | None) -> list[int]:
-    """Return the newest match numbers. Search a window of recent matches and, if too few of these fit, all matches.
-    `fitting` is the number of all matches that fit; None if unknown.
+    """Return the numbers of the newest matches that fit. Search a window of recent matches first; if too few of these
+    fit, search all. `fitting` is the number of all matches that fit; None if unknown.
     """
     least = given["least"]
     if fitting:
@@ -186,7 +186,7 @@ def _find_newest(connection: Connection, query: str, given: dict[str, Any], fitt
 
 
 def _parameters(connection: Connection, search: Search, before: int) -> dict[str, Any] | None:
-    """Return the parameters of a search's statements; None if one of its bots is unknown, so that no match fits."""
+    """Return the parameters of a search's statements. Return None if no match fits because a bot is unknown."""
     since = _ALL_TIME_BOUNDS[0] if search.since is None else parse_time_bound(search.since, "since", days=0)
     until = _ALL_TIME_BOUNDS[1] if search.until is None else parse_time_bound(search.until, "until", days=1)
     since_bounds = _NO_SINCE_BOUNDS if search.since is None else _SINCE_BOUNDS
@@ -211,7 +211,7 @@ def _parameters(connection: Connection, search: Search, before: int) -> dict[str
 
 
 def _queries(search: Search) -> tuple[str, str | None]:
-    """Return the statement that finds match numbers, and the one that counts them (None if there is an opponent)."""
+    """Return two statements: one finds match numbers, the other counts them (None if the search has an opponent)."""
     index, further = _choose_index(search)
     chosen = ["tournament = :scope"]
     if search.game is not None:
@@ -244,7 +244,7 @@ def _choose_index(search: Search) -> tuple[_Index, str]:
 
 
 def parse_time_bound(text: str, name: str, *, days: int) -> str:
-    """Return the time in a text as stored; for a day, its start plus `days` days. Raise `UsageFault` for other text."""
+    """Return a time or a day as a stored time; a day becomes its start plus `days` days. Raise `UsageFault` if bad."""
     try:
         if len(text) == len("2026-01-31"):
             return (date.fromisoformat(text) + timedelta(days=days)).isoformat()

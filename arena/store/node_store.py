@@ -52,7 +52,7 @@ _SET_SESSION_TIMEOUTS = f"""SELECT set_config('idle_session_timeout', '{NODE_LEA
 
 
 class NodeTaken(ArenaFault):
-    """Another process has the node's name, or took it meanwhile. Its session was silent for `silent_s` seconds."""
+    """Another process has the node's name. The session of that process was silent for `silent_s` seconds."""
 
     def __init__(self, message: str, silent_s: float = 0.0) -> None:
         super().__init__(message)
@@ -68,7 +68,7 @@ class NodeStore(Store):
         super().__init__(database, engine)
         self.name = name
         self._holder_number: int | None = None
-        """The number of processes, including this one, that had taken the node's name when this process took it."""
+        """The number of processes that had ever taken the node's name when this process took it, itself included."""
         event.listen(self._writer, "connect", self._claim_on_connect)
         self.write(lambda connection: None)
 
@@ -95,8 +95,8 @@ class NodeStore(Store):
             raise
 
     def _claim_name(self, raw: Any) -> None:
-        """Take the node's name, over a new connection. End an earlier session of this process, or one that hangs. Raise
-        `NodeTaken` if another process has the name.
+        """Take the node's name, over a new connection. First end an earlier session of this process, and a session of
+        another process that hangs. Raise `NodeTaken` if another process has the name.
         """
         self.node, holder, session = raw.execute(_UPSERT_NODE, {"name": self.name}).fetchone()
         if self._holder_number not in (None, holder):

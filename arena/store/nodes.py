@@ -44,8 +44,8 @@ State = Literal["alive", "draining", "stopped", "gone"]
 
 
 class NodeStatus(Struct, frozen=True, kw_only=True):
-    """The status of a node. `url` is the URL for clients, `seen` is when the node was last alive (None: it has
-    stopped), and `matches` counts its matches in progress.
+    """The status of a node. `url` is the URL for clients. `seen` is when the node was last alive; None if it was shut
+    down. `matches` counts its matches in progress.
     """
 
     name: str
@@ -74,8 +74,8 @@ class MatchInProgress(NamedTuple):
 
 
 def record_heartbeat(connection: Connection, node: int, url: str, echo: str | None = None) -> list[NodeStatus]:
-    """Store that this node is alive and has this URL, and return all nodes. If `echo` is given, notify that channel
-    after the commit.
+    """Store that this node is alive and has this URL, and return all nodes. If `echo` is given, send a notification to
+    the channel of that name after the commit.
     """
     execute(connection, f"UPDATE nodes SET seen = {NOW_SQL}, url = :url WHERE id = :node", {"node": node, "url": url})
     if echo is not None:
@@ -89,8 +89,8 @@ def mark_stopped(connection: Connection, node: int) -> None:
 
 
 def forget_node(connection: Connection, name: str, by: str) -> None:
-    """Remove a node that is gone and has no matches in progress from the list of nodes, until it comes back. Its row
-    stays, because its matches refer to it. `by` is the operator, for the audit log.
+    """Hide a node that is gone from the list of nodes until it comes back. A node with matches in progress is not
+    hidden. Its row stays, because its matches refer to it. `by` is the operator, for the audit log.
     """
     statement = """UPDATE nodes SET seen = NULL, url = ''
     WHERE name = :name AND NOT EXISTS (SELECT 1 FROM under_way WHERE under_way.node = nodes.id)"""
@@ -105,7 +105,7 @@ def list_nodes(connection: Connection) -> list[NodeStatus]:
 
 
 def live_nodes(connection: Connection) -> list[str]:
-    """Return the names of the live nodes; none if the database has an older schema without nodes."""
+    """Return the names of the nodes that are alive; none if the database has an older schema without nodes."""
     if execute(connection, "SELECT to_regclass('nodes')").scalar() is None:
         return []
     return list(execute(connection, _LIST_LIVE_NODES).scalars())
@@ -152,7 +152,7 @@ def _join_folded(bots: Sequence[str]) -> str:
 
 
 def end_matches(connection: Connection, matches: Sequence[str]) -> None:
-    """Delete the registration of matches that are now stored, or that never will be."""
+    """Delete the registrations of matches that are stored now, or that will never be stored."""
     ids = {"ids": msgspec.json.encode(matches).decode()}
     execute(connection, "DELETE FROM under_way WHERE match IN (SELECT value FROM json_each(:ids) AS told)", ids)
 
@@ -166,7 +166,7 @@ def matches_of(connection: Connection, name: str) -> list[MatchInProgress]:
 
 
 def url_of_match(connection: Connection, match: str) -> str | None:
-    """Return the URL of the node where a match is in progress; None if there is none."""
+    """Return the URL of the node where a match is in progress; None if the match is on no node."""
     query = "SELECT url FROM under_way JOIN nodes ON nodes.id = under_way.node WHERE match = :match"
     url: str | None = execute(connection, query, {"match": match}).scalar()
     return url

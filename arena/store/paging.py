@@ -25,9 +25,8 @@ MAX_INTEGER = 2**63 - 1
 
 
 class Page(Struct, Generic[R], frozen=True, kw_only=True):
-    """A page of a list. `next` is the cursor of the next page, None on the last.
-
-    `total` is the number of rows of the whole list, None if it would have to be counted.
+    """A page of a list. `next` is the cursor of the next page; None on the last page. `total` is the number of rows of
+    the whole list; None if the rows would have to be counted.
     """
 
     rows: list[R]

@@ -42,8 +42,8 @@ _SUMS_SQL = "json_array(matches, rounds, total, squares, products, rest_squares,
 
 
 class PoolPayoff(MeanPayoff, frozen=True, kw_only=True):
-    """A bot's payoff in a pool, over `rounds` rounds. `ranked` is true if its rounds and opponents are enough for a
-    rank; other bots are listed below.
+    """A bot's mean payoff in a pool, over `rounds` rounds. `ranked` is true if its rounds and opponents are enough for
+    a rank. Leaderboards list bots without a rank below the others.
     """
 
     rounds: int
@@ -51,7 +51,7 @@ class PoolPayoff(MeanPayoff, frozen=True, kw_only=True):
 
 
 def means_query(season: str) -> str:
-    """Return the query for the mean payoff of each bot in :pool in a season, and whether the bot is `ranked`."""
+    """Return the query for each bot's mean payoff in :pool in a season, and for whether the bot is `ranked`."""
     which = _POOL_CONDITION.format(pool=":pool", season=season)
     return f"SELECT bot, {MEAN_SQL} AS payoff, {RANKED_SQL} AS ranked FROM payoffs WHERE {which} GROUP BY bot"
 
@@ -82,7 +82,7 @@ def pool_payoff(met: Sequence[PairPayoffs]) -> PoolPayoff | None:
 def _pair(
     matches: int, rounds: int, total: int, squares: int, products: int, rests: int, weighted: int, round_squares: int
 ) -> PairPayoffs:
-    """Return the payoffs of a pair of bots from its sums in `payoffs`. The sums are exact integers, so that equal
+    """Return the payoffs of a pair of bots from its sums in the table `payoffs`. The sums are exact integers. So equal
     payoffs per round have a deviation of exactly zero.
     """
     summed = (squares * _SPLIT_UNIT + 2 * products) * _SPLIT_UNIT + rests

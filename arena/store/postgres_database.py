@@ -89,7 +89,7 @@ P = ParamSpec("P")
 
 
 class PostgresDatabase(Database):
-    """The database at a PostgreSQL server's URL. A wrong URL, or a missing psycopg, raises `StoreError`."""
+    """An arena's database on a PostgreSQL server, given by URL. Raise `StoreError` for a bad URL or without psycopg."""
 
     def __init__(self, url: str, timeouts: DatabaseTimeouts | None = None) -> None:
         try:
@@ -210,7 +210,7 @@ class PostgresDatabase(Database):
 
     async def notifications(self, *channels: str) -> AsyncGenerator[str, None]:
         """Yield an empty text once the connection listens to `channels`, then the channel of each notification. Raise
-        `StoreUnavailable` if the connection fails, at the start or later.
+        `StoreUnavailable` if the connection fails.
         """
         import psycopg
 
@@ -263,7 +263,7 @@ class PostgresDatabase(Database):
         )
 
     def _lock_holders(self) -> str:
-        """Return text that names the sessions with locks and how to end one; empty if the server does not answer."""
+        """Return text that says which sessions hold locks and how to end one; empty if the server does not answer."""
         try:
             sessions = self.query_over_new_connection(
                 lambda connection: connection.exec_driver_sql(_LOCK_HOLDERS_SQL).all()
@@ -339,8 +339,8 @@ class PostgresDatabase(Database):
 
 
 def _check_connection(raw: Any, record: ConnectionPoolEntry) -> None:
-    """Check a connection before its use. Discard it if the server has ended it, or if it may hang because another
-    connection did. The pool then makes a new one. For a connection that was just made, raise an error instead.
+    """Check a connection before its use. Discard it if the server has ended it, or if it may hang as another connection
+    did; a new connection replaces it. For a connection that was just made, raise an error instead.
     """
     from psycopg import OperationalError
 

@@ -1,5 +1,5 @@
-"""A counter of decisions about which matches are rated. A transaction that saves computed ratings uses it to detect a
-decision that was made, on any node, after the ratings were computed.
+"""A counter of decisions about which matches are rated. With it, a transaction that saves computed ratings notices that
+a node has made a decision since the ratings were computed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def decisions_version(connection: Connection) -> int:
 
 
 def record_decision(connection: Connection, expected_version: int | None = None) -> None:
-    """Count a rating decision. Raise `RatingDecisionsChanged` if the number so far is not `expected_version`."""
+    """Add 1 to the number of rating decisions. Raise `RatingDecisionsChanged` if it was not `expected_version`."""
     if expected_version not in (None, decisions_version(connection)):
         raise RatingDecisionsChanged
     execute(connection, _INCREMENT_VERSION_SQL)

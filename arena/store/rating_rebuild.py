@@ -34,7 +34,7 @@ _RATED_POOLS = select(ratings.c.pool).distinct()
 
 
 class SeatCorrection(NamedTuple):
-    """The correct ratings and `played` count for the stored row of a seat."""
+    """The correct ratings of a bot in a match, and its correct number of rated matches (`played`), for a stored row."""
 
     mu_before: float
     sigma_before: float
@@ -82,11 +82,11 @@ class RatingRebuild:
 
     @property
     def tallies(self) -> Tallies:
-        """The tallies computed for the current season."""
+        """The computed ratings and counts of bots in the pools of the current season."""
         return {} if self._later_season_starts else self._tallies
 
     def advance(self, connection: Connection) -> int:
-        """Rate matches up to the last stored one. Return by how many match numbers this advanced."""
+        """Rate matches up to the last stored one. Return how many match numbers further the computation is now."""
         last: int = connection.execute(_LAST_MATCH_NUMBER).scalar_one()
         chosen = select(matches.c.number).where(matches.c.number.between(self._next_number, last))
         if self._pools is not None:
@@ -166,7 +166,7 @@ def find_problems(connection: Connection) -> Iterator[str]:
 
 
 def _count_differences(connection: Connection, tallies: Tallies) -> int:
-    """Return the number of missing, superfluous or wrong standings, in games whose rules this arena has."""
+    """Return how many standings are missing, superfluous or wrong, in games whose rules this arena has."""
     stored = {place: tally for place, tally in finish.load_tallies(connection).items() if not _lacks_rules(place[1])}
     return sum(
         not _are_equal_tallies(stored.get(place), tallies.get(place)) for place in stored.keys() | tallies.keys()

@@ -19,7 +19,7 @@ ON CONFLICT (match) DO UPDATE SET data = excluded.data"""
 
 
 def restore_records(connection: Connection, bodies: Mapping[str, bytes]) -> None:
-    """Store gzip records by match id, and replace existing ones. All these matches must be in the database."""
+    """Store records (gzip) by match id, in place of existing ones. All these matches must be in the database."""
     for match, body in bodies.items():
         number = connection.execute(_SELECT_MATCH_NUMBER, {"id": match}).scalar_one()
         execute(connection, _REPLACE_RECORD_SQL, {"match": number, "data": body})
@@ -38,7 +38,7 @@ def is_record_broken(connection: Connection, match: str, check_record: RecordChe
 
 
 def find_complaint(connection: Connection, match: str, body: bytes, check_record: RecordCheck) -> str | None:
-    """Return the first problem that `check_record` finds in `body` as the record of a match; None if there is none."""
+    """Return the first problem that `check_record` finds with `body` as the record of a match; None without one."""
     stored = result_with_seats(connection, match)
     assert stored is not None  # matches are never deleted
     return next(iter(check_record(*as_recorded(*stored), None, body)), None)

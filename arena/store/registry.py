@@ -35,11 +35,11 @@ class NameInUse(UsageFault):
 
 
 class StillPlaying(UsageFault):
-    """A bot that has matches in progress, perhaps on another node, cannot be renamed or deleted now."""
+    """A bot cannot be renamed or deleted now, because it has matches in progress, perhaps on another node."""
 
 
 class RegisteredBot(Struct, frozen=True, kw_only=True):
-    """A bot. `token_hash` is None if it is `revoked`, or if it has no token because it only played in tournaments."""
+    """A bot. `token_hash` is None if the bot is `revoked`, or has no token because it only played in tournaments."""
 
     name: str
     token_hash: str | None
@@ -162,8 +162,8 @@ def register_newcomer(
     person: bool = False,
     display: str | None = None,
 ) -> None:
-    """Register a bot or `person`. It may take the name of a bot that never finished a match and was not seen for
-    `free_after_days`, by the database's clock. With 0 days, or if that clock has not run steadily, it may not.
+    """Register a bot or `person`. The name may be that of a bot that never finished a match and was not seen for
+    `free_after_days`, by the database's clock. It may not if that is 0, or if the clock has not run steadily.
     """
     unused_since = None
     if free_after_days and is_steady(connection):
@@ -204,18 +204,20 @@ def rotate_token(connection: Connection, name: str, token_hash: str) -> None:
 
 
 def revoke_bots(connection: Connection, names: Iterable[str]) -> None:
-    """Revoke bots until `rotate_token`. Raise `UsageFault` if a name is unknown; then no bot is revoked."""
+    """Revoke bots, which ends their access until `rotate_token`. If a name is unknown, raise `UsageFault` and revoke
+    none.
+    """
     _update_bots(connection, names, token_hash=None, revoked=True)
 
 
 def approve_bots(connection: Connection, names: Iterable[str], *, approved: bool) -> None:
-    """Approve bots, or end their approval. Raise `UsageFault` if a name is unknown; then no bot is changed."""
+    """Approve bots, or end their approval. Raise `UsageFault` and change no bot if a name is unknown."""
     _update_bots(connection, names, approved=approved)
 
 
 def set_people(connection: Connection, names: Iterable[str], *, person: bool) -> None:
-    """Mark names as those of people or, if `person` is false, of bots. Their ratings stay. Raise `UsageFault` if a name
-    is unknown; then none is marked.
+    """Mark names as those of people or, if `person` is false, of bots. Their ratings stay. Raise `UsageFault` and mark
+    none if a name is unknown.
     """
     _update_bots(connection, names, person=person)
 
@@ -230,7 +232,7 @@ def set_display(connection: Connection, name: str, display: str | None) -> None:
 
 
 def _check_displays(connection: Connection, displays: Mapping[str, str]) -> None:
-    """Raise `NameInUse` if a display name belongs to a registered bot that is not itself a key of `displays`."""
+    """Raise `NameInUse` if a registered bot other than the keys of `displays` has one of these display names."""
     if not displays:
         return
     owned = bots.c.token_hash.is_not(None) | bots.c.revoked
@@ -321,7 +323,7 @@ def _update_bots(connection: Connection, names: Iterable[str], **values: str | b
 
 
 def log_incident(connection: Connection, bot: str, incident: Incident) -> None:
-    """Store an incident of a bot, and delete the bot's oldest beyond `MAX_INCIDENTS`. Do nothing for an unknown bot."""
+    """Store an incident of a bot, and delete its oldest incidents beyond `MAX_INCIDENTS`. Ignore an unknown bot."""
     number = find_bot_id(connection, bot)
     if number is None:
         return

@@ -66,9 +66,9 @@ class RecordRemoved(ArenaFault):
 
 
 class LeaderboardRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A row of a leaderboard. `score` is mu − 3 sigma. `few` means that the score says little yet: the bot has too few
-    matches, or too few rounds and opponents for a rank by payoff. `payoff` is set if the game's result is a payoff and
-    a match counts.
+    """A row of a leaderboard. `score` is mu − 3 sigma. `few` is true if the bot has too few matches for its score to
+    mean much, or too few rounds and opponents for a rank by payoff. `payoff` is set if the game's result is a payoff
+    and a match counts.
     """
 
     bot: str
@@ -91,13 +91,13 @@ def leaderboard_of(connection: Connection, pool: str) -> list[LeaderboardRow]:
 
 
 def leaderboard_from_rows(rows: Iterable[Any]) -> list[LeaderboardRow]:
-    """Convert rows of standings with bot names to a leaderboard, best first. Bots with payoffs precede all others."""
+    """Convert rows of standings, which have bot names, to a leaderboard, best first. Bots with payoffs come first."""
     lines = [LeaderboardRow(bot=row.name, person=bool(row.person), **standing_from_row(row)) for row in rows]
     return sorted(lines, key=_sort_key)
 
 
 def leaderboard_places(lines: Sequence[LeaderboardRow]) -> list[int]:
-    """Return the place of each row of a sorted leaderboard, from 1. Equal results share a place."""
+    """Return the places, from 1, of the rows of a sorted leaderboard. Rows with equal results have the same place."""
     results = [_sort_key(line)[:-1] for line in lines]
     return [1 + results.index(result) for result in results]
 
@@ -109,7 +109,7 @@ def _sort_key(row: LeaderboardRow) -> tuple[bool, bool, float, str]:
 
 
 def standing_from_row(row: Any) -> dict[str, Any]:
-    """Convert a row of `ratings`, with payoff sums in `pairs`, to the fields that all structs of standings share."""
+    """Convert a row of `ratings`, with payoff sums in its `pairs`, to the fields common to all structs of standings."""
     payoff = read_payoff(row.pairs)
     is_ranked = payoff is None or payoff.ranked
     return {
@@ -136,7 +136,7 @@ def standings_of(connection: Connection, bot: str) -> dict[str, RatingStanding]:
 
 class LadderBot(NamedTuple):
     """The facts about a bot that the ladder needs: its (mu, sigma) by pool, whether it is approved, and its past
-    matches in the forms of `encounter_counts` and `recent_meetings`.
+    matches as `encounter_counts` and `recent_meetings` return them.
     """
 
     ratings: dict[str, tuple[float, float]]
@@ -163,13 +163,13 @@ def rated_pools(connection: Connection, game: str | None = None) -> list[str]:
 
 
 def check_game(connection: Connection, game: str) -> None:
-    """Raise `UnknownGame` for a game that this arena has neither rules nor matches of."""
+    """Raise `UnknownGame` if this arena has neither the rules nor any match of a game."""
     if connection.execute(select(matches.c.game).where(matches.c.game == game).limit(1)).first() is None:
         game_class(game)
 
 
 def matches_without_rules(connection: Connection) -> dict[str, int]:
-    """Return the number of matches of each game whose rules this arena does not have, by game."""
+    """Return how many matches are stored of each game whose rules this arena does not have."""
     query = select(matches.c.game, func.count()).group_by(matches.c.game).order_by(matches.c.game)
     return {game: count for game, count in connection.execute(query) if not is_known_game(game)}
 
@@ -231,8 +231,8 @@ def tournament_results(connection: Connection, tournament: str) -> list[Result]:
 
 
 def recent_meetings(connection: Connection, bot: str) -> list[tuple[str, str, str, str]]:
-    """Return a bot's rated ladder matches of the last day, as (match id, pool, folded name of the opponent, end time).
-    A match with more than two seats appears once per opponent.
+    """Return a bot's rated ladder matches of the last day, one entry for each opponent in a match. An entry is (match
+    id, pool, folded name of the opponent, end time).
     """
     since = utc_now(days_ago=1)
     mine, theirs, others = seats.alias(), seats.alias(), bots.alias()
@@ -321,7 +321,7 @@ def iter_results_with_seats(
 
 
 def bot_failures(connection: Connection, tournament: str) -> dict[str, dict[int, str]]:
-    """Return the texts that say why bots' programs failed in a tournament, by match id and seat."""
+    """Return why bots' programs failed in the matches of a tournament, as texts by match id and seat."""
     query = select(matches.c.id, failures.c.seat, failures.c.text).join(failures, failures.c.match == matches.c.number)
     found: dict[str, dict[int, str]] = {}
     for match, seat, why in connection.execute(query.where(matches.c.tournament == tournament)):
@@ -330,7 +330,7 @@ def bot_failures(connection: Connection, tournament: str) -> dict[str, dict[int,
 
 
 def match_failures(connection: Connection, match: str) -> dict[int, str]:
-    """Return the texts that say why bots' programs failed in a match, by seat."""
+    """Return why bots' programs failed in a match, as texts by seat."""
     query = select(failures.c.seat, failures.c.text).join(matches, failures.c.match == matches.c.number)
     return {row.seat: row.text for row in connection.execute(query.where(matches.c.id == match))}
 

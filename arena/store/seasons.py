@@ -1,4 +1,4 @@
-"""Seasons, at whose start ratings begin again: the list of seasons, and the standings at the end of each."""
+"""Seasons of the ladder: the list of seasons, and the standings at the end of each. A season begins ratings again."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _FILE_SIZE_QUERY = "SELECT page_count * page_size FROM pragma_page_count, pragma
 
 
 class SqliteDatabase(Database):
-    """The database in an SQLite file."""
+    """An arena's database in a SQLite file."""
 
     file: Path
 
@@ -119,13 +119,13 @@ class SqliteDatabase(Database):
         """Return an engine whose connections wait for locks and sync each commit. Its execution option `begin` is the
         statement that begins transactions.
 
-        In WAL mode, readers never wait for the writer. Without `checkpoint`, a connection leaves checkpoints to the
-        server that has the file open.
+        In WAL mode (with a write-ahead log), readers never wait for the writer. Without `checkpoint`, a connection
+        leaves checkpoints to the server that has the file open.
         """
         return self._connect(checkpoint=checkpoint)
 
     def _connect(self, *, wal: bool = True, checkpoint: bool = True) -> Engine:
-        """Return a writing engine. With `wal` false, it makes no write-ahead log in a file that is no arena's yet."""
+        """Return a writing engine. If `wal` is false, it makes no write-ahead log for a file that is not an arena's."""
 
         def prepare(raw: Any) -> None:
             raw.isolation_level = None
@@ -157,7 +157,7 @@ class SqliteDatabase(Database):
         return int(before - after)
 
     def make_replacement_check(self) -> Callable[[], None]:
-        """Return a function that raises `StoreUnavailable`, in a transaction, if the file or its WAL was replaced."""
+        """Return a function that raises `StoreUnavailable`, in a transaction, if the file or its log was replaced."""
         inodes = {self.file: _inode(self.file)}
 
         def check() -> None:
@@ -207,7 +207,7 @@ def _was_empty(file: Path) -> bool:
 
 
 def _inspect(file: Path) -> tuple[int, int]:
-    """Return a database's application id and number of tables and indexes, also from its WAL; (-1, -1) if unknown."""
+    """Return a database's application id, and its number of tables and indexes, log included; (-1, -1) if unknown."""
     try:
         with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             owner = connection.execute("PRAGMA application_id").fetchone()[0]

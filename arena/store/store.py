@@ -66,7 +66,7 @@ class Store(Reader):
     node = 0
     """The number of this node; 0 for the server of an arena without nodes."""
     notifies = True
-    """False while the notifications that follow a change cannot be sent; the changes themselves are stored."""
+    """False while the notifications of changes cannot be sent. The changes themselves are stored."""
 
     def __init__(self, database: Database, engine: Engine) -> None:
         super().__init__(database, engine)

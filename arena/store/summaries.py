@@ -111,12 +111,12 @@ def _upsert_statement(table: str) -> str:
 
 
 def _better_value(table: str, column: str, better: str) -> str:
-    """Return the SQL expression for the larger (`>`) or smaller (`<`) of a column's stored and new values."""
+    """Return the SQL expression for the larger (`>`) or the smaller (`<`) of two values of a column: stored and new."""
     return f"CASE WHEN excluded.{column} {better} {table}.{column} THEN excluded.{column} ELSE {table}.{column} END"
 
 
 def _for_numbers(statement: str) -> str:
-    """Convert a statement for a range of matches to one for the match numbers in `numbers_parameter`."""
+    """Convert a statement for a range of match numbers to one for the match numbers in `numbers_parameter`."""
     return statement.replace(_IN_MATCH_RANGE, IN_NUMBERS_SQL)
 
 
@@ -174,7 +174,7 @@ def rebuild(connection: Connection) -> int:
 
 
 def remove_matches(connection: Connection, numbers: Sequence[int]) -> None:
-    """Subtract these matches from the summary tables, before their pool changes. The table `hours` does not change."""
+    """Subtract matches from the summary tables, before a change of their pool. The table `hours` does not change."""
     chosen = numbers_parameter(numbers)
     for table, share in _CONTRIBUTION_QUERIES.items():
         columns = metadata.tables[table].columns.keys()
@@ -197,7 +197,7 @@ def _subtraction_statements(table: str) -> Iterator[str]:
 
 
 def add_again(connection: Connection, numbers: Sequence[int]) -> None:
-    """Add these matches to the summary tables again, after their pool has changed."""
+    """Add matches to the summary tables again, after `remove_matches` and a change of their pool."""
     for statement in _RE_ADD_STATEMENTS:
         execute(connection, statement, numbers_parameter(numbers))
 
@@ -234,7 +234,7 @@ def _count_wrong_seats(connection: Connection) -> int:
 
 
 def _count_differences(connection: Connection, table: str, query: str) -> int:
-    """Return the number of wrong rows in a table: the missing or the superfluous ones, whichever are more."""
+    """Return the number of wrong rows in a table: of missing rows or of superfluous rows, whichever are more."""
     right, stored = f"SELECT * FROM ({query}) AS proper", f"SELECT * FROM {table}"
     wrong = 0
     for one, other in ((right, stored), (stored, right)):

@@ -57,8 +57,8 @@ _REMOVE_STATEMENTS = (
 
 
 class Retention(Struct, frozen=True, kw_only=True):
-    """The limits on stored records: days for which unrated and rated ones are kept (0: for ever), and the total size of
-    unrated ones (0: unlimited).
+    """The limits on stored records: the days for which records of unrated and of rated matches are kept (0: for ever),
+    and the total size of the unrated ones (0: unlimited).
     """
 
     unrated_days: Count = 30
@@ -67,7 +67,7 @@ class Retention(Struct, frozen=True, kw_only=True):
 
 
 class RemovalCutoffs(NamedTuple):
-    """The times by which an `unrated` or a `rated` match must have ended for its record to be removed."""
+    """The cutoffs for removing records: an `unrated` or `rated` match that ended by its cutoff loses its record."""
 
     unrated: str
     rated: str
@@ -84,8 +84,8 @@ class RemovalTotals(Struct, frozen=True, kw_only=True):
 
 
 def find_removable(connection: Connection, retention: Retention, *, clock_steady: bool = True) -> RemovalCutoffs:
-    """Return which records are to be removed now, by the database's clock. Unless `clock_steady`, no record is too old.
-    If the unrated records exceed their size limit, this reads the sizes of all of them.
+    """Return the cutoffs for the records to remove now, by the database's clock. Unless `clock_steady`, no record
+    counts as too old. If the unrated records exceed their size limit, this reads the sizes of all of them.
     """
     unrated = _cutoff(connection, retention.unrated_days if clock_steady else 0)
     most = retention.max_unrated_mib * MIB
@@ -95,12 +95,12 @@ def find_removable(connection: Connection, retention: Retention, *, clock_steady
 
 
 def _cutoff(connection: Connection, days: int) -> str:
-    """Return the time `days` ago. For 0 days, return the empty text, which sorts before every time."""
+    """Return the time `days` ago; for 0 days (keep for ever), the empty text, which sorts before every time."""
     return days_before_now(connection, days) if days else ""
 
 
 def count_removable(connection: Connection, cutoffs: RemovalCutoffs) -> RemovalTotals:
-    """Count the records of matches that ended by these times, and their bytes."""
+    """Count the records of matches that ended by these cutoffs, and their bytes."""
     found = RemovalTotals()
     for unrated, until in ((True, cutoffs.unrated), (False, cutoffs.rated)):
         row = execute(connection, _COUNT_OLD_RECORDS, {"unrated": unrated, "until": until}).one()
@@ -131,7 +131,7 @@ def remove_records(connection: Connection, cutoffs: RemovalCutoffs) -> RemovalTo
 
 
 class RecordsOfBot:
-    """A removal of the records of all of a bot's matches, oldest first, including tournament matches. For a record in
+    """The removal of the records of all of a bot's matches, oldest first, including tournament matches. For a record in
     an archive file, only the reference is removed; `purge_removed_records` then removes it from the file.
     """
 
@@ -151,7 +151,7 @@ class RecordsOfBot:
 
 
 def _remove_first(connection: Connection, found: Sequence[Any]) -> RemovalTotals:
-    """Remove the first records of `found`, as many as fit in one transaction."""
+    """Remove the first of the `found` records, as many as fit in one transaction."""
     numbers: list[int] = []
     size = 0
     for row in found:

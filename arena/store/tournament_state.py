@@ -26,7 +26,7 @@ def open_tournament(
     """Return the id and the seed of a tournament with these arguments (canonical JSON without the seed). Store it if it
     is new.
 
-    With a seed, it is the tournament with that seed, finished or not. Without one, it is the newest unfinished
+    If a seed is given, it is the tournament with that seed, finished or not. Without one, it is the newest unfinished
     tournament with these arguments, or a new one with a random seed. The dice of a new tournament follow from the seed
     and `dice_arguments` (canonical JSON). Without these, they follow from the seed and the tournament's id.
     """
@@ -50,7 +50,9 @@ def open_tournament(
 
 
 def tournament_randomness(connection: Connection, tournament: str) -> tuple[str, str]:
-    """Return two texts: one that determines a tournament's dice with its seed, and the prefix of its match ids."""
+    """Return two texts of a tournament: one from which, together with the seed, its dice follow, and the prefix of its
+    match ids.
+    """
     query = select(tournaments.c.stem, tournaments.c.prefix).where(tournaments.c.id == tournament)
     row = connection.execute(query).one()
     return row.stem or tournament, row.prefix or tournament
@@ -94,8 +96,8 @@ def tournament_origin(connection: Connection, tournament: str) -> TournamentOrig
 
 
 class StoredSeeds(NamedTuple):
-    """The newest seeds with which a group of tournaments was started. With the seed `open`, some tournaments of the
-    group are unfinished or not started; with `finished`, all are finished. None means that there is no such seed.
+    """The newest seeds of a group of tournaments; None if there is no such seed. With the seed `open`, some tournaments
+    of the group are unfinished or not started. With the seed `finished`, all are finished.
     """
 
     open: str | None
@@ -103,7 +105,7 @@ class StoredSeeds(NamedTuple):
 
 
 def find_seeds(connection: Connection, arguments: Collection[str]) -> StoredSeeds:
-    """Return the newest seeds of a group of tournaments, from the `arguments` (canonical JSON without seed) of each."""
+    """Return the newest seeds of a group of tournaments. `arguments` (canonical JSON without seed) identify each."""
     rows = connection.execute(
         select(tournaments.c.seed, tournaments.c.finished)
         .where(tournaments.c.arguments.in_(arguments))

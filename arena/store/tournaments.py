@@ -102,8 +102,8 @@ GROUP BY tournament, bots.name, rivals.name ORDER BY tournament, bots.name
 
 
 class TournamentRow(Struct, frozen=True, kw_only=True):
-    """A tournament with `played` of `planned` matches. `planned` is None for a test without a fixed number, and for
-    a game whose rules this arena does not have. `arguments` are those of the command, without the seed.
+    """A tournament of which `played` of `planned` matches are played. `planned` is None for a test without a fixed
+    number, and for a game whose rules this arena does not have. `arguments` are those of the command, without the seed.
     """
 
     tournament: str
@@ -135,7 +135,7 @@ class TournamentTable(TournamentRow, frozen=True, kw_only=True):
 
     @property
     def standings(self) -> TournamentStandings:
-        """The standings without the facts about the tournament."""
+        """The standings alone: the table, the measure that sorts it, and the results of the bots against each other."""
         return TournamentStandings(
             ranked_by=self.ranked_by, table=self.table, head_to_head=self.head_to_head, payoffs=self.payoffs
         )
@@ -172,7 +172,7 @@ def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str
 
 
 def _best_paid(rows: Sequence[Any]) -> list[str]:
-    """Return the bots with the highest mean payoff in a tournament, given its rows from `_PAYOFFS_BY_PAIR`."""
+    """Return the bots with the highest mean payoff in a tournament. `rows` are its rows from `_PAYOFFS_BY_PAIR`."""
     matches = [
         MatchPayoffs(((row.name, TotalPayoff(float(row.total), int(row.rounds))), (row.rival, None))) for row in rows
     ]
@@ -220,7 +220,7 @@ def tournament_table(connection: Connection, name: str, cache: StandingsCache) -
 
 
 def _matches(connection: Connection, name: str, *, paired: bool) -> Iterator[tuple[MatchSample, str | None]]:
-    """Yield each match of a tournament with the name of the value function that measured its luck."""
+    """Yield each match of a tournament, and the name of the value function that measured the match's luck."""
     for _, group in itertools.groupby(execute(connection, _MATCHES_SQL, {"id": name}), lambda row: row.number):
         sat = list(group)
         first = sat[0]

@@ -1,4 +1,4 @@
-"""Upgrading a database from an older schema revision, and rebuilding the data that are derived from results."""
+"""Upgrading a database from an older schema revision, and computing derived data from the results again."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def upgrade_database(database: Database, backup: Path | None = None) -> tuple[st
 
 
 def migrate(engine: Engine, rebuild: Callable[[Connection], object] = lambda connection: None) -> None:
-    """Run the missing migrations, then `rebuild`, in one writing transaction. Add missing log entries."""
+    """Run the missing migrations, then `rebuild`, in one writing transaction. Add missing entries to the match log."""
     from alembic import command
     from alembic.config import Config
 

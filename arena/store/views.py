@@ -104,7 +104,7 @@ def find_problems(connection: Connection) -> Iterator[str]:
 
 
 def _sqlite_definitions(connection: Connection, name: str) -> tuple[object, object]:
-    """Return the definition of a view that is stored in an SQLite file (None if missing), and the correct one."""
+    """Return two definitions of a view in a SQLite file: the stored one (None if missing) and the correct one."""
     query = "SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?"
     return connection.exec_driver_sql(query, (name,)).scalar(), VIEW_STATEMENTS[name]
 

@@ -32,7 +32,7 @@ class Contestant(NamedTuple):
     reference: bool = False
     """True for a reference bot, which is code of this project."""
     spec: BotSpec | None = None
-    """The specification with which the bot can be made in this process, without a seed; None if that can't be done."""
+    """The specification to make the bot in this process, without a seed; None if it cannot be made here."""
 
 
 def parse_contestants(
@@ -41,7 +41,7 @@ def parse_contestants(
     """Return the bots that `words` name: `BOT`, `NAME=BOT[:KEY=VALUE,…]`, `[NAME=]FILE.py` or `NAME=COMMAND LINE`.
 
     With `in_process`, a word may also be `[NAME=]FILE.py:CLASS`, and the only command line is `python FILE.py`. Each
-    reference bot gets the settings in `defaults` that it has. Raise `UsageFault` if a word, a name or a setting is
+    reference bot gets those settings of `defaults` that it knows. Raise `UsageFault` if a word, a name or a setting is
     wrong.
     """
     known = known_bots()

@@ -51,8 +51,8 @@ def play_matches(
     """Yield the reports of the matches, each once, in the order of `matches`. The caller may stop at any time.
 
     `early_reports` are reports of matches that were played before. `on_early_reports` receives the reports that arrive
-    before the report of an earlier match. When a bot cannot go on, yield the reports that are next in order, then raise
-    `ArenaFault`. Raise the errors of `WorkerPool.run`, too.
+    before the report of an earlier match. If a bot cannot go on, yield the reports that are next in order, then raise
+    `ArenaFault`. Also raise the errors of `WorkerPool.run`.
     """
     waiting = {place_of(report.result): report for report in early_reports}
     missing = [match for match in matches if match.place not in waiting]
@@ -83,7 +83,7 @@ def play_matches(
 
 
 def _pop_due(due: deque[int], waiting: dict[int, MatchReport]) -> list[MatchReport]:
-    """Remove the places at the start of `due` whose reports are in `waiting`. Return these reports in order."""
+    """Remove the places at the start of `due` whose reports have arrived in `waiting`. Return the reports in order."""
     ready = []
     while due and due[0] in waiting:
         ready.append(waiting.pop(due.popleft()))
@@ -123,7 +123,7 @@ def referee_matches(job: MatchJob, matches: Sequence[Pairing]) -> list[MatchRepo
 
 
 def _release_bots(key: str) -> None:
-    """Release the bots that this process keeps for a tournament's run, even while they play."""
+    """Release the bots that this process keeps for a run of a tournament, even if they are playing."""
     remote.close_run(key)
     if host_pool.cache_info().currsize:
         host_pool().close_run(key)

@@ -56,10 +56,11 @@ HOST = "127.0.0.1"
 SHUTDOWN_TIMEOUT_S = 2.0
 """Seconds that a bot has to exit by itself when there are no more matches."""
 MAX_CRASHES = 3
-"""Number of crashes in a row after which a bot is not started again. A match in which the bot appeared ends the row. If
-the job is `strict`, the bot must have stayed connected.
+"""A bot is not started again after this many crashes in a row, or after it was killed this many times in total because
+it was not connected.
 
-Nor is a bot started again after it was killed this many times in total because it was not connected.
+A match for which the bot appeared sets the count of crashes to 0. If the job is `strict`, a match that the bot lost by
+disconnecting does not.
 """
 MAX_REPORTED_REASONS = 5
 """Maximum number of different reasons for crashes of one bot that are reported, unless the job is `strict`."""
@@ -107,7 +108,7 @@ class TournamentHost(HostHandler):
         """The bots whose processes failed in the current match, each with the reason."""
         self._reported_reasons: defaultdict[str, set[str]] = defaultdict(set)
         self._started_at: dict[str, float] = {}
-        """The time at which a bot was started, for each bot that has not said hello since."""
+        """The time at which each bot was started. A bot is left out as soon as it has connected."""
         self._last_first_connection_at = 0.0
         """The latest time at which any bot connected for the first time."""
         self._seen: set[str] = set()
@@ -120,7 +121,7 @@ class TournamentHost(HostHandler):
 
     @property
     def is_usable(self) -> bool:
-        """True if this host can play the next match: nothing has failed, and no match was left unfinished."""
+        """True if this host can play another match: it has not failed, and its last match is finished."""
         return self._failure is None and self._finished is None
 
     async def open(self) -> None:
@@ -197,7 +198,7 @@ class TournamentHost(HostHandler):
         self._raise_failure()
 
     def _deadline(self, name: str, since: float) -> float:
-        """Return the time at which a bot is killed if it is still missing. A match has waited for it since `since`."""
+        """Return the time at which a missing bot is killed. A match has waited for the bot since the time `since`."""
         started = self._started_at.get(name)
         if started is None:
             return since + min(RECONNECT_TIMEOUT_S, self._job.connect_timeout_s)
@@ -207,7 +208,7 @@ class TournamentHost(HostHandler):
         self._slot_freed()
 
     def _slot_freed(self) -> None:
-        """Handle that a bot has connected, or that it has dropped out of a match and is free for another."""
+        """Wake the match that waits for bots: a bot has connected, or has dropped out of a match and is free."""
         for name in [name for name in self._started_at if self._host.clients.is_online(name)]:
             del self._started_at[name]
             if name not in self._seen:
@@ -275,7 +276,7 @@ class TournamentHost(HostHandler):
         return Identity(hello.bot)
 
     def handle_message(self, session: ClientSession, message: ClientMessage) -> None:
-        """Answer an unseek, and reject any other message, because matches are assigned."""
+        """Answer the withdrawal of a seek, and reject any other message: the tournament assigns matches."""
         if isinstance(message, Unseek):
             session.send(Unseeked(id=message.id))
         else:
@@ -329,7 +330,7 @@ class TournamentHost(HostHandler):
         self._changed.set()
 
     def _new_output(self) -> BotOutput:
-        """Return what bots wrote to their logs since the last report; nothing if the command reads the logs itself."""
+        """Return what bots wrote to their logs since the last report. If the command reads the logs, return nothing."""
         if self._job.sources is None:
             return ()
         words = []
@@ -355,9 +356,8 @@ class TournamentHost(HostHandler):
 
 
 def _connection_limits(bots: int) -> Access:
-    """Return limits of connections for this number of bots, and for spectators.
-
-    A bot may have two connections for a moment, when it reconnects.
+    """Return the limits on connections, with room for this number of bots and for spectators. A bot may have two
+    connections for a moment, when it reconnects.
     """
     usual = ConnectionBounds()
     return Access(
@@ -377,8 +377,7 @@ class TournamentHostPool:
         event_loop.relax_gc()
         self._loop = event_loop.new_event_loop()
         self._open: dict[TournamentHost, tuple[str, contextlib.ExitStack]] = {}
-        """All hosts, each with the key of the tournament's run that it serves, and the stack that releases its folder.
-        """
+        """All hosts. Each has the key of the run that it serves, and the exit stack that unlocks its folder."""
         self._free: list[TournamentHost] = []
         """The hosts that no caller has reserved."""
         self._closing = event_loop.BackgroundTasks()
@@ -427,7 +426,7 @@ class TournamentHostPool:
             self._loop.call_later(IDLE_TIMEOUT_S, self._close_idle, host, host.matches_played)
 
     def _close_idle(self, host: TournamentHost, played: int) -> None:
-        """Close a host if it is still free and its count of matches is still `played`."""
+        """Close a host that has not been used meanwhile: it is free, and its count of matches is still `played`."""
         if host.matches_played == played and host in self._free:
             self._closing.start(self._close(host))
 

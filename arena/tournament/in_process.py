@@ -1,4 +1,4 @@
-"""Matches between bots in this process, without sockets. The code that makes the bots is found as an entry point."""
+"""Matches between bots in this process, without sockets. An entry point provides the code that makes the bots."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from referee.in_process import InProcessPlayers
 
 
 def check_bots(contestants: Sequence[Contestant], game: Game[Any, Any], *, strict: bool = True) -> Mapping[str, str]:
-    """Check those contestants that can play in this process, by making them.
+    """Check the contestants that can play in this process, by making each. Return those with a faulty file, with
+    reasons.
 
-    Raise `UsageFault` if a bot cannot be made or does not play the game. Unless `strict`, a bot with a faulty file
-    raises nothing, but is returned with the reason.
+    Raise `UsageFault` if another cannot be made or does not play the game; if `strict`, also for a faulty file.
     """
     return {**make_players([one.spec for one in contestants if one.spec is not None], game, strict=strict).failed_bots}
 

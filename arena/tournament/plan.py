@@ -29,8 +29,8 @@ from referee.result import Result, match_points
 class Plan(Struct, frozen=True, kw_only=True):
     """The plan of a tournament.
 
-    `seed` and `stem` determine every pairing, seat, die and nonce. The ids of matches begin with `prefix`. `stem` and
-    `prefix` default to `id`.
+    All randomness (pairings, seats, dice and nonces) follows from `seed` and the text `stem`. The ids of matches begin
+    with `prefix`. `stem` and `prefix` default to `id`.
     """
 
     id: str
@@ -45,7 +45,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     prefix: str | None = None
 
     def derive(self, purpose: str) -> bytes:
-        """Return 32 bytes for a purpose, such as `schedule`, that are derived from the seed and the stem."""
+        """Return 32 bytes that follow from the seed, the stem and a purpose, such as `schedule`."""
         return _derive_bytes(self.seed, self.stem or self.id, purpose)
 
     def bot_seed(self, bot: str) -> str:
@@ -59,9 +59,8 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def pool(self) -> str | None:
-        """The pool that rates the matches: that of the preset, even if the starts are drawn at random.
-
-        None if the matches are not rated.
+        """The rating pool of the matches: that of the preset, even if start positions are drawn at random. None if the
+        matches are not rated.
         """
         return None if self.format == tournament_pairing.TEST_FORMAT else self.rules.pool
 
@@ -83,7 +82,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         return everyone(self.names, self.rounds, chance, seats=self.rules.seats, paired=self.paired)
 
     def _swiss_schedule(self, played: Sequence[Result]) -> list[Pairing]:
-        """Return the pairings of a swiss tournament that follow from the results: up to the first unfinished round."""
+        """Return a swiss tournament's pairings up to the first unfinished round, which follow from the results."""
         pairings: list[Pairing] = []
         for number in range(self.rounds):
             done = [result for result in played if place_of(result) < len(pairings)]
@@ -101,7 +100,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         return pairings
 
     def with_plan_names(self, results: Sequence[Result]) -> list[Result]:
-        """Return stored results with the names of bots as in the plan. The bots may have been renamed since."""
+        """Return stored results with the bots' names in the plan. Bots may have been renamed since they played."""
         if not results:
             return []
         seats = {pairing.place: pairing.seats for pairing in self.schedule(results)}
@@ -116,9 +115,8 @@ class Plan(Struct, frozen=True, kw_only=True):
         )
 
     def header_of(self, pairing: Pairing, started: str, version: Callable[[str], str]) -> tuple[Header, bytes]:
-        """Return the header of the match of a pairing, and the seed of its dice.
-
-        `started` is the time of its start; `version` returns the version of a bot.
+        """Return the record header of a pairing's match, and the seed of its dice. `started` is the time of its start;
+        `version` returns the version of a bot.
         """
         seed = self.derive(f"dice/{pairing.place}")
         header = make_header(
@@ -140,18 +138,18 @@ class Plan(Struct, frozen=True, kw_only=True):
         return f"seed {self.seed}, id {self.id}, matches {self.prefix or self.id}-*"
 
     def start_of(self, result: Result) -> int | None:
-        """Return the number of the start position that a match shares with other matches; None if it shares none."""
+        """Return the number of the start position that a match shares with other matches; None if it is unique."""
         paired = self.paired and result.place is not None
         return tournament_pairing.start_at(place_of(result), self.rules.seats) if paired else None
 
     def with_start(self, result: Result) -> Result:
-        """Return a result with the name of the start position that its match shares with others, as it is stored."""
+        """Return a result as it is stored: with the name of the start position that its match shares with others."""
         if not self.paired or result.place is None:
             return result
         return replace(result, start=tournament_pairing.start_name(self.id, result.place, self.rules.seats))
 
     def game_of(self, pairing: Pairing) -> Game[Any, Any]:
-        """Return the game of a pairing. If the plan is `paired`, all matches from one start have the same deal."""
+        """Return the game of a pairing, with its config. If `paired`, matches from one start have the same deal."""
         if not self.paired:
             return self.rules
         return load_game(self.rules.name, self.rules.config_of_deal(Dice(self.derive(f"start/{pairing.start}"), 0)))
@@ -173,5 +171,5 @@ def _derive_bytes(seed: str, stem: str, what: str) -> bytes:
 
 
 def place_of(result: Result) -> int:
-    """Return the place of a result in the schedule of its tournament, or -1 if it has none."""
+    """Return the number of a result's match in the schedule of its tournament, or -1 if it is not in a schedule."""
     return -1 if result.place is None else result.place

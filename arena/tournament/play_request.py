@@ -15,7 +15,7 @@ from referee.result import Result
 
 
 def find_no_shows(result: Result) -> dict[int, str]:
-    """Return the seats whose bots did not appear, each with the reason in words."""
+    """Return the seats whose bots did not appear for the match, each with the reason in words."""
     return {at: "it was not there" for at, seat in enumerate(result.seats) if seat.reason == NO_SHOW}
 
 
@@ -40,7 +40,7 @@ class PlayRequest(Request, frozen=True, tag="play"):
 
 
 class PlayReply(Struct, frozen=True, kw_only=True):
-    """The reply to a `PlayRequest`: the match's result, and its record, of which `lines` has all but the footer."""
+    """The reply to a `PlayRequest`: the match's result and its record. `lines` is the record without its footer."""
 
     result: Result
     lines: list[str]

@@ -57,8 +57,8 @@ _BWRAP_ISOLATION_OPTIONS = (
 class Sandbox(Struct, frozen=True, kw_only=True):
     """The isolation of untrusted programs. Each runs as one of `users`; if there are none, all run as the operator.
 
-    A bubblewrap sandbox hides the paths `data` and `database`. It shows `readable`, and the paths that a program's
-    command names.
+    A bubblewrap sandbox hides the paths `data` and `database`. It shows the paths in `readable` and those that a
+    program's command names.
     """
 
     kind: str
@@ -73,9 +73,8 @@ class Sandbox(Struct, frozen=True, kw_only=True):
     def launch_spec(
         self, contestant: Contestant, number: int, environment: Mapping[str, str], token: str
     ) -> LaunchSpec:
-        """Return how to launch a bot in the sandbox, as `users[number]` if there are users.
-
-        Raise `UsageFault` if the bot would see protected files.
+        """Return how to launch a bot in the sandbox. If there are users, the bot runs as `users[number]`. Raise
+        `UsageFault` if the bot would see protected files.
         """
         changed = {**environment, "HOME": NO_HOME}
         changed.pop("XDG_CACHE_HOME", None)
@@ -119,7 +118,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         return (*words, sys.executable, "-P", "-m", "arena.tournament.sandbox_init")
 
     def _check_visible(self, name: str, path: Path) -> None:
-        """Raise `UsageFault` if the sandbox must not show a path to the bot `name`."""
+        """Raise `UsageFault` if the bot `name` must not see a path that the sandbox would show."""
         place, data = path.resolve(), self.data.resolve()
         database = data if self.database is None else self.database.resolve()
         if place.is_relative_to(data):
@@ -131,9 +130,8 @@ class Sandbox(Struct, frozen=True, kw_only=True):
 
 
 class BotEnvironment(Struct, frozen=True, kw_only=True):
-    """The environment variables that every bot gets, and the sandbox for untrusted programs.
-
-    The tournament adds variables of its own.
+    """The environment variables that every bot gets, and the sandbox for untrusted programs. The tournament adds more
+    variables.
     """
 
     variables: Mapping[str, str]
@@ -190,7 +188,7 @@ def _existing_paths(folder: Path, names: Sequence[str]) -> Iterator[Path]:
 
 
 def _program_folders(program: str) -> Iterator[Path]:
-    """Yield the paths of a program and its libraries. If the program is a link, also yield those of its target."""
+    """Yield the paths of a program and its libraries; if the program is a link, also those of the link's target."""
     found = shutil.which(program)
     path = Path(found).absolute() if found else None
     while path is not None:
@@ -219,7 +217,7 @@ def _named_folders(command: Sequence[str]) -> Iterator[Path]:
 
 
 def _outermost_paths(paths: set[Path]) -> list[Path]:
-    """Return the paths without those that lie inside a folder of the system or inside another of the paths."""
+    """Return the paths to mount: those outside the system's folders and outside all other paths given."""
     plain = sorted({Path(os.path.normpath(path)) for path in paths})
     outer: list[Path] = []
     for path in plain:

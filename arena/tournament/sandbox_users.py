@@ -68,7 +68,7 @@ def _lock_folder(locks: Path) -> Iterator[int]:
 
 
 def _try_lock(folder: int, user: int, held: ExitStack) -> bool:
-    """Reserve a user for this process until `held` is closed. Return false if another process has reserved it."""
+    """Reserve a user id for this process until `held` is closed. Return false if another process has reserved it."""
     try:
         file = os.open(str(user), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
     except OSError as exc:
@@ -133,7 +133,7 @@ def _remove_files(folder: int, users: Collection[int], *, recurse: bool) -> None
 
 
 def _kernel_objects(kind: str, users: Collection[int]) -> Iterator[int]:
-    """Yield the ids of the users' System V objects of a kind: `shm`, `msg` or `sem`."""
+    """Yield the ids of System V objects that the users own. `kind` is `shm` (memory), `msg` (queues) or `sem`."""
     with contextlib.suppress(OSError):
         names, *lines = (line.split() for line in Path("/proc/sysvipc", kind).read_text().splitlines())
         for line in lines:

@@ -19,11 +19,11 @@ MAX_MATCHES = 1_000_000
 MAX_SERVER_MATCHES = 20_000
 """Maximum number of matches of a tournament that a server plays. The schedule takes the server's memory."""
 MAX_CONCURRENT_MATCHES = 16
-"""Maximum that the default number of matches played at the same time by connected bots may reach."""
+"""The highest default for the number of matches that connected bots play at the same time."""
 
 
 def default_concurrency(bots: int) -> int:
-    """Return the default number of matches that this number of connected bots play at a time."""
+    """Return the number of matches that this number of connected bots play at the same time, if the user gives none."""
     return max(1, min(MAX_CONCURRENT_MATCHES, bots // 2))
 
 

@@ -1,4 +1,4 @@
-"""A seat for language models: tools of the Model Context Protocol that seek, show and play matches.
+"""Tools of the Model Context Protocol by which a language model (the agent) seeks, sees and plays matches.
 
 - server.py and invalid_lines.py speak the Model Context Protocol; no other module knows it. lenient_arguments.py
   converts arguments that models write loosely.

@@ -87,7 +87,7 @@ class Look(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def describe_match(match: AgentMatch, now: float, *, whole_board: bool) -> MatchNow:
-    """Return the match as it stands now, with the whole board or only its changes. Mark its events as shown."""
+    """Return the match as it stands now, with the whole board or only its changes. Note that its events were shown."""
     start, turn, rules = match.start, match.turn, match.rules
     position, news = match.position, match.new_events
     board = _format_board(match, position, whole=whole_board)
@@ -129,7 +129,7 @@ def _format_board(match: AgentMatch, position: Any, *, whole: bool) -> str:
 
 
 def _to_move(match: AgentMatch, turn: Turn) -> int | tuple[int, ...]:
-    """Return the seats that have yet to move, as far as the agent knows: only its own choice is known."""
+    """Return the seats that still have to move, as far as the agent knows: in a round, it knows only its own choice."""
     if isinstance(turn.to_move, int) or match.open_choice is not None:
         return turn.to_move
     return tuple(seat for seat in turn.to_move if seat != match.own_seat)

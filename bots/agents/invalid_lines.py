@@ -1,4 +1,4 @@
-"""Answers to lines from a client that are no messages: the errors that JSON-RPC 2.0 defines for them (section 5.1)."""
+"""Answers to lines from a client that are not messages: the errors of JSON-RPC 2.0 for such lines (section 5.1)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from protocol.display import short_repr
 
 
 class AnsweringReader:
-    """A stream of messages from a client. Lines that are no messages are answered through `writes` and left out."""
+    """A stream of messages from a client. It leaves out lines that are not messages, and answers them over `writes`."""
 
     def __init__(self, reads: Any, writes: Any) -> None:
         self._reads = reads
@@ -61,7 +61,7 @@ class AnsweringReader:
 
 
 def _without_byte_order_mark(fault: Exception) -> SessionMessage | Exception:
-    """Return the message in a line that begins with a byte order mark, as .NET programs write it; else a fault."""
+    """Return the message in a line that begins with a byte order mark, as .NET programs write it; else the fault."""
     found = fault.errors(include_url=False, include_context=False) if isinstance(fault, ValidationError) else []
     line = found[0]["input"] if found else None
     if not isinstance(line, str) or not line.startswith("\ufeff"):
@@ -73,7 +73,7 @@ def _without_byte_order_mark(fault: Exception) -> SessionMessage | Exception:
 
 
 def error_of(fault: Exception) -> JSONRPCError | None:
-    """Return the answer to a line that is no message; None for an empty line. `fault` has the errors in the line."""
+    """Return the answer to a line that is not a message; None for an empty line. `fault` has the errors in the line."""
     found = fault.errors(include_url=False, include_context=False) if isinstance(fault, ValidationError) else []
     line = found[0]["input"] if found and found[0]["type"] == "json_invalid" else None
     if line is not None and not str(line).strip():

@@ -40,7 +40,7 @@ def check_page(url: str) -> str:
 
 
 class PageClient:
-    """A client of the page at `page`; None: of the page that the arena at the WebSocket URL `arena` names."""
+    """A client of the web page at the address `page`. If it is None, the arena at the URL `arena` names the page."""
 
     def __init__(self, arena: str, page: str | None = None) -> None:
         self._arena = arena
@@ -76,7 +76,7 @@ class PageClient:
 
 
 def _get(url: str, timeout_s: float) -> tuple[int, bytes, Mapping[str, str]]:
-    """Return status, body and headers of a URL's answer, whatever the status. Raise `PageError` if nothing answers."""
+    """Return status, body and headers of a URL's answer, whatever its status. Raise `PageError` without an answer."""
     try:
         told = fetch(
             url, MAX_ANSWER_BYTES, timeout_s, headers={"Accept": "application/json"}, proxies=not is_loopback(url)

@@ -38,12 +38,12 @@ class AgentSession(ClientBase):
 
     @property
     def is_settled(self) -> bool:
-        """True once all matches in progress are known, or once connecting has failed, which `status` then explains."""
+        """True once all matches in progress are known, or once connecting has failed, for the reason in `status`."""
         here = self.protocol.connected and not self.protocol.awaited
         return here or self.is_refused or self._first.down_since is not None
 
     def perform(self, effects: Sequence[Effect]) -> None:
-        """Perform the effects of a decision that the agent has made through a tool."""
+        """Carry out the effects of what the agent has decided through a tool, such as messages to send."""
         self._run_step(lambda: [*effects])
 
     async def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
@@ -57,7 +57,7 @@ class AgentSession(ClientBase):
         return True
 
     async def keep_connection(self) -> None:
-        """Keep the connection until `close`, or until the arena refuses it, which `status` then explains."""
+        """Keep the connection until `close`, or until the arena refuses it. In that case, `status` says why."""
         try:
             await self.play()
         except Fault as fault:

@@ -1,6 +1,5 @@
-"""The agent's side of the protocol, without sockets or clocks: it is given messages and decisions and returns effects.
-
-An agent plays one match at a time, in a seat like any bot's. It may decide on its moves at any time.
+"""The agent's side of the arena's protocol, without sockets or clocks: it is given messages and decisions, and returns
+effects. An agent plays one match at a time, in a seat like any bot's. It may decide on its moves at any time.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ CLIENT_NAME = "bot-arena/mcp"
 
 
 class Agent(Bot):
-    """The bot in an agent's seat. Its `choose` is never called, because the agent chooses through tools."""
+    """The bot in the agent's seat. Its `choose` is never called, because the agent chooses moves through tools."""
 
     def choose(self, turn: Turn) -> NoReturn:
         raise AssertionError("an agent's moves come from its client")
@@ -89,8 +88,8 @@ class AgentMatch:
 
 
 class AgentProtocol(ClientProtocol):
-    """The conversation of an agent called `name` with an arena. Tools read its state: `seek`, `seek_refusal`, `match`,
-    `listing` and `notice`.
+    """The conversation of an agent called `name` with an arena. Tools read its attributes `seek`, `seek_refusal`,
+    `match`, `listing` and `notice`.
     """
 
     def __init__(self, name: str, token: str, url: str, seed: str) -> None:
@@ -155,7 +154,7 @@ class AgentProtocol(ClientProtocol):
         return [self.seek]
 
     def withdraw_seek(self) -> list[Effect]:
-        """Withdraw the open seek. If a match begins meanwhile, it has to be played."""
+        """Withdraw the open seek. If a match begins before the arena has withdrawn it, the agent has to play."""
         return [] if self.seek is None else [messages.Unseek(id=self.seek.id)]
 
     def request_listing(self) -> list[Effect]:
@@ -179,7 +178,7 @@ class AgentProtocol(ClientProtocol):
         return [] if match is None else self._drop_unsendable(match.seat.resign())
 
     def _drop_unsendable(self, effects: list[Effect]) -> list[Effect]:
-        """Return the effects, without messages if no connection is open: the seat sends them on the next connection."""
+        """Return the effects, without messages if no connection is open: the seat repeats them on the next one."""
         return [effect for effect in effects if self.connected or isinstance(effect, PrintLine)]
 
     def _on_welcome(self, welcome: messages.Welcome) -> list[Effect]:
@@ -248,7 +247,7 @@ class AgentProtocol(ClientProtocol):
         return [line]
 
     def _store_choice(self, match: AgentMatch, effects: list[Effect]) -> list[Effect]:
-        """Store the choice that the agent has to make, if any. Return the effects that call no code of the bot."""
+        """Store the choice that the agent has to make, if any. Return the effects that don't call the bot's code."""
         rest: list[Effect] = []
         for effect in effects:
             if isinstance(effect, Choose):

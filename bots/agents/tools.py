@@ -73,7 +73,7 @@ LEADERBOARD_HELP = "Show the leaderboard of a preset."
 
 
 class ToolRefusal(Fault):
-    """A tool refuses a call. The message says in one line what is wrong, and what would be right."""
+    """A call of a tool is refused. The message says in one line what is wrong and what would be right."""
 
 
 class Arguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -179,7 +179,7 @@ class Tool(NamedTuple):
 
 
 class AgentTools:
-    """The tools of an agent, for an arena and its page. A tool returns its answer, or raises a `Fault` to report."""
+    """The tools with which an agent uses an arena and its page. A tool returns its answer or raises a `Fault`."""
 
     def __init__(self, name: str, session: AgentSession, page: PageClient, *, slow: bool = False) -> None:
         self._name = name
@@ -263,7 +263,7 @@ class AgentTools:
         return await self._look_after_seek()
 
     async def _look_after_seek(self) -> Look:
-        """Return the agent's situation. If its seek is open, request a listing first, to say what it waits for."""
+        """Return the agent's situation. For an open seek, first request a listing, to say what the seek waits for."""
         if self._protocol.seek is not None and self._protocol.connected:
             await self._request_listing()
         return self._describe_situation()
@@ -353,7 +353,7 @@ class AgentTools:
             raise ToolRefusal(f"not connected: {self._session.status}")
 
     def _can_act(self) -> bool:
-        """Return whether the agent can act: it has to choose a move, or has neither a match nor a seek."""
+        """Return whether the agent can act: choose a move, or seek because it has no match and no seek."""
         match = self._protocol.current_match
         return self._protocol.seek is None and (match is None or match.open_choice is not None)
 

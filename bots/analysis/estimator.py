@@ -73,7 +73,7 @@ class UctMoveEvaluator(MoveEvaluator):
         return 2 * wins / done - 1
 
     def _winning_probability(self, position: Any, seat: int | None, sims: int, below: Callable[[int], int]) -> float:
-        """Return a seat's estimated winning probability in a position; in a finished game, its share of first place."""
+        """Return a seat's estimated winning probability in a position; in a finished game, its share of a win."""
         assert seat is not None
         if self._game.to_move(position) is not None:
             return self._search.estimate_wins(position, seat, sims, below)

@@ -31,8 +31,8 @@ MAX_NODES = 600_000
 
 
 class SearchRun(Struct, frozen=True):
-    """One search of a comparison. `value` is the position's value for the seat to move, as in `SearchResult`, but 1, 0
-    or −1 by the search named `status`. `leaves` counts visited positions that were terminal or at the horizon. A
+    """One search of a comparison. `value` is the position's value for the seat to move, as in `SearchResult`. The
+    search named `status` gives 1, 0 or −1. `leaves` counts visited positions that were terminal or at the horizon. A
     position whose value comes from a table is a node but no leaf.
     """
 
@@ -53,7 +53,7 @@ class SearchComparison(Struct, frozen=True):
     searches: list[SearchRun]
 
     def node_ratio(self, search: SearchRun) -> float:
-        """Return the nodes of a search divided by those of the first search."""
+        """Return the number of nodes of a search divided by that of the first search."""
         return search.nodes / self.searches[0].nodes
 
     def branching_factor(self, search: SearchRun) -> float:
@@ -85,10 +85,8 @@ CHANCELESS_SEARCHES = ("minimax", "negamax", "alphabeta", "alphabeta+table")
 
 
 def compare_searches(rules: Game[Any, Any], root: Any, depth: int | None, evaluate: Evaluate) -> SearchComparison:
-    """Run every search on `root`, `depth` plies deep.
-
-    Without a depth, search the whole game, or if its tree has more than `MAX_NODES`, down to the level that exceeds
-    this limit.
+    """Run every search on `root`, `depth` plies deep. Without a depth, search the whole game. If its tree has more than
+    `MAX_NODES` nodes, search down to the first level with which the tree exceeds that number.
     """
     extent = measure_extent(
         rules, root, DEFAULT_MAX_DEPTH if depth is None else depth, MAX_DEPTH if depth else MAX_NODES

@@ -29,7 +29,7 @@ class ProgramFailed(GiveUp):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A move with the bot's evaluation, which replays show. `move` is a dict, as in `turn.legal`."""
+    """A move and what the bot thought of it, which replays show. `move` is a dict, as in `turn.legal`."""
 
     move: Mapping[str, Any]
     value: float | None = None
@@ -40,7 +40,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """Everything that you need when it is your turn. You need not remember anything from earlier turns."""
+    """All facts that `choose` needs for a move. You need not remember anything from earlier turns."""
 
     match: str
     seat: int
@@ -52,7 +52,7 @@ class Turn:
     options: Mapping[str, Any] | None
     """A description of all legal moves; None if `legal` lists them all."""
     events: Sequence[Event]
-    """The events since your last turn."""
+    """The events since your last turn, such as moves and deals."""
     players: Sequence[Player]
     clock_ms: Sequence[int]
     """Milliseconds left on the clock of each seat, by seat."""
@@ -64,9 +64,9 @@ class Turn:
     random: random.Random
     """A random generator, seeded by the bot's seed, the match and the ply, so that equal seeds give equal choices."""
     memory: dict[str, Any] = field(default_factory=dict)
-    """Your own storage for this match: the same object at every turn of the match."""
+    """An object in which you can store anything for this match. It is the same at every turn of the match."""
     received: float = field(default_factory=time.monotonic)
-    """`time.monotonic()` when the turn arrived; your clock runs since then."""
+    """The time (`time.monotonic()`) at which the turn arrived. Your clock has been running since then."""
 
     @property
     def time_left(self) -> float:
@@ -86,12 +86,12 @@ class Bot(ABC):
     games: Sequence[str] = game_names()
     """The games that this bot can play."""
     matches: int | None = None
-    """Default number of matches to play; None: play until the bot is stopped."""
+    """The default number of matches to play. With None, the bot plays until it is stopped."""
     person: bool = False
     """True if a person chooses the moves. Its matches then count on the ladder of people."""
     settings: ClassVar[Mapping[str, str]] = {}
-    """The arguments of `__init__` that `arena-bot run --set key=value` may pass as strings, with an explanation of
-    each."""
+    """The arguments of `__init__` that `arena-bot run --set key=value` may pass, as strings. Each has an explanation.
+    """
 
     def __init_subclass__(cls, **words: Any) -> None:
         super().__init_subclass__(**words)

@@ -1,4 +1,4 @@
-"""The connection to one node, with its reconnects. It passes messages to the conversation and performs the effects."""
+"""The connection to one node, which reconnects. It passes messages to the conversation and carries out its effects."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ ABNORMAL_CLOSURE = 1006
 
 
 class NodeConnection:
-    """A connection to `url` that reconnects. It passes effects to `perform`, and gives up after `patience` seconds
-    without a connection.
+    """A connection to `url` that reconnects. It passes effects to `perform`. After `patience` seconds without a
+    connection, it gives up.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class NodeConnection:
         self._wake = asyncio.Event()
         self._is_stopping = False
         self._stop_timeout: asyncio.Timeout | None = None
-        """The timeout of the wait that `stop` has to interrupt; None if there is no such wait."""
+        """The timeout object of a wait that `stop` has to interrupt; None if nothing is waiting."""
         self._welcomed_at: float | None = None
         """The time at which the arena's welcome arrived; None before it."""
         self.down_since: float | None = None
@@ -100,7 +100,7 @@ class NodeConnection:
 
     @contextlib.asynccontextmanager
     async def _until_stopped(self) -> AsyncIterator[None]:
-        """Interrupt the body of this context when `stop` is called."""
+        """Run the body of this context until `stop` is called, which interrupts it."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None) as self._stop_timeout:
                 try:
@@ -114,10 +114,8 @@ class NodeConnection:
         return max(0.0, min(seconds, self.down_since + self._patience - self._clock()))
 
     def _report_down(self, reason: str, activity: str = "trying again") -> None:
-        """Report why the bot is not connected, and its `activity`: at once, then at intervals. Stop the bot when
-        patience has run out.
-
-        Patience does not run out while another node is connected.
+        """Report why the bot is not connected, and its `activity`: at once, then at intervals. Stop the bot when its
+        patience has run out, unless another node is connected.
         """
         now = self._clock()
         if self.down_since is None or self._protocol.is_other_connected:
@@ -181,7 +179,7 @@ class NodeConnection:
                 self._reported_at = 0.0
 
     async def _write(self, connection: ClientConnection) -> None:
-        """Send the queued messages in order. Close the connection once `stop` was called."""
+        """Send the queued messages in order. After `stop` was called, close the connection."""
         outbox = self._outbox
         while True:
             await self._wake.wait()

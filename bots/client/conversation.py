@@ -84,12 +84,12 @@ class Conversation(ClientProtocol):
         self._not_warmed_up = (
             list(self._games_to_play) if settings.open and type(bot).warm_up is not Bot.warm_up else []
         )
-        """The games that the bot still has to warm up for. It is warming up for the first of them."""
+        """The games for which the bot still has to warm up. The warm-up for the first of them is in progress."""
         self._seeks_made = 0
         self._held_games: set[str] = set()
-        """Games whose seeks were refused. They are not sought until their `ScheduleSeek` is due."""
+        """Games whose seeks were refused. The bot does not seek them until their `ScheduleSeek` is due."""
         self._backoffs: defaultdict[str, Backoff] = defaultdict(lambda: Backoff(FIRST_SEEK_DELAY_S, MAX_SEEK_DELAY_S))
-        """The growing delay until a refused seek for a game is tried again, by game."""
+        """The growing delays until refused seeks are tried again, by game."""
         self._listing_interval_s = first_look_delay_s
         self._listing_scheduled = False
         """True if a `ScheduleListing` is scheduled."""
@@ -130,7 +130,7 @@ class Conversation(ClientProtocol):
         return self._seek_or_stop()
 
     def handle_result(self, result: WorkResult) -> list[Effect]:
-        """Return the effects of finished work of a thinking thread. Without a connection, nothing is sent."""
+        """Return the effects of a thinking thread's result. Without a connection, messages are left out."""
         match = result.work.match
         seat = self._seats.get(match) or self._finishing.get(match)
         if seat is None:
@@ -178,7 +178,7 @@ class Conversation(ClientProtocol):
         return effects + self._seek_or_stop()
 
     def on_interrupt(self) -> list[Effect]:
-        """Return the lines to print about unfinished matches when the process is interrupted."""
+        """Return lines about the unfinished matches, to print when the user interrupts the process."""
         starts = [seat.start for seat in self._seats.values() if not seat.is_resigned]
         if self._settings.assigned or not starts:
             return []
@@ -249,7 +249,7 @@ class Conversation(ClientProtocol):
         return effects + self._end_match(end.match, end) + self._seek_or_stop()
 
     def _end_match(self, match: str, end: messages.End | None) -> list[Effect]:
-        """End a match. Its seat is kept until the bot's work for it is finished."""
+        """Remove a match that has ended. Its seat is kept until the bot has finished its work for the match."""
         self.played += 1
         seat = self._seats.pop(match)
         effects = seat.handle_end(end)
@@ -266,7 +266,7 @@ class Conversation(ClientProtocol):
         return effects
 
     def _shorten_repeated(self, result: WorkResult) -> WorkResult:
-        """Return the result of work, with a one-line message if the same traceback was reported just before."""
+        """Return the result of a piece of work. If its traceback was reported just before, the message is one line."""
         if result.details != self._last_details:
             self._last_details = result.details
             return result
@@ -359,8 +359,8 @@ class Conversation(ClientProtocol):
         return [*troubles, *seeks, *([] if plays else [Stop(1)])]
 
     def _presets_of(self, game: str) -> list[str]:
-        """Return the presets of a game that the bot plays; an empty list if it plays all of them. Raise the bot's
-        `UsageFault` if it plays none.
+        """Return the presets of a game that the bot plays; an empty list if it plays all. Raise the bot's `UsageFault`
+        if it plays none.
         """
         if game not in self._presets:
             known = games.game_class(game).presets
@@ -392,7 +392,7 @@ class Conversation(ClientProtocol):
         return name
 
     def _load_rules(self, start: messages.Start) -> Game[Any, Any]:
-        """Return the game object of a match. Matches with the same config share it and the tables that it computes."""
+        """Return the game object of a match. Matches with equal configs share it and the tables that it computes."""
         key = (start.game, _rules_key(start.config))
         rules = self._rules.get(key)
         if rules is None:

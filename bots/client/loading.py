@@ -40,7 +40,9 @@ def find_entry_point(name: str) -> EntryPoint:
 def choose_settings(
     bot: str, known: Mapping[str, str], given: Mapping[str, str], defaults: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return a bot's settings: `given`, and those `defaults` that it knows. Raise `UsageFault` for unknown settings."""
+    """Return a bot's settings: `given`, and those of `defaults` that it knows. Raise `UsageFault` for unknown settings
+    in `given`.
+    """
     for key in given:
         if key not in known:
             has = f": it has {', '.join(known)}" if known else ": it has none"
@@ -49,32 +51,30 @@ def choose_settings(
 
 
 class _BotHandedOver(BaseException):
-    """Ends a program that is run only to get its bot, and carries the bot out of it."""
+    """Raised to end a program that is run only to get its bot. It carries the bot."""
 
     def __init__(self, bot: Bot) -> None:
         self.bot = bot
 
 
 def hand_over(bot: Bot) -> None:
-    """If this program is run only to obtain its bot, end it here and hand `bot` to the caller of `load_bot`. `run`
-    calls this first.
+    """End this program here if it is run only to get its bot. The caller of `load_bot` gets `bot`. `run` calls this
+    first.
     """
     if _is_loading.get():
         raise _BotHandedOver(bot)
 
 
 def refuse(message: str) -> None:
-    """Raise `UsageFault` with this message if the program is run only to get its bot. `run` calls it for a bad bot."""
+    """If the program is run only to get its bot, raise `UsageFault` with this message. `run` calls it for a bad bot."""
     if _is_loading.get():
         raise UsageFault(message)
 
 
 def load_bot(path: Path, cls: str | None, name: str, settings: Mapping[str, str], defaults: Mapping[str, str]) -> Bot:
-    """Return the bot of a Python file: the bot that the file passes to `run`, or one made from the class `cls` or the
-    file's only subclass of `Bot`.
-
-    The class is called with the name, the settings, and those of `defaults` that the bot knows. Raise `UsageFault` if
-    the bot cannot be made.
+    """Return the bot of a Python file. It is the bot that the file passes to `run`. Otherwise it is made from the class
+    `cls`, or from the file's only subclass of `Bot`, with the name, the settings, and those of `defaults` that it
+    knows. Raise `UsageFault` if the bot cannot be made.
     """
     module, handed = _run_program(path)
     if cls is None and handed is not None:
@@ -98,7 +98,7 @@ def make_bot(cls: type[Bot], name: str, settings: Mapping[str, str], defaults: M
 
 
 def _find_class(path: Path, module: ModuleType, name: str | None) -> type[Bot]:
-    """Return the subclass of `Bot` with this name, or the only one in the file. Raise `UsageFault` if there is none."""
+    """Return the subclass of `Bot` with this name, or the file's only one. Raise `UsageFault` if there is none."""
     own: dict[str, type[Bot]] = {key: value for key, value in vars(module).items() if is_own(value, Bot)}
     found = own if name is None else {key: value for key, value in own.items() if key == name}
     if len(found) == 1:
@@ -165,8 +165,8 @@ def _imports_bots(node: ast.AST) -> bool:
 
 @contextlib.contextmanager
 def _as_main(path: Path, module: ModuleType) -> Iterator[None]:
-    """Set `sys` in this context as Python does for a program. The program imports modules of its folder for itself
-    alone: other programs' folders may have modules of the same names. Only this project's packages are shared.
+    """Set `sys` in this context as Python does for a program. Modules that the program imports from its folder are
+    removed at the end: other programs' folders may have modules of the same names. Only this project's packages stay.
     """
     folder = path.resolve().parent
     own = {entry.stem for entry in folder.iterdir()} - sys.stdlib_module_names - {*PACKAGES}
@@ -181,5 +181,5 @@ def _as_main(path: Path, module: ModuleType) -> Iterator[None]:
 
 
 def _remove_modules(names: Collection[str]) -> dict[str, ModuleType]:
-    """Remove the imported modules and packages with these names, so that Python imports them again. Return them."""
+    """Remove imported modules with these names, so that Python imports them again. Return the removed modules."""
     return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in names}

@@ -1,4 +1,4 @@
-"""The rule that decides which of the nodes that an arena names are safe for the client, which sends them its token."""
+"""The rule for the nodes that an arena names: to which of them the client may connect and send its token."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ server names.
 
 
 def find_refusal(url: str, given_url: str, hosts: tuple[str, ...]) -> str | None:
-    """Return why the client does not connect to a URL that an arena names; None if it may.
+    """Return why the client must not connect to a URL that an arena names; None if it may.
 
     `given_url` is the URL that the user gave, `hosts` are other hosts that the user allows. If `given_url` uses TLS,
     other URLs must use it too.

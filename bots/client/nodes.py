@@ -1,5 +1,5 @@
-"""Routing for an arena of several nodes: each message of the conversation goes to one connection, and the conversation
-gets the messages of all connections.
+"""Routing of messages if an arena has several nodes. A message from the bot goes to one node's connection; messages
+from all nodes go to the bot's one conversation.
 
 A seek goes to the node that pairs its game, once that node is known. A match is played on the node where it began. No
 sockets here.
@@ -56,7 +56,7 @@ class CloseConnection:
 
 
 RoutedEffect = Effect | SendTo | Connect | CloseConnection
-"""An effect to perform. It is never a bare message: a `SendTo` says over which connection the message goes."""
+"""An effect for the client to carry out. Messages are in a `SendTo`, which names the connection."""
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class _Node:
     name: str
     is_connected: bool = False
     merged: bool = False
-    """True if this connection has just replaced another connection of the bot to the same node."""
+    """True if this connection has just replaced another of the bot's connections to the same node."""
     failures: int = 0
     waiting_seeks: list[messages.Seek] = field(default_factory=list)
 
@@ -83,7 +83,7 @@ class _RoutedSeek:
 
 class NodeRouter:
     """Lets `protocol` use all nodes of an arena as if they were one node. `url` is the URL that the user gave; with
-    `single_node` the bot connects to no other. Other nodes must be on the same host or on `hosts`.
+    `single_node` the bot connects to no other URL. Other nodes must be on the URL's host or on `hosts`.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class NodeRouter:
         return NodeProtocol(self, self._nodes[url])
 
     def run_step(self, step: Callable[[], list[Effect]]) -> list[RoutedEffect]:
-        """Call `step`, a step of the conversation, and route its effects to connections."""
+        """Call `step`, a function of the conversation, and return its effects for the connections that they concern."""
         return self._route_effects(step())
 
     def hello(self) -> messages.Hello:
@@ -119,7 +119,7 @@ class NodeRouter:
         return self._protocol.hello()
 
     def receive(self, node: _Node, message: FromServer | None, now: float) -> list[RoutedEffect]:
-        """Return the effects of a message from a node."""
+        """Return the effects of a message that came from a node."""
         self._protocol.url = node.url
         if isinstance(message, messages.Welcome):
             return self._welcomed(node, message, now)
@@ -151,8 +151,8 @@ class NodeRouter:
         return self._end_seeks(node, f"the connection to {node.url} was lost")
 
     def _is_own_connection(self, node: _Node) -> bool:
-        """Return whether the newer connection that replaced this one may be the bot's own: behind a proxy, the first
-        URL may lead to any node.
+        """Return whether the connection may have been replaced by a newer one of this bot itself: behind a proxy, the
+        first URL may lead to any node.
         """
         merged, node.merged = node.merged, False
         first_comes = node is not self._first and not self._first.is_connected
@@ -166,7 +166,7 @@ class NodeRouter:
         return any(other.is_connected for other in self._nodes.values() if other is not node)
 
     def describe_end(self, node: _Node, code: int) -> str:
-        """Return how a connection ended, in the arena's words if it gave a reason."""
+        """Return in words how a connection ended: the arena's words if it gave a reason."""
         self._protocol.url = node.url
         return self._protocol.describe_end(code)
 
@@ -186,7 +186,7 @@ class NodeRouter:
         return effects + (self._free_slots() if node.failures == ATTEMPTS_BEFORE_FAILOVER else [])
 
     def _try_another(self) -> list[RoutedEffect]:
-        """Connect to another node that the arena named, at each call the next in the list."""
+        """Connect to another of the nodes that the arena named: at each call, to the next one in the list."""
         for url in list(self._named_urls):
             self._named_urls.append(self._named_urls.pop(0))
             if connecting := self._connect(url)[1]:
@@ -194,16 +194,15 @@ class NodeRouter:
         return []
 
     def _free_slots(self) -> list[RoutedEffect]:
-        """Free the slots of matches whose nodes have been unreachable for long."""
+        """Free the slots of matches on nodes that are unreachable for long. Other matches can then use them."""
         gone = {place.name for place in self._nodes.values() if place.failures >= ATTEMPTS_BEFORE_FAILOVER}
         return self._route_effects(
             self._protocol.set_unreachable({match for match, node in self._matches.items() if node in gone})
         )
 
     def handle_refusal(self, node: _Node, fault: Fault) -> list[RoutedEffect]:
-        """Handle a node that refused the connection and would do so again. If it is the first node, the bot stops.
-
-        Raise `fault` if the URL of the first node is invalid.
+        """Handle a node that refuses the connection for good. If it is the first node, stop the bot. Raise `fault` if
+        the URL of the first node is invalid.
         """
         if node is not self._first:
             node.failures = max(node.failures, MAX_ATTEMPTS)
@@ -213,7 +212,7 @@ class NodeRouter:
         return [self._protocol.make_error_line(str(fault)), Stop(1)]
 
     def _end_seeks(self, node: _Node, why: str) -> list[RoutedEffect]:
-        """Report the seeks of a node to the conversation as unavailable, so that it makes them again."""
+        """Tell the conversation that a node's seeks are unavailable, so that it makes the seeks again."""
         node.waiting_seeks.clear()
         effects: list[RoutedEffect] = []
         for name in [name for name, sought in self._seeks.items() if sought.node is node]:
@@ -251,7 +250,7 @@ class NodeRouter:
         return [*connecting, *effects, *(SendTo(node.url, seek) for seek in waiting)]
 
     def _drop_duplicate(self) -> list[RoutedEffect]:
-        """If the first URL now leads to a node that has another connection, drop the other connection."""
+        """If another connection leads to the same node as the first URL, drop that connection."""
         twin = self._find_duplicate(self._first)
         if twin is None:
             return []
@@ -265,8 +264,8 @@ class NodeRouter:
         return [CloseConnection(twin.url)]
 
     def _follow_redirect(self, error: messages.Error, url: str, now: float) -> list[RoutedEffect]:
-        """Connect to the node that a redirect names, and send the redirected seek there. If the error names no seek, a
-        match of the bot begins there, so connecting is enough.
+        """Connect to the node that a redirect names. If the redirect is for a seek, send the seek there. Otherwise a
+        match of the bot begins there, and connecting is enough.
         """
         sought = self._seeks.get(error.ref or "")
         if sought is None:
@@ -305,7 +304,7 @@ class NodeRouter:
         return place, [Connect(url)]
 
     def _find_node(self, url: str) -> _Node | None:
-        """Return the node that has this URL, or that calls it its own; None if there is none."""
+        """Return the node whose connection has this URL, or that calls it its own; None if there is none."""
         return next((place for place in self._nodes.values() if url in (place.url, place.name)), None)
 
     def _send_seek(self, seek: _RoutedSeek) -> list[RoutedEffect]:
@@ -321,7 +320,7 @@ class NodeRouter:
         return directed
 
     def _route_message(self, message: FromClient) -> list[RoutedEffect]:
-        """Route a message to its connection. If a match's node is not connected, drop it: the seat repeats it later."""
+        """Return the message for its connection. Drop it if its match's node is not connected: the seat repeats it."""
         if isinstance(message, messages.Seek):
             place = self._pairing.get(message.game) or self._default_node()
             self._seeks[message.id] = sought = _RoutedSeek(message, place)
@@ -350,7 +349,7 @@ class NodeRouter:
         return self._route_effects(self._protocol.receive(messages.Unseeked(id=message.id), 0.0))
 
     def _default_node(self) -> _Node:
-        """Return the first node; while it is not connected, return another node that is connected."""
+        """Return the first node if it is connected, else another node that is connected, if there is one."""
         up = [place for place in self._nodes.values() if place.is_connected]
         return self._first if self._first.is_connected or not up else up[0]
 
@@ -375,7 +374,7 @@ class NodeProtocol:
         return self._nodes.handle_lost(self._node, code)
 
     def describe_end(self, code: int) -> str:
-        """Return how the connection ended, in the arena's words if it gave a reason."""
+        """Return in words how the connection ended: the arena's words if it gave a reason."""
         return self._nodes.describe_end(self._node, code)
 
     @property

@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read_options(namespace: argparse.Namespace) -> PartialSettings:
-    """Return the settings from the options of `add_options`. Raise `UsageFault` if `--config` is no `key=value`."""
+    """Return the settings in parsed options of `add_options`. Raise `UsageFault` if `--config` is not `key=value`."""
     settings: PartialSettings = {"config": read_config(namespace.config, namespace.preset)}
     for key in vars(namespace).keys() & PartialSettings.__annotations__.keys() - {"config"}:
         settings[key] = getattr(namespace, key)  # type: ignore[literal-required]

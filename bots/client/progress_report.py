@@ -38,7 +38,7 @@ def format_welcome(bot: str, url: str, resumed: Sequence[str]) -> str:
 
 
 def format_close(url: str, code: int, reason: str) -> str:
-    """Return the line for a closed connection. `reason` is what the arena gave as reason, or empty."""
+    """Return the line for a closed connection. `reason` is the reason that the arena gave, or empty."""
     if reason:
         return f"the arena at {url} says: {reason}"
     return (
@@ -49,7 +49,7 @@ def format_close(url: str, code: int, reason: str) -> str:
 
 
 def format_waiting(bot: str, game: str, opponent: str | None, listing: Listing) -> str:
-    """Return the line for what a seek waits for, like `mine: waiting for bob at nim, which never connected`."""
+    """Return the line that says what a seek waits for: `mine: waiting for bob at nim, which never connected`."""
     own = next((one for one in listing.bots if fold_name(one.bot) == fold_name(bot)), ListedBot(bot=bot))
     others = {fold_name(other.bot): other for other in listing.bots if fold_name(other.bot) != fold_name(bot)}
     if opponent is not None:
@@ -83,7 +83,7 @@ def _format_seeks(other: ListedBot, game: str) -> str:
 
 
 def _format_seek(seek: ListedSeek) -> str:
-    """Return the terms that an opponent's seek must share with this seek, like `rated (classic)`."""
+    """Return in words what an opponent's seek must have in common with this seek, like `rated (classic)`."""
     if seek.open:
         return f"openly ({', '.join(seek.presets)})" if seek.presets else "openly"
     named = f" against {', '.join(seek.opponents)}" if seek.opponents else ""
@@ -121,7 +121,7 @@ def _ordinal(rank: int) -> str:
 
 
 def _format_reason(end: End, seat: int, failure: str | None) -> str:
-    """Return why the seat lost; if it did not lose, the reason for which the match ended."""
+    """Return the reason for which the seat lost. If it did not lose, return the reason for which the match ended."""
     if end.ranks[seat] != 1 and end.reason != VOID:
         own = end.seats[seat].reason
         return failure or "its program failed" if own == FAILED else own
@@ -130,7 +130,7 @@ def _format_reason(end: End, seat: int, failure: str | None) -> str:
 
 
 def _format_payoffs(game: str, end: End, seat: int) -> str:
-    """Return the mean payoffs of a round or hand, the seat's own first; nothing in games without payoffs."""
+    """Return the mean payoffs of a round or hand, the seat's own first; empty text in games without payoffs."""
     paid = [
         one.payoff for one in (end.seats[seat], *end.seats[:seat], *end.seats[seat + 1 :]) if one.payoff is not None
     ]
@@ -178,6 +178,6 @@ def format_opponents(seats: Sequence[Player], seat: int) -> str:
 
 
 def format_json(value: Any) -> str:
-    """Return a value as JSON with spaces, as the documents write moves. Cut long text."""
+    """Return a value as JSON text with spaces, as the documents write moves. Long text is cut."""
     text = msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
     return text if len(text) <= 120 else text[:117] + "..."

@@ -44,7 +44,7 @@ INTERRUPTED_EXIT_CODE = 130
 def run(bot: Bot, args: Sequence[str] | None = None, **given: Unpack[PartialSettings]) -> None:
     """Play `bot` until its matches are played or it is stopped.
 
-    The command line (`args`; if None, the program's own) takes precedence over the `ARENA_…` variables, and these over
+    Settings come from the command line (`args`; None: the program's own), then from the `ARENA_…` variables, then from
     `given`. Raise `SystemExit` if the bot has to stop early: 1 if the arena refuses it, 2 if its settings are wrong.
     """
     from bots.client.options import read_command_line
@@ -64,7 +64,7 @@ def run(bot: Bot, args: Sequence[str] | None = None, **given: Unpack[PartialSett
 
 
 def _find_bot_error(given: Any) -> str:
-    """Return what is wrong with the argument of `run`; nothing if it is a bot that can be run."""
+    """Return what is wrong with the argument of `run`; empty text if it is a bot that can be run."""
     if isinstance(given, type) and issubclass(given, Bot):
         return f"run takes a bot, not its class: run({mistakes.constructor_call(given)})"
     if not isinstance(given, Bot):
@@ -76,8 +76,8 @@ def _find_bot_error(given: Any) -> str:
 
 
 def play(bot: Bot, command_line_settings: PartialSettings, code_settings: PartialSettings) -> None:
-    """Play as `run` does, with the settings of the command line and of the code. Raise `Fault`, or `SystemExit` unless
-    the exit code is 0.
+    """Do the work of `run` with the settings from the command line and those that the code passes. Raise `Fault` if the
+    bot cannot play, and `SystemExit` if the exit code is not 0.
     """
     standard_streams.tolerate_lost_output()  # a broken pipe of the output must not end a match
     settings = merge_settings(
@@ -110,14 +110,14 @@ def play(bot: Bot, command_line_settings: PartialSettings, code_settings: Partia
 
 
 def _compare_versions(bot: Bot, settings: Settings) -> None:
-    """Play against another version of the bot. Its module is imported only here, because it needs the referee."""
+    """Let the bot play another version of it. The module for this is imported only here: it needs the referee."""
     versions = import_module("bots.playing.versions")
     versions.compare_versions(bot, settings)
 
 
 def for_people(settings: Settings) -> Settings:
-    """Return the settings for a bot whose moves a person chooses. If they name a game but no config, they get the
-    game's preset for people, which makes shorter matches.
+    """Return the settings for a bot whose moves a person chooses. If the settings name a game but no config, they get
+    the game's preset for people, which makes matches shorter.
     """
     if settings.game is None or settings.config or settings.assigned:
         return settings
@@ -126,7 +126,7 @@ def for_people(settings: Settings) -> Settings:
 
 
 def _find_token(settings: Settings, bot: str) -> str:
-    """Return the token on the file descriptor of the settings; without one, the bot's saved token or a new one."""
+    """Return the token from the settings' file descriptor; without one, the bot's saved token or a new one."""
     if settings.token_fd is None:
         return find_or_make_token(settings.url, bot, default_path())
     keep_private()  # hide it from the other bots on this machine
@@ -134,8 +134,8 @@ def _find_token(settings: Settings, bot: str) -> str:
 
 
 class ClientBase(ABC):
-    """A bot's connections to the nodes of an arena. It sends messages, prints lines and stops; subclasses perform all
-    other effects in `_perform_other`.
+    """A bot's connections to the nodes of an arena. The class sends messages, prints lines and stops the bot;
+    subclasses carry out all other effects in `_perform_other`.
     """
 
     def __init__(
@@ -204,7 +204,7 @@ class ClientBase(ABC):
 
     @abstractmethod
     def _perform_other(self, effect: RoutedEffect) -> None:
-        """Perform an effect that concerns neither connections nor the terminal."""
+        """Carry out an effect that concerns neither connections nor the terminal, such as work for the bot."""
 
     @property
     def _running_loop(self) -> asyncio.AbstractEventLoop:
@@ -234,8 +234,8 @@ class Client(ClientBase):
         super().__init__(bot.name, settings, self._conversation, timeouts, clock)
 
     def exit(self, code: int) -> None:
-        """End the process if the code is not 0, or if a thread that still thinks would block the exit. Report a
-        `choose` that has not returned.
+        """End the process if the code is not 0, or if a thread still thinks, which would block the exit. Report each
+        `choose` that is still running.
         """
         if code == INTERRUPTED_EXIT_CODE:
             self._perform(self._conversation.on_interrupt())
@@ -275,7 +275,7 @@ class Client(ClientBase):
             self._running_loop.call_later(self._timeouts.work_check_interval_s, self._report_slow_choices)
 
     def _report_slow_choices(self) -> None:
-        """Report each `choose` that takes long, and its current line. Schedule the next check while there is work."""
+        """Report each `choose` that takes long, with its current line. While there is work, schedule the next check."""
         self._check_scheduled = False
         for line in self._still_running.report(self._worker_threads.running_work(), self._clock()):
             self._perform([PrintLine(f"{self._bot.name}: {line}", is_error=True)])

@@ -1,4 +1,4 @@
-"""A bot's seat in one match: its turns, its work in progress, and the answers to send again after a reconnect."""
+"""A bot's seat in one match: its turns, its work in progress, and the messages to repeat after a reconnect."""
 
 from __future__ import annotations
 
@@ -61,20 +61,20 @@ class Seat:
         return None if self._resignation is None else self._resignation.failure
 
     def handle_start(self) -> list[Effect]:
-        """Handle the first `start`: prepare, then report ready. A bot without `prepare` is ready at once."""
+        """Handle the first `start`: call `prepare`, then report ready. A bot without `prepare` is ready at once."""
         if type(self._bot).prepare is not Bot.prepare:
             return self._think(Prepare(self.start.match, self.start))
         self._prepared = True
         return [self._make_ready()]
 
     def handle_repeated_start(self) -> list[Effect]:
-        """Handle a repeated `start` on a new connection: send again what may not have arrived."""
+        """Return the messages to send again after a reconnect, when `start` is repeated: they may not have arrived."""
         if self._resignation is not None:
             return [self._resignation]
         return [self._make_ready()] if self._prepared and not self._playing else []
 
     def handle_turn(self, turn: messages.Turn, now: float) -> list[Effect]:
-        """Handle a `turn`. If a turn is repeated after a reconnect, send the move again that was chosen for it."""
+        """Handle a `turn`. If the turn was repeated after a reconnect, repeat the move that was chosen for it."""
         self._playing = True
         if self._seat not in turn.movers:
             return []
@@ -109,9 +109,9 @@ class Seat:
         return effects + self._think(Choose(rejected.match, self._turn, rejected))
 
     def handle_end(self, end: messages.End | None) -> list[Effect]:
-        """Handle the end of the match; `end` is None if it ended while the connection was down.
+        """Handle the end of the match; `end` is None if the match ended while the connection was down.
 
-        After the last work, the bot's `ended` or `missed` is called, if the bot overrides it.
+        The bot's `ended` or `missed` is called after its other work for the match, if its class overrides the method.
         """
         self.is_over = True
         self._waiting_work = None
@@ -120,7 +120,7 @@ class Seat:
         return self._think(Conclude(self.start.match, end)) if heeded else []
 
     def handle_result(self, result: WorkResult) -> list[Effect]:
-        """Handle finished work of a thinking thread. A move for an earlier turn is dropped."""
+        """Handle the result of a thinking thread's work. A move for an earlier turn is dropped."""
         self.is_thinking = False
         effects: list[Effect] = []
         if result.message is not None:
@@ -165,7 +165,7 @@ class Seat:
         return [work]
 
     def _make_ready(self) -> messages.Ready:
-        """Return `ready`. Its nonce follows from the bot's seed, so a repeated `ready` has the same nonce."""
+        """Return `ready`, the message. Its nonce follows from the bot's seed, so a repeated `ready` has the same."""
         match = self.start.match
         nonce = hmac.digest(self._seed.encode(), f"nonce/{match}".encode(), "sha256")[:NONCE_BYTES]
         return messages.Ready(match=match, nonce=nonce.hex())

@@ -38,7 +38,7 @@ ASSIGNED_PATIENCE_S = 5.0
 
 
 class PartialSettings(TypedDict, total=False):
-    """Settings from code, environment or command line. For a setting absent or None, the next source decides."""
+    """The settings from one source: code, environment or command line. None means that another source decides."""
 
     url: str | None
     token: str | None
@@ -80,12 +80,12 @@ class Settings:
     against: str | None = None
     """The file of another version of the bot, to play against on this machine, without an arena."""
     open: bool = False
-    """True to take any match of the game or, without a game, of all games that the bot plays."""
+    """True to take any match of `game` or, without a game, any match of all games that the bot plays."""
     min_move_time: float = 0.0
     """The minimum seconds that a move takes, so that spectators can follow, but at most a twentieth of the time
     left."""
     patience: float | None = None
-    """The seconds to keep trying while the arena cannot be reached; None: for ever."""
+    """The seconds for which the bot keeps trying while the arena cannot be reached. None means for ever."""
     assigned: bool = False
     """True if a tournament assigns the matches: the bot makes no seeks, and stops when the arena closes."""
     single_node: bool = False
@@ -95,7 +95,7 @@ class Settings:
 
 
 def merge_settings(*sources: PartialSettings, games: int = 1) -> Settings:
-    """Return the settings, each from the first source that has it. Raise `UsageFault` if the settings cannot work.
+    """Return a bot's settings, each from the first source that has it. Raise `UsageFault` if the settings cannot work.
 
     A config belongs to the game that its own source names. It is dropped if an earlier source names another game. The
     default number of slots follows from `games`, the number of games that the bot plays.
@@ -207,7 +207,7 @@ def _check(settings: Settings) -> None:
 
 
 def split_address(url: str, *schemes: str) -> SplitResult | None:
-    """Return the parts of a URL; None unless it is a valid URL with one of these schemes."""
+    """Return the parts of a URL with one of these schemes; None for an invalid URL."""
     if len(url) > MAX_URL_CHARS or not url.isprintable() or " " in url:
         return None
     try:
@@ -241,7 +241,7 @@ def read_token(text: str) -> str:
 
 
 def check_name(name: str, what: str) -> None:
-    """Raise `UsageFault` unless an arena can register `name`, which the message calls `what`."""
+    """Raise `UsageFault` unless `name` is a valid bot name. The message calls it `what`."""
     if not is_bot_name(name):
         raise UsageFault(f"{what} is {name[:40]!r}: {NAME_DESCRIPTION}")
 

@@ -16,10 +16,10 @@ class SlowChoiceReporter:
     def __init__(self, first_notice_delay_s: float = 5.0) -> None:
         self._first_notice_delay_s = first_notice_delay_s
         self._due: dict[RunningWork, float] = {}
-        """The seconds after the start of a piece of work at which the next report on it is due, by piece of work."""
+        """The seconds after the start of a piece of work at which its next report is due, by piece of work."""
 
     def report(self, running_work: list[RunningWork], now: float) -> list[str]:
-        """Return a line on each `choose` that is due a report at the time `now` and runs an author's code."""
+        """Return a line for each `choose` that runs the author's code and is due a report at the time `now`."""
         self._due = {one: self._due.get(one, self._first_notice_delay_s) for one in running_work}
         told = []
         for one in running_work:

@@ -1,4 +1,4 @@
-"""A bot's side of the protocol: it is given messages and returns effects. No sockets, threads or clocks."""
+"""A bot's side of the arena's protocol: it is given messages and returns effects. No sockets, threads or clocks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PrintLine:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleSeek:
-    """An effect: call `Conversation.retry_seek` with this game after this time."""
+    """An effect: call `Conversation.retry_seek` for this game after these seconds."""
 
     seconds: float
     game: str
@@ -29,7 +29,7 @@ class ScheduleSeek:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleListing:
-    """An effect: call `Conversation.request_listing` after this time."""
+    """An effect: call `Conversation.request_listing` after these seconds."""
 
     seconds: float
 
@@ -55,7 +55,7 @@ class ClientProtocol(ABC):
     """A conversation with an arena over successive connections."""
 
     url: str
-    """The URL that the current message came from."""
+    """The URL of the connection from which the current message came."""
     matches_elsewhere: Collection[str] = ()
     """The matches that continue on other nodes, although a node's welcome does not name them."""
 
@@ -64,7 +64,7 @@ class ClientProtocol(ABC):
         """Return the first message that is sent over every connection."""
 
     def receive(self, message: FromServer | None, now: float) -> list[Effect]:
-        """Return the effects of a message (None: of an unknown type) that arrived at `now` (`time.monotonic()`)."""
+        """Return the effects of a message (None: of unknown type) that arrived at `now` (`time.monotonic()`)."""
         match message:
             case messages.Turn():
                 return self._on_turn(message, now)
@@ -89,12 +89,12 @@ class ClientProtocol(ABC):
         """Return the effects of a connection's end with this close code. Without a `Stop`, the client reconnects."""
 
     def set_unreachable(self, matches: set[str]) -> list[Effect]:
-        """Return the effects when these matches' nodes have become unreachable. Other matches may take their slots."""
+        """Return the effects of these matches becoming unreachable. Other matches may take their slots."""
         return []
 
     @abstractmethod
     def describe_end(self, code: int) -> str:
-        """Return how the connection ended, in the arena's words if it gave a reason."""
+        """Return in words how the connection ended: the arena's words if it gave a reason."""
 
     @abstractmethod
     def make_error_line(self, text: str) -> PrintLine:

@@ -25,7 +25,7 @@ _open_private = partial(os.open, mode=0o600)
 
 
 class BadTokenFile(Fault):
-    """The token file cannot be read or written, or was not written by this module."""
+    """The token file cannot be read or written, or does not have the form that this module writes."""
 
 
 def default_path(environ: Mapping[str, str] = os.environ) -> Path:
@@ -55,7 +55,7 @@ def find_or_make_token(url: str, bot: str, path: Path) -> str:
 
 
 def read_handed_token(descriptor: int) -> str:
-    """Return the token in the next line of a file descriptor; read no further. Raise `BadTokenFile` if it has none."""
+    """Return the token in the next line of a file descriptor, reading no further. Raise `BadTokenFile` without one."""
     read = bytearray()
     try:
         while (byte := os.read(descriptor, 1)) not in (b"", b"\n") and len(read) <= MAX_TOKEN_CHARS:

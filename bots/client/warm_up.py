@@ -37,7 +37,7 @@ def warm_up(bot: Bot, game: Game[Any, Any] | None) -> None:
 
 @contextlib.contextmanager
 def warm_up_once(name: str, game: Game[Any, Any] | None, work: Callable[..., object]) -> Iterator[None]:
-    """Let one process at a time compile. In this context, the caller does `work` to warm up for the game.
+    """Make other processes wait while the caller warms up, by `work` for the game, in this context.
 
     If several processes of this user begin the same work together, the first runs alone for up to `LOCK_TIMEOUT_S`.
     Then the others run in parallel and find its compiled code. If the wait and the body take longer than
@@ -50,7 +50,7 @@ def warm_up_once(name: str, game: Game[Any, Any] | None, work: Callable[..., obj
 
 
 def lock_path(work: Callable[..., object], game: Game[Any, Any] | None) -> Path:
-    """Return the lock file for the warm-up function `work` and a game: one for each pair, in the user's cache."""
+    """Return the path of the lock file, in the user's cache, for warming up by the function `work` for a game."""
     file = getattr(sys.modules.get(work.__module__), "__file__", "")
     what = f"{file} {work.__qualname__} {'' if game is None else game.name}"
     number = hashlib.sha256(what.encode()).hexdigest()[:4]  # limits the number of such files
@@ -80,9 +80,8 @@ def _hold_lock(path: Path) -> Iterator[None]:
 
 
 def _take_lock(file: int) -> None:
-    """Take the lock exclusively if it is free. Else wait until it is, and share it with all processes that waited.
-
-    Give up after `LOCK_TIMEOUT_S`. The lock is released when the file is closed or the process ends.
+    """Lock the file for this process alone if it is free. If not, wait until it is, and share it with all processes
+    that waited. Give up after `LOCK_TIMEOUT_S`. The lock is released when the file is closed or the process ends.
     """
     patient_until = time.monotonic() + LOCK_TIMEOUT_S
     shared = False

@@ -77,9 +77,9 @@ class WorkResult:
     failure: str | None = None
     """The failure of the author's code, in one line; None if it has not failed."""
     cause: BaseException | None = None
-    """The exception by which the author's code failed; None if it has not failed."""
+    """The exception that the author's code raised; None if it has not failed."""
     discarded: str | None = None
-    """The parts of `info` that are discarded, with reasons. The move is sent without them."""
+    """Descriptions of the parts of `info` that are discarded, with reasons. The move is sent without these parts."""
 
 
 MAX_INTEGER = 2**64 - 1
@@ -87,7 +87,7 @@ MAX_INTEGER = 2**64 - 1
 
 
 def do_work(bot: Bot, work: Work) -> WorkResult:
-    """Do the work. An exception of the author's code becomes a `message` and loses this match, but no other match."""
+    """Do a piece of work. If the author's code raises an exception, only this match is lost; a `message` says why."""
     try:
         if type(work) is Choose:
             if work.rejected is not None:
@@ -114,7 +114,7 @@ def do_work(bot: Bot, work: Work) -> WorkResult:
 
 
 class UnsendableMove(Fault):
-    """`choose` returned something that can't be sent. `failure` says what; the text of this fault adds when and why."""
+    """`choose` returned something that cannot be sent. `failure` says what; the fault's text adds when and why."""
 
     def __init__(self, failure: str, turn: Turn, why: str) -> None:
         super().__init__(f"{failure}{format_place(turn)}{why}")
@@ -224,7 +224,7 @@ def _format_traceback(exc: BaseException) -> str:
 
 
 def pace_delay(min_move_time: float, thinking_time_s: float, time_left_s: float) -> float:
-    """Return the seconds to wait after `thinking_time_s` of thinking, so that a move takes `min_move_time`."""
+    """Return how many seconds to wait after `thinking_time_s` of thinking, so that the move takes `min_move_time`."""
     return max(0.0, min(min_move_time - thinking_time_s, time_left_s * MAX_PACE_RATIO))
 
 

@@ -1,4 +1,4 @@
-"""Common parts of the commands: the option for JSON, plain tables, and the message when a command is interrupted."""
+"""The common parts of commands: the option for JSON, plain tables, and the message when a command is interrupted."""
 
 from __future__ import annotations
 

@@ -92,13 +92,13 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
 
 
 def _split_arguments(args: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the words before the first `--`, and the words after it, which are the program's command line."""
+    """Return two lists of words: those before the first `--`, and those after it (the program's command line)."""
     at = args.index("--") if "--" in args else len(args)
     return args[:at], args[at + 1 :]
 
 
 class ProgramExited(Fault):
-    """The program exited during a turn. `code` is its exit code, negative for a signal."""
+    """Raised if the program exited during a turn. `code` is its exit code, negative for a signal."""
 
     def __init__(self, code: int, unfinished: str) -> None:
         super().__init__(describe_exit(code) + unfinished)
@@ -160,7 +160,7 @@ class PipedProgram:
         return line
 
     def discard_output(self) -> bytes:
-        """Return and discard the output since the last line that was read. Raise `UnusableAnswer` if it is too long."""
+        """Discard the output since the last line read, and return it. Raise `UnusableAnswer` if it is too long."""
         with contextlib.suppress(BlockingIOError):
             self._read()
         written = bytes(self._output)
@@ -170,7 +170,7 @@ class PipedProgram:
         return written
 
     def _exchange(self, deadline: float) -> None:
-        """Wait until the program reads or writes, then exchange a chunk of bytes with it."""
+        """Wait until the program can read or has written something. Then write or read a chunk of bytes."""
         if self._is_closed:
             raise ProgramExited(
                 self._process.wait(), f" in mid-line, after {_quote_end(self._output)}" if self._output else ""
@@ -210,7 +210,7 @@ class PipedProgram:
         self._is_closed = not read
 
     def close_input(self) -> None:
-        """Close the program's input, to tell it that nothing follows."""
+        """Close the program's input, so that the program notices that no more lines follow."""
         assert self._process.stdin is not None
         self._process.stdin.close()
 
@@ -261,7 +261,7 @@ def encode_message(message: Start | Rejected | End) -> bytes:
 
 
 def encode_turn(turn: Turn) -> bytes:
-    """Return a turn as a line of JSON: `type` first, then `legal`. Fields for the check of dice are left out."""
+    """Return a turn as a line of JSON that begins with `type` and `legal`. Fields that check dice are left out."""
     options = {} if turn.options is None else {"options": turn.options}
     message = {
         "type": "turn",
@@ -305,11 +305,10 @@ def parse_answer(line: bytes, turn: Turn, on_discarded: Callable[[str], None] = 
 
 
 def _move_with_odd_numbers(line: bytes, turn: Turn) -> Any:
-    """Return a message `move` whose `info` has numbers that cannot be sent, such as NaN or one of 5,000 digits. Return
-    None if the line is no such message.
+    """Return a message `move` whose `info` has numbers that cannot be sent, as many libraries write them, such as NaN
+    or one of 5,000 digits. These numbers are left out of the move later. Return None for any other line.
 
-    Many libraries write such numbers. They are left out of the move later. Raise `UnusableAnswer` for a line that has
-    them outside `info`.
+    Raise `UnusableAnswer` for a line that has such numbers outside `info`.
     """
     try:
         said = json.loads(line, parse_int=read_integer)
@@ -450,7 +449,7 @@ class PipedBot(Bot):
                 return choice
 
     def _report_discarded(self, match: _Match, turn: Turn, what: str) -> None:
-        """Report once in a match that output is discarded, because a program may write too much at every turn."""
+        """Report that a program's output is discarded. Do so once in a match: it may happen at every turn."""
         if not match.warned:
             match.warned = True
             self._say(f"{_place_of(turn)} its program {what}: it is left out")
@@ -459,7 +458,7 @@ class PipedBot(Bot):
         return PipedProgram(self._command, self._environment)
 
     def _take_program(self) -> PipedProgram:
-        """Return an idle program that still runs, else a new one."""
+        """Return a program that runs and has no match; if there is none, a new one."""
         with self._lock:
             program = self._idle.pop() if self._idle else None
         if program is None:

@@ -202,7 +202,7 @@ def read_setup(game: str, preset: str, config: Sequence[str], sets: Sequence[str
 
 
 def read_side(setup: Setup, text: str) -> Side:
-    """Return the side that the word `text` names. If it is wrong, raise `UsageFault` that begins with it."""
+    """Return the side that `text` names. If it is wrong, raise a `UsageFault` that begins with `text`."""
     where = f"side {short_repr(text)}"
     if not text.isprintable():
         raise UsageFault(f"{where}: use printable characters")

@@ -128,7 +128,7 @@ def make_tuning(options: TuneOptions) -> Tuning:
 
 
 def _load_tuning(options: TuneOptions, path: Path) -> Tuning:
-    """Return the tuning in the file. Raise `UsageFault` if an option contradicts it."""
+    """Return the tuning in the file that the options name. Raise `UsageFault` if an option contradicts the tuning."""
     tuning = load_tuning(str(path))
     held = settable_values(tuning.method, tuning.setup)
     asked = settable_values(*with_numbers(tuning.method, tuning.setup, options.sets))
@@ -177,7 +177,7 @@ def _play(tuner: Tuner, path: Path, pool: AbstractContextManager[WorkerPool], *,
 
 
 def _measure_result(tuning: Tuning, workers: WorkerPool) -> TrialResult:
-    """Measure the resulting weights in new games against the default weights. The tuning's own games flatter them."""
+    """Measure the resulting weights against the default weights in new games. The tuning's own games overrate them."""
     assert tuning.best is not None
     sides = (
         Side("tuned", tuning.setup, tuning.best[0]),

@@ -32,7 +32,7 @@ _METHOD_TYPES: Mapping[str, type] = {field.name: type(field.default) for field i
 
 
 def with_config(setup: Setup, config: Mapping[str, Any]) -> Setup:
-    """Return the setup with the keys of `config` replaced in its config. Raise `UsageFault` if that is invalid."""
+    """Return the setup with these values in its game's config. Raise `UsageFault` if the config is then invalid."""
     config = {**json.loads(setup.config), **config}
     try:
         load_game(setup.game, config)
@@ -42,7 +42,7 @@ def with_config(setup: Setup, config: Mapping[str, Any]) -> Setup:
 
 
 def with_numbers(method: Method, setup: Setup, sets: Mapping[str, str]) -> tuple[Method, Setup]:
-    """Return method and setup with the values that `--set` gives. Raise `UsageFault` if a key or value is wrong."""
+    """Return method and setup, changed by the values of `--set`. Raise `UsageFault` if a key or value is wrong."""
     for key, text in sets.items():
         if key in _METHOD_TYPES:
             method = replace(method, **{key: _read_number(key, text, _METHOD_TYPES[key])})
@@ -54,8 +54,8 @@ def with_numbers(method: Method, setup: Setup, sets: Mapping[str, str]) -> tuple
 
 
 def with_search(setup: Setup, sets: Mapping[str, str]) -> Setup:
-    """Return the setup with these settings of the search. Raise `UsageFault` for an unknown key or an invalid number. A
-    value that has to be a name is not checked here.
+    """Return the setup, changed by these settings of the search. Raise `UsageFault` for an unknown key or an invalid
+    number. A setting whose value has to be a name is not checked here.
     """
     for key, text in sets.items():
         if key == _EVALUATION_KEY:
@@ -94,7 +94,7 @@ def read_pool(jobs: int | None, dask: str | None) -> AbstractContextManager[Work
 
 
 def compile_once(setup: Setup, value: str | None) -> None:
-    """Compile the search and solve the table of the value function for luck, so that each worker need not do it."""
+    """Compile the search, and solve the table that the measuring of luck needs, so that workers need not do it."""
     rules, kernel = rules_and_kernel(setup)
     with warm_up_once("arena-bot", rules, kernel.warm_up):
         kernel.warm_up()

@@ -1,4 +1,4 @@
-"""The games as environments for reinforcement learning (PettingZoo, Gymnasium), and the encodings that learners see.
+"""The games as environments for reinforcement learning (PettingZoo, Gymnasium), and their encodings as numbers.
 
 The environments need the extra `rl`. `encoding_of`, with which a trained policy plays in an arena, only needs numpy.
 

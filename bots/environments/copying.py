@@ -7,7 +7,7 @@ from typing import Self
 
 
 class DeepCopied:
-    """A base class that makes `copy.copy` a deep copy. A shallow copy would share its arrays with the original game."""
+    """A base class that makes `copy.copy` a deep copy, because a shallow copy would share arrays with the original."""
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)

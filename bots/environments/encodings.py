@@ -22,7 +22,7 @@ Mask = NDArray[np.int8]
 
 class Encoding(ABC, Generic[S, M]):
     """An encoding of states as vectors and of moves as numbers. A config fixes the length of vectors and the greatest
-    number.
+    number of a move.
 
     The meaning of each number stays the same within a `version`, so that stored policies remain valid.
     """

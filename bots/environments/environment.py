@@ -74,11 +74,11 @@ def parallel_env(
 
 
 class _OrderEnforced(DeepCopied, OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes without types
-    """PettingZoo's wrapper that reports calls in the wrong order, made copyable."""
+    """A copyable form of PettingZoo's wrapper that reports calls in the wrong order."""
 
 
 class _Parallel(DeepCopied, aec_to_parallel_wrapper):  # type: ignore[misc]  # PettingZoo comes without types
-    """PettingZoo's wrapper in which all agents step at once, made copyable."""
+    """A copyable form of PettingZoo's wrapper in which all agents step at once."""
 
 
 class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes without types
@@ -212,7 +212,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
         self._play_ply(chosen, rules.resolve_round(self.position, chosen, self._dice(rules.ply(self.position)))[0])
 
     def _play_ply(self, move: Any, after: Any) -> None:
-        """Set the position after a move or round and the deals that follow. Subtract the luck in them from rewards."""
+        """Set the position after a move or round and its deals. Subtract the luck in them from the rewards."""
         if self._value is None:
             self._set_position(after)
             return
@@ -230,7 +230,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
         return self.rules.apply_chance(position, self._dice(self.rules.ply(position)))[0]
 
     def _set_position(self, position: Any) -> None:
-        """Resolve any deals in a position, then set it, with its moves, agent to move, payoffs and settled ranks."""
+        """Set a position, after its deals if any are due, and its moves, agent to move, payoffs and settled ranks."""
         while self.rules.to_move(position) == CHANCE:
             position = self._deal(position)
         self.position = position
@@ -262,7 +262,7 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
                 self.rewards[agent] = REWARD_PER_POINT * points[seat] - 1
 
     def render(self) -> str | None:
-        """Return the board as text if `render_mode` is "ansi", else None: "human" has printed the board already."""
+        """Return the board as text if `render_mode` is "ansi", else None: "human" has already printed the board."""
         return self.rules.draw_board(self.position) if self.render_mode == "ansi" else None
 
 
@@ -327,7 +327,7 @@ class Single(DeepCopied, Env[Vector, np.int64]):
         return self._proceed()
 
     def action_masks(self) -> Mask:
-        """Return 1 for every legal action, else 0. Raise `UsageFault` before the first reset."""
+        """Return an array: 1 for every legal action, else 0. Raise `UsageFault` before the first reset."""
         self._check_begun()
         return self._mask
 
@@ -336,7 +336,7 @@ class Single(DeepCopied, Env[Vector, np.int64]):
             raise UsageFault("the game has not begun: call reset() first")
 
     def _proceed(self) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
-        """Let the opponents play up to the learner's turn. Add up the learner's rewards. Return what `step` returns."""
+        """Play the opponents' moves up to the learner's turn. Sum the learner's rewards. Return `step`'s result."""
         while self.environment.agent_selection != self.agent:
             agent = self.environment.agent_selection
             seen = None if self.environment.terminations[agent] else self.environment.observe(agent)

@@ -1,4 +1,4 @@
-"""A check of batches against the reference rules: with the same moves and dice, random games must be equal."""
+"""A check of batches: random games with the same moves and dice must be equal in a batch and by the reference rules."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from protocol.dice import SEED_BYTES, Dice
 
 
 class Disagreement(Exception):
-    """A batch and the reference rules disagree; the message has the value of each."""
+    """A value in a batch differs from that by the reference rules. The message has both values."""
 
 
 class ReferenceEnvironment(Environment):
-    """An environment by the reference rules, whose initial position and dice are given."""
+    """An environment that uses the reference rules. Its initial position and its dice are given."""
 
     def begin(self, position: Any) -> None:
         self.reset(seed=0)

@@ -23,7 +23,7 @@ each row. All games share `rng`: if opponents use it, each game depends on the o
 
 
 def choose_uniformly(vectors: Vectors, masks: Masks, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return a random legal action for each game, a row of `masks`; an arbitrary one if none is legal."""
+    """Return a random legal action for each row of `masks` (a game). If no action is legal, the action is arbitrary."""
     ranks = masks.cumsum(1, dtype=np.int32)
     drawn = rng.integers(np.maximum(ranks[:, -1:], 1))
     actions: NDArray[np.int64] = np.minimum((ranks <= drawn).sum(1), masks.shape[1] - 1)
@@ -135,7 +135,7 @@ class VectorSingle(DeepCopied, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
         return vectors
 
     def _is_done(self, games: Numbers) -> NDArray[np.bool_]:
-        """Return an array that is true for each of these games in which the learner has no more moves."""
+        """Return an array that is true for each of these games in which the learner will not move again."""
         out: NDArray[np.bool_] = (self.games.batch.over[games] + self.games.ended[games, self.seats[games]]) > 0
         return out
 
@@ -144,7 +144,7 @@ class VectorSingle(DeepCopied, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
         rewards[games] += self.games.rewards[games, self.seats[games]]
 
     def _let_others_play(self, games: Numbers, rewards: NDArray[np.float64]) -> None:
-        """Let the opponents play up to the learner's turn, or the end, in each of these games."""
+        """Play the opponents' moves in each of these games, up to the learner's turn or the end."""
         turn = self.games.batch.turn
         while len(games := games[(turn[games] != self.seats[games]) & ~self._is_done(games)]):
             vectors, masks = self.games.observe_seats(games, turn[games])

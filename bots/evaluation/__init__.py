@@ -1,4 +1,4 @@
-"""Evaluations of unfinished states, by the names of the game and of the evaluation. base.py has the scale."""
+"""Evaluations, which estimate how good an unfinished state is, by game and name. base.py has the scale of values."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ wins."""
 
 
 class ValueScale(NamedTuple):
-    """The scale of the values that a search gives to a game's states."""
+    """The scale of the values that a search gives to the states of a game: what a win and an evaluation are worth."""
 
     win: float = WIN_VALUE
     """The value of a win at a search's root. It exceeds the number of plies of the longest match."""

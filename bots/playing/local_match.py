@@ -121,7 +121,7 @@ class CodeTimer:
 
     @contextlib.contextmanager
     def interrupt_after(self, seconds: float | None) -> Iterator[None]:
-        """Raise `TimeUp` in the body of this context after `seconds`; None: never."""
+        """Raise `TimeUp` in the body of this context after `seconds`. With None, never interrupt it."""
         if sys.platform == "win32" or not self._is_supported or seconds is None:
             yield
             return
@@ -147,11 +147,11 @@ class CodeTimer:
 
 
 class LocalClient:
-    """The client of a bot in this process, called a guest. It plays any number of matches, one after the other.
+    """The client of a bot in this process (a guest). It plays any number of matches, one after the other.
 
     The bot plays as `name`. Its choices and nonces follow from `seed`; it is warmed up for `game`. `say` receives
-    messages for its author. Exceptions of its code are raised again if `raises` is set; otherwise they lose the match,
-    as in an arena. The constructor raises `UsageFault` for a name or version that no arena accepts.
+    messages for its author. If its code raises an exception, it loses the match, as in an arena; with `raises`, the
+    exception is raised here. The constructor raises `UsageFault` for a name or version that no arena accepts.
     """
 
     def __init__(
@@ -266,7 +266,7 @@ class LocalMatch:
             return self._play_to_end()
 
     def resume(self, standing: MatchStanding, events: Sequence[MatchEvent]) -> ClosedMatch:
-        """Continue the match from `standing`: apply `events`, then play to the end. The result begins with `events`."""
+        """Continue a match from its state `standing`: apply `events`, then play on. The result begins with `events`."""
         self._match.standing = standing
         with self._alarm.install_handler() if self._timed else contextlib.nullcontext():
             for act in events:  # no guest is present yet, so only lines and deadlines matter
@@ -290,7 +290,7 @@ class LocalMatch:
         return ClosedMatch(result, tuple(self._lines), self._match.footer(result, None), self._failures)
 
     def _next_event(self) -> MatchEvent:
-        """Advance the time to the next event and return it: a message before the deadline, or the deadline's end."""
+        """Return the next event, a bot's message or the end of the deadline, and advance the time to it."""
         while self._inbox and (self._deadline is None or self._inbox[0][0] <= self._deadline):
             self._now, _, seat, message = heapq.heappop(self._inbox)
             if seat in self._guests:

@@ -52,7 +52,7 @@ class Played:
 
     @property
     def result(self) -> Result:
-        """The seats, the ranks, and why the match ended."""
+        """The result of the match: its seats, their ranks, and why the match ended."""
         return self.closed.result
 
     @property
@@ -170,8 +170,9 @@ class _Table:
         if entrants is None:
             entrants = None if names == given else tuple(map(_identity, bots, self._bots))
         self.entrants = entrants
-        """The data that tells the bots apart, by seat; None if their names do. It enters the match's id, so swapping
-        two bots that share a name makes another match."""
+        """The data that tell apart bots that share a name, by seat; None if all names differ. They enter the match's
+        id, so swapping such bots makes another match.
+        """
         # A name is seed enough for a bot, as its choices and nonces follow from the match's id as well.
         self._guests = [
             LocalClient(bot, name, name, self._rules, self._tell, raises=raises)
@@ -203,7 +204,7 @@ def _pickle_arguments(arguments: tuple[Any, ...]) -> bytes:
 
 @lru_cache(maxsize=1)
 def _unpickle_table(packed: bytes) -> _Table:
-    """Return a worker's `_Table`, made from these pickled arguments. It is kept for the worker's next batches."""
+    """Return a worker's `_Table`, made from pickled arguments. The worker keeps it for its next batches of seeds."""
     bots, game, config, clock, raises, entrants = pickle.loads(packed)  # noqa: S301  by this program's own `_pickle_arguments`
     table = _Table(bots, game, config, clock, raises=raises, entrants=entrants)
     table.warm_up()
@@ -270,7 +271,7 @@ def _make_bot(bot: Bot | type[Bot] | str) -> Bot:
 
 
 def _number_names(names: Sequence[str]) -> list[str]:
-    """Return the names, with a number added to repeated ones: `mine`, `mine-2`."""
+    """Return the names; repeated names get a number: `mine`, `mine-2`."""
     apart: list[str] = []
     for name in names:
         taken = {fold_name(other) for other in apart}
@@ -280,7 +281,7 @@ def _number_names(names: Sequence[str]) -> list[str]:
 
 
 def _identity(given: Bot | type[Bot] | str, bot: Bot) -> list[Any]:
-    """Return what tells a bot from others of its name: the word that means it, or its class and simple attributes."""
+    """Return what tells a bot from others with its name: the word that named it, or its class and simple attributes."""
     if isinstance(given, str):
         return [given]
     plain = {key: repr(value) for key, value in sorted(vars(bot).items()) if isinstance(value, _PLAIN_TYPES)}

@@ -81,10 +81,10 @@ class Players(InProcessPlayers):
         events: Sequence[MatchEvent],
         observer: MatchObserver | None = None,
     ) -> ClosedMatch:
-        """Continue a match, described by a header, from a standing: apply these events, then play to the end. Thinking
-        takes no time.
+        """Continue a match, described by a header, from its state `standing`: apply these events, then play to the end.
 
-        For a bot it is as if its program had been restarted. A bot that does not return from a call is not interrupted.
+        Thinking takes no time. For a bot it is as if its program had been restarted. A bot that does not return from a
+        call is not interrupted.
         """
         return LocalMatch(header, seed, self._guests_of(header), timed=False, on_ply=observer).resume(standing, events)
 
@@ -105,14 +105,14 @@ class Players(InProcessPlayers):
                     warm_up_bot(bot, self._game)
 
     def _guests_of(self, header: Header) -> list[LocalClient | None]:
-        """Return the clients of a match's bots, by seat; None for a bot in `failed_bots`."""
+        """Return the clients of a match's bots, by seat. For a bot in `failed_bots`, there is None."""
         self._warm_up()
         self._rules = shared_game(header.game, header.config)  # held, so that the next match finds them in the cache
         return [None if seat.bot in self.failed_bots else self._guests[seat.bot] for seat in header.seats]
 
     @contextmanager
     def _record_fault(self, spec: BotSpec, what: str) -> Iterator[None]:
-        """Unless `strict` is set, put a fault of a bot from a file into `failed_bots` instead of raising the fault."""
+        """Put the fault of a bot from a readable file into `failed_bots`. Raise any other fault; if `strict`, all."""
         try:
             yield
         except UsageFault as fault:
@@ -149,7 +149,7 @@ def warm_up_bot(bot: Bot, game: Game[Any, Any]) -> None:
 
 
 def _check_defaults(specs: Sequence[BotSpec], bots: Sequence[Bot]) -> None:
-    """Raise `UsageFault` if a default setting is one that none of the bots has."""
+    """Raise `UsageFault` if one of the default settings fits none of the bots."""
     known = {key for bot in bots for key in bot.settings}
     for key, value in ((key, value) for spec in specs for key, value in spec.defaults.items()):
         if key not in known:

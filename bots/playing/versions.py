@@ -54,7 +54,7 @@ CLOCK = Clock(bank_ms=10_000, increment_ms=100)
 
 
 class ComparedVersions(Struct, kw_only=True):
-    """The results of the matches between two versions so far."""
+    """The results so far of a comparison of two versions of a bot."""
 
     seats: int
     scores: list[SideScore] = field(default_factory=list)
@@ -131,7 +131,7 @@ def _play(table: _Table, compared: ComparedVersions, starts: int) -> bool:
 def conclusion(
     compared: ComparedVersions, labels: tuple[str, str], rules: Game[Any, Any], *, is_stopped: bool
 ) -> list[str]:
-    """Return sentences that say which version is better, and what makes this uncertain."""
+    """Return sentences that say which version is better, and how far to trust that."""
     one, other = labels
     estimate = estimate_scores(compared.scores).score
     if estimate is None:

@@ -89,7 +89,7 @@ def read_move(turn: Turn, text: str) -> Mapping[str, Any]:
 
 
 def _handle_input(turn: Turn, text: str) -> Mapping[str, Any] | None:
-    """Return the move that was typed. For a command or an illegal move, print the answer and return None."""
+    """Return the move that the person typed. For a command or an illegal move, print an answer and return None."""
     asked = text.strip().lower()
     if asked in ("", "help", "?"):
         example = json.dumps(turn.legal[0])

@@ -28,8 +28,8 @@ TABLES_FILE = "levels.toml"
 
 
 class Mixture(Struct, frozen=True):
-    """A definition of the levels of one game. `bot` names a strong bot as on the command line. `random_share` has, for
-    each level from 1 on, the fraction of moves that are random; all other moves are the strong bot's.
+    """A definition of a game's levels. `bot` names a strong bot, as on the command line. `random_share` has the
+    fraction of moves that are random, for each level from 1 on. The strong bot chooses all other moves.
     """
 
     bot: str
@@ -38,7 +38,7 @@ class Mixture(Struct, frozen=True):
 
 class _Tables(Struct, frozen=True):
     measured: Mapping[str, Mixture]
-    """The definition of a game's levels, by game or, for a preset with its own levels, by pool."""
+    """The definitions of games' levels, by game. For a preset with its own levels, the key is its pool."""
     unmeasured: Sequence[Mixture]
     """Definitions of levels for games that are not in `measured`: a game gets the first one whose bot plays it."""
 
@@ -55,7 +55,7 @@ def load_tables() -> _Tables:
 
 
 def find_mixture(game: str, pool: str | None = None) -> Mixture | None:
-    """Return the definition of levels for a pool; if the pool has none, that for its game; None if neither has one."""
+    """Return the definition of levels for a pool, else for the pool's game; None if neither has one."""
     measured = load_tables().measured
     if pool is not None and pool in measured:
         return measured[pool]

@@ -11,13 +11,13 @@ from protocol.games import game_part, games_with
 
 
 class PerfectPlayer(Protocol):
-    """Perfect play of one game. A game's package has a module or an object with these functions."""
+    """The functions for perfect play of one game. They are in a module or an object of the game's package."""
 
     def choose(self, turn: Turn) -> Choice:
         """Return a best move."""
 
     def move_probabilities(self, turn: Turn) -> Sequence[float | Fraction] | None:
-        """Return the probability of each legal move, in their order; None if the move is not drawn at random."""
+        """Return the probability that `choose` plays each legal move, in their order; None if it is not random."""
 
 
 class Perfect(Bot):

@@ -85,7 +85,7 @@ def make_limit(
 
 
 def cached_kernel(turn: Turn, find: Callable[[Game[Any, Any]], K]) -> K:
-    """Return the kernel that `find` returns for the rules of a turn. It is kept in the memory of the match."""
+    """Return the compiled search that `find` returns for the rules of a turn. It is kept in the memory of the match."""
     if "kernel" not in turn.memory:
         turn.memory["kernel"] = find(turn.rules)
     kernel: K = turn.memory["kernel"]
@@ -113,7 +113,7 @@ class CompiledBot(Bot):
 
 
 class SearchingBot(CompiledBot):
-    """A bot that plays the move that a search finds. A setting is text or a number. A bad one raises `UsageFault`."""
+    """A bot that plays the move that a search finds. A setting is text or a number; a bad one raises `UsageFault`."""
 
     settings: ClassVar[Mapping[str, str]] = {
         "depth": "plies (or as horizon says) to look ahead, 1 to 64; the clock is then ignored",
@@ -203,7 +203,7 @@ class SearchingBot(CompiledBot):
 
 
 def _read_settings(bot: str, kind: type[SearchSettings], own: Mapping[str, str]) -> SearchSettings:
-    """Return the search settings with the values in `own`, else with defaults. Raise `UsageFault` if a value is bad."""
+    """Return the settings of a search: the values in `own`, else defaults. Raise `UsageFault` if a value is bad."""
     return kind(
         **{key: read_choice(bot, key, own[key], names) for key, names in choices_of(kind).items() if key in own}
     )
@@ -246,7 +246,7 @@ class GeneticBot(AlphaBeta):
 
 
 class Greedy(CompiledBot):
-    """Plays the move with the best expected evaluation: of equal moves, one at random; in a campaign, the first."""
+    """Plays the move with the best expected evaluation: of several, a random one; in a campaign, the first."""
 
     settings: ClassVar[Mapping[str, str]] = {"eval": EVAL_HELP}
 
@@ -282,12 +282,12 @@ class Greedy(CompiledBot):
 
 
 def value_of_state(tree: SearchTree[Any, Any], state: Any) -> float:
-    """Return the value of a state for the seat to move at the root of `tree`, as if the state itself were the root."""
+    """Return the value of a state for the seat to move at the root of `tree`. Plies from the root don't count."""
     return tree.value_of_terminal(state, 0) if tree.rules.to_move(state) is None else tree.evaluate(state)
 
 
 class Uct(CompiledBot):
-    """Plays the most visited move of its Monte Carlo tree search. The value that it reports is the mean result of the
+    """Plays by Monte Carlo tree search: the most visited move. The value that it reports is the mean result of the
     simulations, from 0 to 1. In a campaign, every turn of a playout lowers its result by a hundredth.
     """
 

@@ -17,8 +17,8 @@ Bound = Literal["exact", "lower", "upper"]
 
 
 class TableEntry(NamedTuple):
-    """A stored value of a position, or a bound on it. In a game without chance, a win in n plies is stored as seen from
-    this position, not from the root.
+    """A stored value of a position, or a bound on it. In a game without chance, the plies to a win are counted from
+    this position.
     """
 
     value: float
@@ -26,18 +26,18 @@ class TableEntry(NamedTuple):
     depth: int
     """Plies searched below the position."""
     complete: bool
-    """True if every line searched reached the end of the game: the value then also holds for greater depths."""
+    """True if every line searched reached the end of the game. The value is then right for greater depths too."""
     line: tuple[Any, ...]
 
 
 class TranspositionTable(dict[Hashable, TableEntry]):
-    """A transposition table: by position key, the stored entry. A full table is cleared."""
+    """A transposition table: the stored value of each position, by the position's key. A full table is cleared."""
 
     def __init__(self, max_entries: int = 50_000) -> None:
         super().__init__()
         self._most = max_entries
         self.has_chance = False
-        """True once a search met chance. Keys then contain the ply, because a value only holds at one ply."""
+        """True after a search of a game with chance. Keys then contain the ply: a value only holds at one ply."""
 
     def put(self, key: Hashable, entry: TableEntry) -> None:
         if len(self) >= self._most:
@@ -54,7 +54,7 @@ def alphabeta(
     limit: SearchLimit | None = None,
     table: TranspositionTable | None = None,
 ) -> SearchResult[M]:
-    """Search by fail-soft alpha-beta: a value outside the window of a node is a bound.
+    """Search by fail-soft alpha-beta: a value outside a node's window (the range that matters there) is a bound.
 
     Moves that caused most cutoffs elsewhere in the tree are tried first. With a `table`, a position that several lines
     reach is searched once. Raise `ChanceNotSupported` in a game with chance, and `LimitReached` if `limit` is spent.
@@ -150,7 +150,7 @@ class _AlphaBetaSearch(Generic[S, M]):
         return best, line
 
     def _order_moves(self, state: S, mover: int, first: Line[M]) -> list[M]:
-        """Return the legal moves in the order to try: the table's move, then those that caused most cutoffs so far."""
+        """Return the legal moves in the order to try: the table's, then those that caused most cutoffs so far."""
         cuts = self._cuts
         moves = sorted(self._rules.legal_moves(state), key=lambda move: -cuts.get((mover, move), 0))
         if first and first[0] in moves:
@@ -174,7 +174,7 @@ class _AlphaBetaSearch(Generic[S, M]):
     def _mean_over_outcomes(
         self, outcomes: Sequence[tuple[Fraction, S]], left: int, ply: int, alpha: float, beta: float
     ) -> float:
-        """Return the mean value of a move's outcomes. Once it must lie outside the window, return a bound instead."""
+        """Return the mean value of a move's outcomes, or a bound once it must lie outside the window."""
         win = self._tree.win
         seen, unseen = 0.0, 1.0
         for probability, result in outcomes:
@@ -201,10 +201,10 @@ class _AlphaBetaSearch(Generic[S, M]):
 
 
 def _is_usable(entry: TableEntry, left: int) -> bool:
-    """Return whether the entry holds exactly what a search of `left` plies would find."""
+    """Return whether a stored entry is what a search of `left` plies would find."""
     return entry.depth == left or (entry.complete and entry.depth <= left)
 
 
 def _shift_win(value: float, plies: int) -> float:
-    """Return the value that `value` has `plies` plies deeper in the tree, where a win or loss is that much nearer."""
+    """Return the value seen from `plies` plies deeper in the tree. A win or loss is that much nearer from there."""
     return value + plies if value >= 1 else value - plies if value <= -1 else value

@@ -18,7 +18,7 @@ _VALUE_LABELS: tuple[Label, ...] = ("drawn", "won", "lost")
 
 @dataclass(frozen=True, slots=True)
 class Labelling(Generic[M]):
-    """The label of the root for MAX, the seat to move there, and MAX's strategy."""
+    """The result of labelling: who wins from the root, as seen by MAX (the seat to move there), and MAX's strategy."""
 
     label: Label
     strategy: Mapping[Hashable, M]
@@ -71,7 +71,7 @@ def label_root(rules: Game[S, M], root: S, *, limit: SearchLimit | None = None) 
 def _find_strategy(
     tree: SearchTree[S, M], root: S, labels: Mapping[Hashable, tuple[int, M | None]]
 ) -> dict[Hashable, M]:
-    """Return `Labelling.strategy`, MAX's moves, from the labels of states and the moves that achieve the labels."""
+    """Return MAX's moves for `Labelling.strategy`, from the labels of states and the moves that achieve the labels."""
     rules = tree.rules
     chosen: dict[Hashable, M] = {}
     if labels[rules.key(root)][0] < 0:

@@ -34,12 +34,12 @@ def searchable_games() -> tuple[str, ...]:
 
 
 def win_value(rules: Game[Any, Any]) -> float:
-    """Return the value of a win after no plies. It exceeds the number of plies of the longest match."""
+    """Return the value of a win at a search's root. It exceeds the number of plies of the longest match."""
     return scale_of(rules.name).win
 
 
 def evaluation_scale(rules: Game[Any, Any]) -> float:
-    """Return the factor that converts an evaluation to a search's value: the value of a position evaluated as 1."""
+    """Return the factor from an evaluation to a search's value: the value of a position that is evaluated as 1."""
     return scale_of(rules.name).evaluation_factor
 
 
@@ -69,7 +69,7 @@ def _resolve_deals(rules: Game[S, Any], probability: Fraction, state: S) -> Iter
 
 
 class DealDue(Fault):
-    """A search was given a root in which a deal comes before the next move."""
+    """A search was asked to start from a position in which a deal comes before the next move."""
 
     def __init__(self, game: str) -> None:
         super().__init__(
@@ -194,7 +194,7 @@ class SearchTree(Generic[S, M]):
         return self.win - ply if ranks.count(1) == 1 else 0.0
 
     def evaluate(self, state: S) -> float:
-        """Return MAX's value of an unfinished state at the search's horizon, by its evaluation."""
+        """Return MAX's value of an unfinished state at the search's greatest depth, by the evaluation of the state."""
         self.leaves += 1
         self.estimates += 1
         return self._opinion * self._evaluate(self.rules, state, self.seat or 0)

@@ -20,10 +20,8 @@ Algorithm = Literal["expectiminimax", "alphabeta"]
 
 
 class SearchSettings(Struct, frozen=True):
-    """The settings of a search that only one game has. Each field of a subclass is one of a few names and has a
-    default.
-
-    Decoding accepts any text; `choices_of` lists the valid names.
+    """The settings of a search that only one game has. Each field of a subclass has one of a few names as its value,
+    and a default. Decoding accepts any text; `choices_of` lists the valid names.
     """
 
     descriptions: ClassVar[Mapping[str, str]] = {}
@@ -82,7 +80,7 @@ class Kernel(TimedSearch, Protocol):
 
 
 class OnePlyKernel(Kernel, Protocol):
-    """A kernel that can also search one ply exactly, where the rules would be too slow to list a move's outcomes."""
+    """A compiled search that can also search one ply exactly, for games whose rules are too slow to do so."""
 
     def search_one_ply(self, position: Any, *, evaluation: str, limit: SearchLimit) -> SearchResult[Any]:
         """Return the move with the best mean value over its outcomes, of the moves tried before `limit` was spent."""
@@ -104,14 +102,14 @@ class TreeSearch(TimedSearch, Protocol):
 
 
 class Policy(MoveFinder, Protocol):
-    """A player of one game that chooses moves without a search."""
+    """A way to choose moves in one game without a search."""
 
     def choose_move(self, position: Any) -> Any:
         """Return the policy's move in an unfinished position."""
 
 
 def kernel_games() -> tuple[str, ...]:
-    """Return the games that have a kernel."""
+    """Return the games that have a compiled search (a kernel)."""
     return games_with("kernel")
 
 
@@ -127,7 +125,7 @@ def kernel_for(rules: Game[Any, Any]) -> Kernel | None:
 
 
 def one_ply_for(rules: Game[Any, Any]) -> OnePlyKernel | None:
-    """Return the game's kernel if it can search one ply; None if the rules themselves are fast enough for one ply."""
+    """Return the game's compiled search if it can search one ply; None if the rules are fast enough for one ply."""
     return cast(OnePlyKernel, kernel_for(rules)) if rules.name in games_with("has_one_ply_search") else None
 
 

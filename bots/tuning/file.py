@@ -143,8 +143,8 @@ def _generation_table(generation: Generation) -> dict[str, Any]:
 
 
 def _running_table(tuning: Tuning, running: RunningGeneration) -> dict[str, Any]:
-    """Return the TOML table for the running generation. A score is one character, or a number between spaces if it is
-    luck-adjusted. A full stop stands for a game not yet played.
+    """Return the TOML table with the scores of the unfinished generation. A score is one character, or a number between
+    spaces if it is luck-adjusted. A full stop stands for a game not yet played.
     """
     if tuning.method.fitness == "results":
         words, between, width = [_SCORE_CHARACTERS[score] for score in running.scores], "", _SCORES_PER_LINE
@@ -180,7 +180,7 @@ class _Running(Struct):
 
 
 class _File(Struct):
-    """The keys of a tuning's file that are read, but for the table `search`. The others follow from these."""
+    """The keys of a tuning's file that are read, except the table `search`. All other keys follow from these."""
 
     game: str
     provenance: _Provenance
@@ -191,7 +191,7 @@ class _File(Struct):
 
 
 def _file_class(kind: type[SearchSettings]) -> type[Struct]:
-    """Return the struct of a file whose table `search` has the settings of this class."""
+    """Return the class of a tuning's file whose table `search` has the settings of the class `settings`."""
     own = [(field.name, field.type) for field in structs.fields(kind)]
     numbers = [("depth", int | None, None), ("nodes", int | None, None), ("eval", str, FEATURES_EVALUATION)]
     search = defstruct("_Search", [*own, *numbers])
@@ -293,7 +293,7 @@ def _read_row(line: str, method: Method, what: str, count: int, more: int) -> tu
 
 
 def _find_difference(held: Any, right: Any, where: str) -> str | None:
-    """Return a message about the first key at which a file, `held`, differs from its right content, `right`; None if
+    """Return a message about the first key that differs between a file, `held`, and its right content, `right`; None if
     they are equal.
     """
     if isinstance(held, dict) and isinstance(right, dict):

@@ -111,7 +111,7 @@ class Method:
 
 
 class ScheduledGame(NamedTuple):
-    """A game to play: the indices of the genes in seat 0 and seat 1, and the seeds as in `TuningGame`."""
+    """A game to play: the indices of the genes that play seat 0 and seat 1, and the seeds as in `TuningGame`."""
 
     first: int
     second: int
@@ -211,7 +211,7 @@ def _rank_genes(generation: Generation, genes: Sequence[int]) -> list[int]:
 
 
 def _make_child(rng: random.Random, parents: Sequence[Gene]) -> Gene:
-    """Return the average of two different parents. It is not all 0, because no half is rounded down to 0."""
+    """Return the average of two different parents. It is not all 0, because halves are not rounded down to 0."""
     one, other = rng.sample(parents, 2)
     return tuple(round((a + b) / 2, WEIGHT_DECIMALS) for a, b in zip(one, other, strict=True))
 

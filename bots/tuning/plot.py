@@ -1,4 +1,4 @@
-"""A plot of a tuning: the fitness of every gene by generation. No other module needs matplotlib."""
+"""A plot of a tuning: the fitness of every gene, by generation. Only this module needs matplotlib."""
 
 from __future__ import annotations
 

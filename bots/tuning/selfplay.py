@@ -70,8 +70,7 @@ class Setup(NamedTuple):
 
 
 class TuningGame(NamedTuple):
-    """A game to play: the weights of seats 0 and 1, and `start`, the seed of deal, dice and random drafts.
-
+    """A game to play: the weights with which seats 0 and 1 play, and `start`, the seed of deal, dice and random drafts.
     If `dice` is given, it seeds dice and drafts instead, so that games with the same deal can have different dice.
     """
 
@@ -115,8 +114,8 @@ def check_setup(setup: Setup) -> Game[Any, Any]:
 
 
 def play_all(setup: Setup, games: Sequence[TuningGame], version: str) -> list[float]:
-    """Play games and return the score of each. Raise `ArenaFault` if this program has another version than `version`,
-    `UsageFault` if `check_setup` would.
+    """Play games and return the score of each. Raise `ArenaFault` if this program has another version than `version`.
+    Raise `UsageFault` if `check_setup` would raise it.
     """
     _check_version(version)
     return [play(setup, seats).score for seats in games]
@@ -153,7 +152,7 @@ def _check_version(version: str) -> None:
 
 
 def play(setup: Setup, tuning_game: TuningGame, second_setup: Setup | None = None) -> FinishedGame:
-    """Play one game. Seat 1 may have its own search, `second_setup`. Raise `UsageFault` if `check_setup` would."""
+    """Play one game. With `second_setup`, seat 1 has a search of its own. Raise the `UsageFault` of `check_setup`."""
     rules = rules_and_kernel(setup)[0]
     setups = setup, second_setup or setup
     kernels = [rules_and_kernel(each)[1] for each in setups]
@@ -197,8 +196,8 @@ def _load_rules(setup: Setup) -> Game[Any, Any]:
 
 
 def rules_and_kernel(setup: Setup) -> tuple[Game[Any, Any], Kernel]:
-    """Return the rules and the kernel of a setup, from a cache of the last few setups. Each thread has its own cache,
-    because a kernel is not thread-safe. Raise `UsageFault` if `check_setup` would.
+    """Return the rules and the compiled search of a setup, from a cache of the last few setups. Each thread has its own
+    cache, because a compiled search is not thread-safe. Raise `UsageFault` if `check_setup` would raise it.
     """
     return _thread_cache.last(setup)
 

@@ -28,7 +28,7 @@ def format_speed(games: int, seconds: float) -> str:
 
 
 def _make_work(tuning: Tuning) -> Callable[[Sequence[TuningGame]], list[float]]:
-    """Return the function by which workers play games and return the scores as the tuning stores them."""
+    """Return the function with which workers play games. It returns the scores in the form that the tuning stores."""
     if tuning.value is None:
         return partial(play_all, tuning.setup, version=tuning.version)
     return partial(play_adjusted, tuning.setup, version=tuning.version, value=tuning.value)
@@ -100,7 +100,7 @@ class Tuner:
         return scores
 
     def _record_scores(self, running: RunningGeneration, scores: Sequence[float | None]) -> None:
-        """Copy the scores so far into the tuning. This takes longer than a game, so it is not done after every game."""
+        """Copy the scores so far into the tuning. This takes longer than a game, so it is not done after each."""
         self.tuning = replace(self.tuning, running=running._replace(scores=tuple(scores)))
 
     def _finish_generation(self, running: RunningGeneration, scores: Sequence[float | None]) -> None:

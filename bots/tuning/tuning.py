@@ -90,7 +90,7 @@ def drop_nulls(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_tuning(tuning: Tuning) -> None:
-    """Raise `UsageFault` if a tuning can't be played, or can't be stored in a file."""
+    """Raise `UsageFault` if a tuning cannot be played or cannot be stored in a file."""
     read_preset(tuning.preset, tuning.setup.game)
     check_seed(tuning.seed)
     check_setup(tuning.setup)
@@ -152,7 +152,7 @@ def format_command(tuning: Tuning) -> str:
 
 
 def settable_values(method: Method, setup: Setup) -> dict[str, Any]:
-    """Return the values that `--set` may change, by its key."""
+    """Return the values that `--set` may change, by their keys in `--set`."""
     return {**asdict(method), **setup.search}
 
 

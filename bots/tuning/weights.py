@@ -30,7 +30,7 @@ def weighted_games() -> tuple[str, ...]:
 
 @cache
 def weight_set_names() -> tuple[str, ...]:
-    """Return the names of the sets: `equal`, and those that every game with weights has for `features`."""
+    """Return the names of the sets of weights: `equal`, and those that every game with weights has for `features`."""
     names = ({file.stem for file in _sets_of(game).glob("*.toml")} for game in weighted_games())
     return (_EQUAL_NAME, *sorted(set.intersection(*names)))
 
@@ -71,13 +71,12 @@ def _sets_of(game: str) -> Path:
 def read_weights(
     bot: str, text: str, evaluation: str = "features", *, strict: bool = False
 ) -> Mapping[str, tuple[float, ...]]:
-    """Return the weights for an evaluation that `text` names, for each game in `weighted_games` that has the
-    evaluation.
+    """Return the weights that `text` names for an evaluation, for each game in `weighted_games` that has it.
 
     `text` is a list of numbers (`1,2,3,4` or `1/2/3/4`), the name of a set, or `@FILE`, the file of a tuning. Numbers
-    and files apply to both games. `equal` means the default weights. Weights of another evaluation are replaced by the
-    default weights, unless `strict` is set. If the weights are invalid, raise a `UsageFault` that begins with the bot's
-    name.
+    and files apply to all these games. `equal` means the default weights. Weights of another evaluation are replaced by
+    the default weights, unless `strict` is set. If the weights are invalid, raise a `UsageFault` that begins with the
+    bot's name.
     """
     usual = {game: weights for game in weighted_games() if (weights := default_weights(game, evaluation))}
     if text == _EQUAL_NAME:

@@ -32,7 +32,7 @@ Masks = NDArray[np.int8]
 
 
 ThrowCounts = Counter[tuple[int, int, int]]
-"""The number of throws, by the attacker's number of dice, the defender's number of dice, and the attacker's loss."""
+"""The number of throws of each kind, by the attacker's dice, the defender's dice, and the attacker's loss."""
 
 
 class Batch(ABC, Generic[S]):
@@ -58,24 +58,24 @@ class Batch(ABC, Generic[S]):
     @property
     @abstractmethod
     def turn(self) -> Numbers:
-        """The seat to move in each game. It has no meaning for a game that is over."""
+        """The seat to move, for each game. The number has no meaning for a game that is over."""
 
     @property
     @abstractmethod
     def over(self) -> Numbers:
-        """1 for each game that is over, 0 for each unfinished game."""
+        """An array with 1 for each game that is over and 0 for each unfinished game."""
 
     @property
     def generators(self) -> Numbers:
-        """The state of each game's dice generator."""
+        """The state of the random generator that throws a game's dice, for each game."""
         return self._generators
 
     def seed(self, seeds: Iterable[int]) -> None:
-        """Set the state of every game's dice by a seed of its own."""
+        """Set the state of each game's dice by a seed of its own."""
         self.generators[:] = [seed_state(seed % SEED_COUNT) for seed in seeds]
 
     def start_games(self, games: Numbers) -> None:
-        """Start these games from the beginning. If the rules deal at random, each game's own dice decide the deal."""
+        """Start these games from the beginning. If the rules deal at random, each game deals by its own dice."""
         if self._initial_state is not None:
             self._set_states(games, self._initial_state)
             return
@@ -112,7 +112,7 @@ class Batch(ABC, Generic[S]):
         """
 
     def step(self, games: Numbers, actions: Numbers, rewards: NDArray[np.float64], ended: NDArray[np.int8]) -> int:
-        """Play an action in each of these games, none of which may be over.
+        """Play an action in each of these games, which must be unfinished.
 
         `rewards` and `ended` are arrays by game and seat, over all games. A step adds to `rewards`, and sets `ended` to
         1 for a seat whose rank is settled. Return −1, or the index in `games` of the first illegal action; then nothing
@@ -131,10 +131,10 @@ class Batch(ABC, Generic[S]):
 
 
 class RowBatch(Batch[S]):
-    """A batch whose states are the rows of one array. A row has `width` numbers."""
+    """A batch that holds its games in one array: a row of `width` numbers is the state of a game."""
 
     columns: ClassVar[tuple[int, int]]
-    """The two columns of a row that say which seat is to move and whether the game is over."""
+    """The indices of two numbers in a row: the seat to move, and whether the game is over."""
 
     def __init__(self, rules: Game[S, Any], count: int, luck: str, *, width: int) -> None:
         super().__init__(rules, count, luck)

@@ -10,24 +10,24 @@ from bots.environments.batched.batch import Numbers, RowBatch
 from machine.compiled import compiled
 
 TURN, OVER, PLY, CELLS = range(4)
-"""These are slots of a game's state. TURN is the seat to move, OVER whether the game is over, PLY the ply. The heaps or
-cells of the game begin at CELLS.
+"""The indices of numbers in a game's row: `TURN` is the seat to move, `OVER` says whether the game is over, `PLY` is
+the ply. The numbers of the heaps or of the board begin at `CELLS`.
 """
 
 
 class SmallBatch(RowBatch[Any]):
-    """A batch of a game for two seats that move in turn. Its rows have the slots that this module defines."""
+    """A batch of a game for two seats that move in turn. This module defines how its rows begin."""
 
     columns = (TURN, OVER)
 
     def row(self, position: Any, seat: int, at: int, cells: tuple[int, ...]) -> Numbers:
-        """Return a position as a row of the batch's states."""
+        """Return the row of numbers that stands for a position."""
         return np.array([seat, self.rules.to_move(position) is None, at, *cells], np.int64)
 
 
 @compiled
 def end_game(state: Any, winner: int, rewards: Any, ended: Any) -> None:
-    """End a game of two seats. The winner is rewarded with 1, the loser with −1; a `winner` of −1 means a draw."""
+    """End a game of two seats. The winner's reward is 1, the loser's −1. A `winner` of −1 means a draw: no rewards."""
     state[OVER] = 1
     ended[0] = ended[1] = 1
     if winner >= 0:
