@@ -96,7 +96,7 @@ def archives_of(file: Path) -> list[Path]:
 
 def _copy_archive(source: Path, to: Path, file: Path) -> bool:
     """Copy an archive file with a relative path to another folder, unless it is there: equal names mean equal content.
-    Return whether the folder then has the file.
+    Return whether the folder then has the file. It does not if the path is absolute or the source has no such file.
     """
     if file.is_absolute():
         return False
