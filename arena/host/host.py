@@ -64,8 +64,7 @@ class Health:
 
     @property
     def places(self) -> Collection[str]:
-        """The parts of the host that have a problem (`store`, `seeks`), and the ids of matches that can't be recorded.
-        """
+        """The parts of the host that have a problem (`store`, `seeks`), and the ids of matches that can't be recorded."""
         return self._problems.keys()
 
     def set_problem(self, place: str, reason: str | None) -> None:

@@ -41,7 +41,7 @@ class Graded(Struct, frozen=True, kw_only=True, omit_defaults=True):
     notation: str
     value: float
     best: dict[str, Any]
-    """The true best move if the grade is exact. The move that the search prefers if simulations estimated the grade."""
+    """A best move if the grade is exact. The move that the search prefers if the grade is estimated by simulations."""
     best_notation: str
     best_value: float
     gave_away: float

@@ -169,9 +169,9 @@ class _Claim(NamedTuple):
 
 
 def _claim(bots: tuple[str, str], hypotheses: Hypotheses, accepted: str) -> _Claim:
-    """Return what an accepted hypothesis says about the first bot. Accepting h1 only shows that the bots differ
-    by more than h0 says, accepting h0 only that they differ by less than h1 says. So the claim names the difference of
-    the rejected hypothesis.
+    """Return what an accepted hypothesis says about the first bot. Accepting h1 only shows that the first
+    bot's lead over the second exceeds that of h0, accepting h0 only that it is below that of h1. So the claim names the
+    lead of the rejected hypothesis.
     """
     one, other = bots
     edge = hypotheses.h0 if accepted == "h1" else hypotheses.h1

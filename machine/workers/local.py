@@ -199,7 +199,9 @@ def process_pool(jobs: int) -> Iterator[WorkerPool]:
 
 
 def spread(pool: WorkerPool, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> Iterator[tuple[int, R]]:
-    """Yield each item's number (from 0) and its result, in the order of completion, split as in `spread_chunks`."""
+    """Yield each item's number (from 0) and its result, in the order of completion. The tasks are the chunks of
+    `spread_chunks`.
+    """
     for start, results in spread_chunks(pool, work, items):
         yield from enumerate(results, start)
 

@@ -23,15 +23,16 @@ REINFORCEMENT_KIND, ATTACK_KIND, EQUAL_ATTACK_KIND = 0, 1, 2
 
 - REINFORCEMENT_KIND: a reinforcement.
 - ATTACK_KIND: an attack from a territory with more troops than the target.
-- EQUAL_ATTACK_KIND: an attack from a territory with as many troops as the target. If it fails, the attacker loses this
-  territory too, which has no owner then.
+- EQUAL_ATTACK_KIND: an attack from a territory with as many troops as the target. If it fails, that territory has
+  neither troops nor an owner, and the opponent must invade it next.
 """
 MOVE_SIZE = 6
 """Maximum number of integers of an encoded move. They are:
 
 - the kind of the move, such as `ATTACK_KIND`, and its index in the result of `build_masks`;
 - the spot of the row after the move, and the bit of the territory that the move takes (0 for none);
-- for an attack: the spot after a failure, and the bit of the territory that the attacker loses by it (0 for none).
+- for an attack: the spot after a failure and the invasion that may follow, and the bit of the territory that is invaded
+  (0 for none).
 """
 
 
