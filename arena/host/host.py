@@ -64,7 +64,7 @@ class Health:
 
     @property
     def places(self) -> Collection[str]:
-        """The parts of the host that have a problem (`store`, `seeks`), and the ids of matches that can't be recorded."""
+        """What has a problem: parts of the host (`store`, `seeks`), and matches that can't be recorded, by id."""
         return self._problems.keys()
 
     def set_problem(self, place: str, reason: str | None) -> None:

@@ -96,8 +96,8 @@ def archives_of(file: Path) -> list[Path]:
 
 def _copy_archive(source: Path, to: Path, file: Path) -> bool:
     """Copy an archive file with a relative path to another folder, unless that folder has it. Equal names mean equal
-    content.
-    Return whether the folder then has the file. It does not if the path is absolute or the source has no such file.
+    content. Return whether the folder then has the file. It does not if the path is absolute or the source has no such
+    file.
     """
     if file.is_absolute():
         return False

@@ -11,10 +11,10 @@ from html import escape
 from typing import Any
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 400, 64, 130, 24, 46
-"""Of the picture, and what is left free around the curves, in pixels."""
+"""The size of the picture and the margins around the curves, in pixels."""
 COLOURS = ("#b4503c", "#b8862b", "#4a76a8", "#4f8250", "#7d5ca3")
 STEP = 0.1
-"""Of value between two lines."""
+"""The difference of value between two grid lines."""
 
 
 def picture(curves: Sequence[Any]) -> str:

@@ -66,7 +66,7 @@ class Net:
 
 
 def chances_of(preferences, masks):
-    """By row and action."""
+    """Return the probability of each action, by row and action."""
     preferences = np.where(masks, preferences, -np.inf)
     chances = np.exp(preferences - preferences.max(1, keepdims=True))
     return chances / chances.sum(1, keepdims=True)
