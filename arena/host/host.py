@@ -64,7 +64,7 @@ class Health:
 
     @property
     def places(self) -> Collection[str]:
-        """What has a problem: parts of the host (`store`, `seeks`), and matches that can't be recorded, by id."""
+        """The parts of the host with a problem (`store`, `seeks`), and the ids of matches that can't be recorded."""
         return self._problems.keys()
 
     def set_problem(self, place: str, reason: str | None) -> None:
