@@ -18,7 +18,7 @@ STEP = 0.1
 
 
 def picture(curves: Sequence[Any]) -> str:
-    """The curves as SVG: the value of each cap, and the name of the map where its curve ends."""
+    """Return the curves as SVG: the value by cap, with the name of the map at the end of its curve."""
     points: dict[str, list[tuple[int, float]]] = {}
     for curve in curves:
         points[curve["map"]] = [(one["max_troops"], one["value"]) for one in curve["curve"]]
