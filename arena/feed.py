@@ -110,7 +110,9 @@ class QueuedMessage(NamedTuple):
 
 
 NumberedMessage = tuple[int, QueuedMessage]
-"""A message with its number in the order of queueing. Leaderboards and the status have 0; they are not queued again."""
+"""A message with its number in the order of queueing. The number of leaderboards and the status is 0. If the connection
+is lost before the broker acknowledges them, they are not put back into the queue.
+"""
 
 
 class Outbox:

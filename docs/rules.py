@@ -1,4 +1,4 @@
-"""Puts docs/rules.md together from games/rules.md and the sections of the games, which are in their rooms.
+"""Builds docs/rules.md from games/rules.md and the games' own sections, which are in the games' folders.
 
 python docs/rules.py            write docs/rules.md again, after a change of a game's rules.md or presets
 python docs/rules.py --check    only compare; exit status 1 if docs/rules.md has to be written again
@@ -17,7 +17,7 @@ DOCUMENT = Path(__file__).with_suffix(".md")
 INTRODUCTION = Path(__file__).parents[1] / "games" / "rules.md"
 """The part of the document that belongs to no game."""
 TABLE_ROW = "| {games} |"
-"""The line of the introduction in whose place the table has a row for each game."""
+"""The line of the introduction that is replaced by a table row for each game."""
 
 
 def put_together() -> str:

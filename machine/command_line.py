@@ -94,8 +94,11 @@ def run_command(
     program_name: str | None = None,
     renamed: Mapping[str, str] = {},
 ) -> None:
-    """Run the commands of `app`, which its help calls `program_name`. Raise `UsageFault` for wrong usage, and
-    `SystemExit` if a command exits with a status other than 0.
+    """Run the command of `app` that `words` name, by default the words of the process's command line. In help texts,
+    the program is called `program_name`.
+
+    Raise `UsageFault` for wrong usage, and `SystemExit` if the command exits with a status other than 0. `renamed` maps
+    a command and its former option, as in `run --old`, to the option's present name.
     """
     try:
         code = app(words, prog_name=program_name, standalone_mode=False)

@@ -1,4 +1,4 @@
-"""Position kinds: the categories by which the cost of moves is broken down, for each game."""
+"""Position kinds: the categories, for each game, by which a bot's losses by worse than best moves are broken down."""
 
 from __future__ import annotations
 

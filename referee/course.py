@@ -37,9 +37,11 @@ class Payoff(NamedTuple):
 
 class Course(Struct, frozen=True, gc=False):
     """A match up to some event, as an immutable value. `begin` sets up the first state. `play`, `drop_out` and
-    `play_due` each return the next course and the event, until the match `is_over`. `play_due` must be called while an
-    event `is_due`. The moves of a simultaneous round are `sealed` until all seats have chosen: before that, neither the
-    state nor the digest has them.
+    `play_due` each return the next course and the event, until the match `is_over`.
+
+    Two events need no further move: a deal, and a simultaneous round in which all seats have chosen. While such an
+    event `is_due`, call `play_due`. The moves of a simultaneous round are `sealed` until all seats have chosen: before
+    that, neither the state nor the digest has them.
     """
 
     game: Game[Any, Any]

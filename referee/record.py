@@ -153,7 +153,9 @@ class Record(NamedTuple):
 
     @property
     def payoffs(self) -> list[tuple[float | None, int | None]]:
-        """Each seat's mean payoff per round and number of rounds; (None, None) if the footer has no payoffs."""
+        """A pair for each seat: its mean payoff per round, and its number of rounds. The pair is (None, None) if the
+        footer has no payoffs.
+        """
         nothing = [None] * len(self.header.seats)
         return list(zip(self.footer.payoffs or nothing, self.footer.rounds or nothing, strict=True))
 

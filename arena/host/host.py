@@ -48,8 +48,8 @@ log = logging.getLogger("arena.host")
 
 
 class Health:
-    """The current problems of a host, each with the part that has it (see `places`). Logs when the first problem begins
-    and when the last one ends.
+    """The current problems of a host, each with the part or match that has it (see `places`). Logs when the first
+    problem begins and when the last one ends.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -64,11 +64,11 @@ class Health:
 
     @property
     def places(self) -> Collection[str]:
-        """The parts of the host that have a problem: `store`, `seeks`, and ids of matches that can't be recorded."""
+        """The parts of the host with a problem (`store`, `seeks`), and the ids of matches that can't be recorded."""
         return self._problems.keys()
 
     def set_problem(self, place: str, reason: str | None) -> None:
-        """Set the problem of a part of the host (see `places`). A `reason` of None clears it."""
+        """Set the problem of a part of the host or of a match (see `places`). A `reason` of None clears it."""
         if reason is not None:
             if not self._problems:
                 self._since = self._clock()

@@ -103,7 +103,9 @@ class DailyQuota(Quota):
         return min(self.per_address, self.total / max(len(self._taken_by_address), 1)) / DAY_S
 
     def _decay(self) -> None:
-        """Give back what is due to each address for the time since this was last done. Do so at most once a second."""
+        """Give back to each address what `_decay_per_second` allows for the time since this was last done. Do so at
+        most once a second.
+        """
         now = self._clock()
         passed = now - self._last_decay
         if passed < 1.0:

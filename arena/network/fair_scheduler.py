@@ -1,4 +1,8 @@
-"""Shares the event loop's time fairly among clients. Work for messages that the arena awaits does not count."""
+"""Shares the event loop's time fairly among clients. Work for messages that the arena awaits does not count.
+
+For each second that the event loop works for a client, the client must then be idle for some seconds. The idle seconds
+that it still owes are its debt. While the debt is beyond a tolerance, the client's further work waits.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +16,18 @@ IDLE_PER_BUSY_CLIENT = 9.0
 IDLE_PER_BUSY_TOTAL = 1.0
 """Idle seconds that all clients together owe per second of their work. So at least half the time is for matches."""
 DEBT_TOLERANCE_S, TOTAL_DEBT_TOLERANCE_S = 0.01, 0.001
-"""The seconds of owed idle time that cause no delay: `DEBT_TOLERANCE_S` for a connection or an address,
+"""Maximum debt, in seconds, that causes no delay: `DEBT_TOLERANCE_S` for a connection or an address,
 `TOTAL_DEBT_TOLERANCE_S` for all clients together. So a `hello` and a seek right after it are not delayed.
 """
 PRIORITY_IDLE_RATIO, PRIORITY_DEBT_TOLERANCE_S = 1000.0, 0.3
-"""`PRIORITY_IDLE_RATIO` is the number of idle seconds that a connection owes per second of work ahead of its turn,
-`PRIORITY_DEBT_TOLERANCE_S` how many it may owe. It may owe many: a large awaited answer arrives in pieces.
+"""`PRIORITY_IDLE_RATIO` is the number of idle seconds that a connection owes per second of work ahead of its turn.
+`PRIORITY_DEBT_TOLERANCE_S` is the maximum debt, in seconds, at which it may cause more such work. It is large, because
+a large awaited answer arrives in pieces.
 """
 MAX_DEBT_S = 1.0
-"""Maximum idle seconds that a client can owe. They are limited because other clients may share its address."""
+"""Maximum debt in seconds of a connection, of an address or of all clients. It is limited because an address with a
+debt delays all clients that share it.
+"""
 _TIMER_RESOLUTION_S = 0.001
 """The resolution of the event loop's timers in seconds. A timer for less would fire at once, again and again."""
 

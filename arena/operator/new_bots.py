@@ -116,9 +116,10 @@ def _shown(known: Iterable[RegisteredBot]) -> dict[str, str]:
 
 
 def _display(row: Mapping[str, str]) -> str:
-    """Return the folded display name in a row of a list of names.
+    """Return the folded display name of a row in a list of names.
 
-    Without a display name, return the folded name if it is no bot name; else return an empty text.
+    If the row has no display name, return its folded name if this is not a valid bot name: `with_bot_names` may make it
+    the display name. Return an empty text if the row has no display name and its name is a valid bot name.
     """
     return fold_display_name(row.get(DISPLAY_COLUMN) or ("" if is_bot_name(row[NAME_COLUMN]) else row[NAME_COLUMN]))
 

@@ -13,9 +13,9 @@ from protocol.errors import UsageFault
 from protocol.field_errors import field_error
 
 COMMAND_LINE_ORIGIN = "command line"
-"""The origin in the audit log of actions by commands."""
+"""The origin that the audit log gives for actions of commands."""
 CHANNEL_ORIGIN = "operator's channel"
-"""The origin in the audit log of actions by programs that name no origin."""
+"""The origin that the audit log gives for an action whose request names none."""
 MAX_ORIGIN_CHARS = 100
 """Maximum characters of the origin that a request names."""
 MAX_REQUEST_BYTES = 1024 * 1024

@@ -41,11 +41,15 @@ class Graded(Struct, frozen=True, kw_only=True, omit_defaults=True):
     notation: str
     value: float
     best: dict[str, Any]
+    """A best move if the grade is exact. The move that the search prefers if the grade is estimated by simulations."""
     best_notation: str
     best_value: float
     gave_away: float
+    """`best_value` less `value`. If estimated, it is negative if the simulations give `move` the higher value."""
     kinds: dict[str, str] = {}
+    """The kind of the position in each category, such as `{"phase": "attack"}`."""
     error: float | None = None
+    """The standard error of `gave_away`; None if the grade is exact or `best` is `move`."""
 
 
 class Mark(Struct, frozen=True, kw_only=True):

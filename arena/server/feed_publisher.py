@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 LEADERBOARD_INTERVAL_S = 0.5
 """Seconds from a change of a pool's leaderboard until it is published. Further changes in this time are included."""
 SAVE_DELAY_S = 2.0
-"""Seconds from the broker's acknowledgement of an `end` message until that is stored. After a crash, the `end` messages
-that were acknowledged in this time are published again.
+"""Seconds from the broker's acknowledgement of an `end` message until the acknowledgement is stored. After a crash, the
+`end` messages that were acknowledged in this time are published again.
 """
 REPUBLISH_BATCH_SIZE = 32
 """The number of `end` messages that are republished together. The next batch follows when the broker has acknowledged
@@ -49,7 +49,7 @@ class FeedPublisher:
         self._tasks = BackgroundTasks()
         self._loop = asyncio.get_running_loop()
         self._acknowledged: set[str] = set()
-        """The ids of matches whose `end` message the broker has acknowledged, until that is stored."""
+        """The ids of matches whose `end` message the broker has acknowledged, until the acknowledgement is stored."""
         self._saving: asyncio.TimerHandle | None = None
         self._unacknowledged_batch: set[str] = set()
         """The ids of matches in the republished batch whose `end` message the broker has not acknowledged yet."""

@@ -169,8 +169,9 @@ class _Claim(NamedTuple):
 
 
 def _claim(bots: tuple[str, str], hypotheses: Hypotheses, accepted: str) -> _Claim:
-    """Return what an accepted hypothesis says about the first bot. Accepting h1 only shows that h0 is false, and vice
-    versa. So the claim compares the bot with the rejected hypothesis.
+    """Return what an accepted hypothesis says about the first bot. Accepting h1 only shows that the first
+    bot's lead over the second exceeds that of h0, accepting h0 only that it is below that of h1. So the claim names the
+    lead of the rejected hypothesis.
     """
     one, other = bots
     edge = hypotheses.h0 if accepted == "h1" else hypotheses.h1

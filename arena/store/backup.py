@@ -95,8 +95,9 @@ def archives_of(file: Path) -> list[Path]:
 
 
 def _copy_archive(source: Path, to: Path, file: Path) -> bool:
-    """Copy an archive file with a relative path to another folder, unless it is there: equal names mean equal content.
-    Return whether the folder then has the file.
+    """Copy an archive file with a relative path to another folder, unless that folder has it. Equal names mean equal
+    content. Return whether the folder then has the file. It does not if the path is absolute or the source has no such
+    file.
     """
     if file.is_absolute():
         return False

@@ -153,7 +153,9 @@ def _load_results(connection: Connection, numbers: Sequence[int]) -> list[Result
 
 
 def match_numbers(connection: Connection, search: Search) -> list[int]:
-    """Return the numbers of all matches that meet the criteria, in storage order. Raise `UsageFault` if one is bad."""
+    """Return the numbers of all matches that meet the criteria, in storage order. Raise `UsageFault` if a criterion
+    is invalid.
+    """
     search = _normalized(search)
     given = _parameters(connection, search, _BEYOND_ALL_MATCHES)
     if given is None:
@@ -244,7 +246,10 @@ def _choose_index(search: Search) -> tuple[_Index, str]:
 
 
 def parse_time_bound(text: str, name: str, *, days: int) -> str:
-    """Return a time or a day as a stored time; a day becomes its start plus `days` days. Raise `UsageFault` if bad."""
+    """Parse a time or a day, and return a text to compare with stored times. For a time, the text has their format. For
+    a day, it is the date `days` days later, which sorts as the start of that date. Raise `UsageFault` if `text` is
+    neither a time nor a day.
+    """
     try:
         if len(text) == len("2026-01-31"):
             return (date.fromisoformat(text) + timedelta(days=days)).isoformat()

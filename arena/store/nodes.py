@@ -22,7 +22,7 @@ NODE_TIMEOUT_S = 6
 _ISO_TIME_SQL = "to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
 """The SQL expression for a time as ISO 8601 text in UTC."""
 _ALIVE_SINCE_SQL = _ISO_TIME_SQL.format(f"(clock_timestamp() - interval '{NODE_TIMEOUT_S} s')")
-"""The SQL expression for the earliest time at which a node that counts as alive was last seen."""
+"""The SQL expression for a limit: a node counts as alive if it was last seen after this time."""
 IS_ALIVE_SQL = f"coalesce(nodes.seen > {_ALIVE_SINCE_SQL}, false)"
 """The SQL expression that is true if a node is alive."""
 _LIST_NODES = f"""SELECT nodes.*, {IS_ALIVE_SQL} AS alive,

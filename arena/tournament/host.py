@@ -110,7 +110,7 @@ class TournamentHost(HostHandler):
         self._started_at: dict[str, float] = {}
         """The time at which each bot was started. A bot is left out as soon as it has connected."""
         self._last_first_connection_at = 0.0
-        """The latest time at which any bot connected for the first time."""
+        """The time of the latest first connection of a bot."""
         self._seen: set[str] = set()
         self._away_count: Counter[str] = Counter()
         """The number of times that each bot was killed because it was disconnected or did not connect."""

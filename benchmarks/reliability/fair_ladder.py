@@ -320,7 +320,9 @@ def choose_giving(game: Poker, state: PokerState, rng: random.Random) -> str:
 
 
 def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float | None = None) -> TotalPayoff:
-    """Return seat 0's payoff in a match of Leduc. Seat 1 leaves once it has won `leaves_at` chips per hand."""
+    """Return seat 0's payoff in a match of Leduc. After a hand, seat 1 leaves the match if its mean payoff of the hands
+    so far is `leaves_at` chips or more; it never leaves if `leaves_at` is None.
+    """
     game = load_game("leduc", {"hands": HANDS})
     assert isinstance(game, Poker)
     state = game.state_before_deal()
@@ -341,7 +343,7 @@ def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float 
 
 class PayoffAttack(NamedTuple):
     """An attack on a ladder with payoffs. Each of `names` throw-away names plays `matches` matches with one bot, and
-    leaves once it has won `leaves_at` chips per hand. If `crowns` is true, the bot is a king, and the attack is to
+    leaves each match as in `play_leduc`. If `crowns` is true, the bot is a king, and the attack is to
     raise its payoff. Else the bot is honest, and the attack is to lower its payoff.
     """
 

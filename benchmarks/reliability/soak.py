@@ -57,7 +57,7 @@ MEASURE_NAMES = ("MiB of memory", "open files", "tasks", "objects")
 """The names of the measured quantities, with units."""
 MAX_OBJECTS_PER_NEWCOMER = 0.5
 """Maximum growth of the number of Python objects per newcomer. A leak of names would keep at least one object per
-newcomer, unless the garbage collector does not track it.
+newcomer. The number does not include objects that the garbage collector does not track.
 """
 MAX_KIB_PER_NEWCOMER = 1.0
 """Maximum growth of memory per newcomer, in KiB. This limit also detects objects that the garbage collector does not

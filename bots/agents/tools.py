@@ -1,4 +1,6 @@
-"""The tools for a language model: arguments, texts and actions, without the Model Context Protocol."""
+"""The tools that a language model can call: their arguments, their descriptions and what they do. server.py offers them
+over the Model Context Protocol, of which this module knows nothing.
+"""
 
 from __future__ import annotations
 

@@ -131,10 +131,11 @@ class Bot(ABC):
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
         """Prepare for a game, for example compile code or load tables, while no clock runs. Called once, before the bot
-        connects.
+        connects; with `--open`, once for each game that it may play, after it has connected.
 
-        `game` is the game that the bot will play, under its config; None if only the arena knows. What you store in
-        `game` is there in `turn.rules` of matches with the same config. A `Fault` ends the program with its message.
+        `game` is the game that the bot will play, with its config; None if only the arena knows. Except with `--open`,
+        `turn.rules` is this same object in matches with the same config: attributes that you set on it are there. A
+        `Fault` ends the program with its message; with `--open`, the bot only does not play that game.
         """
 
     def prepare(self, start: Start) -> None:

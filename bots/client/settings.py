@@ -145,7 +145,9 @@ def _read_map(text: str) -> dict[str, Any]:
 
 
 def read_hosts(text: str) -> tuple[str, ...]:
-    """Return the host names in a text like `a.example,*.b.example`, in lower case. Raise `UsageFault` if one is bad."""
+    """Return the host names in a text like `a.example,*.b.example`, in lower case. Raise `UsageFault` if a name
+    is invalid.
+    """
     hosts = tuple(part.lower() for part in filter(None, map(str.strip, text.split(","))))
     for host in hosts:
         if not re.fullmatch(r"(\*\.)?[\w.:-]+", host):

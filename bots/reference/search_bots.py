@@ -203,7 +203,9 @@ class SearchingBot(CompiledBot):
 
 
 def _read_settings(bot: str, kind: type[SearchSettings], own: Mapping[str, str]) -> SearchSettings:
-    """Return the settings of a search: the values in `own`, else defaults. Raise `UsageFault` if a value is bad."""
+    """Return the settings of a search: the values in `own`, else defaults. Raise `UsageFault` if a value is
+    invalid.
+    """
     return kind(
         **{key: read_choice(bot, key, own[key], names) for key, names in choices_of(kind).items() if key in own}
     )

@@ -266,7 +266,9 @@ def _read_adjusted_scores(text: str) -> tuple[float | None, ...]:
 
 
 def _read_rows(text: str, method: Method, what: str, weights: int, extra_columns: int) -> tuple[tuple[float, ...], ...]:
-    """Return a row of numbers for each gene: its weights, followed by its fitness if `extra_columns` is 1."""
+    """Return a row of numbers for each gene (a set of weights): the weights, and the gene's fitness if `extra_columns`
+    is 1.
+    """
     lines = text.splitlines()
     if len(lines) != method.genes:
         raise UsageFault(f"{what} has {len(lines)} lines: there must be one for each of {method.genes} genes")

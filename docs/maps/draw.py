@@ -1,4 +1,4 @@
-"""Draws the maps that come along, one picture each, from their files: run it again when a map has changed."""
+"""Draws a picture of each built-in map from the map's file. Run it again after a change of a map."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from games.risk.rules.text import wraps_around
 
 COLOURS = ("#b8862b", "#b4503c", "#4a76a8", "#86653c", "#4f8250", "#7d5ca3")
 SIDE, TOP, BOTTOM = 90, 40, 80
-"""What is left free around the territories, in pixels: room for names, and for the legend."""
+"""The margins around the territories in pixels: at each side, at the top and at the bottom. They have room for names
+and for the legend.
+"""
 RADIUS = 15
 
 
 def picture(board: Board) -> str:
-    """The map as SVG: borders, territories with index and name in their continent's colour, the bonuses."""
+    """Return the map as SVG: borders, territories with index and name in their continent's colour, and the bonuses."""
     width, height = size(board)
     places = [
         (
@@ -45,7 +47,7 @@ def picture(board: Board) -> str:
 
 
 def size(board: Board) -> tuple[int, int]:
-    """Width and height in pixels: more for more territories, and for longer names."""
+    """Return the width and height in pixels, which are larger for more territories and for longer names."""
     if max(len(place.name) for place in board.territories) <= 4:
         side = round(64 * sqrt(len(board)))
         return side + 2 * SIDE, side + TOP + BOTTOM
@@ -83,7 +85,7 @@ def legend(board: Board, width: int, height: int) -> Iterator[str]:
 
 
 def colour(board: Board, continent: int) -> str:
-    """A continent has the same colour on its own map as on that of the world."""
+    """Return the colour of a continent. It is the same on the continent's own map and on that of the world."""
     known = [other.name for other in load_map("world").continents]
     name = board.continents[continent].name
     return COLOURS[(known.index(name) if name in known else continent) % len(COLOURS)]

@@ -11,14 +11,14 @@ from html import escape
 from typing import Any
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 400, 64, 130, 24, 46
-"""Of the picture, and what is left free around the curves, in pixels."""
+"""The size of the picture and the margins around the curves, in pixels."""
 COLOURS = ("#b4503c", "#b8862b", "#4a76a8", "#4f8250", "#7d5ca3")
 STEP = 0.1
-"""Of value between two lines."""
+"""The difference of value between two grid lines."""
 
 
 def picture(curves: Sequence[Any]) -> str:
-    """The curves as SVG: the value of each cap, and the name of the map where its curve ends."""
+    """Return the curves as SVG: the value by cap, with the name of the map at the end of its curve."""
     points: dict[str, list[tuple[int, float]]] = {}
     for curve in curves:
         points[curve["map"]] = [(one["max_troops"], one["value"]) for one in curve["curve"]]

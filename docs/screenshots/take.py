@@ -1,6 +1,6 @@
 """Takes a picture of every page, light and dark, on a desktop and on a phone, for the README and the gallery.
 
-The matches are those of tests/library.py, the same each time; one more is held under way.
+The matches are built by tests/library.py and are the same each time. One more match is kept in progress.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from players import Player, player
 HERE = Path(__file__).parent
 COLOURS = 256
 HELD_AT = 6
-"""The ply at which the matches under way are held."""
+"""The ply at which the match in progress is kept."""
 
 
 class Careless(Bot):
-    """Plays perfectly, but for a share of its moves that it plays at random."""
+    """Plays perfectly, except that it plays the fraction `share` of its moves at random."""
 
     def __init__(self, name: str, share: float) -> None:
         super().__init__(name)
@@ -65,7 +65,9 @@ GENERALS = [
 
 
 def fill(store: Store) -> dict[str, str]:
-    """A term of a class; the ids of what is shown."""
+    """Fill the store with the matches of a class in a term. Return the ids of the matches and of the tournament to
+    show.
+    """
     library = Library(store)
     for number in range(150):
         one, other = CLASS[number % 7], CLASS[(number * 3 + number // 7 + 1) % 7]
@@ -84,7 +86,9 @@ def fill(store: Store) -> dict[str, str]:
 
 
 async def hold(house: House, stack: AsyncExitStack) -> tuple[str, Player]:
-    """A match under way, held at a ply, and a bot that plays whoever comes; the match's id and the bot."""
+    """Begin a match and keep it at a ply, and connect a bot that plays any opponent. Return the match's id and this
+    bot.
+    """
     bots = [await stack.enter_async_context(player(house.url, name, version="1")) for name in ("turing", "lovelace")]
     for bot in bots:
         await bot.seek("risk-duel", config={"preset": "south-america"}, rated=False)
@@ -98,7 +102,7 @@ async def hold(house: House, stack: AsyncExitStack) -> tuple[str, Player]:
 
 
 async def pictures(browser: Browser, house: House, found: dict[str, str], live: str, host: Player) -> None:
-    """Every page in both themes and both sizes."""
+    """Take a picture of every page in both themes and both sizes."""
     addresses = {
         "home": "/",
         "leaderboard": "/leaderboard/nim/classic",
@@ -129,7 +133,7 @@ async def pictures(browser: Browser, house: House, found: dict[str, str], live: 
 
 
 async def at_the_board(page: Page, host: Player, *words: str) -> Page:
-    """A person's page with a match of nim on it."""
+    """Return a person's page with a match of nim on it."""
     await page.locator("#bot").fill("-".join(("paula", *words)))
     await page.get_by_role("button", name="Play", exact=True).click()
     start = await host.begin()
@@ -142,7 +146,7 @@ async def at_the_board(page: Page, host: Player, *words: str) -> Page:
 
 
 async def settle(page: Page, name: str) -> None:
-    """Wait until what is drawn by scripts is there."""
+    """Wait until scripts have drawn the page."""
     if name.startswith("match-"):
         await expect(page.locator(".board")).to_be_visible()
     if name == "home":
@@ -153,7 +157,7 @@ async def settle(page: Page, name: str) -> None:
 
 
 async def take(page: Page, name: str) -> None:
-    """A picture in few colours."""
+    """Take a picture in few colours."""
     picture = Image.open(io.BytesIO(await page.screenshot(animations="disabled", caret="hide"))).convert("RGB")
     reduced = picture.quantize(COLOURS, kmeans=8, dither=Image.Dither.NONE)
     reduced.save(HERE / f"{name}.png", optimize=True)

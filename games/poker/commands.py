@@ -19,7 +19,7 @@ DEFAULT_ROUNDS = 2000
 MAX_ROUNDS = 1_000_000
 """The maximum number of iterations of CFR+."""
 _ROUND_BATCH_SIZE = 100
-"""The number of iterations of CFR+ after which it is checked whether a progress line is due."""
+"""The number of iterations of CFR+ between two checks whether to print a progress line."""
 
 
 def solve_hand(options: SolveOptions) -> None:

@@ -9,7 +9,7 @@ from games.poker.rules import Poker
 
 
 class Kuhn(Poker):
-    """Kuhn poker (1950) with ante 1 and bet 1. In equilibrium, the first player loses 1/18 of a chip per hand."""
+    """Kuhn poker (1950) with ante 1 and bet 1. In equilibrium, the first player loses 1/18 chip per hand on average."""
 
     name = "kuhn"
     title = "Kuhn poker"

@@ -1,5 +1,5 @@
-"""Position kinds of poker, the categories by which costs of moves are broken down: the decision to take, the betting
-round and the cards in hand.
+"""Position kinds of poker: the categories by which a bot's losses by worse than best moves are broken down. They are
+the decision to take, the seat's own card and, in games that have one, the public card.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class PokerState(NamedTuple):
     paid: tuple[int, int]
     """The chips that each seat has put into the pot of the current hand."""
     seat: int
-    """The seat to move now, or after the deal if one is due."""
+    """The seat to move now or, if a deal comes next, after the deal."""
 
 
 class Poker(Game[PokerState, str]):

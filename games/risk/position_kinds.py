@@ -1,5 +1,5 @@
-"""Position kinds of both Risk games, the categories by which costs of moves are broken down: the phase, whether the
-seat to move is ahead, and whether it is early or late.
+"""Position kinds of both Risk games: the categories by which a bot's losses by worse than best moves are broken down.
+They are the phase, whether the seat to move is ahead, and whether it is early or late in the match.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Position kinds of nim and Grundy's game, the categories by which costs of moves are broken down: won or lost in
-theory, number of heaps and size of the largest.
+"""Position kinds of nim and Grundy's game: the categories by which a bot's losses by worse than best moves are broken
+down. They are whether the position is won in theory, the number of heaps, and the size of the largest heap.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 For each player, the method finds every mix of n choices that makes n choices of the other player equally good
 (Mangasarian, Equilibrium Points of Bimatrix Games, 1964). Two mixes that are best responses to each other are an
-equilibrium. The equilibria found are all extreme equilibria; every game, zero-sum or not, degenerate or not, has at
-least one.
+equilibrium. The method finds all extreme equilibria and no others. Every game, zero-sum or not, degenerate or not, has
+at least one.
 """
 
 from __future__ import annotations

@@ -117,7 +117,9 @@ class WorkerPool(ABC):
 
     @abstractmethod
     def broadcast(self, work: Callable[[], object]) -> None:
-        """Run `work` in every worker process, if the workers outlive this pool, as those of a cluster do."""
+        """Run `work` in every worker process of a cluster, because these processes outlive the pool. Do nothing in a
+        pool of local processes, which end with it.
+        """
 
     @abstractmethod
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
@@ -140,7 +142,7 @@ class _ProcessPool(WorkerPool):
         self._pool: ProcessPoolExecutor | None = None
 
     def broadcast(self, work: Callable[[], object]) -> None:
-        """Do nothing, because local processes do not outlive the pool."""
+        """Do nothing, because local processes end with the pool."""
 
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
         try:
@@ -197,7 +199,9 @@ def process_pool(jobs: int) -> Iterator[WorkerPool]:
 
 
 def spread(pool: WorkerPool, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> Iterator[tuple[int, R]]:
-    """Yield each item's number (from 0) and its result, in the order of completion, split as in `spread_chunks`."""
+    """Yield each item's number (from 0) and its result, in the order of completion. The tasks are the chunks of
+    `spread_chunks`.
+    """
     for start, results in spread_chunks(pool, work, items):
         yield from enumerate(results, start)
 

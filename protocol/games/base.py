@@ -79,7 +79,9 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def to_move(self, state: S) -> int | None:
-        """Return the seat to move; `CHANCE` if a chance event (`apply_chance`) is due; None once the game is over."""
+        """Return the seat to move; `CHANCE` if a chance event comes next (see `apply_chance`); None once the game is
+        over.
+        """
 
     @abstractmethod
     def ply(self, state: S) -> int:
@@ -109,7 +111,7 @@ class Game(ABC, Generic[S, M]):
         """
 
     def apply_chance(self, state: S, dice: Dice) -> tuple[S, Event]:
-        """Return the state after the chance event that is due, and the event."""
+        """Return the state after the chance event that comes next, and the event."""
         raise ValueError(f"{self.name} has no deals after the start")
 
     def chance_outcomes(self, state: S) -> Sequence[tuple[Fraction, S]]:

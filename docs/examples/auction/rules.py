@@ -1,6 +1,6 @@
 """Sealed bids: each seat is dealt what a lot is worth to it alone, both bid at once, and the higher bid pays.
 
-The example of a game with hidden information and simultaneous moves.
+This is an example of a game with hidden information and simultaneous moves.
 """
 
 from __future__ import annotations
@@ -17,21 +17,24 @@ from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Event
 
 MOST = 10
-"""What a lot may be worth, and the highest bid."""
+"""The maximum worth of a lot to a seat, and the maximum bid."""
 
 
 class Sale(NamedTuple):
-    """Between two moves. `worth` is None before the next lot is dealt, and of another seat where it is not told."""
+    """A state of the game. `worth` has what the lot is worth to each seat. It is None before the next lot is dealt; in
+    the view of a seat, the other seat's worth is None.
+    """
 
     at: int
     lots: int
-    """Sold, or left."""
+    """The number of lots that were sold or that nobody got."""
     gains: tuple[int, int]
     worth: tuple[int | None, int | None] | None
 
 
 class Auction(SimultaneousGame[Sale, int]):
-    """Config: `lots`. A move is a bid from 0 to `MOST`; of equal bids none gets the lot. Who gains more in all wins."""
+    """The rules of sealed bids. The config has the number of `lots`. A move is a bid from 0 to `MOST`. If both bids are
+    equal, nobody gets the lot. The seat with the higher total gain wins."""
 
     name = "auction"
     title = "Sealed bids"

@@ -1,5 +1,5 @@
-"""A bot that plays what train.py learnt: `python docs/examples/learnt/bot.py --game risk-duel`. Of the extra `rl` it
-needs numpy alone.
+"""A bot that plays what train.py learnt: `python docs/examples/learnt/bot.py --game risk-duel`. From the
+extra `rl` it needs only numpy.
 """
 
 from pathlib import Path
@@ -19,7 +19,9 @@ class Policy:
     """A network of layers with tanh between them, from an encoding's vector to a preference for every action."""
 
     def __init__(self, layers):
-        """`layers`: a matrix (outputs × inputs) and what is added to its outputs, one after the other."""
+        """Set the layers, from first to last. Each is a pair: a matrix (outputs × inputs), and a vector that is added
+        to the outputs.
+        """
         self.layers = [*layers]
 
     @classmethod

@@ -19,17 +19,19 @@ from bots.environments import VectorGames
 from protocol.errors import UsageFault
 
 GAMES, STEPS = 512, 64
-"""Played at once, and how many moves of each are looked at before the networks change."""
+"""`GAMES` is the number of games played at a time, `STEPS` the number of moves of each game from which the
+networks learn at a time.
+"""
 HIDDEN = 128
 BATCH, EPOCHS = 4096, 4
 LEARNING_RATE, CLIP, TRACE, ENTROPY = 1e-3, 0.2, 0.8, 0.01
 
 
 class Net:
-    """Layers with tanh between them, and Adam (Kingma, Ba 2015), by which they learn."""
+    """A network of layers with tanh between them, trained by Adam (Kingma, Ba 2015)."""
 
     def __init__(self, sizes, last, random):
-        """`last` is how large outputs are at first."""
+        """Set random weights. `last` is a factor for those of the last layer, and so for the initial outputs."""
         spreads = [(1 / inputs) ** 0.5 for inputs in sizes[:-2]] + [last * (1 / sizes[-2]) ** 0.5]
         self.arrays = []
         for spread, inputs, outputs in zip(spreads, sizes, sizes[1:], strict=False):
@@ -44,7 +46,7 @@ class Net:
         return [*zip(self.arrays[::2], self.arrays[1::2], strict=True)]
 
     def outputs(self, vectors):
-        """By row, and what `learn` wants to know of the way there."""
+        """Return the outputs for each row of `vectors`, and the inputs of each layer, which `learn` needs."""
         kept = [vectors]
         for weights, added in self.layers[:-1]:
             kept.append(np.tanh(kept[-1] @ weights.T + added))
@@ -52,7 +54,9 @@ class Net:
         return kept[-1] @ weights.T + added, kept
 
     def learn(self, kept, slopes, rate):
-        """Go down the `slopes` of a loss by these outputs."""
+        """Take a step of Adam with learning rate `rate`. `kept` has the inputs of each layer, `slopes` the derivatives
+        of the loss with respect to the outputs.
+        """
         down = []
         for (weights, _), inputs in zip(reversed(self.layers), reversed(kept), strict=True):
             down += [slopes.sum(0), slopes.T @ inputs]
@@ -66,14 +70,16 @@ class Net:
 
 
 def chances_of(preferences, masks):
-    """By row and action."""
+    """Return the probability of each action, by row and action."""
     preferences = np.where(masks, preferences, -np.inf)
     chances = np.exp(preferences - preferences.max(1, keepdims=True))
     return chances / chances.sum(1, keepdims=True)
 
 
 def played(games, policy, value, random):
-    """Moves of all games, one after the other: what was seen, masks, actions, their chances, advantages, values."""
+    """Play `STEPS` moves of each game, and return an array with a row per move for each of these: the observations, the
+    masks, the actions, their probabilities, the advantages, and the target values.
+    """
     seen, worths, rewards, over = [], [], [], []
     every = np.arange(games.num_envs)
     for _ in range(STEPS):
@@ -98,7 +104,7 @@ def played(games, policy, value, random):
 
 
 def improve(policy, value, rows, rate):
-    """Learn from some moves."""
+    """Update both networks by a batch of moves. `rows` has the columns that `played` returns."""
     vectors, masks, actions, before, gains, returns = rows
     every = np.arange(len(actions))
     preferences, kept = policy.outputs(vectors)
@@ -122,7 +128,7 @@ def minutes(word):
 
 
 def place(word):
-    """A file that can be written, told before anything is learnt."""
+    """Return the path of a file, for argparse. Raise `ArgumentTypeError` if the file cannot be written."""
     path = Path(word)
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise argparse.ArgumentTypeError(f"{word} cannot be written: give a file in a folder that there is")

@@ -19,15 +19,20 @@ symmetry, the bits above them the index of a stored row.
 SYMMETRY_MASK = (1 << SYMMETRY_BITS) - 1
 """The mask of the bits of a spot that hold the index of a symmetry."""
 REINFORCEMENT_KIND, ATTACK_KIND, EQUAL_ATTACK_KIND = 0, 1, 2
-"""These are the kinds of encoded moves: REINFORCEMENT_KIND is a reinforcement, ATTACK_KIND an attack, EQUAL_ATTACK_KIND
-an attack that frees its source if it fails.
+"""These are the kinds of encoded moves:
+
+- REINFORCEMENT_KIND: a reinforcement.
+- ATTACK_KIND: an attack from a territory with more troops than the target.
+- EQUAL_ATTACK_KIND: an attack from a territory with as many troops as the target. If it fails, that territory has
+  neither troops nor an owner, and the opponent must invade it next.
 """
 MOVE_SIZE = 6
 """Maximum number of integers of an encoded move. They are:
 
 - the kind of the move, such as `ATTACK_KIND`, and its index in the result of `build_masks`;
 - the spot of the row after the move, and the bit of the territory that the move takes (0 for none);
-- for an attack: the spot after a failure, and the bit of the territory that a failure frees (0 for none).
+- for an attack: the spot after a failure and the invasion that may follow, and the bit of the territory that is invaded
+  (0 for none).
 """
 
 

@@ -74,8 +74,8 @@ def _attack(best: Any, mask: Any, taken: Any, repelled: Any) -> None:
 
 @compiled
 def _attack_equals(best: Any, mask: Any, taken: Any, again: Any) -> None:
-    """Update `best`, the best value of each board of a row so far, by an attack that frees its source if it fails.
-    After a failure, the opponent invades the source, and the mover moves again.
+    """Update `best`, the best value of each board of a row so far, by an attack of kind `EQUAL_ATTACK_KIND`. After a
+    failure, the attack's source has no owner: the opponent invades it, and the mover moves again.
     """
     last = len(best) - 1
     for held in range(len(best)):

@@ -37,7 +37,9 @@ from measuring.value_function import (
 from protocol.games.base import Game
 
 EXACT_NAME, PLAIN_FEATURES_NAME = "exact", "features-1"
-"""The names of the value functions made from the exact table and from plain features."""
+"""`EXACT_NAME` is the name of the value function made from the exact table, `PLAIN_FEATURES_NAME` that of the one made
+from plain features.
+"""
 MAX_QUICK_POSITIONS = 1_000_000
 """Maximum number of positions of a table that counts as quick: a table with this many is solved in some 20 s."""
 _MAX_DRAWN_PLY_RATIO = 1 / 3

@@ -28,9 +28,9 @@ BORDERS, SOURCES, BORDER_COUNT, SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, CONTINENT
 """
 
 KEY_DIGIT_BASE = 64
-"""The base of the digits into which a search key (Zobrist hash) splits a territory's troops. Each digit selects a
-random number. Those of the two lower digits also depend on the owner. The third digit is above 0 only for armies from
-4,096 on.
+"""For a search key (Zobrist hash), the number of a territory's troops is written in digits of this base. Each of the
+three lowest digits selects a random number. The random numbers of the two lower ones also depend on the territory's
+owner. Armies below 4,096 have no third digit.
 """
 SEAT_KEYS, ATTACKS_LEFT_KEYS, PLY_KEYS, ROUND_KEYS, TURN_KEY_COUNT = 0, 8, 32, 256, 2048
 """These are offsets in the random numbers of `make_keys`, after those for territories' lower digits:

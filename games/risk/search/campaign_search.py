@@ -142,7 +142,7 @@ DEFAULT_SETTINGS = CampaignSettings(draft="rule")
 _ONE_PLY_SETTINGS = CampaignSettings(battles="dice", horizon="plies", draft="rule")
 """The settings of `CampaignSearch.search_one_ply`."""
 _GREEDY_SETTINGS = CampaignSettings(draft="greedy")
-"""The settings with which `CampaignSearch.warm_up` compiles greedy drafts."""
+"""The settings of the search by which `CampaignSearch.warm_up` has `draft_greedily` compiled."""
 NO_SEAT = -1
 """The number in place of a seat in the array `state` of `CampaignSearch.perft`, which searches for no seat."""
 _BATTLE_MODES: Mapping[BattleMode, int] = {"sure": NO_DICE_MODE, "means": MEANS_MODE, "dice": battle_odds.DICE_MODE}
@@ -154,8 +154,9 @@ MIN_NODES = 50
 TABLE_SIZE = 2**17
 """The number of positions in the transposition table, the same on every machine, so that moves are the same."""
 VALUE_TOLERANCE = 0.1
-"""The maximum difference of values that a greedy draft counts as equal. Values range up to 900,000; their rounding
-errors reach some hundredths."""
+"""The maximum difference of two values that `draft_greedily` takes for equal. Values range up to 900,000; their
+rounding errors reach some hundredths.
+"""
 
 
 def make_play_array(board: list[int], position: Position, depth: int) -> Any:
