@@ -21,9 +21,7 @@ MOST = 10
 
 
 class Sale(NamedTuple):
-    """A state of the game. `worth` has what the lot is worth to each seat. It is None before the next lot is dealt; in
-    the view of a seat, the other seat's worth is None.
-    """
+    """A state. `worth` is what the lot is worth to each seat: None before the deal, and for the other seat in a view."""
 
     at: int
     lots: int
