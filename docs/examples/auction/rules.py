@@ -21,7 +21,7 @@ MOST = 10
 
 
 class Sale(NamedTuple):
-    """A state. `worth` is what the lot is worth to each seat: None before the deal, and for the other seat in a view."""
+    """A state. `worth` is what the lot is worth to each seat: None before the deal, and in a view for the other."""
 
     at: int
     lots: int
