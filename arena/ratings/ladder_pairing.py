@@ -57,8 +57,8 @@ def information_gain(seeker: Seeker, other: Seeker) -> float:
     """Return how much information a match of two bots would give about their ratings, in arbitrary units.
 
     This is the Fisher information of the result about the difference of their skills, times the fraction of the
-    variance that is due to uncertain ratings, divided by 1 plus the number of their past matches. So bots whose matches
-    teach more meet more often, but other bots meet too.
+    performances' variance that is due to uncertain ratings, divided by 1 plus the number of their past matches. So bots
+    whose matches teach more meet more often, but other bots meet too.
     """
     unsure = seeker.sigma**2 + other.sigma**2
     spread = 2 * BETA**2 + unsure
