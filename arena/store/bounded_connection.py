@@ -50,7 +50,7 @@ class BoundedConnection(Connection[Any]):
 
 class BoundedAsyncConnection(AsyncConnection[Any]):
     """An asynchronous connection that is closed if an answer takes longer than `limit` allows. While it is `patient`,
-    which it is to listen for notifications, it waits without a limit.
+    as when it listens for notifications, it waits without a limit.
     """
 
     limit: AnswerLimit
