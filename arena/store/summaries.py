@@ -98,8 +98,8 @@ _SUMMARY_TABLES = {
     "encounters": (_ENCOUNTERS_SQL, (), (), ()),
     "hours": (_HOURS_SQL, (), ("last",), ("first",)),
 }
-"""For each summary table, by name: the query that computes it, then the names of the columns that are sums, of those
-that are maxima, and of those that are minima.
+"""The query that computes each summary table, and three tuples of its columns: those that are sums, those that are
+maxima, and those that are minima. The keys are the names of the tables.
 """
 
 
