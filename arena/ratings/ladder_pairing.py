@@ -21,13 +21,17 @@ MEAN_MAX_WAIT_S = 2.0
 MAX_WAIT_S = 16.0
 """The maximum time for which a seeker with many more matches than average waits, so that other bots catch up."""
 _MATCH_COUNT_SMOOTHING = 5
-"""A seeker's match count is divided by the mean count. This is added to both, so that new bots wait about equally."""
+"""A number of matches that is added to a seeker's match count and to the mean match count, before the first is divided
+by the second. So all new bots wait about equally long.
+"""
 _NEAREST_COUNT, _FIELD_SAMPLE_COUNT = 12, 6
 """The bots with which a seeker is compared: the `_NEAREST_COUNT` bots nearest to it by mu, and a sample of
 `_FIELD_SAMPLE_COUNT` of all others.
 """
 _MIN_INFORMATION = 0.1
-"""The minimum Fisher information counted for a result, so that in time every two bots meet. Equal bots give 2/pi."""
+"""The minimum Fisher information that a match is assumed to give. It makes every two bots meet in time, even if one of
+them almost always wins. A match of equal bots gives 2/π.
+"""
 _NEGLIGIBLE_UPSET = 1e-9
 """The probability of a win of the weaker bot below which that win counts as impossible."""
 
@@ -52,9 +56,9 @@ class Seeker:
 def information_gain(seeker: Seeker, other: Seeker) -> float:
     """Return how much information a match of two bots would give about their ratings, in arbitrary units.
 
-    It is the Fisher information of the result about the difference of their skills, times the variance left to learn.
-    It is divided by 1 plus the number of their matches so far, as in a divisor method: the more a match teaches, the
-    more often the two meet.
+    This is the Fisher information of the result about the difference of their skills, times the fraction of the
+    performances' variance that is due to uncertain ratings, divided by 1 plus the number of their past matches. So bots
+    whose matches teach more meet more often, but other bots meet too.
     """
     unsure = seeker.sigma**2 + other.sigma**2
     spread = 2 * BETA**2 + unsure

@@ -29,8 +29,9 @@ PairMeans = dict[str, dict[str, MeanPayoff | None]]
 
 
 class _Meetings(NamedTuple):
-    """The payoffs of two bots against each other. `units` has, for each unit of matches, the payoff per round of each
-    bot that has one in it. `rounds` has the total rounds of each bot.
+    """The payoffs of two bots against each other. `units` has a dict for each unit (the matches from one start
+    position): a value from `mean_of_rounds` for each bot whose payoff counts in the unit. `rounds` has the total rounds
+    of each bot.
     """
 
     units: list[dict[str, float]]
@@ -38,8 +39,8 @@ class _Meetings(NamedTuple):
 
 
 class MatchPayoffs(NamedTuple):
-    """The payoffs of a match, each with its bot; None for a payoff that does not count. `start` identifies its start
-    position: it is equal for matches that began from one position, and None for a match with a position of its own.
+    """The bots of a match, each with its payoff, or None if the payoff does not count. Matches with equal `start` began
+    from the same start position. `start` is None for a match with a start position of its own.
     """
 
     payoffs: tuple[tuple[str, TotalPayoff | None], ...]
@@ -100,8 +101,8 @@ class PayoffSummary:
         return ranges_of_differences(order, [RankDifference(self._p_value(*pair), *pair) for pair in pairs])
 
     def _p_value(self, one: str, other: str) -> float:
-        """Return the p-value of the difference between the mean payoffs of two bots. In matches that both bots played,
-        the difference of their payoffs is one value.
+        """Return the p-value of the difference between the mean payoffs of two bots. A unit of matches between the two
+        counts as one observation: the weighted difference of their payoffs.
         """
         mine, theirs = self._pairs_of(one), self._pairs_of(other)
         if not mine or not theirs:

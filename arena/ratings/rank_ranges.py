@@ -52,8 +52,9 @@ class RankRange(NamedTuple):
 
 
 class _Stratum:
-    """The scores from start positions that the same bots played in the same seats. All scores are reduced by ½. `sums`
-    has each bot's sum of scores, and `products` the sum of the products of each two bots' scores.
+    """The scores at all start positions that the same bots played in the same seats. From every score, ½ is subtracted.
+    `sums` has each bot's sum of scores. `products` has, for each two bots, the sum of the products of their scores at
+    the same start position.
     """
 
     def __init__(self, games: int) -> None:
@@ -91,7 +92,9 @@ def rank_ranges(bots: Sequence[str], matches: Iterable[ScoredMatch], *, adjusted
 
 
 def ranges_of_differences(bots: Sequence[str], differences: Iterable[RankDifference]) -> dict[str, RankRange]:
-    """Return each bot's range of ranks, from the differences between all bots. Differences of 0 may be left out."""
+    """Return each bot's range of ranks, from the differences between each two bots and their p-values, by Holm's
+    method. Differences of 0 may be left out, because they are never certain.
+    """
     left = len(bots) * (len(bots) - 1) // 2
     above, below = Counter[str](), Counter[str]()
     for difference in sorted(differences):
@@ -122,9 +125,9 @@ def _strata(matches: Iterable[ScoredMatch]) -> list[_Stratum]:
 def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjusted: bool) -> tuple[float, float]:
     """Return the p-value of the difference between two bots' scores, and the difference itself.
 
-    For raw scores, two start positions with each extreme score are added, as for the interval of a score. For
-    luck-adjusted scores, Student's distribution is used. Start positions that are alone in their strata form one
-    stratum.
+    For raw scores, four imaginary start positions are added, as for the interval of a score: two with the largest
+    possible difference in favour of each bot. For luck-adjusted scores, Student's distribution is used. Start positions
+    that are the only ones of their strata are put together in one stratum.
     """
     if not of[one] or not of[other]:
         return 1.0, 0.0
@@ -162,7 +165,8 @@ def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjust
 
 def _by_student(total: float, square: float, most: float, units: int, freedom: float) -> float:
     """Return the p-value of `total`, a sum over start positions, by Student's distribution. `square` is the squared
-    standard error of the sum, `most` the largest possible sum. For equal values, see `standard_error`.
+    standard error of the sum, `most` the largest possible sum. If `square` is 0 because all values are equal,
+    `standard_error` replaces it.
     """
     if freedom < 1:
         return 1.0

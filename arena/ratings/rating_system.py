@@ -64,7 +64,9 @@ def conservative_score(mu: float, sigma: float) -> float:
 
 
 def standing_for_version(standing: RatingStanding, version: str) -> RatingStanding:
-    """Return a bot's standing before a match as `version`. If the version is new, its rating becomes less certain."""
+    """Return the standing with which a bot enters a match that it plays as `version`. If the version is new, the rating
+    becomes less certain.
+    """
     if not version or version == standing.version:
         return standing
     if standing.matches == 0:

@@ -59,7 +59,9 @@ class TableRow(Struct, frozen=True, kw_only=True):
     forfeits: int
     """The number of matches that the bot lost by time, strikes, disconnection or not showing up."""
     payoff: MeanPayoff | None = None
-    """The bot's mean payoff, if the game's result is a payoff and a match counts. The table is then sorted by it."""
+    """The bot's mean payoff. None if the game's result is not a payoff, or if none of the bot's matches counts. If any
+    bot has a mean payoff, the table is sorted by it.
+    """
     adjusted: Share | None = None
     """The bot's luck-adjusted score, if known. If it is known for all bots, the table is sorted by it."""
     worth: float | None = None
@@ -98,7 +100,9 @@ class MatchSample(NamedTuple):
 
 
 class HeadToHead(Struct, frozen=True, kw_only=True):
-    """The result of a bot in its two-seat matches against one opponent. `adjusted` and `worth` are as in `TableRow`."""
+    """The result of a bot in its two-seat matches against one opponent. `adjusted` is its luck-adjusted score, None if
+    unknown. `worth` is the number of raw results that would give a score as precise as `adjusted` is.
+    """
 
     matches: int
     score: Comparison
@@ -153,9 +157,9 @@ def with_ranks(
 ) -> list[TableRow]:
     """Return the rows with ranks and ranges of ranks. Rows are sorted best first, by `values`.
 
-    Ranges are widened to agree with the order of the table. Bots with equal values share one range. A range begins no
-    later than that of any lower bot with as many matches, and ends no earlier than that of any higher one. A bot that
-    has not played has neither a rank nor a range.
+    Ranges are widened to agree with the order of the table. Bots with equal values share one range. A bot's best rank
+    is never worse than that of a lower bot with at least as many matches. Its worst rank is never better than that of a
+    higher bot with at least as many matches. A bot that has not played has neither a rank nor a range.
     """
     ranks: dict[float, int] = {}
     fewest: dict[float, int] = {}

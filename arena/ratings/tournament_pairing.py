@@ -18,11 +18,15 @@ TEST_FORMAT = "test"
 more than two seats, copies of the two bots fill the other seats.
 """
 _SWISS_WINDOW_SIZE = 12
-"""The number of bots ranked just below a bot that it may be paired with. Doubled until no rematch is needed."""
+"""A bot may be paired with this many of the bots ranked just below it. The number is doubled while that forces
+rematches or leaves bots without a pair.
+"""
 _REMATCH_COST = 1_000_000
 """The cost of pairing two bots again, per earlier match of the two. It exceeds every cost of a difference in scores."""
 _MAX_EDGE_WEIGHT = 1 << 40
-"""The number from which the costs of pairings are subtracted, because networkx maximises weights."""
+"""The weight of a pairing that costs nothing. The cost of a pairing is subtracted from it, because networkx maximises
+weights and costs must be minimal.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +72,9 @@ def round_robin(
     """Schedule every group of `seats` bots once per round. The seats rotate from round to round. Raise `UsageFault` for
     too few bots.
 
-    With `paired`, every group plays `seats` times per round: all rotations of its seats, from the same start position.
-    With more than two seats, a new random seat order follows after all rotations.
+    With `paired`, every group plays `seats` matches per round from the same start position, one for each rotation of
+    its seat order. With more than two seats, each group gets a new random seat order after it has played all rotations
+    of the last one.
     """
     _check_enough(bots, seats, "a round robin")
     groups = [(sum(group), tuple(bots[i] for i in group)) for group in itertools.combinations(range(len(bots)), seats)]
@@ -132,7 +137,9 @@ def _rotate(group: tuple[str, ...], steps: int) -> tuple[str, ...]:
 
 
 def _schedule(groups: Sequence[tuple[int, tuple[str, ...]]], rounds: int, rng: Random, paired: bool) -> list[Pairing]:
-    """Schedule all groups of bots in each round, in random order. The numbers of group and round decide who begins."""
+    """Schedule all groups of bots in each round, in random order. Each of `groups` has a number and the bots. The sum
+    of this number and the round's number is how far the bots' seat order is rotated.
+    """
     schedule: list[Pairing] = []
     around = [group for _, group in groups]
     for number in range(rounds):

@@ -1,7 +1,8 @@
 """TrueSkill's update of ratings for single players in rank order: messages pass between neighbours until they converge.
 
-With doubles, every operation is in the order of the package trueskill 0.4.5, so results agree to the last bit. That
-package would take ten times as long. The time matters because a tie needs one update per order of its players.
+With doubles, the operations are done in the same order as in the package trueskill 0.4.5, so the results are equal to
+the last bit. That package would take ten times as long. The time matters because, for a tie, the update is computed
+once for every order of the tied players.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ _MAX_CONVERGED_CHANGE = 1e-4
 
 
 class ResultWeights(NamedTuple):
-    """The normal distribution's functions and the draw margin that updates need, in doubles or higher precision."""
+    """The functions of the standard normal distribution and the draw margin, by which an update takes account of a
+    result. They compute with doubles or in higher precision.
+    """
 
     cdf: Callable[[float], float]
     pdf: Callable[[float], float]
@@ -98,14 +101,18 @@ class _NeighbourDifference:
         self.up_pi = self.up_tau = self.down_pi = self.down_tau = 0.0
 
     def read_beliefs(self) -> None:
-        """Read the current estimates of both performances, without the messages that this difference sent to them."""
+        """Read the current estimates of the two performances. Subtract the messages that this object has sent to them,
+        because they are not new information to it.
+        """
         above, below = self.above, self.below
         self.above_pi, self.above_tau = above.pi - self.up_pi, above.tau - self.up_tau
         self.below_pi, self.below_tau = below.pi - self.down_pi, below.tau - self.down_tau
         self.above_mu, self.below_mu = self.above_tau / self.above_pi, self.below_tau / self.below_pi
 
     def update_difference(self) -> float:
-        """Update the estimate of the difference by the two players' result. Return by how much it changed."""
+        """Update the estimate of the difference between the two performances, given the result of the two players.
+        Return by how much the estimate changed.
+        """
         self.read_beliefs()
         row_pi = 1.0 / (1.0 / self.above_pi + 1.0 / self.below_pi)
         row_tau = row_pi * (self.above_mu - self.below_mu)
@@ -120,14 +127,18 @@ class _NeighbourDifference:
         return max(abs(tau - self.tau), sqrt(abs(pi - self.pi)))
 
     def send_up(self) -> None:
-        """Update the estimate of the upper player's performance from the difference and the lower player's."""
+        """Update the estimate of the upper player's performance with a message: the lower player's performance plus the
+        difference between the two.
+        """
         pi, tau = self.pi - self.row_pi, self.tau - self.row_tau
         self.up_pi = 1.0 / (1.0 / pi + 1.0 / self.below_pi) if pi else 0.0
         self.up_tau = self.up_pi * (tau / pi + self.below_mu) if pi else 0.0
         self.above.pi, self.above.tau = self.above_pi + self.up_pi, self.above_tau + self.up_tau
 
     def send_down(self) -> None:
-        """Update the estimate of the lower player's performance from the difference and the upper player's."""
+        """Update the estimate of the lower player's performance with a message: the upper player's performance minus
+        the difference between the two.
+        """
         pi, tau = self.pi - self.row_pi, self.tau - self.row_tau
         self.down_pi = 1.0 / (1.0 / self.above_pi + 1.0 / pi) if pi else 0.0
         self.down_tau = self.down_pi * (self.above_mu - tau / pi) if pi else 0.0
@@ -135,9 +146,9 @@ class _NeighbourDifference:
 
 
 def update(players: Sequence[PlayerSkill], draws: Sequence[bool], weights: ResultWeights) -> list[tuple[float, float]]:
-    """Return the ratings (mu, sigma) after a match of these players, who are in rank order, best first. `draws` says
-    for each two neighbours whether they drew. Raise `FloatingPointError` if `weights` are not precise enough for the
-    probability of the result.
+    """Return the ratings (mu, sigma) after a match of these players, who are in rank order, best first. `draws` says of
+    each player but the last whether it drew with the next one. `weights` has the functions that take account of a
+    result. Raise `FloatingPointError` if they are not precise enough for so improbable a result.
     """
     places = [_PlayerBelief(player) for player in players]
     links = [
@@ -188,7 +199,9 @@ def _draw_correction(difference: float, margin: float, weights: ResultWeights) -
 
 
 def _pass_through_team(pi: float, tau: float) -> tuple[float, float]:
-    """Return a message (pi, tau) with the rounding of trueskill's sum over a team. A team here has one player."""
+    """Return a message (pi, tau) with the rounding errors that trueskill makes when it sums over the players of a team.
+    A team here has only one player.
+    """
     if not pi:
         return 0.0, 0.0
     whole = 1.0 / (1.0 / pi)

@@ -35,7 +35,9 @@ class VersionGain(Struct, frozen=True, kw_only=True):
 
 
 def version_gains(versions: Sequence[VersionCounts]) -> list[VersionGain]:
-    """Return each version's mean score and gain. `versions` are newest first. Intervals assume independent matches."""
+    """Return each version's mean score, and its gain over the version before. `versions` are newest first. Intervals
+    assume independent matches.
+    """
     scores = [_score(version) for version in versions]
     gains = [_gain(newer, older) for newer, older in pairwise(scores)]
     shares = [share_interval(*score) if score[1] else None for score in scores]

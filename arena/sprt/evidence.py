@@ -17,7 +17,9 @@ from protocol.reasons import FORFEITS, VOID
 from referee.result import Result, match_points
 
 MAX_SEAT_SHARE = 0.95
-"""If one seat wins more than this share of matches, or of whole pairs, results say almost nothing about the bots."""
+"""If one seat has more than this share of all points, or wins all matches of more than this share of the pairs, results
+say almost nothing about the bots.
+"""
 MIN_PAIRS = 10
 """The number of pairs below which there are no warnings about seats and start positions, and a test without hypotheses
 has no conclusion.
@@ -85,8 +87,8 @@ class Findings(Struct, frozen=True, kw_only=True):
     reasons: dict[str, int]
     forfeits: dict[str, int]
     outside: int = 0
-    """The number of pairs with an adjusted score below 0 or above 1. They invalidate the proofs of the verdict and
-    `any_time`.
+    """The number of pairs with an adjusted score below 0 or above 1. If there are any, the error limits of the verdict
+    and of `any_time` are not proven.
     """
 
     @property

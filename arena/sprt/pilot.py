@@ -16,12 +16,13 @@ from protocol.reasons import VOID
 from referee.result import Result
 
 RAW_NAME = "raw"
-"""The name that stands for raw results in place of the name of a value function."""
+"""The name that is given instead of a value function's name for raw results, from which no luck is subtracted."""
 
 
 class TestForecast(Struct, frozen=True, kw_only=True):
-    """The forecast of a test whose luck is measured by `value`. `score` is the first bot's score in the pilot, and
-    `spread` the standard deviation of the pilot's pair scores.
+    """The forecast of a test. `value` is the name of the value function that measures the luck to subtract, or
+    `RAW_NAME`. `score` is the first bot's score in the pilot, and `spread` the standard deviation of the pilot's pair
+    scores.
     """
 
     value: str

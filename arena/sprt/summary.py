@@ -48,7 +48,9 @@ def format_conclusion(bots: tuple[str, str], question: Question, findings: Findi
 
 
 def format_units(findings: Findings, number: int) -> str:
-    """Return a number of a test's units in words: of pairs if a match has two seats, else of start positions."""
+    """Return a number of pairs as text, like `12 pairs`. With more than two seats, the units of a test are start
+    positions, and the text is like `12 starts`.
+    """
     one, more = ("pair", "pairs") if findings.seats == 2 else ("start", "starts")
     return f"{number:,} {one if number == 1 else more}"
 
@@ -169,9 +171,9 @@ class _Claim(NamedTuple):
 
 
 def _claim(bots: tuple[str, str], hypotheses: Hypotheses, accepted: str) -> _Claim:
-    """Return what an accepted hypothesis says about the first bot. Accepting h1 only shows that the first
-    bot's lead over the second exceeds that of h0, accepting h0 only that it is below that of h1. So the claim names the
-    lead of the rejected hypothesis.
+    """Return what an accepted hypothesis says about the first bot's lead over the second. If h1 is accepted, the lead
+    is more than that of h0. If h0 is accepted, it is less than that of h1. So the claim names the lead of the rejected
+    hypothesis.
     """
     one, other = bots
     edge = hypotheses.h0 if accepted == "h1" else hypotheses.h1

@@ -27,11 +27,11 @@ and changes are functions of a connection, which a `Store` runs in transactions.
 Database errors whose cause is not the statement (SQLSTATE classes 08, 25, 40, 53, 55, 57 and 58) become
 `StoreUnavailable`, and the transaction is tried again.
 
-For each summary there is one query, which computes the totals of some matches or of all. After an annulment, later
-matches are rated again and marked, because their records keep the earlier ratings. The new ratings are computed without
-writing, then written in one transaction. A match of a tournament moves from tournament_state.py to the tables of
-results in one transaction.
+Each summary table of summaries.py has one query, which computes its totals for some matches or for all. After an
+annulment, later matches are rated again and marked, because their records keep the earlier ratings. The new ratings are
+computed without writing, then written in one transaction. A match of a tournament moves from tournament_state.py to the
+tables of results in one transaction.
 
-The row of a node counts the processes that have held its name. A process whose session was ended takes the name again
-only if no other process had it meanwhile.
+The row of a node counts the processes that have held its name. If the database ends the session of such a process, the
+process takes the name again only if the count has not changed: then no other process has held the name meanwhile.
 """

@@ -42,8 +42,9 @@ WHERE announcements.id > :after ORDER BY announcements.id LIMIT {MAX_ANNOUNCEMEN
 
 class Announcement(Struct, frozen=True, array_like=True):
     """A change that is announced to all nodes. The `kind` of the change says what it concerns:
-    - `bots`: the bots with these folded names changed. `ratings`: ratings changed.
-    - `called`: the named bots should connect to the node at `url` (empty if it is not alive).
+    - `bots`: the bots with these folded names changed.
+    - `ratings`: ratings changed.
+    - `called`: the named bots should connect to the node at `url`. The URL is empty if that node is not alive.
     - `leaving`: the named bots lose their matches in progress.
     """
 
@@ -65,7 +66,7 @@ class AnnouncementBatch(NamedTuple):
 
 def announce(connection: Connection, kind: Kind, names: Iterable[str] = (), node: int | None = None) -> None:
     """Insert an announcement for all nodes, which see it when the transaction commits. Do nothing on SQLite, which has
-    no nodes. `node` is the number of the node to which the named bots are called, for the kind `called`.
+    no nodes. For the kind `called`, `node` is the number of the node to which the named bots should connect.
     """
     if not is_postgresql(connection):
         return

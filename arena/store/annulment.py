@@ -87,7 +87,7 @@ class AnnulmentPlan:
         )
 
     def advance(self, connection: Connection) -> int:
-        """Compute ratings up to the last stored match. Return how many match numbers further the computation is now."""
+        """Compute ratings up to the last stored match. Return how many match numbers the computation advanced."""
         return 0 if self._rebuild is None else self._rebuild.advance(connection)
 
     def save(self, connection: Connection) -> AnnulmentOutcome:

@@ -37,8 +37,8 @@ def server_timeouts(statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S) -> 
 
 
 class AnswerLimit:
-    """The time limit after which a session with the database that does not answer is closed. Thread-safe. With a
-    `process_limit`, the `hurry` of that limit shortens this one too.
+    """The time limit after which a session with the database that does not answer is closed. Thread-safe. If a
+    `process_limit` is given, this limit is shortened when `process_limit.hurry` is called.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class AnswerLimit:
             self._hurried = self.clock()
 
     def deadline(self, asked: float) -> float:
-        """Return the time at which a session is closed that has been silent since the time `asked`."""
+        """Return the time at which a session is closed if it has not answered since the time `asked`."""
         patient = asked + self.timeouts.statement_timeout_s + self.timeouts.answer_timeout_s
         stopping = self._stopping_since
         if stopping is None:

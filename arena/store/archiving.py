@@ -43,8 +43,8 @@ from protocol.errors import ArenaFault
 ARCHIVE_FOLDER = "archive"
 """The name of the folder for archive files. It is beside the SQLite file or in the data folder."""
 MAX_RECORDS_PER_FILE, MAX_BYTES_PER_FILE = 1024, 4 * 1024 * 1024
-"""`MAX_RECORDS_PER_FILE` is the maximum number of records in an archive file, `MAX_BYTES_PER_FILE` the maximum size in
-the database of its records together. A single record may be larger.
+"""`MAX_RECORDS_PER_FILE` is the maximum number of records in an archive file. `MAX_BYTES_PER_FILE` is the maximum total
+size of its records, as the database stores them. A single record may be larger.
 """
 
 _FROM_OLD_MATCHES_SQL = """FROM matches WHERE record_bytes IS NOT NULL AND tournament IS NULL
@@ -73,8 +73,9 @@ _MATCHES_IN_FILE_SQL = "SELECT number, id FROM matches WHERE archive = :archive"
 
 
 class OldRecordFilter(Struct, frozen=True, kw_only=True):
-    """A filter for the records that may be archived, of matches that ended by `until`. It takes all unrated matches. Of
-    the rated matches, it takes those in which a bot of `house` (folded names) played, or with `rated` all.
+    """A filter for the records that may be archived, of matches that ended by `until`. It takes all unrated matches,
+    and the rated matches in which a bot of `house` (folded names) played. If `rated` is true, it takes all rated
+    matches.
     """
 
     until: str
@@ -220,7 +221,9 @@ def purge_removed_records(store: Store) -> None:
 
 
 def matches_in(connection: Connection, archive: int) -> dict[str, int]:
-    """Return the numbers of the matches whose records are in an archive file, by match id."""
+    """Return a dict from match id to match number, for the matches whose records are in the archive file with number
+    `archive`.
+    """
     return {row.id: row.number for row in execute(connection, _MATCHES_IN_FILE_SQL, {"archive": archive})}
 
 

@@ -30,12 +30,14 @@ P = ParamSpec("P")
 MAX_BATCH_MATCHES = 16
 """The maximum number of matches per transaction. Writing this many takes the thread about 20 ms."""
 MAX_PENDING_QUERIES = 2
-"""The maximum number of queries in the store thread's queue. Further callers wait, so finished matches come first."""
+"""The maximum number of queries in the store thread's queue. Further queries wait outside the queue, so that finished
+matches need not wait for them.
+"""
 RETRY_DELAY_S, MAX_RETRY_DELAY_S = 0.5, 5.0
 """`RETRY_DELAY_S` is the first delay before a failed write is retried, `MAX_RETRY_DELAY_S` the maximum delay."""
 REJECTED_RETRY_DELAY_S, MAX_REJECTED_RETRY_DELAY_S = 10.0, 600.0
-"""`REJECTED_RETRY_DELAY_S` is the first delay before the next attempt to store a match that was rejected while others
-were accepted, `MAX_REJECTED_RETRY_DELAY_S` the maximum delay.
+"""The delays before the next attempt to store a match that the store rejected while it accepted others.
+`REJECTED_RETRY_DELAY_S` is the first delay, and `MAX_REJECTED_RETRY_DELAY_S` the maximum.
 """
 COMMIT_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """The upper bounds, in seconds, of the buckets in the histogram of transaction times."""
@@ -74,11 +76,13 @@ class AsyncStore:
         self._query_slots = asyncio.Semaphore(MAX_PENDING_QUERIES)
         self._queued_starts: list[_QueuedStart] = []
         self._queued_matches: list[_QueuedMatch] = []
-        """Finished matches that are not stored yet, in the order in which they are stored: by their turn numbers."""
+        """Finished matches that are not stored yet, in the order of their turns. A turn is the number that `_defer`
+        gives a match: matches with lower turns are stored first.
+        """
         self._turn = 0
-        """The turn number of the last match in the batch that is being written."""
+        """The turn (see `_queued_matches`) of the last match in the batch that is being written."""
         self._last_turns: dict[str, int] = {}
-        """The turn number of each bot's last queued match."""
+        """The turn (see `_queued_matches`) of the last match that was queued of each bot."""
         self._set_aside: dict[asyncio.TimerHandle, _QueuedMatch] = {}
         self._writing: asyncio.Task[None] | None = None
         self._is_stopping = asyncio.Event()

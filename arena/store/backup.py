@@ -95,9 +95,8 @@ def archives_of(file: Path) -> list[Path]:
 
 
 def _copy_archive(source: Path, to: Path, file: Path) -> bool:
-    """Copy an archive file with a relative path to another folder, unless that folder has it. Equal names mean equal
-    content. Return whether the folder then has the file. It does not if the path is absolute or the source has no such
-    file.
+    """Copy an archive file to another folder, unless that folder has a file with its name. Equal names mean equal
+    content. Return False if `file` is an absolute path or is missing in the source folder, otherwise True.
     """
     if file.is_absolute():
         return False

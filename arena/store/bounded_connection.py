@@ -26,8 +26,8 @@ class NoDatabaseAnswer(OperationalError):
 
 
 class BoundedConnection(Connection[Any]):
-    """A connection that waits for each answer until its `limit` at most. If the wait is interrupted, the connection is
-    closed, because the process is about to end.
+    """A connection that is closed if an answer takes longer than `limit` allows. If the wait is interrupted, the
+    connection is closed too, because the process is about to end.
     """
 
     limit: AnswerLimit
@@ -49,8 +49,8 @@ class BoundedConnection(Connection[Any]):
 
 
 class BoundedAsyncConnection(AsyncConnection[Any]):
-    """An asynchronous connection that waits for each answer until its `limit` at most. While it listens for
-    notifications (`patient`), it waits without a limit.
+    """An asynchronous connection that is closed if an answer takes longer than `limit` allows. While it is `patient`,
+    as when it listens for notifications, it waits without a limit.
     """
 
     limit: AnswerLimit

@@ -79,8 +79,8 @@ class Database(ABC):
 
     @abstractmethod
     def create_writing_engine(self, engine: Engine) -> Engine:
-        """Return an engine for writing, over the connections of `engine` where possible. Its transactions run one at a
-        time, so they never have to be retried.
+        """Return an engine for writing. It shares the connections of `engine` if this kind of database allows it. Its
+        transactions run one at a time, so they never have to be retried.
         """
 
     @abstractmethod

@@ -48,8 +48,9 @@ def match_ends_between(
 
 
 def advance_feed(connection: Connection, delivered: Collection[str], node: int = 0) -> set[str]:
-    """Advance the position of a node's feed, up to the first match that the broker does not have. The broker has the
-    matches in `delivered`. Return those that come after the new position: pass them to this function again.
+    """Advance the position of a node's feed up to the first match that the broker does not have. The broker has the
+    matches in `delivered`. Return those of them that come after the new position: add them to `delivered` in the next
+    call.
     """
     position, last = feed_range(connection, node)
     reached, missing = position, False
@@ -77,7 +78,7 @@ def _position(connection: Connection, node: int) -> int | None:
 
 
 def _filter_after(connection: Connection, position: int, ids: Sequence[str], node: int) -> set[str]:
-    """Return the matches of `ids` that a node's feed has to deliver after a position."""
+    """Return those of the matches `ids` that belong to a node's feed and have numbers above `position`."""
     query = select(matches.c.id).where(
         matches.c.number > position,
         _concerns(node),

@@ -24,8 +24,8 @@ from referee.result import Ratings, Result, SeatRating
 
 
 class StorableMatch(NamedTuple):
-    """A finished match to store. `close` makes its record from its ratings. `failures` has, by seat, why programs
-    failed.
+    """A finished match to store. `close` takes the match's ratings, or None if it is unrated, and returns its record.
+    `failures` has the reasons why programs failed, by seat.
     """
 
     result: Result
@@ -75,7 +75,7 @@ ON CONFLICT (bot, pool) DO UPDATE SET {
 }"""
 """The statement that adds or replaces the tally of a bot in a pool."""
 Tallies = MutableMapping[tuple[int, str], Tally]
-"""The tally of each bot in each pool, by (row id of the bot, pool)."""
+"""The `Tally` of each bot in each pool. A key is a bot's row id and a pool."""
 
 
 def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node: int = 0) -> list[Ratings | None]:
@@ -224,7 +224,9 @@ def _match_row(number: int, result: Result, luck: MatchLuck | None, record_bytes
 def _seat_rows(
     number: int, result: Result, match_ratings: Ratings | None, ids: Sequence[int], tallies: Tallies
 ) -> list[dict[str, Any]]:
-    """Return the database rows of a match's seats. `ids` are its bots' row ids; `tallies` include it if it is rated."""
+    """Return the database rows of a match's seats. `ids` are the row ids of its bots. If the match is rated, `tallies`
+    already include it.
+    """
     ratings = match_ratings.seats if match_ratings else [None] * len(result.seats)
     return [
         {

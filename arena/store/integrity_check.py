@@ -46,13 +46,15 @@ class RecordCheck(Protocol):
         *,
         is_pending: bool = False,
     ) -> Iterable[str]:
-        """Yield a line for each difference between the data and the record. An `is_pending` match is not rated yet."""
+        """Yield a line for each difference between the stored data of a match and its record (`body`). With
+        `is_pending`, the match still waits to be rated.
+        """
 
 
 class _StoredMatch(NamedTuple):
-    """The stored data of a match. `rows` are its seats, `body` is its record, and `archive` is the number of the
-    archive file to which the record was moved. `rows[0]` also has the number of an archive file: it is damage if
-    `rows[0]` names a file and the record is in the database too.
+    """The stored data of a match. `rows` are its seats, and `body` is its record. `archive` is the number of the
+    archive file to which the record was moved; None if the record is in the database. If `rows[0]` names an archive
+    file although the record is in the database, the match is damaged.
     """
 
     result: Result
@@ -245,8 +247,9 @@ def _check_archives(connection: Connection) -> Iterator[str]:
 
 
 def as_recorded(result: Result, rows: Sequence[Any]) -> tuple[Result, tuple[SeatRating, ...]]:
-    """Return a result and its ratings as the match's record should have them. Bots that were renamed after the match
-    have empty names. There are no ratings if the match was rated again. `rows` are the stored seats.
+    """Return a stored result and its ratings in the form in which the match's record should have them. Bots that were
+    renamed after the match have empty names, because the record has their old names. There are no ratings if the match
+    was rated again, because the record keeps the first ratings. `rows` are the stored seats.
     """
     named = tuple(
         replace(seat, bot="") if row.renamed is not None and row.renamed >= result.finished else seat

@@ -447,13 +447,15 @@ def pools_with_results(connection: Connection, game: str | None = None, season: 
 
 
 def games_with_results(connection: Connection) -> list[str]:
-    """Return the games with rated or unrated matches."""
+    """Return the games of which at least one match, rated or not, is stored."""
     query = select(counts.c.pool).where(counts.c.tournament == "").distinct().order_by(counts.c.pool)
     return list(dict.fromkeys(map(rating_system.game_of, connection.execute(query).scalars())))
 
 
 def leaders_of_games(connection: Connection, limit: int) -> list[PoolLeaders]:
-    """Return up to `limit` leading bots in each game's busiest pool this season, the busiest first, without people."""
+    """Return, for each game, up to `limit` leading bots of the pool that has the most matches this season. Pools of
+    people are left out. Games whose pools have more matches come first.
+    """
     busiest: dict[str, str] = {}
     for pool in execute(connection, _POOLS_BY_MATCHES).scalars():
         if not is_people_pool(pool):

@@ -36,11 +36,13 @@ _LOG_SIZE_SQL = "SELECT coalesce(max(number), 0) FROM match_log"
 _SELECT_LATEST_KEY = "SELECT secret FROM log_keys ORDER BY id DESC LIMIT 1"
 """The query for the latest signing key of the log."""
 _PEAK_HASHES_SQL = f"SELECT number, hashes FROM match_log WHERE number {IN_NUMBERS_SQL}"
-"""The query for the hashes of the log entries in `numbers_parameter`."""
+"""The query for the hashes that are stored with some log entries: those of an entry's leaf and of the subtrees that end
+with it. `numbers_parameter` gives the numbers of the entries.
+"""
 _HASHES_SQL = "SELECT hashes FROM match_log WHERE number = :number"
 """The query for the hashes stored with log entry :number."""
 _ENTRY_SQL = "SELECT number, id, digest, finished, coalesce(pool, annulled) AS pool FROM matches"
-"""The start of the queries for the contents of log entries, which are columns of the matches."""
+"""The start of the queries for the contents of log entries. These contents are columns of the table `matches`."""
 _SELECT_ENTRIES_AFTER = f"{_ENTRY_SQL} WHERE number > :after ORDER BY number LIMIT :most"
 """The query for the contents of up to :most log entries after number :after."""
 _SELECT_ENTRY_OF_MATCH = f"{_ENTRY_SQL} WHERE id = :match"
@@ -75,7 +77,9 @@ def append(connection: Connection, entries: Sequence[LogEntry]) -> None:
 
 
 def append_missing(connection: Connection) -> None:
-    """Append the entries of matches after the last entry, up to a gap in match numbers. A new log gets a key."""
+    """Append entries for the matches after the last entry, in the order of match numbers, up to the first missing
+    number. If the log is new, make its key.
+    """
     size = execute(connection, _LOG_SIZE_SQL).scalar_one()
     tree = _load_tree(connection, size)
     if tree is None:
@@ -152,7 +156,9 @@ def _stored_hashes(connection: Connection, after: int, last: int) -> dict[int, b
 
 
 def _next_matches(connection: Connection, size: int) -> list[Any]:
-    """Return a batch of the matches after number `size`, up to a gap in the numbers."""
+    """Return the next matches to add to a log of `size` entries: a batch of those with numbers above `size`, up to the
+    first missing number.
+    """
     rows = execute(connection, _SELECT_ENTRIES_AFTER, {"after": size, "most": LOG_BATCH_ROWS})
     return [row for number, row in enumerate(rows, size + 1) if row.number == number]
 

@@ -34,18 +34,26 @@ SELECT DISTINCT found.value FROM (SELECT DISTINCT {columns} FROM {summary} WHERE
     ) AS newest
 )) AS found ORDER BY found.value DESC LIMIT :limit
 """
-"""The query for the newest match numbers of each group of matches, then of all groups. It supports all criteria."""
+"""The query for the newest match numbers. It takes the newest matches of each group (those with the same pool and
+ending), then the newest of all these. It supports all criteria.
+"""
 _NEWEST_UNGROUPED_SQL = """
 SELECT DISTINCT {number} FROM {rows} WHERE {same} AND {number} < :before AND {number} >= :least {further}
 ORDER BY 1 DESC LIMIT :limit
 """
-"""The query for the newest match numbers with no other criteria than a bot and times, which needs no groups."""
+"""The query for the newest match numbers if there are no criteria except a bot and times. An index then has all matches
+in the order of their numbers, so no groups are needed.
+"""
 _SINCE_BOUNDS = """(SELECT min(first) FROM hours WHERE hour >= substr(CAST(:since AS text), 1, 13)),
     (SELECT max(last) FROM hours WHERE hour <= substr(CAST(:since AS text), 1, 13) AND hour || ':' < :since)"""
-"""The SQL for two match numbers: one below which no match ended after `since`, and one above which all did."""
+"""The SQL for two match numbers. All matches below the first ended before `since`, and all matches above the second
+ended after it.
+"""
 _UNTIL_BOUNDS = """(SELECT max(last) FROM hours WHERE hour <= substr(CAST(:until AS text), 1, 13)),
     (SELECT min(first) FROM hours WHERE hour >= substr(CAST(:until AS text), 1, 13) AND hour || ':~' > :until)"""
-"""The SQL for two match numbers: one above which no match ended before `until`, and one below which all did."""
+"""The SQL for two match numbers. All matches above the first ended after `until`, and all matches below the second
+ended before it.
+"""
 _NO_SINCE_BOUNDS, _NO_UNTIL_BOUNDS = "1, NULL", "(SELECT max(number) FROM matches), NULL"
 """The SQL that replaces `_SINCE_BOUNDS` or `_UNTIL_BOUNDS` in a search without `since` or without `until`."""
 _IN_TIME_CONDITION = """ AND ({number} > :early AND {number} < :late
@@ -87,8 +95,9 @@ class Search(Struct, frozen=True, kw_only=True):
 
 
 class _Index(NamedTuple):
-    """A database index that a search can use. `rows` is the table with the index, `number` its column of match numbers,
-    and `same` the condition for the rows of a group. `columns` of the table `summary` identify the groups.
+    """A database index that a search can use. `rows` is the table with the index, and `number` its column of match
+    numbers. The index sorts the rows into groups. `columns` of the table `summary` identify a group, and `same` is the
+    SQL condition that a row of `rows` belongs to it.
     """
 
     rows: str
@@ -99,18 +108,21 @@ class _Index(NamedTuple):
 
 
 _SEAT_IN_GROUP = "bot = :bot AND pool = part.pool AND outcome = part.outcome AND reason = part.reason"
-"""The SQL condition that a seat of :bot belongs to a group of matches with equal pool, outcome and reason."""
+"""The SQL condition that a row belongs to :bot and to a group. The row `part` has the group's pool, outcome and reason.
+"""
 _MATCH_IN_GROUP = (
     "matches.game = part.game AND matches.pool IS nullif(part.pool, part.game || '/unrated')"
     " AND matches.reason = part.reason"
 )
-"""The SQL condition that a match belongs to a group of matches with equal game, pool and reason."""
+"""The SQL condition that a match belongs to a group. The row `part` has the group's game, pool and reason."""
 _ALL_MATCHES_INDEX = _Index("matches", "true", "matches.number")
 """The index for a search without criteria other than times."""
 _SEATS_INDEX = _Index("seats INDEXED BY seats_by_bot", "bot = :bot")
 """The index for a search without criteria other than a bot and times."""
 _BOT_INDEX = _Index("seats INDEXED BY seats_by_ending", _SEAT_IN_GROUP)
-"""The index for a search for the matches of a bot by further criteria, except tournament and opponent."""
+"""The index for a search that names a bot, but neither a tournament nor an opponent, and has other criteria such as a
+pool.
+"""
 _BOT_IN_TOURNAMENT_INDEX = _Index("seats INDEXED BY seats_by_tournament", f"tournament = :scope AND {_SEAT_IN_GROUP}")
 """The index for a search for the matches of a bot in a tournament."""
 _PAIR_INDEX = _Index("encounters", f"opponent = :opponent AND {_SEAT_IN_GROUP}")
@@ -118,11 +130,11 @@ _PAIR_INDEX = _Index("encounters", f"opponent = :opponent AND {_SEAT_IN_GROUP}")
 _MATCHES_INDEX = _Index(
     "matches INDEXED BY matches_by_ending", _MATCH_IN_GROUP, "matches.number", "game, pool, reason", "counts"
 )
-"""The index for a search by other criteria than times, without a bot or a tournament."""
+"""The index for a search that names neither a bot nor a tournament, but has criteria besides times."""
 _TOURNAMENT_INDEX = _MATCHES_INDEX._replace(
     rows="matches INDEXED BY matches_by_tournament", same=f"tournament = :scope AND {_MATCH_IN_GROUP}"
 )
-"""The index for a search for the matches of a tournament, without a bot."""
+"""The index for a search that names a tournament, but no bot."""
 
 
 def search_matches(
@@ -165,7 +177,9 @@ def match_numbers(connection: Connection, search: Search) -> list[int]:
 
 
 def _normalized(search: Search) -> Search:
-    """Return the search; an opponent without a bot becomes its bot. Raise `UsageFault` for an invalid outcome."""
+    """Return a search in its normal form: if it names an opponent but no bot, the opponent becomes its `bot`. Raise
+    `UsageFault` for an invalid outcome.
+    """
     if search.bot is None and search.opponent is not None:
         search = replace(search, bot=search.opponent, opponent=None)
     if search.outcome is not None and (search.bot is None or search.outcome not in OUTCOMES):
@@ -213,7 +227,9 @@ def _parameters(connection: Connection, search: Search, before: int) -> dict[str
 
 
 def _queries(search: Search) -> tuple[str, str | None]:
-    """Return two statements: one finds match numbers, the other counts them (None if the search has an opponent)."""
+    """Return the statement that finds match numbers, and the statement that counts them. The second is None if the
+    search has an opponent as well as a bot, because the table `tallies` does not count matches by opponent.
+    """
     index, further = _choose_index(search)
     chosen = ["tournament = :scope"]
     if search.game is not None:
@@ -246,9 +262,9 @@ def _choose_index(search: Search) -> tuple[_Index, str]:
 
 
 def parse_time_bound(text: str, name: str, *, days: int) -> str:
-    """Parse a time or a day, and return a text to compare with stored times. For a time, the text has their format. For
-    a day, it is the date `days` days later, which sorts as the start of that date. Raise `UsageFault` if `text` is
-    neither a time nor a day.
+    """Parse a time or a day, and return a text to compare with stored times. For a time, the text has the format of
+    stored times. For a day, it is the date `days` days later. As text, a date comes before all times of that day. Raise
+    `UsageFault` if `text` is neither a time nor a day.
     """
     try:
         if len(text) == len("2026-01-31"):

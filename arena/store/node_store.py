@@ -29,11 +29,12 @@ _OTHER_SESSION_SQL = f"""SELECT coalesce(extract(epoch FROM clock_timestamp() - 
 FROM pg_stat_activity
 WHERE pid <> pg_backend_pid() AND pid::text = split_part(%(session)s, ' ', 1)
     AND coalesce(extract(epoch FROM backend_start)::text = split_part(%(session)s, ' ', 2), true)"""
-"""The query for the session that holds a node's name; no row if that session has ended.
+"""The query for the other session that holds a node's name, to find out if it hangs. There is no row if it has ended.
 
-`silent_s` is how long its state has not changed. `longest_s` is how long the database lets such a session idle, or its
-statement run: a session that is silent for longer hangs. `is_not_queued` is false while the session waits for a lock.
-PostgreSQL shows the start of a session only to the session's own role.
+`silent_s` is the time since its state changed. `longest_s` is the maximum time for which the database lets it be idle,
+or lets its statement run. A session that is silent for longer hangs, unless it waits for a lock: then `is_not_queued`
+is false. PostgreSQL shows the start of a session only to the session's own role. If the start is not visible, only the
+process id is compared.
 """
 _END_SESSION_SQL = "SELECT pg_terminate_backend(split_part(%(session)s, ' ', 1)::int)"
 """The statement that ends a session. A session whose process is frozen ends as soon as the process resumes."""
@@ -45,7 +46,9 @@ _STORE_SESSION_SQL = """UPDATE nodes SET session = (
 statements may take. The start is needed because an earlier session may have had the same process id.
 """
 _TAKE_NAME_SQL = "UPDATE nodes SET holder = holder + 1, draining = false WHERE id = %(node)s RETURNING holder"
-"""The statement that makes this process the holder of a node's name. It adds 1 to the number of holders ever."""
+"""The statement that makes this process the holder of a node's name. It adds 1 to the number of processes that have
+ever held the name.
+"""
 _SET_SESSION_TIMEOUTS = f"""SELECT set_config('idle_session_timeout', '{NODE_LEASE_S}s', false),
     set_config('idle_in_transaction_session_timeout', '{NODE_LEASE_S}s', false)"""
 """The statement that makes the database end this session after `NODE_LEASE_S` of idleness."""
@@ -68,7 +71,9 @@ class NodeStore(Store):
         super().__init__(database, engine)
         self.name = name
         self._holder_number: int | None = None
-        """The number of processes that had ever taken the node's name when this process took it, itself included."""
+        """The position of this process among all that have ever taken the node's name, counted from 1. None until it
+        has taken the name.
+        """
         event.listen(self._writer, "connect", self._claim_on_connect)
         self.write(lambda connection: None)
 

@@ -18,7 +18,9 @@ from protocol.errors import UsageFault
 from protocol.names import fold_name
 
 NODE_TIMEOUT_S = 6
-"""Seconds without a heartbeat after which a node counts as gone. Other nodes then pair its games."""
+"""Seconds without a heartbeat after which a node counts as gone. Other nodes then pair bots in the games for which it
+was responsible.
+"""
 _ISO_TIME_SQL = "to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
 """The SQL expression for a time as ISO 8601 text in UTC."""
 _ALIVE_SINCE_SQL = _ISO_TIME_SQL.format(f"(clock_timestamp() - interval '{NODE_TIMEOUT_S} s')")
@@ -132,8 +134,8 @@ def begin_matches(connection: Connection, begun: Sequence[MatchInProgress]) -> d
     """Register matches that are about to begin, or to continue, perhaps on another node than before. Return the reason
     why a match cannot begin, by match id.
 
-    A function that renames or deletes a bot checks the registered matches first. So either this function sees the
-    change, or that function sees the match.
+    A function that renames or deletes a bot first checks the registered matches, and only one transaction writes at a
+    time. So the later of the two always sees the change that the other made.
     """
     names = {fold_name(bot): bot for one in begun for bot in one.bots}
     known = set(connection.execute(select(bots.c.key).where(bots.c.key.in_(names))).scalars())

@@ -20,12 +20,12 @@ EQUAL_MEAN_DIGITS = 9
 MIN_RANKED_OPPONENTS = 3
 """The minimum number of opponents of a ranked bot. With fewer, the mean payoff depends more on them than on the bot."""
 MIN_RANKED_ROUNDS = MIN_RANKED_OPPONENTS * MAX_WEIGHT_ROUNDS
-"""The minimum number of rounds of a ranked bot, as many as `MIN_RANKED_OPPONENTS` opponents of full weight have. With
-fewer, its mean payoff is mostly chance.
+"""The minimum number of rounds of a ranked bot: enough to give `MIN_RANKED_OPPONENTS` opponents their full weight. With
+fewer rounds, its mean payoff is mostly chance.
 """
 MAX_RANKED_SHARE = 0.5
-"""The maximum share of one opponent in the total weight of a ranked bot's opponents. Without this limit, a bot could be
-ranked for many rounds against a friend, and a few against two opponents that left at once.
+"""The maximum share of one opponent in the total weight of a ranked bot's opponents. Without this limit, a bot could
+get its rank from many rounds against a friend. It would need only a few rounds against two other opponents.
 """
 _WEIGHT_SQL = f"CASE WHEN rounds < {MAX_WEIGHT_ROUNDS} THEN rounds ELSE {MAX_WEIGHT_ROUNDS} END"
 """The SQL expression for the weight of one opponent in a bot's mean payoff."""

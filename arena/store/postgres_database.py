@@ -65,7 +65,9 @@ FROM pg_namespace WHERE nspname = '{SCHEMA_NAME}'"""
 """The query for the arena's schema: its comment, its version table, and its number of tables and other relations."""
 _FOREIGN_VIEWS_SCHEMA = f"""SELECT obj_description(oid, 'pg_namespace') IS DISTINCT FROM '{SCHEMA_MARK}'
 FROM pg_namespace WHERE nspname = '{VIEWS_SCHEMA}'"""
-"""The query that says if the schema of the views is another program's; no row if there is no such schema."""
+"""The query that is true if another program made the schema of the views, and false if an arena did. It has no row if
+there is no such schema.
+"""
 _LOCK_HOLDERS_SQL = f"""WITH held AS (
     SELECT pid, coalesce(usename, '?') AS role, bool_or(mode <> 'AccessShareLock') AS is_strong,
         to_char(xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS since
@@ -76,9 +78,9 @@ _LOCK_HOLDERS_SQL = f"""WITH held AS (
     GROUP BY pid, usename, xact_start
 )
 SELECT pid, role, since FROM held WHERE is_strong OR NOT (SELECT bool_or(is_strong) FROM held) ORDER BY pid"""
-"""The query for the sessions that hold locks on an arena's tables and views. If any of them holds more than a reader's
-lock, only such sessions are listed. A session that waits for an exclusive lock counts as holding it, because all others
-wait behind it. `since` is null if our role may not see it.
+"""The query for the sessions that hold locks on an arena's tables and views. If some of them hold more than a reader's
+lock, only these are listed. A session that waits for an exclusive lock counts as holding it, because all others wait
+behind it. `since` is the time at which the session's transaction began; null if our role may not see it.
 """
 _DATABASE_BYTES_SQL = f"""SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class
 WHERE relnamespace = '{SCHEMA_NAME}'::regnamespace AND relkind = 'r'"""
@@ -339,8 +341,9 @@ class PostgresDatabase(Database):
 
 
 def _check_connection(raw: Any, record: ConnectionPoolEntry) -> None:
-    """Check a connection before its use. Discard it if the server has ended it, or if it may hang as another connection
-    did; a new connection replaces it. For a connection that was just made, raise an error instead.
+    """Check a connection before its use. Discard it if the server has ended it, or if it was last used before another
+    connection was found to hang. A new connection then replaces it. If the server has ended a connection that was just
+    made, raise `OperationalError`.
     """
     from psycopg import OperationalError
 

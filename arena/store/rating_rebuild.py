@@ -34,7 +34,9 @@ _RATED_POOLS = select(ratings.c.pool).distinct()
 
 
 class SeatCorrection(NamedTuple):
-    """The correct ratings of a bot in a match, and its correct number of rated matches (`played`), for a stored row."""
+    """The correction of the stored row of a seat: the bot's correct ratings before and after the match, and its correct
+    number of rated matches (`played`).
+    """
 
     mu_before: float
     sigma_before: float
@@ -86,7 +88,7 @@ class RatingRebuild:
         return {} if self._later_season_starts else self._tallies
 
     def advance(self, connection: Connection) -> int:
-        """Rate matches up to the last stored one. Return how many match numbers further the computation is now."""
+        """Rate matches up to the last stored one. Return how many match numbers the computation advanced."""
         last: int = connection.execute(_LAST_MATCH_NUMBER).scalar_one()
         chosen = select(matches.c.number).where(matches.c.number.between(self._next_number, last))
         if self._pools is not None:

@@ -162,8 +162,9 @@ def register_newcomer(
     person: bool = False,
     display: str | None = None,
 ) -> None:
-    """Register a bot or `person`. The name may be that of a bot that never finished a match and was not seen for
-    `free_after_days`, by the database's clock. It may not if that is 0, or if the clock has not run steadily.
+    """Register a bot or a `person`. The newcomer may take the name of a bot that never finished a match and was not
+    seen for `free_after_days` days, by the database's clock. No such name is free if `free_after_days` is 0, or if the
+    clock has not run steadily.
     """
     unused_since = None
     if free_after_days and is_steady(connection):
@@ -232,7 +233,9 @@ def set_display(connection: Connection, name: str, display: str | None) -> None:
 
 
 def _check_displays(connection: Connection, displays: Mapping[str, str]) -> None:
-    """Raise `NameInUse` if a registered bot other than the keys of `displays` has one of these display names."""
+    """Raise `NameInUse` if one of the display names in `displays` belongs to a registered bot that is not in
+    `displays`. `displays` has the new display names of bots, by bot name.
+    """
     if not displays:
         return
     owned = bots.c.token_hash.is_not(None) | bots.c.revoked

@@ -109,7 +109,9 @@ def _sort_key(row: LeaderboardRow) -> tuple[bool, bool, float, str]:
 
 
 def standing_from_row(row: Any) -> dict[str, Any]:
-    """Convert a row of `ratings`, with payoff sums in its `pairs`, to the fields common to all structs of standings."""
+    """Convert a row of `ratings` to the fields common to all structs of standings. The row also has the result of
+    `pairs_query`: the sums of the bot's payoffs against each opponent.
+    """
     payoff = read_payoff(row.pairs)
     is_ranked = payoff is None or payoff.ranked
     return {

@@ -41,7 +41,9 @@ def days_before_now(connection: Connection, days: float) -> str:
 
 
 def check_clock(connection: Connection) -> str | None:
-    """Store the database's time. If nothing counts as too old now, return a line that says why; otherwise None."""
+    """Store the database's time as a reading of its clock. If the clock has not run steadily, nothing counts as too
+    old: return a line that says why. Otherwise return None.
+    """
     now = database_now(connection)
     row = execute(connection, _LAST_CLOCK_READING).one_or_none()
     since = None if row is None else row.steady_since

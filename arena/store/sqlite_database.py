@@ -125,7 +125,9 @@ class SqliteDatabase(Database):
         return self._connect(checkpoint=checkpoint)
 
     def _connect(self, *, wal: bool = True, checkpoint: bool = True) -> Engine:
-        """Return a writing engine. If `wal` is false, it makes no write-ahead log for a file that is not an arena's."""
+        """Return an engine that can write. If `wal` is false, it does not switch the file to a write-ahead log, because
+        the file may not be an arena's.
+        """
 
         def prepare(raw: Any) -> None:
             raw.isolation_level = None
@@ -197,7 +199,9 @@ def _file_changed_error(path: Path, what: str) -> StoreUnavailable:
 
 
 def _was_empty(file: Path) -> bool:
-    """Return whether a transaction in an empty file was interrupted. SQLite will then make the file empty again."""
+    """Return whether the file was empty before a transaction that was interrupted. SQLite will undo that transaction,
+    so the file will be empty again.
+    """
     try:
         with file.with_name(f"{file.name}-journal").open("rb") as opened:
             header = opened.read(_JOURNAL_HEADER_BYTES)
@@ -207,7 +211,9 @@ def _was_empty(file: Path) -> bool:
 
 
 def _inspect(file: Path) -> tuple[int, int]:
-    """Return a database's application id, and its number of tables and indexes, log included; (-1, -1) if unknown."""
+    """Return a database's application id, and its number of tables and indexes; (-1, -1) if they cannot be read.
+    Changes that are still in the write-ahead log are included.
+    """
     try:
         with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             owner = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -224,7 +230,9 @@ def _has_wal(file: Path) -> bool:
 
 
 def _with_listeners(engine: Engine, prepare: Callable[[Any], None]) -> Engine:
-    """Make an engine prepare its connections, and begin transactions with the statement in its option `begin`."""
+    """Add two listeners to an engine, and return it. One calls `prepare` with each new connection. The other begins
+    each transaction with the statement in the execution option `begin`; the default is `BEGIN`.
+    """
 
     def begin(connection: Connection) -> None:
         connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))

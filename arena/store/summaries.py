@@ -18,15 +18,17 @@ from arena.store.schema import metadata
 _UNBOUNDED_NUMBER = 2**62
 """A number larger than that of any match."""
 _POOL_TEMPLATE = "coalesce({0}.pool, {0}.game || '/unrated')"
-"""The template of the SQL expression for the pool of a match or GAME/unrated. `{0}` is the name of a table."""
+"""The template of the SQL expression for a match's pool, or for `GAME/unrated` if the match is unrated. `{0}` stands
+for the table or subquery that has the match.
+"""
 _IN_MATCH_RANGE = "BETWEEN :first AND :last"
 """The SQL condition for match numbers from :first to :last."""
 _SEATS_BY_SCOPE = f"""WITH sat AS (
     SELECT '' AS scope, seats.* FROM seats WHERE match {_IN_MATCH_RANGE}
     UNION ALL SELECT tournament, seats.* FROM seats WHERE tournament IS NOT NULL AND match {_IN_MATCH_RANGE}
 )"""
-"""The start of a query. It defines `sat`: the seats of matches, each with the scope '' (all matches) and again with its
-tournament as the scope.
+"""The start of a query. It defines `sat`, which has the seats of some matches by `scope`. Every seat has the scope ''
+(all matches). A seat in a tournament match is there a second time, with the tournament as its scope.
 """
 _COUNTS_SQL = f"""WITH ended AS (
     SELECT '' AS scope, matches.* FROM matches WHERE number {_IN_MATCH_RANGE}
@@ -78,7 +80,9 @@ and the reason for the first bot.
 _HOURS_SQL = (
     f"SELECT substr(finished, 1, 13), min(number), max(number) FROM matches WHERE number {_IN_MATCH_RANGE} GROUP BY 1"
 )
-"""The query that computes rows of the table `hours`."""
+"""The query that computes rows of the table `hours`: the smallest and the largest number of the matches that ended in
+an hour.
+"""
 
 
 _PAYOFF_SUM_COLUMNS = ("matches", "rounds", "total", "squares", "products", "rest_squares", "weighted", "round_squares")
@@ -94,7 +98,9 @@ _SUMMARY_TABLES = {
     "encounters": (_ENCOUNTERS_SQL, (), (), ()),
     "hours": (_HOURS_SQL, (), ("last",), ("first",)),
 }
-"""The query that computes each summary table, and its columns that are sums, maxima and minima, by table name."""
+"""The query that computes each summary table, and three tuples of its columns: those that are sums, those that are
+maxima, and those that are minima. The keys are the names of the tables.
+"""
 
 
 def _upsert_statement(table: str) -> str:
@@ -133,7 +139,9 @@ _FIND_LAST_OF_VERSION = _for_numbers(f"""UPDATE versions SET last = (
         SELECT match FROM seats WHERE seats.bot = versions.bot AND match < versions.last AND match NOT {_IN_MATCH_RANGE}
             AND seats.pool || '' = versions.pool AND seats.version || '' = versions.version ORDER BY match DESC LIMIT 1
     ) WHERE last {_IN_MATCH_RANGE} AND (bot, pool) IN (SELECT bot, pool FROM seats WHERE match {_IN_MATCH_RANGE})""")
-"""The statement that replaces each version's last match, if it is among the given ones, by its latest other match."""
+"""The statement that corrects the table `versions` when some matches are removed from it. If the last match of a
+version is one of them, the latest of the version's other matches takes its place.
+"""
 _EXPECTED_SEATS = f"""SELECT seats.match, seats.seat, {_POOL_TEMPLATE.format("matches")} AS pool, matches.tournament,
     CASE
         WHEN matches.reason = 'void' THEN 'void'
@@ -152,7 +160,9 @@ FROM seats JOIN matches ON matches.number = seats.match
 _IS_EXPECTED_SEAT = """seats.match = proper.match AND seats.seat = proper.seat AND (
     seats.pool, seats.outcome) = (proper.pool, proper.outcome)
     AND seats.tournament IS proper.tournament AND seats.played IS proper.played"""
-"""The SQL condition that the row of a seat has the correct values, which are in `proper`."""
+"""The SQL condition that a row of `seats` has the correct values. The row `proper` of `_EXPECTED_SEATS` has these
+values.
+"""
 
 
 def add_matches(connection: Connection, first: int, last: int) -> None:

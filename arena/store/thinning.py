@@ -27,13 +27,17 @@ Count = Annotated[int, Meta(ge=0)]
 # An annulled match counts as rated, because annulling can be undone. The index matches_by_record agrees.
 _RATED_OR_UNRATED_ROWS_SQL = """FROM matches WHERE record_bytes IS NOT NULL AND tournament IS NULL
     AND (coalesce(pool, annulled) IS NULL) = :unrated"""
-"""The part of a query that selects the matches, all unrated or all rated, with records that may be removed."""
+"""The part of a query that selects the matches whose records may be removed: the unrated ones if :unrated is true,
+otherwise the rated ones.
+"""
 _SUM_RECORD_BYTES = f"SELECT coalesce(sum(record_bytes), 0) {_RATED_OR_UNRATED_ROWS_SQL}"
 """The query for the total size of the records that may be removed."""
 _NEWEST_BEYOND_LIMIT = f"""SELECT max(finished) FROM (
         SELECT finished, sum(record_bytes) OVER (ORDER BY finished DESC) AS held {_RATED_OR_UNRATED_ROWS_SQL}
     ) AS summed WHERE held > :most"""
-"""The query for the end time of the newest match whose record is beyond :most bytes, summed from the newest on."""
+"""The query for the end time of the newest match whose record no longer fits in :most bytes. The sizes of records are
+summed from the newest match on.
+"""
 _OLDEST_RECORDS = (
     f"SELECT number, record_bytes {_RATED_OR_UNRATED_ROWS_SQL} AND finished <= :until ORDER BY finished LIMIT :most"
 )
@@ -67,7 +71,9 @@ class Retention(Struct, frozen=True, kw_only=True):
 
 
 class RemovalCutoffs(NamedTuple):
-    """The cutoffs for removing records: an `unrated` or `rated` match that ended by its cutoff loses its record."""
+    """The cutoff times for removing records, one for `unrated` and one for `rated` matches. A match that ended at its
+    cutoff time or before loses its record.
+    """
 
     unrated: str
     rated: str
@@ -119,8 +125,9 @@ def remove_all(store: Store, remove: Callable[..., RemovalTotals], *words: objec
 
 
 def remove_records(connection: Connection, cutoffs: RemovalCutoffs) -> RemovalTotals:
-    """Remove a batch of the records of matches that ended by these times: first of unrated matches, then of rated ones,
-    each the oldest first. Return totals of 0 if none are left.
+    """Remove a batch of records of matches that ended by the `cutoffs`. Unrated matches come first, then rated ones,
+    each in the order of their end times. Return the number of removed records and their bytes; both are 0 if none are
+    left.
     """
     for unrated, until in ((True, cutoffs.unrated), (False, cutoffs.rated)):
         asked = {"unrated": unrated, "until": until, "most": MAX_RECORDS_PER_TRANSACTION}

@@ -50,8 +50,8 @@ def open_tournament(
 
 
 def tournament_randomness(connection: Connection, tournament: str) -> tuple[str, str]:
-    """Return two texts of a tournament: one from which, together with the seed, its dice follow, and the prefix of its
-    match ids.
+    """Return two texts of a tournament: the stem, from which its dice follow together with the seed, and the prefix of
+    its match ids.
     """
     query = select(tournaments.c.stem, tournaments.c.prefix).where(tournaments.c.id == tournament)
     row = connection.execute(query).one()
@@ -69,7 +69,9 @@ class OriginArguments(Struct):
 
 
 class TournamentOrigin(NamedTuple):
-    """The origin of a tournament: the arguments that say which bots it has, and the `seed` and `stem` of its dice."""
+    """The origin of a tournament: the arguments that say which bots it has, and the `seed` and the `stem`, two texts
+    from which its dice follow.
+    """
 
     arguments: OriginArguments
     seed: str
@@ -77,8 +79,8 @@ class TournamentOrigin(NamedTuple):
 
 
 def tournament_origin(connection: Connection, tournament: str) -> TournamentOrigin | None:
-    """Return the origin of a tournament; None if it does not exist. Raise `UsageFault` if its stored arguments are not
-    those of a tournament.
+    """Return which bots a tournament has, and the texts from which its dice follow; None if it does not exist. Raise
+    `UsageFault` if its stored arguments are not those of a tournament.
     """
     query = select(tournaments.c.arguments, tournaments.c.seed, tournaments.c.stem).where(
         tournaments.c.id == tournament
@@ -96,8 +98,9 @@ def tournament_origin(connection: Connection, tournament: str) -> TournamentOrig
 
 
 class StoredSeeds(NamedTuple):
-    """The newest seeds of a group of tournaments; None if there is no such seed. With the seed `open`, some tournaments
-    of the group are unfinished or not started. With the seed `finished`, all are finished.
+    """The newest seeds with which a group of tournaments was played. `open` is the newest seed with which some
+    tournaments of the group are unfinished or not started. `finished` is the newest with which all are finished. Each
+    is None if there is no such seed.
     """
 
     open: str | None
@@ -105,7 +108,9 @@ class StoredSeeds(NamedTuple):
 
 
 def find_seeds(connection: Connection, arguments: Collection[str]) -> StoredSeeds:
-    """Return the newest seeds of a group of tournaments. `arguments` (canonical JSON without seed) identify each."""
+    """Return the newest seeds with which a group of tournaments was played. Each of `arguments` (canonical JSON without
+    the seed) stands for a tournament of the group.
+    """
     rows = connection.execute(
         select(tournaments.c.seed, tournaments.c.finished)
         .where(tournaments.c.arguments.in_(arguments))

@@ -187,8 +187,9 @@ def tournament_exists(connection: Connection, name: str) -> bool:
 
 
 StandingsCache = dict[str, tuple[tuple[int, str | None], str | None, TournamentStandings]]
-"""A cache of standings by tournament id. An entry has the tournament's number of matches and its end time, the value
-function of its luck, and its standings. It is computed again if the number or the time has changed.
+"""A cache of the standings of tournaments, by tournament id. An entry has the tournament's number of matches and its
+end time, the name of the value function that measured luck, and the standings. The entry is computed again if the
+number of matches or the end time has changed.
 """
 MAX_CACHED_STANDINGS = 64
 """The maximum number of tournaments in a cache of standings."""

@@ -1,8 +1,9 @@
 """The views of the database for outside queries. They stay the same across schema revisions. docs/data.md documents
 their columns.
 
-On PostgreSQL the views have their own schema. A role that may only use that schema cannot name a table, so it takes no
-lock that stops the arena. PostgreSQL takes some locks before it checks rights.
+On PostgreSQL the views have their own schema. PostgreSQL takes some locks on a table before it checks the right to use
+the table. But a role that may only use the schema of the views cannot name a table at all. So it takes no lock that
+stops the arena.
 """
 
 from __future__ import annotations
@@ -110,11 +111,12 @@ def _sqlite_definitions(connection: Connection, name: str) -> tuple[object, obje
 
 
 def _postgresql_definitions(connection: Connection, name: str) -> tuple[object, object]:
-    """Return the columns and the query plan of a view (None if it is missing), and those of the query that it should
-    have.
+    """Return two descriptions of a view: the columns and the query plan that it has (None if it is missing), and those
+    that it should have.
 
-    The definition itself cannot be compared: the server stores it in a form that depends on the server's version. Only
-    a view of the correct query would give that form, and a role that only reads cannot create one.
+    The stored definition cannot be compared with the correct query, because the server rewrites it in a form that
+    depends on the server's version. The server shows the correct query in this form only if a view of it is created,
+    which a role that only reads cannot do.
     """
     place = f"{VIEWS_SCHEMA}.{name}"
     if connection.exec_driver_sql("SELECT to_regclass(%s)", (place,)).scalar() is None:
