@@ -1,6 +1,6 @@
 """The programs that continue a recorded match. A bot's program is the one that the command line names, or else the one
-that the match's tournament names, or else the reference bot of the same name. A bot without any of these is replaced by
-another bot, its stand-in.
+that the match's tournament names, or else the reference bot of the same name. If its program is unknown or may have
+changed since, another bot takes its place: a stand-in.
 """
 
 from __future__ import annotations

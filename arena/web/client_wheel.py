@@ -39,7 +39,8 @@ REQUIREMENTS = ("msgpack", "msgspec", "websockets")
 DATA_PATTERNS = ("*.toml", "py.typed")
 """Patterns for the files besides modules that the wheel includes."""
 OMITTED_DATA = ("levels.toml",)
-"""Names of files that match `DATA_PATTERNS` but are left out: only the reference bots read them, which the wheel lacks.
+"""Names of files that match `DATA_PATTERNS` but are left out. Only the reference bots read them, and the wheel does not
+include these bots.
 """
 _DIST_INFO = f"bot_arena_client-{VERSION}.dist-info"
 """The folder in the wheel with its metadata."""

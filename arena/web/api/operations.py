@@ -408,7 +408,9 @@ def grade_request(request: ApiRequest[GradesQuery]) -> tuple[bytes, GradeRequest
 
 
 def solve_request(request: ApiRequest[Query]) -> tuple[bytes, GradeRequest] | None:
-    """Return a match's record and the request for the grades of all its moves; None if grading uses no solved table."""
+    """Return a match's record and the request for the grades of all its moves; None if grading never has to solve a
+    table.
+    """
     stored = result(request)
     return (_record(request), GradeRequest()) if may_need_solving(stored.game, stored.config) else None
 
