@@ -58,7 +58,7 @@ PIN_NODE_VARIABLE = "ARENA_STAY"
 """The environment variable that makes the bot play only at the node that it was started for."""
 
 LEVELLED_BOT = "level"
-"""The name of the reference bot that plays at several levels of strength, and the name of its only setting."""
+"""The name of the reference bot that plays at several levels of strength. Its only setting has the same name."""
 MAX_LEVEL = 8
 """The highest level of the bot `LEVELLED_BOT`. The lowest is 1."""
 _LEVEL_PATTERN = re.compile(rf"{LEVELLED_BOT}:([^=,]+)")
@@ -112,7 +112,9 @@ def bot_name_of(word: str) -> str:
 
 
 class BotFile(NamedTuple):
-    """A bot in a Python file: its path as given, with blanks and backslashes, and the class and settings after it."""
+    """A bot in a Python file: its path exactly as given, and the class and settings that follow the path. The path may
+    contain blanks and backslashes.
+    """
 
     path: str
     cls: str

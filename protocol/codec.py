@@ -54,8 +54,10 @@ MAX_DIGITS = 4300
 """Maximum digits of an integer in JSON: Python's own default (`sys.int_info`). More would take too long."""
 
 MAX_FAST_PATH_BYTES = 2 * MAX_MAP_ENTRIES
-"""Maximum bytes of a msgpack frame that `_decode_fast` decodes. Of the limits, such a frame can exceed only the depth:
-each entry of a mapping takes two bytes or more.
+"""Maximum size in bytes of a msgpack frame that `_decode_fast` decodes.
+
+A frame of this size cannot exceed the number of entries allowed in a mapping, because an entry takes at least two
+bytes. It is smaller than the limits of arrays and strings, too. So of all limits it can exceed only the depth.
 """
 
 

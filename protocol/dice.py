@@ -91,7 +91,9 @@ class Dice:
         return shuffled
 
     def _stream(self, purpose: str) -> Iterator[int]:
-        """Return the byte stream of a purpose. It continues after the bytes of the purpose's last roll."""
+        """Return the stream of random bytes of a purpose, such as `deal`. It continues after the bytes of the purpose's
+        last roll.
+        """
         stream = self._streams.get(purpose)
         if stream is None:
             blocks = _blocks(self._key, f"{purpose}:{self._ply}:".encode())
@@ -126,6 +128,8 @@ def _finish_choice(byte: int, stream: Iterator[int], among: int) -> int:
 
 @cache
 def _first_byte_table(among: int) -> tuple[int | None, ...]:
-    """Return a table: the result of a choice for each value of its first byte; None where further bytes decide."""
+    """Return a table with an entry for each value of the first byte of a choice: the result, or None if further bytes
+    decide it.
+    """
     limit = 0 if among > 256 else 256 - 256 % among
     return tuple(byte % among if byte < limit else None for byte in range(256))

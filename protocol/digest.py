@@ -45,7 +45,9 @@ def next_digest(previous: bytes, event: Event, state: Mapping[str, Any]) -> byte
 
 
 def strikes_digest(previous: bytes, strikes: Sequence[int]) -> bytes:
-    """Return the last digest of a void match in which seats got strikes that no event reported."""
+    """Return the last digest of a void match in which seats got strikes after the last event. It also covers these
+    strikes, which no event reports.
+    """
     return hashlib.sha256(previous + _canonical({"strikes": strikes})).digest()
 
 

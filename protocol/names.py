@@ -16,11 +16,14 @@ MATCH_ID_PATTERN = r"^[a-z0-9-]{1,40}$(?!\n)"
 _INVISIBLE_CHARS = r"\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
 """Control characters and characters without width, as part of a character class of a regular expression."""
 _BLANK_CHARS = r"\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufff9-\ufffb"
-"""Filler characters, which print nothing. Notes may contain them, because some notes in old records do."""
+"""Filler characters, which print nothing, as part of a character class of a regular expression.
+
+Notes may contain them, because some notes in old records do.
+"""
 TEXT_PATTERN = rf"^[^\x00-\x1f{_INVISIBLE_CHARS}{_BLANK_CHARS}]*$(?!\n)"
 """The form of a text without control characters and other invisible ones, such as changes of writing direction."""
 NOTE_PATTERN = rf"^[^\x00-\x08\x0b-\x1f{_INVISIBLE_CHARS}]*$"
-"""The form of the note in an `info`: like `TEXT_PATTERN`, but with tabs, line feeds and filler characters."""
+"""The form of the note in an `info`: like `TEXT_PATTERN`, but tabs, line feeds and `_BLANK_CHARS` are allowed."""
 
 
 def is_bot_name(text: str) -> bool:

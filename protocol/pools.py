@@ -17,5 +17,7 @@ def is_people_pool(pool: str) -> bool:
 
 
 def preset_pool(pool: str) -> str:
-    """Return the pool of a preset's matches without people, given that pool or the pool of its matches with people."""
+    """Return the pool of a preset's matches between bots. `pool` is this pool, or the pool of the preset's matches with
+    people.
+    """
     return pool.removesuffix(_PEOPLE_SUFFIX)

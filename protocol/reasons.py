@@ -28,6 +28,6 @@ NATURAL_ENDINGS = (WIN, DRAW, PLY_LIMIT, ROUND_LIMIT)
 DROP_OUT_REASONS = (RESIGNED, TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW, FAILED)
 """Reasons for which a seat may drop out."""
 ABSENCES = frozenset({TIMEOUT, DISCONNECTED, NO_SHOW})
-"""The reasons why a seat dropped out if it did not answer in time or was not connected."""
+"""The reasons of seats that dropped out because they were not connected or not ready, or their clock ran out."""
 FORFEITS = frozenset({TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW, FAILED})
-"""The reasons why a seat dropped out if it did not resign."""
+"""All reasons of seats that dropped out, except resignation."""

@@ -20,9 +20,9 @@ def parameters_of(command: Command) -> Mapping[str, inspect.Parameter]:
 
 
 def with_options(options: Mapping[str, inspect.Parameter]) -> Callable[[Command], Command]:
-    """Return a decorator that puts these options in place of a command's parameter `words`.
+    """Return a decorator that gives a command these command-line options in place of its parameter `words`.
 
-    The command receives the values of the options as a dictionary `words`.
+    The command receives the values of the options in `words`, as a dictionary.
     """
 
     def with_theirs(command: Command) -> Command:

@@ -99,8 +99,10 @@ def rename_bot(where: str, data: Path, name: str, new: str) -> None:
 
 
 def delete_bot(where: str, data: Path, name: str, *, records: bool) -> None:
-    """Delete a bot: replace its name by a placeholder, for good. Raise `UsageFault` if no server runs while matches
-    wait in the journal.
+    """Delete a bot for good: replace its name by a placeholder.
+
+    Raise `UsageFault` if no server runs and the journal has unfinished matches, which continue at the server's next
+    start.
     """
 
     def delete(store: Store) -> DeletionResult:

@@ -49,7 +49,8 @@ def divide_files(limit: int, connections: int) -> FileBudget:
 
 
 def raise_fd_limit(connections: int) -> FileBudget:
-    """Raise this process's open-file limit as far as `connections` need and the system allows. Return its division.
+    """Raise this process's open-file limit as far as `connections` need and the system allows. Return how many of the
+    open files are for connections and how many for journals.
 
     Log a warning if the limit is too low for all `connections`. Raise `ArenaFault` if it is too low to run at all.
     """

@@ -66,8 +66,8 @@ def access(settings: ServerSettings, file_budget: FileBudget, page: list[socket.
 
 
 def _own_page(settings: ServerSettings, page: list[socket.socket]) -> OwnPage | None:
-    """Return the scheme and port of the pages of this server, or of the node that shares its port; None if there are
-    none.
+    """Return the scheme and the port of this server's web pages. If it has none but shares a port with other nodes of
+    its machine (`shared_port`), return those of the node with pages. Return None if there are no pages.
     """
     if page:
         return OwnPage(web_scheme(settings), port_of(page))

@@ -26,7 +26,7 @@ _NO_DISPLAY_MESSAGE = (
     "there is a display name, and a tournament's standings have names alone: leave display out. For the pages, "
     "`arena bot display NAME DISPLAY` gives one to a registered bot"
 )
-"""The error message about a display name in a file of entrants."""
+"""The error message for a file of entrants that has a display name, which entrants can't have."""
 
 
 def read_name_list(file: Path, refused: Mapping[str, str] | None = None) -> NameList:
@@ -83,7 +83,9 @@ def _read_toml_entries(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 
 def _text(file: Path, number: int, key: str, value: Any) -> str:
-    """Return a TOML entrant's value as text, as on a command line. Raise `UsageFault` if the key or value is wrong."""
+    """Return the value of a key of a TOML entrant as the text that stands for it on a command line. Raise `UsageFault`
+    if the key or value is wrong.
+    """
     if key == DISPLAY_COLUMN:
         raise UsageFault(f"{file}, entrant {number}: {_NO_DISPLAY_MESSAGE}")
     if key not in _ENTRANT_KEYS:

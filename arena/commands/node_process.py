@@ -25,7 +25,7 @@ from machine.timeouts import scale_timeouts
 from protocol.errors import ArenaFault
 
 RETRY_DELAY_S = 0.2
-"""Seconds between two attempts to claim a node's name that is taken, or to look up an announcement."""
+"""Seconds between two attempts to claim a node's name that is taken, or to look up what another node announced."""
 MAX_SILENCE_S = 3.0
 """Seconds without a query after which a node counts as hung. A node that works makes a query every second."""
 NODE_LOST_EXIT_CODE = os.EX_TEMPFAIL
@@ -37,7 +37,7 @@ log = logging.getLogger("arena.node")
 async def open_as_node(database: PostgresDatabase, name: str) -> NodeStore:
     """Claim the name of a node, and return the node's store. Raise the errors of `Store.open`, too.
 
-    If another process holds the name, retry until the name would be free if that process had ended or hung. Then raise
+    If another process holds the name, retry for as long as a process that ended or hung could keep it. Then raise
     `NodeTaken`.
     """
     until = asyncio.get_running_loop().time() + NODE_LEASE_S + 2.0

@@ -14,8 +14,8 @@ from protocol.errors import ArenaFault, os_errors_as
 RESOURCE_DIVISOR = 4
 """The default limits are the machine's memory and its free disk space, each divided by this number."""
 MIN_MEMORY_MIB, MIN_DISK_MIB = 64, 512
-"""`MIN_MEMORY_MIB` and `MIN_DISK_MIB` are the memory and disk in MiB that the bots of a class of students need. With
-less for clients, the server logs a warning.
+"""The memory and the disk space, in MiB, that the bots of a class of students need. If the limit for clients is lower,
+the server logs a warning.
 """
 
 log = logging.getLogger("arena")

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from arena.commands.record_checks import ExpectedDigest
 
 EXPORT_SUFFIXES = (".json", ".html")
-"""The suffixes of the files that `arena replay export` makes from a record but that no command reads as a record."""
+"""The suffixes of files that `arena replay export` writes and no command can read as a record. The error message for
+such a file says so.
+"""
 PERMANENT_COLUMNS = (0, 1, 2, 4)
 """The numbers of the columns that a table of plies has even if they are empty: ply, bot, move and the time left."""
 RECORD_FILE_SUFFIXES = (".jsonl", ".jsonl.gz", *EXPORT_SUFFIXES)
@@ -138,7 +140,7 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
 def _read_bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes | None, str | None]]:
     """Yield (name, record, digest) of each target or, without targets, of each match in the store.
 
-    The record is None if it was removed. The digest is None for a target.
+    The record is None if it was removed from the store. The digest is the one in the store, and None for a target.
     """
     if targets:
         for target in targets:

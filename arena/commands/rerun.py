@@ -90,7 +90,9 @@ class MatchRerun(NamedTuple):
         )
 
     def compute_worth(self, replies: Sequence[RerunReply], value: str | None) -> Worth:
-        """Return how much better the new bot did than the replaced bot in this match, from the replies to its tasks."""
+        """Return how much better the new bot did than the replaced bot in this match. `replies` are the workers'
+        replies to the tasks of the match.
+        """
         game = shared_game(self.header.game, self.header.config)
         continuations = [each for reply in replies for each in reply.continuations]
         return measure_worth(replies[0].first, continuations, load_value(game, value), game)

@@ -16,11 +16,17 @@ from protocol.display import format_count
 from referee.record import Record
 
 MAX_LISTED = 3
-"""Maximum number of matches with the largest gains that are listed. As many with the largest losses are listed."""
+"""Maximum number of matches listed because the new bot gained most in them. The same maximum holds for its largest
+losses.
+"""
 BOTH_BOTS_CONTINUED_NOTE = "each played on after its own move: that is what the new bot in its place was worth"
-"""The note of a report if the new bot continued the match after its own move, and the replaced bot after its own."""
+"""The note of a report if each move was followed by the bot that chose it. The new bot played on after its own move,
+and the replaced bot after the recorded move.
+"""
 MOVE_ALONE_NOTE = "that is what the move alone was worth"
-"""The note of a report if the new bot continued the match twice: after its own move, and after the replaced bot's."""
+"""The note of a report if the new bot played on after both its own move and the recorded move. Then the two
+continuations differ only in the move, not in the bot.
+"""
 
 
 def print_one(worth: Worth, bot: str, lineup: Lineup, record: Record) -> None:

@@ -18,8 +18,8 @@ from protocol.errors import ArenaFault, BadRecord, UsageFault
 def restore(where: str, ids: Sequence[str], backup: Path) -> None:
     """Restore the records of these matches from a backup, all or none. A server may be running.
 
-    Leave a record alone if it agrees with its result. Raise `UsageFault` if a match is not in both databases, and
-    `BadRecord` if the backup's record does not verify or does not belong to the result.
+    Leave a record alone if it agrees with the match's result in the database. Raise `UsageFault` if a match is not in
+    both databases, and `BadRecord` if the backup's record does not verify or does not belong to the result.
     """
     wanted = list(dict.fromkeys(ids))
     if not backup.is_file():

@@ -263,7 +263,9 @@ def _notify_end(manager: ServiceManager, restart: Restart | None) -> None:
 
 
 async def _open_store(database: Database, node: str, *, fed: bool) -> contextlib.closing[Store]:
-    """Open the store. If a feed runs (`fed`), the store tracks what the feed has published; else it forgets that."""
+    """Open the store. If a feed runs (`fed`), the store keeps track of which matches the feed has published. If none
+    runs, this information is deleted.
+    """
     if isinstance(database, PostgresDatabase):
         store: Store = await open_as_node(database, node)
     else:

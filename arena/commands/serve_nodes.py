@@ -34,7 +34,9 @@ MIN_RESTART_DELAY_S, MAX_RESTART_DELAY_S = 0.5, 30.0
 again.
 """
 WATCHDOG_TIMEOUT_S = 20.0
-"""Seconds without a watchdog message until a node is killed: over twice the time that its name stays reserved."""
+"""Seconds without a watchdog message after which a node is killed. They are over twice the time for which the database
+keeps a silent node's name reserved (`NODE_LEASE_S`).
+"""
 RESTART_TIMEOUT_S = 60.0
 """Time limit in seconds for a node's planned restart."""
 MAX_NOTICE_BYTES = 4096

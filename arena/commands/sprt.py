@@ -72,12 +72,12 @@ class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
     plan: bool = False
     pilot: Path | None = None
     seats: int | None = None
-    """Number of seats of the first bot in a game for more than two. None means one."""
+    """Number of seats that the first bot takes in a game with more than two seats. None means one."""
     against: Sequence[str] = ()
     """All opponents of the first bot, if this is one of several tests that share the error probabilities; else empty.
     """
     any_folder: bool = False
-    """True if the test may use another data folder while another process holds the folder `data`."""
+    """True if the test may fall back to another data folder when another process holds the folder `data`."""
 
 
 def run(options: SprtOptions) -> None:
@@ -161,7 +161,9 @@ def _run(setup: TournamentSetup, question: Question, console: Console) -> dict[s
 
 
 def in_free_folder(options: SprtOptions) -> SprtOptions:
-    """Return the options. If `any_folder` is set, their data folder is one that no other process holds."""
+    """Return the options. If `any_folder` is set and another process holds the data folder, replace the folder by
+    another. Keep it if the database is not in it.
+    """
     file = open_database_url(database_url(options.db, options.data)).file
     if options.any_folder and file is not None and file.parent == options.data:
         return replace(options, data=find_free_data_dir(options.data))

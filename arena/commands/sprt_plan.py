@@ -57,7 +57,7 @@ PILOT_PAIRS = 50
 MAX_DOCUMENT_BYTES = 1024**3
 """Maximum size in bytes of a file of `arena test --json` that pairs are read from."""
 VARYING_ARGUMENTS = ("rounds", "test")
-"""The arguments of a test that may differ from those of the test whose pairs it uses as a pilot."""
+"""The arguments that may differ between a planned test and the earlier test whose pairs it uses as its pilot."""
 
 
 class _TestFileMatch(Struct):

@@ -148,7 +148,7 @@ class TournamentRun(NamedTuple):
         return load_pending_reports(self.store, self.plan.id)
 
     def save_pending(self, reports: Sequence[MatchReport]) -> None:
-        """Store the matches that cannot be rated until an earlier match ends, and print the notes of their reports."""
+        """Store matches that cannot be rated before an earlier match has ended. Print the notes in their reports."""
         save_pending_reports(self.store, reports)
         self._tell(reports)
 

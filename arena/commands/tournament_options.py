@@ -46,9 +46,9 @@ MIN_MEMORY_MIB = 64
 MAX_JOBS = 1024
 """Maximum number of worker processes on this machine (`--jobs`)."""
 MAX_THREADS_PER_MACHINE = 64
-"""Assumed maximum of worker threads on one machine of a cluster.
+"""The maximum number of worker threads that one machine of a cluster is assumed to have.
 
-As many processes of a sandboxed bot may run there at a time.
+Each thread may run a process of a sandboxed bot, so the sandbox allows this number of processes at a time.
 """
 MIN_CONNECT_TIMEOUT_S, MAX_CONNECT_TIMEOUT_S = 1.0, 3600.0
 """The limits, in seconds, of the time that matches wait for a bot (`--connect-timeout`)."""
@@ -111,7 +111,7 @@ class TournamentSetup(Struct, frozen=True, kw_only=True):
 
     @property
     def randomness_key(self) -> str:
-        """The arguments, in canonical JSON, that determine dice and seats together with the seed.
+        """The arguments that determine dice and seats if the seed is given, in canonical JSON.
 
         The commands that start the bots are not among them.
         """
@@ -119,7 +119,9 @@ class TournamentSetup(Struct, frozen=True, kw_only=True):
         return _canonical({**played, "names": [contestant.name for contestant in self.contestants]})
 
     def plan(self, tournament: str, seed: str, stem: str | None = None, prefix: str | None = None) -> Plan:
-        """Return the plan of a tournament; `stem` and `prefix` are the stored inputs of its randomness."""
+        """Return the plan of a tournament. `stem` is the stored text that its randomness is derived from, together with
+        the seed. `prefix` is the stored beginning of its match ids. Both default to `tournament`.
+        """
         return Plan(
             id=tournament,
             seed=seed,

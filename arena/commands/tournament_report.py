@@ -47,7 +47,8 @@ MAX_FAILURES = 5
 
 
 class Report:
-    """A tournament's results and their tables. Bots rank by luck-adjusted scores if there are any, and not `raw`.
+    """A tournament's results and their tables. Bots rank by luck-adjusted scores. They rank by plain scores if `raw` is
+    set or there are no luck-adjusted scores.
 
     `luck` maps a match of two seats to the luck of seat 0, measured by the value function `value`. `failures` maps a
     match and a seat to why the bot's program failed.

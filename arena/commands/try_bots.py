@@ -129,7 +129,9 @@ def _files(bots: Sequence[Contestant]) -> list[Path]:
 
 @contextmanager
 def _locate_faults(files: Sequence[Path]) -> Iterator[None]:
-    """Add, within the context, the file and line in a bot's code to a `UsageFault` of this code that lacks them."""
+    """Add the file and line to a `UsageFault` that a bot's code raises within the context. Leave a fault alone if its
+    message names the file already.
+    """
     try:
         yield
     except UsageFault as fault:

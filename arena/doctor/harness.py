@@ -366,7 +366,9 @@ class Harness:
             raise CaseFailed(f"did not move within {self.timeouts.move_timeout_s:g} s of its turn")
 
     def is_simultaneous(self, match: str) -> bool:
-        """Return whether the bot moves in the same round as the opponents in their unanswered turn."""
+        """Return whether the opponents have an unanswered turn of a simultaneous round in a match. The bot moves in
+        this round, too.
+        """
         return any(
             isinstance(one.held_turns[match]["to_move"], list) for one in self.opponents if match in one.held_turns
         )

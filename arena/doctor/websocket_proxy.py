@@ -23,7 +23,9 @@ from protocol.messages import MAX_SERVER_FRAME_BYTES
 Message = dict[str, Any]
 T = TypeVar("T")
 NO_CLOSE_CODE, BROKEN_CODE = 1005, 1006
-"""Close codes in no close frame: `NO_CLOSE_CODE` for a frame without a code, `BROKEN_CODE` for no frame at all."""
+"""Close codes that are never sent. `NO_CLOSE_CODE` stands for a close frame without a code, `BROKEN_CODE` for a
+connection that ended without a close frame.
+"""
 PING_INTERVAL_S = 0.25
 """Seconds between two pings to the bot."""
 SUBPROTOCOLS = [Subprotocol(JSON.subprotocol), Subprotocol(MSGPACK.subprotocol)]

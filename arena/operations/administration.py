@@ -109,8 +109,8 @@ def _ladder_handlers(arena: Arena) -> Iterator[OperationHandler]:
     store = arena.store
 
     decision_lock = asyncio.Lock()
-    """The lock held while this node annuls matches or starts a season. Decisions of other nodes raise
-    `RatingDecisionsChanged`.
+    """The lock held while this node annuls matches or starts a season. It does not lock out other nodes: if one of them
+    changes which matches are rated meanwhile, saving this node's annulment raises `RatingDecisionsChanged`.
     """
 
     async def annul(request: Annul, tell: SendEvent) -> AnnulmentOutcome:

@@ -15,7 +15,9 @@ MIN_FREE_FRACTION = 0.05
 """The free fraction of a disk below which there is a warning, subject to `MIN_WARNING_BYTES` and `MAX_WARNING_BYTES`.
 """
 MIN_WARNING_BYTES, MAX_WARNING_BYTES = 2**30, 20 * 2**30
-"""With less than `MIN_WARNING_BYTES` free there is always a warning, with `MAX_WARNING_BYTES` free there is none."""
+"""If less than `MIN_WARNING_BYTES` are free, there is always a warning; if `MAX_WARNING_BYTES` or more are free, there
+is none. Between the two, `MIN_FREE_FRACTION` decides.
+"""
 
 
 def describe_shortage(folder: Path) -> str | None:

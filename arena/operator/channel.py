@@ -71,7 +71,8 @@ class Channel:
     def _receive(self, connection: Connection, tasks: dict[asyncio.Task[None], OperationHandler], frame: Frame) -> bool:
         """Start the operation that a frame requests, as one of the `tasks` of its connection.
 
-        Always return False: the arena never expects a frame from an operator, so its cost is charged to the connection.
+        Always return False, which says that the frame was not expected. The arena never expects a frame from an
+        operator, so the frame's cost is charged to the connection.
         """
         number = None
         try:

@@ -171,7 +171,7 @@ def ask_server(data: Path, request: Request, answer: type[T], database: Database
 
 
 def no_server(data: Path, otherwise: str) -> NoServer:
-    """Return the fault that no server runs on a data folder. Its message ends with the advice `otherwise`.
+    """Return the error to raise if no server runs on a data folder. Its message ends with the advice `otherwise`.
 
     If another process holds the folder, the message says instead how to see what that process does.
     """

@@ -1,4 +1,6 @@
-"""A failure on a running server. Hosts use this module, so it does not import the database's library."""
+"""The description of a failure on a running server, as `Failure`. Hosts use this module, so it does not import the
+database's library.
+"""
 
 from __future__ import annotations
 

@@ -24,9 +24,9 @@ MAX_COLUMNS = 200
 The list of a course has about a dozen columns; a spreadsheet with all its empty columns has 16,384.
 """
 MAX_MISTAKES = 50
-"""Maximum number of mistakes in a list that a message names.
+"""Maximum number of mistakes in a list that an error message names.
 
-A page with 100,000 of them would block the process that makes the page.
+An admin page shows the message. A message with 100,000 mistakes would block the process that makes the page.
 """
 _SEPARATOR_LINE_PATTERN = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 """Matches a first line such as `sep=;`, with which spreadsheets declare the delimiter, and captures the delimiter."""

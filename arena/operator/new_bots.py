@@ -73,7 +73,7 @@ class NewBots(NamedTuple):
 
 
 def make_name_list(names: Sequence[str], display: str | None = None) -> NameList:
-    """Return a list of names that come from no file. A single name may have a display name."""
+    """Return a list of names that were given one by one instead of in a file. A single name may have a display name."""
     if display is None:
         return NameList([NAME_COLUMN], [{NAME_COLUMN: name} for name in names], [0] * len(names))
     if len(names) != 1:
@@ -84,8 +84,8 @@ def make_name_list(names: Sequence[str], display: str | None = None) -> NameList
 def with_bot_names(listed: NameList, known: Iterable[RegisteredBot]) -> NameList:
     """Return the list with every name that is no valid bot name replaced by the nearest free bot name.
 
-    The replaced name becomes the display name, unless the row has one. A row stays as it is if its name has no letter
-    that a bot name may have, or if a registered bot has the row's display name.
+    The replaced name becomes the display name, unless the row has one. A name is not replaced if it has no letter that
+    a bot name may have, or if a registered bot already has the display name that the row would get.
     """
     known = list(known)
     shown = _shown(known)
@@ -116,10 +116,10 @@ def _shown(known: Iterable[RegisteredBot]) -> dict[str, str]:
 
 
 def _display(row: Mapping[str, str]) -> str:
-    """Return the folded display name of a row in a list of names.
+    """Return the folded display name that a row in a list of names has or may get; an empty text if there is none.
 
-    If the row has no display name, return its folded name if this is not a valid bot name: `with_bot_names` may make it
-    the display name. Return an empty text if the row has no display name and its name is a valid bot name.
+    A row without a display name may get one if its name is not a valid bot name: `with_bot_names` makes that name the
+    display name.
     """
     return fold_display_name(row.get(DISPLAY_COLUMN) or ("" if is_bot_name(row[NAME_COLUMN]) else row[NAME_COLUMN]))
 

@@ -1,4 +1,4 @@
-"""The messages of the operator's channel, and the type of a server's table of operations."""
+"""The messages of the operator's channel, and the type of the table with the handler of each type of request."""
 
 from __future__ import annotations
 

@@ -112,7 +112,8 @@ class LaunchSpec(msgspec.Struct, frozen=True, kw_only=True):
     sandbox: tuple[str, ...] = ()
     """The command that starts the sandbox, if any.
 
-    The keeper appends the descriptor of a socket to the arena, and the program's command.
+    The keeper appends two things to it: the file descriptor of a socket that is connected to the arena, and the command
+    of the program.
     """
 
     def to_line(self) -> bytes:

@@ -39,9 +39,11 @@ class SeatAction(NamedTuple):
 
 
 class Fork(NamedTuple):
-    """The position of a match in which a bot first acts otherwise than the record: `recorded_action` and `new_action`
-    are the two actions. `new_action` is None if the recorded bot left the match out of turn and the new bot stays.
-    `kinds` are the kinds of the position, by classification.
+    """The position of a match in which the new bot first acts differently from the recorded bot. `recorded_action` and
+    `new_action` are the two actions. `new_action` is None if the recorded bot left the match when it was not its turn,
+    and the new bot stays.
+
+    `kinds` has the kind of the position in each classification, by the name of the classification.
     """
 
     header: Header
@@ -50,7 +52,9 @@ class Fork(NamedTuple):
     recorded_action: SeatAction
     new_action: SeatAction | None
     other_moves: tuple[MatchEvent, ...]
-    """The other seats' moves in the same round. They are the same after either action."""
+    """The recorded moves of the other seats in the same simultaneous round, or none in other positions. Both actions
+    are played with these moves.
+    """
     strikes: int
     """The number of illegal moves that the new bot has made in the match so far (strikes)."""
     kinds: Mapping[str, str]
@@ -88,7 +92,9 @@ class Continuation(NamedTuple):
 
 
 class BranchPlayers(NamedTuple):
-    """The bots that play on after one of two actions. `bot` is the reported name of the bot in the replayed seat."""
+    """The bots that continue a match after the recorded action or after the new action. `bot` is the name under which
+    the bot in the replayed seat is reported.
+    """
 
     players: InProcessPlayers
     bot: str
@@ -108,8 +114,9 @@ def follow_record(
     """Play a seat of a record with a bot as long as the bot's moves are those of the record, at most up to the ply
     `until`.
 
-    `join_seat` makes the bot from a seed: from the first of the `seeds` that gives the recorded nonce, or else from the
-    last one. Raise `ValueError` if there are no seeds, and `BadRecord` if the record is wrong.
+    `join_seat` makes the bot from a seed. The `seeds` are tried in turn until the bot has the recorded nonce; if no
+    seed leads to it, the last is used. Raise `ValueError` if there are no seeds, and `BadRecord` if the record is
+    wrong.
     """
     if not seeds:
         raise ValueError(f"seat {seat} has no seed: its bot needs one")

@@ -1,5 +1,6 @@
-"""The programs that continue a recorded match. A program is named on the command line or by the match's tournament, is
-the reference bot of the recorded name, or is a stand-in.
+"""The programs that continue a recorded match. A bot's program is the one that the command line names, or else the one
+that the match's tournament names, or else the reference bot of the same name. If its program is unknown or may have
+changed since, another bot takes its place: a stand-in.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ DEFAULT_STAND_INS = ("uct:sims=200", "alphabeta:depth=3")
 moves are the same on every machine.
 """
 _LEVELLED_BOTS = {bot_name_of(word): word for word in (f"{LEVELLED_BOT}:{level}" for level in range(1, MAX_LEVEL + 1))}
-"""The command-line word for each level of the levelled reference bot, by the default name of a bot of that level."""
+"""The command-line words for the reference bot's levels, such as `level:3`. The key of each is the name that the bot
+has by default at this level.
+"""
 PERSON_BOT = "human"
 """The name of the reference bot for people. It cannot continue a match."""
 
@@ -57,7 +60,8 @@ class BotResolver:
     """Finds the programs that continue a match, from the arguments of the command.
 
     `bot` is the new bot, and `old` the program of the bot that it replaces. `opponents` are programs of other bots, as
-    NAME=BOT. `origin` returns the arguments of a tournament. Raise `UsageFault` if an argument names no bot.
+    NAME=BOT. `origin` takes a tournament's id and returns its arguments, which name the programs of its bots. Raise
+    `UsageFault` if an argument names no bot.
     """
 
     def __init__(
@@ -85,7 +89,7 @@ class BotResolver:
             make_in_process_spec("bot", what)
 
     def resolve(self, header: Header, seat: int, current_names: Sequence[str] | None = None) -> Lineup:
-        """Return the bots that continue the match with a header. Raise `UsageFault` if a seat has no program.
+        """Return the bots that continue the match that `header` describes. Raise `UsageFault` if a seat has no program.
 
         `current_names` are the present names of the recorded bots, if some were renamed since.
         """
@@ -116,7 +120,9 @@ class BotResolver:
         )
 
     def check_games(self, games: Mapping[str, str]) -> None:
-        """Raise `UsageFault` if a bot of the command line cannot play one of the `games`. Each has a match's id."""
+        """Raise `UsageFault` if a bot of the command line cannot play one of the `games`. `games` maps each game to the
+        id of a match of it, for the message.
+        """
         for what in self._given:
             if what.partition(":")[0] not in known_bots():
                 continue

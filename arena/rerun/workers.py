@@ -39,9 +39,9 @@ EncodedSpecs = bytes
 class RerunTask(NamedTuple):
     """A task for a worker: put the `new` bot into a seat of a record, and play a range of continuations.
 
-    The `old` bots continue the match after the recorded move; if `old` is None, the `new` ones do. `seeds` has for each
-    seat the possible seeds of the recorded bot's randomness, of which the last is the fallback. In `known_seats`, the
-    programs are believed to be those of the recorded bots.
+    The `old` bots continue the match after the recorded move; if `old` is None, the `new` ones do. `seeds` has, for
+    each seat, seeds that the recorded bot may have had for its randomness; if none of them fits the record, the last is
+    used. `known_seats` are the seats whose programs are believed to be those of the recorded bots.
     """
 
     name: str
@@ -97,8 +97,10 @@ def run_task(task: RerunTask) -> RerunReply:
 
 @lru_cache(maxsize=1)
 def _follow_task(task: RerunTask) -> tuple[RecordAgreement, FirstDifference]:
-    """Follow the record to the new bot's first different action. Also find the bots in `known_seats` that differ from
-    the record earlier. The result is cached, because all tasks of a match share it.
+    """Follow the record up to the new bot's first different action. Also find the bots in `known_seats` that act
+    differently from the record before that.
+
+    The result is cached, because all tasks of a match share it.
     """
     record = record_reader.read_record(task.body, task.name)
     verify_record(record)
@@ -123,7 +125,9 @@ def _follow_task(task: RerunTask) -> tuple[RecordAgreement, FirstDifference]:
 
 @lru_cache(maxsize=4)
 def _load_players(specs: EncodedSpecs, game: Game[Any, Any], seated: str = "", new: str = "") -> InProcessPlayers:
-    """Return the bots of a match, cached from task to task. Messages about the bot called `seated` begin with `new`."""
+    """Return the bots of a match, cached from task to task. Messages about the bot that plays under the name `seated`
+    call it by its own name `new` first, as in `NEW as SEATED`.
+    """
 
     def tell(bot: str, line: str) -> None:
         line, of_continuation = re.subn(rf"{CONTINUATION_ID_PREFIX}[0-9a-f]+", "a continuation", line)

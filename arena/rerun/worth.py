@@ -1,4 +1,6 @@
-"""The worth of another bot in a seat, in points: in one replayed match, and over many matches by kind of position."""
+"""The worth of a new bot that replaces a recorded bot: how much better its results are than those of the recorded bot.
+It is measured in one replayed match, and over many matches by kind of position.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,8 @@ class FirstDifference(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The first difference between a bot and a record: the `recorded` action and the bot's (`made`), after `moves`
     equal moves. If there is no difference, both actions are None.
 
-    `kinds` are the kinds of the position at the difference, by classification. `diverged` has, by name, each other
-    known bot that differs from the record at an earlier ply, with that ply.
+    `kinds` has the kind of the position at the difference in each classification. `diverged` has the other known bots
+    that differ from the record at an earlier ply: their names, each with this ply.
     """
 
     match: str
@@ -43,11 +45,11 @@ class FirstDifference(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Worth(FirstDifference, frozen=True, kw_only=True, omit_defaults=True):
-    """The worth of the first different action to the seat: the mean result of `new` less that of `old`, over
-    continuations.
+    """The worth of the bot's first different action to its seat: the mean result after this action less the mean result
+    after the recorded action. The means are over continuations.
 
-    It is luck-adjusted if there is a `value` function; `raw` is the worth without adjustment. `forfeits` has the number
-    of each bot's forfeits in all continuations.
+    `new` and `old` are these two means. They are luck-adjusted if there is a `value` function; so is `worth`. `raw` is
+    the worth without adjustment. `forfeits` has the number of each bot's forfeits in all continuations.
     """
 
     unit: str = POINTS_UNIT
@@ -61,8 +63,8 @@ class Worth(FirstDifference, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class KindWorth(Struct, frozen=True, kw_only=True):
-    """The worth of the new bot in matches in which it first differed in a position of a `kind`, which belongs to the
-    classification `by`.
+    """The worth of the new bot in the matches in which its first different action was in a position of one kind. `kind`
+    is this kind, and `by` the name of the classification that it belongs to.
 
     `better` and `worse` count the matches whose 95 % interval shows that the new bot is better or worse. `worth` is the
     sum of the matches' worths.
@@ -80,8 +82,9 @@ class TotalWorth(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The total worth of a new bot over matches of one game: how much more it scored than the bot that it replaced.
     `same` counts the matches in which both bots made the same moves.
 
-    `worth` is the sum of the matches' differences. Its interval covers the chance in continuations. `a_match` is the
-    mean difference; its interval treats the matches as a sample. It is None for a single match.
+    `worth` is the sum of the matches' worths. Its interval covers only chance in the continuations. `a_match` is the
+    mean worth per match. Its interval also covers the choice of the matches, which are a sample, so `a_match` is None
+    for a single match.
     """
 
     game: str
@@ -129,7 +132,9 @@ def _describe_action(action: SeatAction, game: Game[Any, Any]) -> str:
 def measure_worth(
     first: FirstDifference, continuations: Sequence[Continuation], value: ValueFunction, game: Game[Any, Any]
 ) -> Worth:
-    """Return the worth of the first difference, from at least two continuations. Without a difference, it is zero."""
+    """Return the worth of the new bot's first different action, from at least two continuations. The worth is zero if
+    no action differs.
+    """
     told = asdict(first)
     unit = PAYOFF_UNIT if game.payoff_unit else POINTS_UNIT
     measured_by = None if value.name == NoLuck.name else value.name
@@ -156,7 +161,7 @@ def measure_worth(
 
 
 def total_worths(found: Iterable[Worth]) -> list[TotalWorth]:
-    """Return the total worth of the new bot in the matches of each game."""
+    """Return the total worth of the new bot in each game, over all matches of the game."""
     by_game: defaultdict[str, list[Worth]] = defaultdict(list)
     for worth in found:
         by_game[worth.game].append(worth)

@@ -50,9 +50,9 @@ def play_matches(
 ) -> Iterator[Sequence[MatchReport]]:
     """Yield the reports of the matches, each once, in the order of `matches`. The caller may stop at any time.
 
-    `early_reports` are reports of matches that were played before. `on_early_reports` receives the reports that arrive
-    before the report of an earlier match. If a bot cannot go on, yield the reports that are next in order, then raise
-    `ArenaFault`. Also raise the errors of `WorkerPool.run`.
+    `early_reports` are reports of matches that an earlier run played. `on_early_reports` receives the reports that
+    arrive before the report of an earlier match. If a bot cannot go on, yield the reports that are next in order, then
+    raise `ArenaFault`. Also raise the errors of `WorkerPool.run`.
     """
     waiting = {place_of(report.result): report for report in early_reports}
     missing = [match for match in matches if match.place not in waiting]
@@ -83,7 +83,9 @@ def play_matches(
 
 
 def _pop_due(due: deque[int], waiting: dict[int, MatchReport]) -> list[MatchReport]:
-    """Remove the places at the start of `due` whose reports have arrived in `waiting`. Return the reports in order."""
+    """Return the reports in `waiting` that are next in order, up to the first that is missing. Remove them from
+    `waiting`, and their places from the start of `due`, which has the places of all reports still to return.
+    """
     ready = []
     while due and due[0] in waiting:
         ready.append(waiting.pop(due.popleft()))

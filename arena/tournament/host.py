@@ -56,11 +56,11 @@ HOST = "127.0.0.1"
 SHUTDOWN_TIMEOUT_S = 2.0
 """Seconds that a bot has to exit by itself when there are no more matches."""
 MAX_CRASHES = 3
-"""A bot is not started again after this many crashes in a row, or after it was killed this many times in total because
-it was not connected.
+"""The number of crashes in a row after which a bot is not started again. A bot is not started again either after it was
+killed this many times in total because it was not connected.
 
-A match for which the bot appeared sets the count of crashes to 0. If the job is `strict`, a match that the bot lost by
-disconnecting does not.
+A match for which the bot appeared sets the count of crashes to 0. In a `strict` job, a match that the bot lost by
+disconnecting leaves the count as it is.
 """
 MAX_REPORTED_REASONS = 5
 """Maximum number of different reasons for crashes of one bot that are reported, unless the job is `strict`."""
@@ -377,7 +377,9 @@ class TournamentHostPool:
         event_loop.relax_gc()
         self._loop = event_loop.new_event_loop()
         self._open: dict[TournamentHost, tuple[str, contextlib.ExitStack]] = {}
-        """All hosts. Each has the key of the run that it serves, and the exit stack that unlocks its folder."""
+        """The hosts that are open. The values are the key of the run that a host serves, and the exit stack that
+        unlocks the host's folder.
+        """
         self._free: list[TournamentHost] = []
         """The hosts that no caller has reserved."""
         self._closing = event_loop.BackgroundTasks()
@@ -426,7 +428,9 @@ class TournamentHostPool:
             self._loop.call_later(IDLE_TIMEOUT_S, self._close_idle, host, host.matches_played)
 
     def _close_idle(self, host: TournamentHost, played: int) -> None:
-        """Close a host that has not been used meanwhile: it is free, and its count of matches is still `played`."""
+        """Close a host if it is free and has played no match since this call was scheduled, when it had played `played`
+        matches.
+        """
         if host.matches_played == played and host in self._free:
             self._closing.start(self._close(host))
 
@@ -477,5 +481,5 @@ def _temporary_folder() -> Iterator[Path]:
 
 @cache
 def host_pool() -> TournamentHostPool:
-    """Return the pool of hosts of this process."""
+    """Return this process's hosts for tournament matches, which are made at the first call."""
     return TournamentHostPool()

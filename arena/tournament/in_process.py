@@ -19,10 +19,11 @@ from referee.in_process import InProcessPlayers
 
 
 def check_bots(contestants: Sequence[Contestant], game: Game[Any, Any], *, strict: bool = True) -> Mapping[str, str]:
-    """Check the contestants that can play in this process, by making each. Return those with a faulty file, with
-    reasons.
+    """Check the contestants that can play in this process, by making each. Return the contestants whose file is faulty,
+    with reasons.
 
-    Raise `UsageFault` if another cannot be made or does not play the game; if `strict`, also for a faulty file.
+    Raise `UsageFault` if a contestant cannot be made for another reason, or does not play the game. If `strict`, raise
+    it for a faulty file, too.
     """
     return {**make_players([one.spec for one in contestants if one.spec is not None], game, strict=strict).failed_bots}
 

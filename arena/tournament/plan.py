@@ -45,7 +45,9 @@ class Plan(Struct, frozen=True, kw_only=True):
     prefix: str | None = None
 
     def derive(self, purpose: str) -> bytes:
-        """Return 32 bytes that follow from the seed, the stem and a purpose, such as `schedule`."""
+        """Return 32 bytes derived from the tournament's seed, its `stem` (by default the id), and a purpose such as
+        `schedule`.
+        """
         return _derive_bytes(self.seed, self.stem or self.id, purpose)
 
     def bot_seed(self, bot: str) -> str:
@@ -82,7 +84,9 @@ class Plan(Struct, frozen=True, kw_only=True):
         return everyone(self.names, self.rounds, chance, seats=self.rules.seats, paired=self.paired)
 
     def _swiss_schedule(self, played: Sequence[Result]) -> list[Pairing]:
-        """Return a swiss tournament's pairings up to the first unfinished round, which follow from the results."""
+        """Return the pairings of a swiss tournament, up to and including the first unfinished round. The pairings of a
+        round follow from the results of earlier rounds.
+        """
         pairings: list[Pairing] = []
         for number in range(self.rounds):
             done = [result for result in played if place_of(result) < len(pairings)]
@@ -162,7 +166,9 @@ def _with_bots(result: Result, bots: Sequence[str] | None) -> Result:
 
 
 def bot_seed(seed: str, stem: str, bot: str) -> str:
-    """Return the seed of a bot's own randomness and nonces, in a tournament with this seed and stem."""
+    """Return the seed of a bot's own randomness and nonces. It is derived from the tournament's seed, the tournament's
+    stem (see `Plan`) and the bot's name.
+    """
     return _derive_bytes(seed, stem, f"bot/{bot}").hex()
 
 

@@ -23,7 +23,9 @@ _clients_lock = threading.Lock()
 
 
 def play_match(server: Server, job: MatchJob, pairing: Pairing) -> MatchReport | Aborted:
-    """Play a match on a server, which may restart meanwhile. Return its report, or why no more can be played."""
+    """Play a match on a server, which may restart meanwhile. Return the match's report, or the reason why the
+    tournament can play no further match.
+    """
     with _clients_lock:
         if job.key not in _client_by_run:
             _client_by_run[job.key] = RemoteClient(server)

@@ -28,7 +28,7 @@ system made with bubblewrap.
 SANDBOX_KINDS = (NO_SANDBOX, USERS_SANDBOX, BWRAP_SANDBOX)
 """All kinds of sandboxes that `--sandbox` accepts."""
 NO_HOME = "/nonexistent"
-"""The home folder, which does not exist, of a program in a sandbox of the kind `users`."""
+"""The home folder that a program in a sandbox of the kind `users` is given. No such folder exists."""
 _SANDBOX_SCRATCH_FOLDER = "/tmp"  # noqa: S108 - each sandbox has its own
 """The folder in a bubblewrap sandbox to which a program can write, which is also its home folder."""
 _VISIBLE_SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -217,7 +217,9 @@ def _named_folders(command: Sequence[str]) -> Iterator[Path]:
 
 
 def _outermost_paths(paths: set[Path]) -> list[Path]:
-    """Return the paths to mount: those outside the system's folders and outside all other paths given."""
+    """Return the paths to mount. Leave out a path in a folder of the system that is visible anyway, and a path inside
+    another one of `paths`.
+    """
     plain = sorted({Path(os.path.normpath(path)) for path in paths})
     outer: list[Path] = []
     for path in plain:
@@ -227,6 +229,8 @@ def _outermost_paths(paths: set[Path]) -> list[Path]:
 
 
 def _parent_options(path: Path) -> Iterator[str]:
-    """Yield the options of `bwrap` that create the parent folders of a path, which every user may enter."""
+    """Yield the options of `bwrap` that create the parent folders of a path, such that every user may enter these
+    folders.
+    """
     for parent in reversed(path.parents[:-1]):
         yield from ("--perms", "0755", "--dir", str(parent))

@@ -22,7 +22,7 @@ EXIT_CODE_NOT_STARTED = 127
 
 
 def main() -> None:
-    """Listen, send the socket to the tournament, apply the limits and run the bot."""
+    """Open the socket to which the bot connects, pass it to the tournament, apply the limits and run the bot."""
     limits = msgspec.json.decode(sys.argv[1], type=ResourceLimits)
     with socket.socket(fileno=int(sys.argv[2])) as tournament, socket.create_server((HOST, DEFAULT_PORT)) as listening:
         socket.send_fds(tournament, [LISTENING_MESSAGE], [listening.fileno()])

@@ -19,7 +19,9 @@ MAX_MATCHES = 1_000_000
 MAX_SERVER_MATCHES = 20_000
 """Maximum number of matches of a tournament that a server plays. The schedule takes the server's memory."""
 MAX_CONCURRENT_MATCHES = 16
-"""The highest default for the number of matches that connected bots play at the same time."""
+"""The maximum of the default number of matches that connected bots play at the same time. The option `--jobs` may
+exceed it.
+"""
 
 
 def default_concurrency(bots: int) -> int:

@@ -23,8 +23,8 @@ def _parent_hash(left: bytes, right: bytes) -> bytes:
 
 
 def peak_positions(size: int) -> list[tuple[int, int]]:
-    """Return the (level, end) of each maximal complete subtree of a tree with `size` leaves, from the left. `NodeHash`
-    explains level and end.
+    """Return the (level, end) of each maximal complete subtree of a tree with `size` leaves, from the left. The subtree
+    has the 2**level leaves before leaf `end`.
     """
     found, end = [], 0
     for level in range(size.bit_length() - 1, -1, -1):
@@ -35,7 +35,9 @@ def peak_positions(size: int) -> list[tuple[int, int]]:
 
 
 class IncrementalTree:
-    """A tree to which leaves are appended. It begins with the size of a tree and the hashes at its `peak_positions`."""
+    """A Merkle tree to which leaves are appended. It does not need the leaves that the tree has at first, only their
+    number `size` and the hashes of the subtrees at `peak_positions(size)`.
+    """
 
     def __init__(self, size: int, hashes: Sequence[bytes]) -> None:
         self.size = size

@@ -1,5 +1,5 @@
-"""Answers requests while the visitors' addresses take turns. A long answer is produced in pieces, as fast as the
-visitor reads it.
+"""Answers requests. The addresses of visitors take turns, so that one with many requests does not delay the others. A
+long answer is produced in pieces, as fast as the visitor reads it.
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ def queue_endpoint(
         turns = serving.long if slow else serving.quick
 
         def begin() -> Response:
-            """Call the endpoint. In the same turn, produce the whole of a short answer or the start of a long one."""
+            """Call the endpoint and, in the same turn of the address, produce a short answer whole or the start of a
+            long one.
+            """
             answered = endpoint(request)
             if isinstance(answered, Response):
                 if len(answered.body) <= STREAMING_THRESHOLD_BYTES:
@@ -128,9 +130,9 @@ def _gzip_pieces(pieces: Pieces) -> Pieces:
 class _StreamingResponse(Response):
     """Sends a long answer in pieces, until the visitor disconnects or the scheduler cuts the answer off.
 
-    `made` is the start of the answer, which was produced already. `tag` is the entity tag, "" if it is not known yet.
-    `head` has the headers if the whole answer was produced already. An answer that turns out to be short, or has no
-    `tag`, is sent in one piece.
+    `made` is the start of the answer, if it was produced already; `streamed` has the rest. `tag` is the entity tag, ""
+    if it is not known yet. `head` is given if `streamed` is an answer that was produced whole, and has its headers.
+    Without `head`, an answer that turns out to be short, or has no `tag`, is sent in one piece.
     """
 
     def __init__(
@@ -189,8 +191,10 @@ class _StreamingResponse(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _next(self, request: Request, pieces: Pieces) -> bytes:
-        """Wait for the visitor's next turn, and return the bytes of the answer that are produced in this turn. Raise
-        `ClientDisconnect` if the visitor left.
+        """Wait for the next turn of the visitor's address, and return the bytes of the answer that are produced in this
+        turn.
+
+        Raise `ClientDisconnect` if the visitor left.
         """
         turn = partial(_produce_step, pieces)
         piece, self._more = await self._scheduler.long.run(

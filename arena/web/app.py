@@ -223,8 +223,8 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
 
 
 class _AdminPages(NamedTuple):
-    """The routes and middleware of the admin pages, and a test whether a request may have a form. The defaults are for
-    a site without admin pages.
+    """The routes and middleware of the admin pages, and the function that says whether a request may submit a form. The
+    defaults are for a site without admin pages.
     """
 
     routes: Sequence[Route] = ()

@@ -20,7 +20,9 @@ IMPORT_PATTERN = re.compile(r"""(\b(?:from|import)\s*\(?\s*)"(\.{1,2}/[^"\n]+)\"
 
 
 def modules_to_preload(*entries: str, game: str | None = None, parts: Sequence[str] = ("board",)) -> list[str]:
-    """Return the paths of these entry modules, of the game's scripts for `parts`, and of all their static imports."""
+    """Return the paths of these entry modules, of some scripts of the game, and of all modules that these import
+    statically. `parts` names the scripts of the game, such as `board`.
+    """
     needed = entries if game is None else [*entries, *script_paths(game, *parts)]
     return sorted({path for entry in needed for path in modules(entry, with_dynamic_imports=False)})
 
@@ -45,7 +47,9 @@ def modules(entry: str, *, with_dynamic_imports: bool = True) -> dict[str, str]:
 
 
 def _rewrite_imports(path: str, later: bool, source: str) -> tuple[str, list[str]]:
-    """Return a module's source with imports rewritten to paths, and these paths; without `later`, only static ones."""
+    """Return a module's source with its relative imports rewritten to paths, and these paths. The paths include those
+    of dynamic imports only if `later` is set.
+    """
     imported = []
 
     def name(found: re.Match[str]) -> str:

@@ -39,7 +39,9 @@ REQUIREMENTS = ("msgpack", "msgspec", "websockets")
 DATA_PATTERNS = ("*.toml", "py.typed")
 """Patterns for the files besides modules that the wheel includes."""
 OMITTED_DATA = ("levels.toml",)
-"""Names of files that fit these patterns, but are for reference bots, which the wheel does not include."""
+"""Names of files that match `DATA_PATTERNS` but are left out. Only the reference bots read them, and the wheel does not
+include these bots.
+"""
 _DIST_INFO = f"bot_arena_client-{VERSION}.dist-info"
 """The folder in the wheel with its metadata."""
 _TIMESTAMP = (1980, 1, 1, 0, 0, 0)
@@ -138,7 +140,7 @@ def _find_sources(module: str) -> Iterator[Path]:
 
 
 def _find_imports(file: Path) -> Iterator[str]:
-    """Yield the names that a source imports at run time, including names that may be modules of a package."""
+    """Yield the names that a source imports at run time. `from a import b` yields `a.b`, as `b` may be a module."""
     waiting: list[ast.AST] = [ast.parse(file.read_bytes())]
     while waiting:
         node = waiting.pop()

@@ -23,7 +23,7 @@ from referee.result import Result, SeatResult
 MINUS_SIGN = "\u2212"
 """The typographic minus sign, which pages show before negative numbers."""
 THIN_SPACE = "\u202f"
-"""A thin space without a line break, which separates thousands and units."""
+"""A narrow space without a line break. It is put between groups of three digits, and between a number and its unit."""
 REASON_WORDS = {
     reasons.WIN: "played to the end",
     reasons.DRAW: "draw",

@@ -36,7 +36,7 @@ def viewer_sheets(game: str | None = None) -> list[str]:
 
 @cache
 def _known_games() -> str:
-    """Return what scripts of pages know of all games, as JSON for a script element."""
+    """Return the titles, presets and script addresses of all games, as JSON for a script element of a page."""
     return formatting.data(describe_games(static_address))
 
 
@@ -99,7 +99,7 @@ def render_bytes(request: Request, template: str, **values: Any) -> bytes:
 
 
 def render_in_pieces(template: str, **values: Any) -> Iterator[str]:
-    """Render a template that belongs to no site, piece by piece."""
+    """Render a template that needs no site, such as that of a match's HTML file. Yield the text in pieces."""
     return _templates.get_template(template).generate(**values)
 
 

@@ -32,7 +32,7 @@ class DescribedGame(Struct, frozen=True, kw_only=True):
 
 @cache
 def room_folders() -> dict[str, Path]:
-    """Return the folder web of every room that has one, by the last part of the room's name."""
+    """Return the folder `web` of each room that has one, by the last part of the room's name."""
     rooms = dict.fromkeys(game_spec(name).room for name in game_names())
     folders = {_last_part(room): Path(str(files(room).joinpath("web"))) for room in rooms}
     return {room: folder for room, folder in folders.items() if folder.is_dir()}
@@ -51,7 +51,7 @@ def list_room_files() -> Iterator[tuple[str, Path]]:
 
 
 def room_path(game: str, name: str) -> str:
-    """Return the path among the static files of a file in a game's room."""
+    """Return the path, among the static files, of the file `name` in the folder `web` of a game's room."""
     return f"{ROOMS_FOLDER}/{_last_part(game_spec(game).room)}/{name}"
 
 

@@ -9,7 +9,9 @@ from arena.web.turns import FairTaskQueue
 QUICK_THREADS = 4
 """Number of quick answers that are produced at the same time."""
 LONG_THREADS = 1
-"""Number of long answers that are produced at the same time. Python runs only one thread at a time."""
+"""Number of long answers that are produced at the same time. More would not be faster, because Python runs only one
+thread at a time.
+"""
 MAX_LONG_PER_ADDRESS, MAX_LONG = 64, 512
 """`MAX_LONG` is the maximum number of long answers that wait to be produced, `MAX_LONG_PER_ADDRESS` the maximum for one
 address. A class of students behind one router counts as one address.
@@ -17,7 +19,9 @@ address. A class of students behind one router counts as one address.
 MAX_HELD_BYTES = 64 * 1024 * 1024
 """Maximum memory in bytes held for long answers. Beyond it, an older answer is cut off in favour of the newest."""
 MIN_HELD_BYTES = 1024 * 1024
-"""The minimum number of bytes that are counted as held for a long answer, because of its state and buffers."""
+"""The minimum number of bytes that a long answer counts as held memory. A smaller answer takes memory too, for its task
+and buffers.
+"""
 
 
 class HeldAnswer:
@@ -37,8 +41,10 @@ class AnswerScheduler:
         self._held = 0
 
     def enter(self, address: str, held: int, cut: Callable[[], object]) -> HeldAnswer:
-        """Count the memory held for a new answer, which `cut` can cut off. While all answers together hold more than
-        `MAX_HELD_BYTES`, cut off the oldest answer of the address that holds most, but never the new one.
+        """Count the memory that is held for a new answer. The scheduler calls `cut` if it cuts the answer off.
+
+        While all answers together hold more than `MAX_HELD_BYTES`, cut off the oldest answer of the address that holds
+        most, but never the new one.
         """
         place = HeldAnswer(max(held, MIN_HELD_BYTES), cut)
         self._places.setdefault(address, []).append(place)

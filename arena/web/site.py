@@ -87,7 +87,7 @@ def list_static_files() -> list[tuple[str, Path]]:
 
 
 def static_file(path: str) -> Path:
-    """Return the file of a path among the static files, which may be that of a room."""
+    """Return the static file at a path: a file of the site itself or of a game's room."""
     folder, _, name = path.rpartition("/")
     start, _, room = folder.partition("/")
     return room_folders()[room] / name if start == ROOMS_FOLDER else STATIC_FOLDER / path

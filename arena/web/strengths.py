@@ -13,12 +13,12 @@ from arena.store.store import Reader
 from protocol.pools import is_people_pool
 
 RATING_STEP = 5.0
-"""The maximum rating difference between neighbouring words for strengths. At this difference, the better bot scores 80
-% by the rating model.
+"""The maximum difference between the ratings that two neighbouring words for strengths stand for. At this difference,
+the better bot scores 80 % by the rating model.
 """
 MIN_STEP = 1.0
-"""The minimum rating difference between neighbouring words for strengths. After some dozens of matches, chance alone
-makes ratings differ by this much.
+"""The minimum difference between the ratings that two neighbouring words for strengths stand for. After some dozens of
+matches, chance alone makes ratings differ by this much.
 """
 STRENGTH_WORDS = ("beginner", "easy", "medium", "strong", "expert")
 """The words for strengths, weakest first. In a pool without a bot that moves at random, the middle word stands for the
@@ -46,7 +46,7 @@ class StrengthScale(NamedTuple):
 
 
 DEFAULT_SCALE = StrengthScale(MU - RATING_STEP * (len(STRENGTH_WORDS) // 2), RATING_STEP)
-"""The scale of a pool in which no bot is known to move at random."""
+"""The scale of words for strengths in a pool in which no bot with enough matches is known to move at random."""
 
 
 def scale_of(bots: Sequence[RatedBot]) -> StrengthScale:

@@ -51,7 +51,7 @@ def example_game() -> str:
 
 
 def example_pool() -> str:
-    """Return the pool for examples."""
+    """Return the pool that examples use: that of the default preset of `example_game`."""
     return f"{example_game()}/{default_preset(example_game())}"
 
 

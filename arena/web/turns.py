@@ -36,8 +36,8 @@ class FairTaskQueue:
         *,
         is_continuation: bool = False,
     ) -> T:
-        """Wait for a turn of this address. Run `work` in a thread, and return its result or raise its errors. Raise the
-        errors of `enter`, too.
+        """Wait for a turn of this address, run `work` in a thread, and end the turn. Return the result of `work`, or
+        raise its errors. Also raise the errors of `enter`, which waits for the turn.
         """
         await self.enter(address, is_gone, begun=is_continuation)
         try:

@@ -22,7 +22,7 @@ from protocol.games.base import Game
 from protocol.games.spec import GameSpec
 
 _BUILTIN_GAMES = "games:SPECS"
-"""The place of the specs of the built-in games, in the order of lists of games."""
+"""The module and the name of the specs of all built-in games. Lists of games have the order of these specs."""
 _pack = msgspec.msgpack.Encoder(order="deterministic").encode
 _shared_games: WeakValueDictionary[tuple[str, bytes], Game[Any, Any]] = WeakValueDictionary()
 

@@ -32,8 +32,8 @@ class Game(ABC, Generic[S, M]):
     about: ClassVar[str]
     """One sentence on what players do in the game."""
     config: dict[str, Any]
-    """The config as messages carry it: every key, even at its default, except that `late_keys` at their default are
-    left out.
+    """The config as messages carry it: all keys, including those at their defaults. Only `late_keys` at their defaults
+    are left out.
     """
     seats: int = 2
     max_seats: ClassVar[int] = 2
@@ -165,8 +165,8 @@ class Game(ABC, Generic[S, M]):
         raise ValueError(f"{self.name} can't continue without seat {seat}")
 
     def config_of_deal(self, dice: Dice) -> Mapping[str, Any]:
-        """Return a config with which the game begins with the deal that these dice make. Both matches of a pair use
-        this config, so they have the same deal.
+        """Return this config with the deal that these dice make, so that the game begins with this deal. Both matches
+        of a pair use the returned config, so they have the same deal.
         """
         return self.config
 
@@ -264,14 +264,16 @@ class Game(ABC, Generic[S, M]):
     @property
     def pools(self) -> list[str]:
         """The rating pools that may rate a match under this config: first those for matches among bots, then their
-        counterparts for matches with people. If the config is no preset, the pools are those of all presets whose deal
-        can lead to it.
+        counterparts for matches with people.
+
+        If the config is no preset, they are the pools of all presets that may become this config by a deal
+        (`config_of_deal`).
         """
         found = self._pools_that_deal() if self.pool is None else [self.pool]
         return [*found, *map(people_pool, found)]
 
     def _pools_that_deal(self) -> list[str]:
-        """Return the rating pools of the presets whose deal can lead to this config."""
+        """Return the rating pools of the presets that may become this config by a deal."""
         return [
             f"{self.name}/{name}"
             for name, (config, drawn) in _presets(type(self)).items()

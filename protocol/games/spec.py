@@ -20,8 +20,8 @@ class EvaluationSpec(NamedTuple):
 class GameSpec(NamedTuple):
     """The description of one game. It names code by import paths, `module:name`, and imports nothing.
 
-    Only `name`, `room` and `rules` are required. Whatever a game does not have is None or empty. Files that it does not
-    have are missing.
+    Only `name`, `room` and `rules` are required. A field is None or empty if the game has nothing for it. The fields
+    for documents have default names, and a game may lack these files.
     """
 
     name: str
@@ -70,8 +70,8 @@ class GameSpec(NamedTuple):
     weight_sets: str | None = None
     """The folder in `room` with the named sets of weights, as files of tunings."""
     demo_bot: str | None = None
-    """The bot of a demo server that seeks rated matches of the game, as on the command line. Its name is unique. If it
-    needs no warm-up, matches begin at once.
+    """The bot of a demo server that seeks rated matches of the game, as written on the command line. No other demo bot
+    may have the same name. If the bot needs no warm-up, matches begin at once.
     """
     analyses: Mapping[str, str] = {}
     """The import paths of the commands of `arena-bot analyze`, by the name of the command."""
@@ -84,12 +84,14 @@ class GameSpec(NamedTuple):
     wins.
     """
     board: str | None = None
-    """The script of the board for the pages. This and the files below are names in the folder web of `room`."""
+    """The script that draws the game's board on web pages. The values of this and of the following attributes are names
+    of files in the folder `web` of `room`.
+    """
     check: str | None = None
-    """The script of the rules, by which browsers referee records again."""
+    """The script with the rules of the game. Browsers check records with it, by refereeing them again."""
     tutorial: str | None = None
     """The script of the tutorial, if the game's class has a config for a tutorial."""
     picture: str | None = None
-    """The picture in SVG."""
+    """The picture of the game, an SVG file."""
     styles: tuple[str, ...] = ()
     """The style sheets of the board."""

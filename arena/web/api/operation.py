@@ -73,7 +73,8 @@ class File(Struct, frozen=True):
 
 
 class StreamedRecord(Struct, frozen=True):
-    """An answer made from a match's record, in pieces that together encode a value of the operation's answer type.
+    """An answer that is made from a match's record and sent in pieces. Joined, the pieces are one value of the
+    operation's answer type, encoded.
 
     `variant` distinguishes answers from the same record in their entity tags. `file` is the file name of a download.
     """
@@ -95,8 +96,10 @@ class Operation:
     """A path of the API and the function `handler` that answers requests to it. The name and docstring of `handler`
     describe the operation.
 
-    `handler` takes an `ApiRequest` of its query type. It returns a value to encode as JSON, a `File` of type `media`,
-    or a `StreamedRecord`, which is annotated with the type of the streamed answer.
+    `handler` takes an `ApiRequest[Query]`, where Query is the type of its query. It returns a value to encode as JSON,
+    a `File` of type `media`, or a `StreamedRecord`. The return type of a `handler` that streams is
+    `Annotated[StreamedRecord, T]`, where T is the type of the streamed answer.
+
     - `example` is a path below `PREFIX`, by default `path`.
     - `slow` operations may take seconds. They run one at a time, and only while the visitor waits.
     - `grade_request` returns the record and the request for the grading process, or None if no grades are needed.
@@ -232,7 +235,9 @@ def read_query(query_type: type[Q], request: Request) -> Q:
 
 
 def _example(kind: Any) -> str:
-    """Return the example in the annotation of a required field's type."""
+    """Return the example of a required query parameter, for an error message. It is in the annotation of the type
+    `kind`.
+    """
     described = msgspec.inspect.type_info(kind)
     assert isinstance(described, msgspec.inspect.Metadata)
     return str((described.extra_json_schema or {})["examples"][0])

@@ -133,7 +133,9 @@ class PagedOfPool(Paged, frozen=True, kw_only=True):
 
 
 class MatchesQuery(Paged, frozen=True, kw_only=True):
-    """A query for matches that satisfy all its conditions. With `bot`, `reason` and `outcome` refer to its seat."""
+    """A query for matches that satisfy all its conditions. If `bot` is given, `reason` and `outcome` are those of that
+    bot's seat.
+    """
 
     bot: BotName | None = None
     opponent: BotName | None = None
@@ -406,7 +408,9 @@ def grade_request(request: ApiRequest[GradesQuery]) -> tuple[bytes, GradeRequest
 
 
 def solve_request(request: ApiRequest[Query]) -> tuple[bytes, GradeRequest] | None:
-    """Return a match's record and the request for all its grades, if grading may have to solve a table; else None."""
+    """Return a match's record and the request for the grades of all its moves; None if grading never has to solve a
+    table.
+    """
     stored = result(request)
     return (_record(request), GradeRequest()) if may_need_solving(stored.game, stored.config) else None
 

@@ -52,7 +52,9 @@ class Section(Struct, frozen=True, kw_only=True):
 
 
 class RenderedDocument(Struct, frozen=True, kw_only=True):
-    """A rendered document. Its `html` lacks the title, which is also the title of the first section."""
+    """A rendered document. Its `html` does not contain the document's title, which is in `title`. The first section has
+    the same title.
+    """
 
     title: str
     html: str

@@ -86,7 +86,9 @@ def _best(words: Sequence[str], found: Sequence[tuple[float, str, RenderedDocume
 
 
 def _weigh_words(words: Sequence[str], section: Section, name: str) -> list[int]:
-    """Return the weight of each word in a section; all 0 if the section itself has none of them."""
+    """Return the weight of each searched word in a section. A word weighs more if `name`, the title of the document,
+    contains it. All weights are 0 if neither the section's title nor its text contains any of the words.
+    """
     title, text = section.title.lower(), section.text.lower()
     own = [_TITLE_WEIGHT * (word in title) + min(text.count(word), _MAX_COUNT) for word in words]
     if not any(own):

@@ -44,8 +44,8 @@ def rules(request: Request) -> Response:
 
 @functools.cache
 def rules_of(game: str) -> Rules:
-    """Return the rules that the game's room has as a document, without the heading. If it has none, return the game's
-    own description.
+    """Return the rules of a game: its rules document without the heading. Without such a document, return the
+    description `about` of the game's class.
     """
     shelf = library()
     document = game_document(game, "rules_document")

@@ -1,5 +1,5 @@
-"""The page of matches, with a search, to which the browser adds running matches; and the page of one match, live or
-stored.
+"""The page of all matches, with a search, and the page of one match, live or stored. A script adds running matches to
+the page of all matches.
 """
 
 from __future__ import annotations

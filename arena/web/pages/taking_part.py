@@ -35,7 +35,8 @@ class PresetOffer(Struct, frozen=True, kw_only=True):
     """A preset that can be chosen on a page. `config` has only what differs from the game's defaults.
 
     `seats` are the possible numbers of seats, `usual` is the number in the preset. `graded` is the method by which
-    moves are graded. `pools` maps a number of seats to the preset that has the same config with this number.
+    moves are graded. `pools` maps a number of seats to the name of the preset with this number and otherwise the same
+    config. Each preset has a rating pool.
     """
 
     preset: str
