@@ -59,7 +59,9 @@ from protocol.games.base import NO_DICE
 REINFORCEMENT = duel.REINFORCEMENT_TROOPS
 """The number of troops that a reinforcement adds."""
 SUCCESS_PROBABILITY = float(duel.WIN_PROBABILITY)
-"""The probability that an attack takes the territory."""
+"""The probability that an attack in bounded Risk takes the territory, as a float. `duel.WIN_PROBABILITY` is the exact
+fraction.
+"""
 FAILURE_PROBABILITY = float(1 - duel.WIN_PROBABILITY)
 """The probability that an attack fails."""
 INFINITY = float("inf")
@@ -90,13 +92,15 @@ ENTRY_LENGTH = 2
 """The number of slots of an entry in `table`: one for a position's key, one for its best move, depth and bound, packed.
 The position's value is worths[slot // ENTRY_LENGTH]."""
 DEFAULT_SETTINGS = DuelSettings()
-"""The default settings of `DuelSearch.search`, which ignores all settings."""
+"""The default of the parameter `settings` of `DuelSearch.search`. The search ignores this parameter."""
 TABLE_SIZE = 2**18
 """The number of positions in the transposition table, the same on every machine, so that moves are the same."""
 
 
 def duel_board(rules: duel.Duel) -> list[int]:
-    """Return the array `board` of bounded Risk as a list, which `ints` converts to an array."""
+    """Return the values of the array `board` of bounded Risk (games/risk/rules/duel.py). `ints` converts this list to
+    the array.
+    """
     map_ = rules.map
     values = board_values(map_)
     values[BORDERS] = cell_of(len(map_))
@@ -306,7 +310,9 @@ def hash_at(board: Any, at: int, owner: int, troops: int) -> int:
 
 @compiled
 def hash_ply(board: Any, ply: int) -> int:
-    """Return what the ply contributes to the search key. Below a chance node, a stored value holds at one ply only."""
+    """Return what the ply contributes to the search key. A stored value holds at one ply only: the value of a win
+    depends on its ply, and a mean over results of attacks cannot be corrected for another ply.
+    """
     return board[board[ZOBRIST] + 2 * board[TERRITORY_COUNT] * (board[MAX_TROOPS] + 1) + ply]  # type: ignore[no-any-return]
 
 
@@ -326,15 +332,18 @@ def order_moves(work: Any, cuts: int, begin: int, end: int, first: int) -> None:
 def star1_window(
     alpha: float, beta: float, low_rest: float, high_rest: float, chance: float, low: float, high: float
 ) -> tuple[float, float]:
-    """Return the window in which to search one result of an attack, of probability `chance` (Ballard 1983). The other
-    result contributes from `low_rest` to `high_rest` to the mean of both. Values lie between `low` and `high`.
+    """Return the window in which to search one result of an attack, of probability `chance` (Star1, Ballard 1983). The
+    value of the other result, multiplied by its probability, is from `low_rest` to `high_rest`. Values lie between
+    `low` and `high`.
     """
     return max((alpha - high_rest) / chance, low), min((beta - low_rest) / chance, high)
 
 
 @compiled
 def look_up_bounds(table: Any, worths: Any, key: int, left: int, low: float, high: float) -> tuple[float, float]:
-    """Return bounds on a position's value for the seat that moved to it: `low` and `high`, or tighter stored ones."""
+    """Return a lower and an upper bound on a position's value for the seat that has just moved. They are `low` and
+    `high`, or tighter bounds from the transposition table.
+    """
     slot = ENTRY_LENGTH * (key & (len(worths) - 1))
     if table[slot] != key or (table[slot + 1] >> 2) & 255 != left:
         return low, high
@@ -383,7 +392,9 @@ def bound_values(board: Any, state: Any, scale: Any, mover: int, left: int, ply:
 
 @compiled
 def prune_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int, alpha: float, beta: float) -> float:
-    """Return what `search_alpha_beta` returns one ply deep. Results are evaluated without making the moves."""
+    """Return what `search_alpha_beta` returns for a depth of one ply. The positions after the moves are evaluated
+    without making the moves.
+    """
     mover = state[SEAT] ^ (ply & 1)
     sign = -1.0 if ply & 1 else 1.0
     best, chosen = -INFINITY, 0
@@ -570,8 +581,9 @@ class DuelSearch:
     ) -> SearchResult[Action]:
         """Return the best move found by iterative deepening up to `depth` within `limit`. It is always legal.
 
-        The search may exceed the node limit, at most by the number of results of moves in one position. The principal
-        variation ends early at a position that is in the transposition table.
+        The node limit is checked once for each position. Thus the search may exceed it by the number of results that
+        the moves in one position have. The principal variation ends early at a position whose value comes from the
+        transposition table.
         """
         rules = self.rules
         if rules.to_move(position) is None:
