@@ -68,23 +68,28 @@ INFINITY = float("inf")
 """A value above that of every position. Searches use it, or minus it, before any move is tried."""
 
 BORDERS, SOURCES, ORDER, MAX_TROOPS, MAX_PLIES, MAX_MOVES, MOVE_CODE_COUNT, ZOBRIST, ARMIES = range(4, 13)
-"""These are the slots of `board` that only bounded Risk has:
+"""These are the indices of `board` that only bounded Risk has:
 
-- BORDERS: where the borders begin.
-- SOURCES: the number of slots from a border to the slot with the cell that the border leads from.
-- ORDER: where the cells begin, those with most neighbours first.
+- BORDERS: where the list of the borders' target cells begins.
+- SOURCES: the distance to the list of the borders' source cells. If board[i] is a border's target cell, board[i +
+  board[SOURCES]] is its source cell.
+- ORDER: where the list of all cells begins, those with most neighbours first.
 - MAX_TROOPS: the maximum number of troops of a territory.
 - MAX_PLIES: the maximum number of plies of a game.
 - MAX_MOVES: the maximum number of moves in a position.
 - MOVE_CODE_COUNT: a number that exceeds every move number.
 - ZOBRIST: where the random numbers of search keys begin, by territory, seat and troops, then by ply.
-- ARMIES: where the troops of an invasion begin, by number of free territories.
+- ARMIES: where a list begins whose item n is the number of troops that an invasion places if n territories are free.
 """
 EVALUATION_BOUND = 7
 """scale[EVALUATION_BOUND] is the bound on the absolute value of evaluations."""
 
 ROOT_PLY, CUTOFF_COUNTS = FIRST_GAME_SLOT, FIRST_GAME_SLOT + 1
-"""work[ROOT_PLY] is the ply of the root. work[CUTOFF_COUNTS] is where the counts of cutoffs begin, by seat and move."""
+"""These are indices of the array `work`:
+
+- ROOT_PLY: the ply of the root.
+- CUTOFF_COUNTS: where the list of the counts of cutoffs begins, by seat and move.
+"""
 MOVE_LISTS = 16
 """The index in `work` at which the lists of moves begin, one for each ply."""
 
