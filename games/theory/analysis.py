@@ -51,7 +51,7 @@ def position_facts(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool = Fal
 
     `grundy` is null in misère. `p_positions` and `n_positions` count the reachable lost and won positions, including
     this one. `difficulty` is the probability that a side which can win, but picks its moves at random, errs before the
-    end. All three are null if there are too many positions.
+    end. `p_positions`, `n_positions` and `difficulty` are null if there are too many positions.
     """
     share = win_fraction(heaps, rule, misere=misere)
     found = reachable_positions(heaps, rule)
@@ -88,7 +88,7 @@ class PositionPair(NamedTuple):
 MAX_PLIES = 300
 """The maximum number of objects in the heaps of a contest. A game has at most one ply for each object."""
 MAX_STARTS = 100_000
-"""The maximum number of positions that a contest searches for lost positions to start from."""
+"""The maximum number of positions that a contest examines to find the lost positions from which its games start."""
 
 
 class GameTooLarge(UsageFault):
@@ -107,10 +107,11 @@ class Contest:
         }
 
     def lost_positions(self, heaps: Sequence[int]) -> dict[Heaps, int]:
-        """Return the positions that are lost for the seat to move and allow a move, with heaps no larger than `heaps`.
+        """Return the lost positions from which a game with `start: p-position` may begin if its config has `heaps`.
 
-        They are the keys of the result. Each value is the number of orders of the position's heaps in which a game with
-        `start: p-position` may begin. Raise `GameTooLarge` if there are too many positions.
+        The keys are the positions. Each is lost for the seat to move, allows a move, and has heaps no larger than
+        `heaps`. The value of a key is the number of different orders in which the game may have the position's heaps.
+        Raise `GameTooLarge` if there are too many positions.
         """
         bounds = sorted(heaps)
         few = comb(bounds[-1] + len(bounds), len(bounds)) <= MAX_STARTS and sum(bounds) <= MAX_PLIES
@@ -154,8 +155,8 @@ class Contest:
         }
 
     def find_pair(self, heaps: Sequence[int]) -> PositionPair | None:
-        """Return the two smallest positions of equal value (`win_fraction`) and different difficulty, among those with
-        no heap above the largest of `heaps`; None if there are none.
+        """Return the two smallest positions that have the same value (`win_fraction`) but a different difficulty
+        (`Difficulty`); None if there are none. No heap of theirs is above the largest of `heaps`.
         """
         seen: dict[float, list[tuple[float, Heaps]]] = {}
         candidates = combinations_with_replacement(range(max(heaps) + 1), len(heaps))
@@ -220,7 +221,9 @@ def _count_taken(move: HeapMove) -> int:
 
 
 def _count_orders(position: Heaps, bounds: Heaps) -> int:
-    """Return the number of different orders of a position's heaps in which each heap is within its bound."""
+    """Return in how many different orders a position's heaps can stand if the heap in each place may not exceed the
+    bound of that place.
+    """
 
     @cache
     def fit(left: Heaps) -> int:

@@ -1,4 +1,4 @@
 """The common part of the evaluations of heap games."""
 
 GUESSED_VALUE = 0.5
-"""The evaluation of a position of heaps that is guessed to be won for the seat."""
+"""The evaluation of a position of heaps that the seat is guessed, but not known, to win."""

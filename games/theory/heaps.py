@@ -179,8 +179,9 @@ class GrundyRule(HeapRule):
 
 
 def _split_values(known: bytes, upto: int) -> bytes:
-    """Return the Grundy values of all heap sizes up to `upto`. The values of all splits of a heap are computed in one
-    operation on two long integers, in which each byte is the value of a part.
+    """Return the Grundy values of all heap sizes up to `upto`. The values of all splits of a heap are computed at once,
+    as the exclusive or of two long integers: each byte of one is the value of a first part, each byte of the other that
+    of a second part.
     """
     values = bytearray(known)
     for size in range(len(values), upto + 1):

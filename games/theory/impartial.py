@@ -39,7 +39,9 @@ def grundy(heaps: Iterable[int], rule: HeapRule) -> int:
 
 
 def outcome_class(heaps: Iterable[int], take: AllowedTakes, *, misere: bool) -> Class:
-    """Return who wins Nim with the removals `take`: the previous player ("P") or the next ("N")."""
+    """Return who wins Nim from `heaps` if a move may remove only the numbers in `take`: the previous player ("P") or
+    the next ("N").
+    """
     return outcome(heaps, nim_rule(take), misere=misere)
 
 
@@ -60,8 +62,8 @@ def outcome(heaps: Iterable[int], rule: HeapRule, *, misere: bool = False) -> Cl
 
 
 def _needed_values(heaps: Sequence[int], rule: HeapRule, misere: bool) -> list[tuple[int, int]]:
-    """Return, for each size of heap, the Grundy value that a move in such a heap must leave to win (reach a
-    P-position).
+    """Return, for each different heap size, the Grundy value to which a winning move (to a P-position) must change such
+    a heap. It depends on the values of all other heaps.
     """
     values = {size: rule.value(size) for size in heaps}
     total = large = 0
@@ -97,7 +99,9 @@ def winning_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False)
 
 
 def moves(heaps: Iterable[int], rule: HeapRule) -> list[HeapMove]:
-    """Return every distinct move: one for each size of heap and each of its results."""
+    """Return every distinct move: for each different heap size, one move for each distinct result of a move in such a
+    heap.
+    """
     return [HeapMove(size, result) for size in dict.fromkeys(heaps) for result in rule.results(size)]
 
 
@@ -133,9 +137,10 @@ def hardest_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False)
 
 
 def count_lost_positions(heaps: Sequence[int], values: Sequence[int], *, misere: bool = False) -> int:
-    """Return the number of lost positions (see `outcome`) in which no heap is larger than the heap at its place in
-    `heaps`. In normal play, positions without a move are lost, too. `values` are the Grundy values of all possible
-    heaps. For n values, the function takes n log n steps per heap size.
+    """Return the number of lost positions (see `outcome`) whose i-th heap is no larger than heaps[i], for every i.
+
+    In normal play, positions without a move are lost, too. `values` are the Grundy values of all possible heaps. For n
+    values, the function takes n log n steps for each different size in `heaps`.
     """
     if not misere:
         return _count_nim_sum_zero(heaps, values)
@@ -203,10 +208,11 @@ def count_outcomes(positions: Iterable[Heaps], rule: HeapRule, *, misere: bool =
 class Difficulty:
     """The probability that an opponent who moves at random makes a mistake before the game ends.
 
-    The opponent is in a winning position; each distinct next position is equally likely. The other player answers every
-    correct choice with the move after which a mistake is likeliest. If the other player is to move, the probability is
-    that after this player's best move. If the opponent moves only once, the probability is 1 − value. Results are
-    cached.
+    The opponent has a won position and chooses each distinct next position with equal probability. A mistake is a
+    choice after which the position is no longer won for the opponent. After a correct choice, the other player makes
+    the move after which a mistake is likeliest. If the other player is to move, the probability is that after this
+    player's best move. If the opponent has only one choice to make, the probability is 1 − the position's
+    `win_fraction`. Results are cached.
     """
 
     def __init__(self, rule: HeapRule, *, misere: bool = False) -> None:
@@ -236,8 +242,8 @@ class Difficulty:
         return sum(self._flawless[following] for following in right) / len(followers)
 
     def hardest_moves(self, heaps: Sequence[int]) -> list[HeapMove] | None:
-        """Return the moves from a lost position after which a mistake is likeliest; None if too many positions are
-        reachable.
+        """Return the moves from a lost position after which the random opponent is likeliest to make a mistake; None if
+        too many positions are reachable.
         """
         if self.error_probability(heaps) is None:
             return None

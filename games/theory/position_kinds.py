@@ -1,5 +1,6 @@
-"""Position kinds of nim and Grundy's game: the categories by which a bot's losses by worse than best moves are broken
-down. They are whether the position is won in theory, the number of heaps, and the size of the largest heap.
+"""Position kinds of nim and Grundy's game: the categories by which a report breaks down the losses that a bot had
+because its moves were worse than the best. The categories are whether the position is won in theory, the number of
+heaps, and the size of the largest heap.
 """
 
 from __future__ import annotations

@@ -115,8 +115,8 @@ def floats_needed(units: int) -> int:
 def write_probabilities(chances: Any, begin: int, attackers: int, defenders: int) -> None:
     """Write the probability of each result of a battle to `chances`, from `begin` on.
 
-    The results are that `attackers` … 1 attackers are left, then that 1 … `defenders` defenders are left. The next 3 ×
-    (`defenders` + 1) floats are scratch space.
+    The results are first that `attackers` down to 1 attackers survive, then that 1 up to `defenders` defenders survive.
+    The 3 × (`defenders` + 1) floats after these probabilities are overwritten, as scratch space.
     """
     width = defenders + 1
     rows = begin + attackers + defenders
@@ -145,7 +145,9 @@ def write_probabilities(chances: Any, begin: int, attackers: int, defenders: int
 
 @compiled
 def units_left(result: int, attackers: int) -> int:
-    """Return the units that a battle result leaves, by its index in `write_probabilities`. Defenders count negative."""
+    """Return the number of units that survive a battle: positive for attackers, negative for defenders. `result` is the
+    index of the battle's result in the list that `write_probabilities` writes.
+    """
     return attackers - result if result < attackers else attackers - result - 1
 
 

@@ -12,37 +12,38 @@ from games.risk.search.work_buffers import make_random_numbers
 from machine.compiled import compiled, ints
 
 BORDERS, SOURCES, BORDER_COUNT, SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, CONTINENTS, CONTINENT_COUNT, SNAKE = range(4, 15)
-"""These are the slots of `board` that only the campaign has:
+"""These are the indices of `board` that only the campaign has:
 
-- BORDERS: where the list of cells that borders lead to begins.
-- SOURCES: where the list of cells that borders lead from begins.
-- BORDER_COUNT: the number of borders.
+- BORDERS: where the list of the borders' target cells begins.
+- SOURCES: where the list of the borders' source cells begins, in the same order.
+- BORDER_COUNT: the number of borders; each counts twice, once in each direction.
 - SEATS: the number of seats.
 - ATTACKS: the number of attacks allowed in a turn.
 - ROUNDS: the maximum number of rounds.
 - CLASSIC: 1 if the draft is classic.
 - DICE: 1 if dice are rolled for battles.
-- CONTINENTS: where the continents begin, each as bonus, number of cells, and cells.
+- CONTINENTS: where the list of continents begins. Each has its bonus, its number of cells, and its cells.
 - CONTINENT_COUNT: the number of continents.
 - SNAKE: 1 if seats move in descending order in even rounds.
 """
 
 KEY_DIGIT_BASE = 64
-"""For a search key (Zobrist hash), the number of a territory's troops is written in digits of this base. Each of the
-three lowest digits selects a random number. The random numbers of the two lower ones also depend on the territory's
-owner. Armies below 4,096 have no third digit.
+"""The base of the digits in which a territory's number of troops enters a search key (Zobrist hash). Each of the two
+lowest digits selects a random number by territory, owner and digit. From 4,096 troops on, the third-lowest digit
+selects one more, by territory and digit alone.
 """
 SEAT_KEYS, ATTACKS_LEFT_KEYS, PLY_KEYS, ROUND_KEYS, TURN_KEY_COUNT = 0, 8, 32, 256, 2048
-"""These are offsets in the random numbers of `make_keys`, after those for territories' lower digits:
+"""These are offsets in the second of the three parts of the random numbers that `make_keys` returns. The first part is
+for the two lowest digits of territories' troops, the third part for their third digits.
 
 - SEAT_KEYS, ATTACKS_LEFT_KEYS, PLY_KEYS, ROUND_KEYS: where the numbers for the seat to move, the attacks left, the ply
   and the round begin.
-- TURN_KEY_COUNT: the count of all these numbers. After them follow the numbers for territories' third digits.
+- TURN_KEY_COUNT: the count of the numbers in the second part.
 """
 
 
 def campaign_board(rules: Campaign) -> list[int]:
-    """Return the array `board` of a campaign as a list, which `ints` converts to an array."""
+    """Return the values of the array `board` of a campaign. `ints` converts this list to the array."""
     map_ = rules.map
     values = board_values(map_)
     values[BORDERS] = cell_of(len(map_))

@@ -21,7 +21,9 @@ from protocol.dice import Dice
 DEFAULT_SETTINGS = CampaignSettings()
 """The default settings of `CampaignKernel.search`."""
 _DRAFT_RULE_SETTINGS = CampaignSettings(draft="rule")
-"""The settings of a search in which drafts follow the draft rule."""
+"""The settings of the hasty choice in `_search_turns`, in which a draft is not searched but placed by the draft rule of
+games/risk/rules/draft.py.
+"""
 
 
 class CampaignKernel:
@@ -50,9 +52,9 @@ class CampaignKernel:
         """Return the best move found by iterative deepening over turns up to `depth` within `limit`. It is always
         legal.
 
-        If `settings.draft` is `search`, the search is that of turn_search.py. Otherwise it is that of
-        campaign_search.py, where drafts at the root follow `settings.draft`. But attacks with the evaluation `outlook`
-        are always searched by turn_search.py.
+        The search of turn_search.py is used if `settings.draft` is `search`, or if `evaluation` is `outlook` and the
+        seat is to attack. Otherwise the search of campaign_search.py is used. It chooses a draft at the root as
+        `settings.draft` says. For such a draft, the evaluation `features` replaces `outlook`.
         """
         if settings.draft != "search" and (evaluation != "outlook" or position.phase == "draft"):
             if evaluation == "outlook":
@@ -76,7 +78,9 @@ class CampaignKernel:
     def search_one_ply(self, position: Position, *, evaluation: str, limit: SearchLimit) -> SearchResult[Move]:
         """Return the move with the best mean value over its outcomes, of the moves tried before `limit` was spent.
 
-        With `outlook` the moves are all drafts to one territory, split drafts to the best territories, and attacks.
+        With the evaluation `outlook`, the moves tried are those that `TurnSearch` lists in its widest search
+        (`FULL_WIDTH`). With another evaluation, they are the end of the turn and the attacks with all units but one; a
+        draft follows the draft rule.
         """
         if evaluation != "outlook":
             return self.draft_rule_search.search_one_ply(position, evaluation=evaluation, limit=limit)

@@ -1,8 +1,9 @@
 """The search of the campaign in which drafts follow the draft rule: expectiminimax, alpha-beta with Star1, and
-quiescence search at the leaves. A draft at the root is chosen without a search.
+quiescence search at the leaves.
 
-MAX is the seat at the root, every other seat is MIN. A draft is forced, so it is no ply: the search places it on
-entering the position, unless the table already knows the value.
+MAX is the seat at the root, every other seat is MIN. The draft rule leaves no choice, so a draft in the tree is no ply:
+the search places it on entering the position, unless the table already knows the value. A draft at the root is chosen
+without a search, as `settings.draft` says.
 
 A move is one number: the index of the border to attack across, in the list at board[SOURCES]. The number of borders
 stands for the end of the turn.
@@ -117,10 +118,10 @@ TURN, ATTACKS_LEFT, ROUND, ACTIVE, ELIMINATED, SAVED, KEY, ATTACKS_PER_TURN, ALI
 ALL_ATTACKS, BATTLE_MODE, QUIESCENCE, DEPTH_IN_TURNS, ROUND_IN_KEY, LISTS, HISTORY, DRAFTING = range(
     ALIVE + MAX_PLAYERS, ALIVE + MAX_PLAYERS + 8
 )
-"""These are slots of `play` for the search:
+"""These are more indices of the array `play` (see TURN):
 
 - ALL_ATTACKS: 1 if every attack is a move, 0 if only candidates are (see `list_moves`).
-- BATTLE_MODE: how battles are resolved.
+- BATTLE_MODE: how battles are resolved, such as MEANS_MODE.
 - QUIESCENCE: whether leaves get a quiescence search.
 - DEPTH_IN_TURNS: whether depth counts turns.
 - ROUND_IN_KEY: whether the round is part of the search key.
@@ -129,22 +130,28 @@ ALL_ATTACKS, BATTLE_MODE, QUIESCENCE, DEPTH_IN_TURNS, ROUND_IN_KEY, LISTS, HISTO
 - DRAFTING: whether the turn is at its draft.
 """
 DRAFT_SCRATCH = DRAFTING + 1
-"""The index in `play` of the scratch space for placing a draft, two slots a territory. Saved positions follow."""
+"""The index in the array `play` (see TURN) at which the scratch space for placing a draft begins. It has two entries
+for each territory. Saved positions come after it.
+"""
 
 INFINITY = float("inf")
 """A value above that of every position. Searches use it, or minus it, before any move is tried."""
 MAX_ATTACKS = 3
 """The maximum number of attacks of a turn in a search of candidate attacks, and in the quiescence search."""
 COMPLETE_FLAG = 4
-"""The number that is added to the kind of bound in a table entry whose value was computed without any evaluation."""
+"""A flag in an entry of the transposition table: the value was computed from finished games alone, without an
+evaluation. It is added to the number of the entry's kind of bound.
+"""
 DEFAULT_SETTINGS = CampaignSettings(draft="rule")
 """The default settings of `CampaignSearch.search`."""
 _ONE_PLY_SETTINGS = CampaignSettings(battles="dice", horizon="plies", draft="rule")
 """The settings of `CampaignSearch.search_one_ply`."""
 _GREEDY_SETTINGS = CampaignSettings(draft="greedy")
-"""The settings of the search by which `CampaignSearch.warm_up` has `draft_greedily` compiled."""
+"""The settings of a search that `CampaignSearch.warm_up` runs only so that `draft_greedily` is compiled."""
 NO_SEAT = -1
-"""The number in place of a seat in the array `state` of `CampaignSearch.perft`, which searches for no seat."""
+"""The number that stands for no seat in the array `state`. `CampaignSearch.perft` has no seat that searches, because it
+only counts paths.
+"""
 _BATTLE_MODES: Mapping[BattleMode, int] = {"sure": NO_DICE_MODE, "means": MEANS_MODE, "dice": battle_odds.DICE_MODE}
 """The value of play[BATTLE_MODE] for each value of `settings.battles`."""
 MAX_PLIES = 40
@@ -160,7 +167,9 @@ rounding errors reach some hundredths.
 
 
 def make_play_array(board: list[int], position: Position, depth: int) -> Any:
-    """Return the array `play` of a search, filled with the turn's facts in `position`, with space for `depth` plies."""
+    """Return the array `play` of a search, with space for `depth` plies. It contains the turn of `position`: the seat
+    to move, the attacks left, the round and the seats in the game.
+    """
     count, moves, seats = board[TERRITORY_COUNT], board[BORDER_COUNT], board[SEATS]
     kept = DRAFT_SCRATCH + 2 * count
     lines = kept + (cell_of(count) + 1) * (depth + 1)
@@ -202,7 +211,7 @@ def set_cell_and_key(board: Any, state: Any, play: Any, keys: Any, at: int, owne
 
 @compiled
 def save_position(state: Any, play: Any, ply: int) -> None:
-    """Save the position and its search key in the space of `play` for a ply."""
+    """Save the position and its search key in the part of `play` that is reserved for this ply."""
     begin = play[SAVED] + ply * (len(state) + 1)
     end = begin + len(state)
     play[begin:end] = state
@@ -290,13 +299,16 @@ def list_moves(board: Any, state: Any, play: Any, begin: int) -> int:
 
 @entry
 def attack_size(troops: int, defenders: int, all_attacks: int) -> int:
-    """Return the units that an attack sends: all but one; in a candidate attack the mean of both armies, rounded up."""
+    """Return the number of units that an attack sends. If `all_attacks` is 1, it sends all units but one. If it is 0,
+    the attack is a candidate (see `list_moves`) and sends the mean of `troops` and `defenders`, rounded up.
+    """
     return troops - 1 if all_attacks else (troops + defenders + 1) // 2
 
 
 @compiled
 def apply_attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, remain: int) -> bool:
-    """Apply an attack of `size` units. Return whether the game is over for MAX, the seat that searches.
+    """Apply an attack of `size` units. Return whether it ends the game for MAX, the seat that searches: only one seat
+    is left, or MAX is eliminated.
 
     `remain` attackers are left and take the territory. If `remain` is negative, −`remain` defenders are left.
     """
@@ -378,10 +390,11 @@ def evaluate_leaf(board: Any, state: Any, play: Any, scale: Any, ply: int, alpha
 
 @compiled
 def first_sources_after(board: Any, last: int) -> tuple[int, int]:
-    """Return the cells of two territories. After the attack `last`, attacks may start from the first, any territory
-    after it, and the second.
+    """Return two cells that limit the source of the attack after the attack `last`. Its source is the second cell, or
+    the first cell, or a cell after the first.
 
-    So attacks that share no territory are only tried in one order. board[BORDER_COUNT] as `last` means no attack.
+    Thus attacks that share no territory are tried in one order only. If there was no attack, `last` is
+    board[BORDER_COUNT].
     """
     if last == board[BORDER_COUNT]:
         return FIRST_CELL, FIRST_CELL
@@ -393,10 +406,11 @@ def first_sources_after(board: Any, last: int) -> tuple[int, int]:
 def search_quiescence(
     board: Any, state: Any, play: Any, scale: Any, attacks_left: int, last: int, ply: int, alpha: float, beta: float
 ) -> float:
-    """Return the best evaluation that the seat to move reaches by at most `attacks_left` candidate attacks, resolved
-    without dice.
+    """Return the value for MAX if the seat to move makes the best series of at most `attacks_left` candidate attacks,
+    or none. Battles are resolved without dice.
 
-    After the attack `last`, attacks start only from its source, its target, and territories after its source.
+    After the attack `last`, attacks start only from its source, its target, and territories after its source. Thus
+    attacks that share no territory are tried in one order only.
     """
     play[NODES] += 1
     play[LEAVES] += 1
@@ -458,8 +472,8 @@ def search_quiescence(
 def search_expectiminimax(
     board: Any, state: Any, play: Any, keys: Any, scale: Any, chances: Any, room: int, depth_left: int, ply: int
 ) -> float:
-    """Return the expectiminimax value of an unfinished position, `depth_left` turns or plies deep. The array `chances`
-    is free from the index `room` on.
+    """Return the expectiminimax value of an unfinished position, `depth_left` turns or plies deep. This call may write
+    the results of battles to `chances` from the index `room` on.
     """
     if play[STOP] or play[NODES] >= play[NODE_LIMIT]:
         play[STOP] = 1
@@ -505,7 +519,10 @@ def search_expectiminimax(
 
 @compiled
 def pick_move(play: Any, begin: int, end: int, table_move: int, history: int) -> int:
-    """Swap the next move to try to index `begin`, and return it: the table's move, else the one with most cutoffs."""
+    """Choose the next of the moves from `begin` to `end` in `play`, swap it to `begin`, and return it. It is
+    `table_move`, the best move in the transposition table, if it is among them. Otherwise it is the move with the
+    highest history score, which counts cutoffs.
+    """
     best, chosen = -1, begin
     for i in range(begin, end):
         move = play[i]
@@ -720,10 +737,15 @@ class CampaignSearch:
     ) -> SearchResult[Move]:
         """Return the best move found by iterative deepening up to `depth` within `limit`. It is always legal.
 
-        Depth counts turns if `settings.horizon` is `turns`, else plies. A horizon in the middle of a turn favours
-        ending the turn early, because the next draft comes sooner. With the horizon `calm`, the seat to move goes on
-        with candidate attacks at leaves as long as it gains. If `candidates` is true, only candidate attacks are
-        searched, else every attack at full strength. A draft at the root follows `settings.draft`, without a search.
+        `settings.horizon` is the unit of `depth`:
+
+        - `turns`: turns.
+        - `plies`: plies. If the horizon is in the middle of a turn, the search favours ending the turn early, because
+          the next draft then comes sooner.
+        - `calm`: plies. At leaves, the seat to move goes on with candidate attacks as long as it gains.
+
+        If `candidates` is true, only candidate attacks are searched (see `list_moves`), else every attack, with all
+        units but one. A draft at the root is chosen as `settings.draft` says, without a search.
         """
         rules = self.rules
         attacks = min(rules.max_attacks, MAX_ATTACKS) if candidates else rules.max_attacks
@@ -750,7 +772,9 @@ class CampaignSearch:
         def search_depth(
             algorithm: Algorithm, rules: Campaign, root: Position, *, depth: int, limit: SearchLimit
         ) -> SearchResult[Move]:
-            """Search exactly `depth` turns or plies; a turn has at most `step` plies."""
+            """Return the result of one search that is exactly `depth` turns or plies deep. A turn has at most `step`
+            plies. Raise `LimitReached` if the limit is spent.
+            """
             work_buffers.reset_counts(play, limit.nodes_left)
             count = len(rules.map)
             chances = zeros(count + 2 * depth * step * units + floats_needed(units), float)
@@ -814,8 +838,9 @@ class CampaignSearch:
     def _choose_draft(
         self, position: Position, drafting: DraftMode, below: Callable[[int], int] | None, state: Any, scale: Any
     ) -> Move:
-        """Return the draft of the seat to move, chosen as `drafting` says. A `greedy` draft changes `state`. Raise
-        `ValueError` if `below` is missing for a `random` draft.
+        """Return the draft of the seat to move, chosen by the method `drafting` (see `CampaignSettings.draft`). The
+        method `greedy` also places the units in `state`. The method `random` draws numbers with `below`. Raise
+        `ValueError` if it is missing.
         """
         rules = self.rules
         if drafting == "greedy":
@@ -847,7 +872,9 @@ class CampaignSearch:
         return replace(result, move=move, line=(move,))
 
     def _principal_variation(self, root: Position, play: Any) -> tuple[Move, ...]:
-        """Return the principal variation in `play`, with its drafts, up to the first battle with dice."""
+        """Return the principal variation that a search has left in `play`, up to the first battle with dice. The
+        drafts, which `play` does not contain, are inserted.
+        """
         rules, position = self.rules, root
         line: list[Move] = []
         left = int(play[ATTACKS_LEFT])

@@ -51,7 +51,9 @@ from protocol.messages import CHANCE, Event
 
 END_DECISION = 0
 """The number of the decision to end a turn. A draft of all units to a cell has the number 2 × cell. An attack across a
-border has the number 2 × the border's index in `board`, plus 1 if it sends only sufficient units."""
+border has the number 2 × the border's index in `board`, plus 1 if it sends only as many units as are sufficient to win
+(`find_sufficient`).
+"""
 EXPLORATION, TEMPERATURE, FLOOR, RISK, HORIZON, ARMY, INCOME, TEMPO, INNER = range(9)
 """These are the slots of the array of `UctParams`:
 
@@ -65,8 +67,11 @@ EXPLORATION, TEMPERATURE, FLOOR, RISK, HORIZON, ARMY, INCOME, TEMPO, INNER = ran
 - INNER: for `estimate_wins`, the weight of a unit without enemy neighbours.
 """
 POLICY_OF_SEAT, PATH, CANDIDATES = 2, 8, 72
-"""These are slots of `work`. work[POLICY_OF_SEAT + seat] is a seat's policy in a simulation. From PATH on are the nodes
-that a simulation visits, from CANDIDATES on the decisions that `list_candidates` found.
+"""These are indices of the array `work`:
+
+- POLICY_OF_SEAT: where the list of the seats' policies in a simulation begins.
+- PATH: where the list of the nodes that a simulation visits begins.
+- CANDIDATES: where the list of decisions from `list_candidates` begins.
 """
 MAX_DEPTH = CANDIDATES - PATH
 """The maximum number of nodes on the path of a simulation in the tree."""
@@ -77,10 +82,13 @@ ever."""
 PREDICTED_LIKELIHOOD = 0.95
 """The probability in `OpponentModel` that a player who follows a policy makes the move that the policy predicts."""
 UNPREDICTED_LIKELIHOOD = 0.35
-"""The probability in `OpponentModel` that a raider makes a move that the policy raider does not predict. It is high,
-because every player that does not rush is taken for a raider."""
+"""The probability that `OpponentModel` assigns to a move of a raider that differs from the move of the policy raider.
+It is high, because every player that does not rush is taken for a raider.
+"""
 TRUST_DECAY = 0.03
-"""The fraction by which trust moves back to its prior after each move, because players may change their ways."""
+"""The fraction by which each update of `OpponentModel` moves the trust in a policy back to its prior, because players
+may change how they play.
+"""
 PRIOR_RUSH_TRUST = 0.3
 """The probability, before an opponent's first move, that the opponent follows the policy rush."""
 
@@ -157,7 +165,9 @@ def list_candidates(
 
 @entry
 def decode_decision(board: Any, field: Any, odds: Any, decision: int) -> tuple[int, int, int]:
-    """Convert a decision to source, target and units, as the policy raider encodes moves."""
+    """Convert a decision, a number (see END_DECISION), to the source, target and units of its move, in the form that
+    `choose_move` of policies.py returns.
+    """
     at, less = decision // 2, decision % 2
     if field[DRAFTING]:
         return at, NO_CELL, field[UNITS]
@@ -222,7 +232,8 @@ def estimate_wins(board: Any, field: Any, manner: Any, shares: Any) -> None:
     """Write each seat's estimated probability of winning to `shares`: its strength, divided by the sum of all
     strengths.
 
-    A strength is a product of powers. The exponents are those of a logistic regression over games between raiders,
+    A strength is the product of two powers: of the seat's fraction of all units, and of its fraction of all income. The
+    seat to move gets a further factor. The exponents are those of a logistic regression over games between raiders,
     rounded.
     """
     if field[OVER]:
@@ -333,7 +344,11 @@ class OpponentModel:
         return floats(sum(trust[: policy + 1]) for trust in self.trust for policy in range(POLICY_COUNT))
 
     def learn(self, position: Position, events: Sequence[Event]) -> None:
-        """Update the trust in policies by the moves in `events`. Stop at the first event that is missing."""
+        """Update the trust in policies by the moves in `events`. Stop where `events` lacks a move: at the first event
+        that does not continue the game.
+
+        `position` is the current position. The next call expects the events from there on.
+        """
         begin, self._last_position = self._find_start(events), position
         if begin is None:
             return
@@ -353,8 +368,9 @@ class OpponentModel:
             at += 1
 
     def _find_start(self, events: Sequence[Event]) -> Position | None:
-        """Return the position before the events; None if unknown. If it is from a deal, it lacks the number of units to
-        place.
+        """Return the position from which `events` continue; None if unknown. It is the position of the last call of
+        `learn`, else the start of the match. If a deal in `events` draws the owners, the start lacks the number of
+        units to place.
         """
         rules = self._raid.rules
         if self._last_position is not None:
@@ -368,7 +384,9 @@ class OpponentModel:
         return Position(tuple(owner), troops, "draft", 0, rules.max_attacks, 1, (), 0, 1)
 
     def _update_trust(self, field: Any, seat: int, move: tuple[int, ...]) -> None:
-        """Update the trust in the policies for a seat by comparing its next move with the move of each policy."""
+        """Update the trust in the policies for a seat, which made `move` in the position of `field`. A policy predicted
+        the move if it chooses the same source and target. If both policies predicted it, nothing changes.
+        """
         raid = self._raid
         raids, rushes = (
             tuple(map(int, choose_move(raid.board, field, raid.odds, raid.weights, raid.path, policy)))[:2] == move[:2]
@@ -409,7 +427,9 @@ class CampaignUct:
 
     @cached_property
     def _arrays(self) -> tuple[Any, ...]:
-        """The arrays of the search: tree, totals, `work`, priors, and the children by decision, to look them up."""
+        """The arrays of the search: `tree`, `totals`, `work`, `priors`, and `found`, in which `select_candidate` looks
+        up a node's child by its decision.
+        """
         decisions = 2 * len(self.raid.board)
         return *uct_tree.make_arrays(), zeros(CANDIDATES + decisions), zeros(decisions, float), zeros(decisions)
 
@@ -417,10 +437,10 @@ class CampaignUct:
         self, position: Position, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: SearchLimit
     ) -> SearchResult[Move]:
         """Return the most visited move within `limit`, which counts simulations. With fewer than `MIN_SIMULATIONS`, or
-        with only one candidate, return the raider's move.
+        with only one candidate, return the move of the policy raider.
 
-        The search learns how opponents play from `events`, those since its last turn. `below(n)` returns a random
-        number from 0 to n − 1.
+        The search learns how opponents play from `events`, the events since this seat's last turn. `below(n)` returns a
+        random number from 0 to n − 1.
         """
         raid = self.raid
         if self.rules.to_move(position) is None:

@@ -15,9 +15,9 @@ def share_units(board: Any, cells: Any, placements: Any, begin: int, pressure: A
     """Share the units of a draft among the territories of `seat` under most pressure. Return the number of these
     territories.
 
-    Write the cells of the territories to `placements` from `begin` on, and the units of each `board[TERRITORY_COUNT]`
-    slots after its cell. In `cells`, a cell begins with its owner and its troops. `pressure` has space for one float a
-    territory.
+    Write their cells to `placements` from `begin` on. The units for a cell stand `board[TERRITORY_COUNT]` entries after
+    the cell. `cells` is an array in which a cell begins with its owner and its troops. `pressure` is scratch space of
+    one float a territory.
     """
     kept = _sort_by_pressure(board, cells, placements, begin, pressure, seat)
     total = 0.0
@@ -37,8 +37,8 @@ def share_units(board: Any, cells: Any, placements: Any, begin: int, pressure: A
 
 @compiled
 def _sort_by_pressure(board: Any, cells: Any, room: Any, begin: int, pressure: Any, seat: int) -> int:
-    """Write the cells of the seat's territories to `room`, those under most pressure first. Return half of their
-    number, rounded up.
+    """Write the cells of the seat's territories to the array `room` from `begin` on, those under most pressure first.
+    Write the pressure on each to `pressure`. Return the number of territories to draft to: half of them, rounded up.
     """
     own = 0
     for at in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):

@@ -59,30 +59,37 @@ from protocol.games.base import NO_DICE
 REINFORCEMENT = duel.REINFORCEMENT_TROOPS
 """The number of troops that a reinforcement adds."""
 SUCCESS_PROBABILITY = float(duel.WIN_PROBABILITY)
-"""The probability that an attack takes the territory."""
+"""The probability that an attack in bounded Risk takes the territory, as a float. `duel.WIN_PROBABILITY` is the exact
+fraction.
+"""
 FAILURE_PROBABILITY = float(1 - duel.WIN_PROBABILITY)
 """The probability that an attack fails."""
 INFINITY = float("inf")
 """A value above that of every position. Searches use it, or minus it, before any move is tried."""
 
 BORDERS, SOURCES, ORDER, MAX_TROOPS, MAX_PLIES, MAX_MOVES, MOVE_CODE_COUNT, ZOBRIST, ARMIES = range(4, 13)
-"""These are the slots of `board` that only bounded Risk has:
+"""These are the indices of `board` that only bounded Risk has:
 
-- BORDERS: where the borders begin.
-- SOURCES: the number of slots from a border to the slot with the cell that the border leads from.
-- ORDER: where the cells begin, those with most neighbours first.
+- BORDERS: where the list of the borders' target cells begins.
+- SOURCES: the distance to the list of the borders' source cells. If board[i] is a border's target cell, board[i +
+  board[SOURCES]] is its source cell.
+- ORDER: where the list of all cells begins, those with most neighbours first.
 - MAX_TROOPS: the maximum number of troops of a territory.
 - MAX_PLIES: the maximum number of plies of a game.
 - MAX_MOVES: the maximum number of moves in a position.
 - MOVE_CODE_COUNT: a number that exceeds every move number.
 - ZOBRIST: where the random numbers of search keys begin, by territory, seat and troops, then by ply.
-- ARMIES: where the troops of an invasion begin, by number of free territories.
+- ARMIES: where a list begins whose item n is the number of troops that an invasion places if n territories are free.
 """
 EVALUATION_BOUND = 7
 """scale[EVALUATION_BOUND] is the bound on the absolute value of evaluations."""
 
 ROOT_PLY, CUTOFF_COUNTS = FIRST_GAME_SLOT, FIRST_GAME_SLOT + 1
-"""work[ROOT_PLY] is the ply of the root. work[CUTOFF_COUNTS] is where the counts of cutoffs begin, by seat and move."""
+"""These are indices of the array `work`:
+
+- ROOT_PLY: the ply of the root.
+- CUTOFF_COUNTS: where the list of the counts of cutoffs begins, by seat and move.
+"""
 MOVE_LISTS = 16
 """The index in `work` at which the lists of moves begin, one for each ply."""
 
@@ -90,13 +97,15 @@ ENTRY_LENGTH = 2
 """The number of slots of an entry in `table`: one for a position's key, one for its best move, depth and bound, packed.
 The position's value is worths[slot // ENTRY_LENGTH]."""
 DEFAULT_SETTINGS = DuelSettings()
-"""The default settings of `DuelSearch.search`, which ignores all settings."""
+"""The default of the parameter `settings` of `DuelSearch.search`. The search ignores this parameter."""
 TABLE_SIZE = 2**18
 """The number of positions in the transposition table, the same on every machine, so that moves are the same."""
 
 
 def duel_board(rules: duel.Duel) -> list[int]:
-    """Return the array `board` of bounded Risk as a list, which `ints` converts to an array."""
+    """Return the values of the array `board` of bounded Risk (games/risk/rules/duel.py). `ints` converts this list to
+    the array.
+    """
     map_ = rules.map
     values = board_values(map_)
     values[BORDERS] = cell_of(len(map_))
@@ -306,7 +315,9 @@ def hash_at(board: Any, at: int, owner: int, troops: int) -> int:
 
 @compiled
 def hash_ply(board: Any, ply: int) -> int:
-    """Return what the ply contributes to the search key. Below a chance node, a stored value holds at one ply only."""
+    """Return what the ply contributes to the search key. A stored value holds at one ply only: the value of a win
+    depends on its ply, and a mean over results of attacks cannot be corrected for another ply.
+    """
     return board[board[ZOBRIST] + 2 * board[TERRITORY_COUNT] * (board[MAX_TROOPS] + 1) + ply]  # type: ignore[no-any-return]
 
 
@@ -326,15 +337,18 @@ def order_moves(work: Any, cuts: int, begin: int, end: int, first: int) -> None:
 def star1_window(
     alpha: float, beta: float, low_rest: float, high_rest: float, chance: float, low: float, high: float
 ) -> tuple[float, float]:
-    """Return the window in which to search one result of an attack, of probability `chance` (Ballard 1983). The other
-    result contributes from `low_rest` to `high_rest` to the mean of both. Values lie between `low` and `high`.
+    """Return the window in which to search one result of an attack, of probability `chance` (Star1, Ballard 1983). The
+    value of the other result, multiplied by its probability, is from `low_rest` to `high_rest`. Values lie between
+    `low` and `high`.
     """
     return max((alpha - high_rest) / chance, low), min((beta - low_rest) / chance, high)
 
 
 @compiled
 def look_up_bounds(table: Any, worths: Any, key: int, left: int, low: float, high: float) -> tuple[float, float]:
-    """Return bounds on a position's value for the seat that moved to it: `low` and `high`, or tighter stored ones."""
+    """Return a lower and an upper bound on a position's value for the seat that has just moved. They are `low` and
+    `high`, or tighter bounds from the transposition table.
+    """
     slot = ENTRY_LENGTH * (key & (len(worths) - 1))
     if table[slot] != key or (table[slot + 1] >> 2) & 255 != left:
         return low, high
@@ -383,7 +397,9 @@ def bound_values(board: Any, state: Any, scale: Any, mover: int, left: int, ply:
 
 @compiled
 def prune_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int, alpha: float, beta: float) -> float:
-    """Return what `search_alpha_beta` returns one ply deep. Results are evaluated without making the moves."""
+    """Return what `search_alpha_beta` returns for a depth of one ply. The positions after the moves are evaluated
+    without making the moves.
+    """
     mover = state[SEAT] ^ (ply & 1)
     sign = -1.0 if ply & 1 else 1.0
     best, chosen = -INFINITY, 0
@@ -570,8 +586,9 @@ class DuelSearch:
     ) -> SearchResult[Action]:
         """Return the best move found by iterative deepening up to `depth` within `limit`. It is always legal.
 
-        The search may exceed the node limit, at most by the number of results of moves in one position. The principal
-        variation ends early at a position that is in the transposition table.
+        The node limit is checked once for each position. Thus the search may exceed it by the number of results that
+        the moves in one position have. The principal variation ends early at a position whose value comes from the
+        transposition table.
         """
         rules = self.rules
         if rules.to_move(position) is None:

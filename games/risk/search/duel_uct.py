@@ -39,8 +39,11 @@ from protocol.games.base import NO_DICE
 from protocol.messages import Event
 
 ROOT_PLY, PATH, MOVES = 2, 8, 136
-"""These are slots of `work`. work[ROOT_PLY] is the ply of the root. From PATH on are the nodes that a simulation
-visits, from MOVES on the legal moves of a position.
+"""These are indices of the array `work`:
+
+- ROOT_PLY: the ply of the root.
+- PATH: where the list of the nodes that a simulation visits begins.
+- MOVES: where the list of the legal moves of a position begins.
 """
 MAX_DEPTH = MOVES - PATH
 """The maximum number of nodes on the path of a simulation."""
@@ -150,7 +153,9 @@ class DuelUct:
 
     @cached_property
     def _arrays(self) -> tuple[Any, ...]:
-        """The arrays of the search: tree, totals, `work`, and the children by decision, to look them up."""
+        """The arrays of the search: `tree`, `totals`, `work`, and `found`, in which `select_move` looks up a node's
+        child by its decision.
+        """
         codes = self._values[MOVE_CODE_COUNT]
         return *uct_tree.make_arrays(), zeros(MOVES + codes), zeros(2 * codes)
 
@@ -160,8 +165,8 @@ class DuelUct:
         """Return the most visited move within `limit`, which counts simulations. If `limit` allows none, return the
         first legal move.
 
-        The search ignores `events`: it assumes that the opponent plays well. `below(n)` returns a random number from 0
-        to n − 1.
+        The search ignores `events`, from which `CampaignUct.search` learns how opponents play. It assumes that the
+        opponent plays well. `below(n)` returns a random number from 0 to n − 1.
         """
         if self.rules.to_move(position) is None:
             return SearchResult(0.0, None, (), nodes=1, leaves=1, max_ply=0, depth=0, complete=True)

@@ -33,12 +33,19 @@ TERRITORIES_OF_SEAT = IS_IN_GAME + MAX_PLAYERS
 CONTINENT_COUNT, BLOCKS = TERRITORIES_OF_SEAT + MAX_PLAYERS, TERRITORIES_OF_SEAT + MAX_PLAYERS + 1
 """These are slots of `field`: the number of continents, and where the continents' blocks of slots begin."""
 FOES, BLOCK = 2, 3
-"""These are offsets in a territory's cell, after owner and troops. FOES: the number of neighbours with another owner.
-BLOCK: where the block of the territory's continent begins."""
+"""These are offsets in a territory's cell of `field`, which begins with the owner and the troops:
+
+- FOES: the number of neighbours with another owner.
+- BLOCK: the index in `field` at which the block of the territory's continent begins (see SIZE).
+"""
 SIZE, BONUS, BLOCK_WIDTH = MAX_PLAYERS, MAX_PLAYERS + 1, MAX_PLAYERS + 2
-"""These are offsets in a continent's block of `field`. At SIZE is the number of its territories, at BONUS its bonus.
-Before them is, for each seat, the number of its territories that the seat holds. BLOCK_WIDTH is the block's number of
-slots."""
+"""These are offsets in a continent's block of `field`. The block begins with a number for each seat: how many of the
+continent's territories the seat holds.
+
+- SIZE: the number of the continent's territories.
+- BONUS: the continent's bonus.
+- BLOCK_WIDTH: the length of the block.
+"""
 NO_CELL = -1
 """The number in place of a cell in a move that has no source or no target."""
 POSITION_BEGIN = TURN
@@ -46,7 +53,9 @@ POSITION_BEGIN = TURN
 
 
 def make_field(rules: Campaign, position: Position, seed: int) -> Any:
-    """Return the array `field` of a position. Its dice are drawn from `seed`, a seed of `machine.generator`."""
+    """Return the array `field` that contains `position` and a random generator for the dice of battles. `seed` is a
+    seed of `machine.generator`.
+    """
     map_ = rules.map
     count, continents = len(map_), len(map_.continents)
     blocks = cell_of(count)
@@ -88,7 +97,9 @@ def _round_thresholds() -> tuple[int, ...]:
 
 
 _ROUND_THRESHOLDS = _round_thresholds()
-"""The thresholds of `_round_thresholds`, by number of attacking dice, then by number of defending dice."""
+"""The thresholds with which `fight` compares a random number to find the losses of a round (see `_round_thresholds`).
+There are two for each number of attacking dice and of defending dice.
+"""
 
 
 @compiled
@@ -193,8 +204,8 @@ def attack(board: Any, field: Any, at: int, to: int, units: int) -> None:
 
 @entry
 def apply_move(board: Any, field: Any, source: int, target: int, units: int, left: int) -> None:
-    """Play a move: an attack that leaves `left` if it has a source and a target, a draft if it has only a source, the
-    end of the turn if it has neither.
+    """Play a move. With a source and a target it is an attack, and `left` is its result, in the form that `fight`
+    returns. With only a source it is a draft of `units`. With neither it ends the turn.
     """
     if target != NO_CELL:
         apply_battle(board, field, source, target, units, left)

@@ -40,11 +40,12 @@ BORDER, BORDER_END, PER_NEIGHBOUR, INDEX = 0, 1, 2, 3
 - INDEX: the territory's index.
 """
 TERRITORY_COUNT, SHARES, WALK = 0, 1, 2
-"""These are the slots of `board` that every game has. Each game's own searches use the slots from 4 up to FIRST_CELL.
+"""These are the indices of `board` that are the same in every game. Each game's own searches use the indices from 4 up
+to FIRST_CELL.
 
 - TERRITORY_COUNT: the number of territories.
-- SHARES: where a list begins whose item n is SHARE_UNIT // n, for n enemy neighbours.
-- WALK: where the pairs of cells for `evaluate_unam` begin.
+- SHARES: where a list begins whose item n is SHARE_UNIT // n: the weight of one of n enemy neighbours in a mean.
+- WALK: where the list of the steps of `evaluate_unam` over the map begins. Each step is a pair of cells.
 """
 
 OWNER, TROOPS, ENEMY_COUNT, ENEMY_SHARES = 0, 1, 2, 3
@@ -56,15 +57,16 @@ OWNER, TROOPS, ENEMY_COUNT, ENEMY_SHARES = 0, 1, 2, 3
 - ENEMY_SHARES: the sum over its enemy neighbours of its share of troops, own / (own + enemy).
 """
 SEAT, MODE, FREE_COUNT, UNITS, STRENGTH, EXPOSED, TERRITORIES_OF_SEAT = range(7)
-"""These are slots of `state`:
+"""These are indices of `state`:
 
 - SEAT: the seat that searches, called MAX.
 - MODE: the number of the evaluation, such as FEATURES.
 - FREE_COUNT: the number of free territories.
 - UNITS: the number of all troops.
-- STRENGTH: the sum from which the third feature is computed.
-- EXPOSED: the sum from which the fourth feature is computed.
-- TERRITORIES_OF_SEAT: where a list begins that has each seat's number of territories.
+- STRENGTH: the sum of the strengths of MAX's territories, from which the feature `strength` is computed.
+- EXPOSED: the sum, over MAX's territories, of the fraction of neighbours that are enemies. The feature `compactness` is
+  computed from it.
+- TERRITORIES_OF_SEAT: where the list of each seat's number of territories begins.
 """
 TROOPS_OF_SEAT = TERRITORIES_OF_SEAT + MAX_PLAYERS
 """state[TROOPS_OF_SEAT + seat] is the number of a seat's troops."""
@@ -72,17 +74,18 @@ TROOPS_OF_SEAT = TERRITORIES_OF_SEAT + MAX_PLAYERS
 SHARE_BITS = 27
 """The number of binary digits of a share of troops, which is below 1 and stored as an integer."""
 SHARE_UNIT = reduce(lcm, range(1, 23))
-"""The integer that stands for 1 in fractions of a territory's number of neighbours. They are exact for up to 22
-neighbours; for more, their error is at most 4e-7."""
+"""The integer that stands for 1 in fractions k/n, where n is a territory's number of neighbours or of enemy neighbours.
+They are computed as k × (SHARE_UNIT // n). They are exact for n up to 22; for larger n, their error is at most 4e-7.
+"""
 SAFE_STRENGTH = SHARE_UNIT << SHARE_BITS
-"""The integer that stands for strength 1, the strength of a territory without enemy neighbours."""
+"""The integer that stands for strength 1. A territory without enemy neighbours has this strength."""
 VALUE_WITHOUT_TERRITORY, BASE, PER_TERRITORY, PER_UNITS, PER_STRENGTH, PER_EXPOSED, PER_POINT = range(7)
-"""These are slots of `scale`, which turns sums into MAX's value:
+"""These are indices of the array `scale`, which has the numbers by which an evaluation converts sums to MAX's value:
 
 - VALUE_WITHOUT_TERRITORY: the value if MAX holds no territory.
 - BASE: the value before the sums are added.
-- PER_TERRITORY, PER_UNITS, PER_STRENGTH, PER_EXPOSED: the factors of the four features.
-- PER_POINT: the factor of `evaluate_unam`.
+- PER_TERRITORY, PER_UNITS, PER_STRENGTH, PER_EXPOSED: the factors for the four features.
+- PER_POINT: the factor for the score of `evaluate_unam`.
 """
 
 
@@ -92,8 +95,8 @@ def cell_of(territory: int) -> int:
 
 
 def board_values(board: Board) -> list[int]:
-    """Return the array `board` of a map as a list, which `ints` converts to an array. The searches of a game set its
-    other slots and may append more.
+    """Return the values of the array `board` of a map. `ints` converts this list to the array. Before that, the
+    searches of a game set the values at the indices from 4 up to FIRST_CELL, and may append values.
     """
     count = len(board)
     borders = [[cell_of(other) for other in others] for others in board.neighbours]
@@ -112,10 +115,10 @@ def board_values(board: Board) -> list[int]:
 
 
 def scale_values(board: Board, weights: Sequence[float], opinion: float, max_troops: int = 0) -> list[float]:
-    """Return the array `scale`, the factors that turn sums into a value, as a list. `floats` converts it to an array.
+    """Return the values of the array `scale` (see VALUE_WITHOUT_TERRITORY). `floats` converts this list to the array.
 
-    `weights` are those of the four features, `opinion` is the value of a position that is evaluated as 1. Only
-    `evaluate_unam` needs `max_troops`.
+    `weights` are those of the four features. `opinion` is the value that a search gives to a position that is evaluated
+    as 1. Only `evaluate_unam` needs `max_troops`.
     """
     stretch = opinion * FEATURES_BOUND
     territories, units, strength, compactness = (2 * stretch * weight / (sum(weights) or 1.0) for weight in weights)
@@ -132,7 +135,9 @@ def scale_values(board: Board, weights: Sequence[float], opinion: float, max_tro
 
 @compiled
 def weigh_features(scale: Any, owned: int, army: int, units: int, strength: int, exposed: int) -> float:
-    """Return the weighted value of MAX's features, computed from the sums in `state`."""
+    """Return the value of a position for MAX, the seat that searches, by the four features. The other arguments are
+    sums in `state`: MAX's territories and troops, all troops, and the sums STRENGTH and EXPOSED.
+    """
     if owned == 0:
         return scale[VALUE_WITHOUT_TERRITORY]  # type: ignore[no-any-return]
     return (  # type: ignore[no-any-return]
@@ -145,8 +150,9 @@ def weigh_features(scale: Any, owned: int, army: int, units: int, strength: int,
 
 @compiled
 def evaluate_unam(board: Any, state: Any, scale: Any) -> float:
-    """Return the evaluation of Prieto et al. 2014 (invadeReforzaAtaca): the score of a walk over the map, divided by
-    its bound.
+    """Return the value for MAX by the evaluation invadeReforzaAtaca of Prieto et al. 2014. The score is a sum over the
+    steps of a breadth-first walk over the map (`breadth_first_pairs`). scale[PER_POINT] divides it by an upper bound on
+    its absolute value.
     """
     seat = state[SEAT]
     score = 0
@@ -207,7 +213,9 @@ def set_cell(board: Any, state: Any, at: int, owner: int, troops: int) -> None:
 
 @compiled
 def _update_border_sums(board: Any, state: Any, at: int, was: int, before: int) -> None:
-    """Update the sums along the borders of the cell `at`, which belonged to `was` and had `before` troops."""
+    """Update the sums over enemy neighbours, from which features are computed, after a change of the cell `at`. Before
+    the change, it belonged to `was` and had `before` troops.
+    """
     seat, shares = state[SEAT], board[SHARES]
     owner, troops = state[at + OWNER], state[at + TROOPS]
     strength, exposed = state[STRENGTH], state[EXPOSED]

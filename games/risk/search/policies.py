@@ -47,9 +47,11 @@ class RaidWeights(NamedTuple):
     killed: float = 0.85
     """The worth of killing an enemy unit."""
     hold: float = 3.3
-    """The worth, for each unit of a continent's bonus, of winning the bonus or taking it from an enemy."""
+    """The worth of winning a continent's bonus, or of taking it from an enemy, for each unit of the bonus."""
     progress: float = 0.9
-    """The fraction of `hold` that counts for progress towards holding a continent."""
+    """The worth of progress towards a continent's bonus, as a fraction of `hold`. Progress is the increase in the
+    square of the fraction of the continent that the seat holds.
+    """
     elimination: float = 7.5
     """The worth of eliminating a seat."""
     least: float = 0.6
@@ -60,7 +62,9 @@ class RaidWeights(NamedTuple):
 
 @compiled
 def unit_weight(board: Any, field: Any) -> float:
-    """Return the worth of a unit in gains. It is below 1 if the seat to move has more than half of all units."""
+    """Return how much losing or killing a unit counts in the gain of an attack. It is 1, or less if the seat to move
+    has more than half of all units, including those that it has to place.
+    """
     seat = field[TURN]
     own, others = 1 + field[UNITS], 1
     for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
@@ -116,7 +120,9 @@ def attack_gain(
 def site_value(
     board: Any, field: Any, odds: Any, weights: Any, unit_weight: float, path: Any, site: int, units: int
 ) -> float:
-    """Return the gain of successive full-strength attacks from cell `site` with `units` new units. Overwrite `path`."""
+    """Return the expected gain of a series of attacks from cell `site`, after `units` new units are placed there. Each
+    attack starts from the territory taken last and sends all units but one. `path` is scratch space.
+    """
     seat, taken = field[TURN], 0
     value, likely = 0.0, 1.0
     at, army = site, field[site + 1] + units
@@ -189,7 +195,9 @@ def choose_rush_site(board: Any, field: Any) -> int:
 
 @compiled
 def choose_rush_attack(board: Any, field: Any) -> tuple[int, int, int]:
-    """Return source, target and units of the rush's attack at full strength. Both cells are NO_CELL to end the turn."""
+    """Return the source, target and units of the attack that the policy rush makes. It sends all units but one, where
+    they outnumber the target's units most. Source and target are NO_CELL if the policy ends the turn.
+    """
     seat = field[TURN]
     most, source, target, sent = 0, NO_CELL, NO_CELL, 0
     for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):

@@ -25,8 +25,9 @@ class CampaignSettings(SearchSettings, frozen=True):
     """The results of a battle in the search tree. `means`: two results, won and lost, each with the mean units left.
     `dice`: all results of the dice. `sure`: one result, in which the larger army wins and keeps the difference."""
     horizon: Horizon = "turns"
-    """The unit of search depth: `turns`, `plies`, or `calm`, plies followed at the leaves by attacks that are sure to
-    win."""
+    """The unit of search depth. `turns`: turns. `plies`: plies. `calm`: plies, but each leaf is searched further,
+    through attacks by larger armies, resolved without dice.
+    """
     draft: DraftMode = "search"
     """The draft of the seat that searches. `search`: what the search finds. `rule`: the draft rule. `greedy`: where the
     features gain most. `random`: at random. `front`: all to the territory under most pressure.

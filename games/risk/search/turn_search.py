@@ -58,15 +58,16 @@ END_MOVE, DRAFT_RULE_MOVE = 0, 1
 """These are the numbers of two moves:
 
 - END_MOVE ends the turn.
-- DRAFT_RULE_MOVE places the units of a draft as the fixed rule of the search does.
+- DRAFT_RULE_MOVE places the units of a draft by the draft rule of games/risk/rules/draft.py.
 
 A draft to a cell has the number 2 × cell, plus 1 if it places only half of the units. An attack across a border has the
-number 2 × the border's index in `board`, plus 1 if it sends only sufficient units.
+number 2 × the border's index in `board`, plus 1 if it sends only as many units as are sufficient to win
+(`find_sufficient`).
 """
 MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, SPLIT_COUNT, WIDTHS = range(
     FIRST_GAME_SLOT, FIRST_GAME_SLOT + 10
 )
-"""These are slots of `work`, the array of a search:
+"""These are indices of `work`, the array of a search:
 
 - MAX_SEAT: the seat at the root, whose value the search maximizes.
 - MODE: the number of the evaluation, such as FEATURES.
@@ -74,19 +75,24 @@ MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, S
 - MAX_PLIES: the greatest depth in plies.
 - ROOT_MOVE: the move to try first at the root; −1 for none.
 - SAVED: where saved positions begin, one a ply.
-- LISTS: where the lists of moves begin, each of MAX_MOVES slots, one a ply.
+- LISTS: where the lists of moves begin, each with space for MAX_MOVES moves, one a ply.
 - RULE_DRAFT: where the draft of DRAFT_RULE_MOVE at the root begins: the units to place, by territory.
 - SPLIT_COUNT: the number of best drafts that are also tried with half of the units.
-- WIDTHS: where the limits on moves begin: on drafts, for each of WIDTH_COUNT turns, then on attacks likewise.
+- WIDTHS: where the limits on the number of moves begin. First come WIDTH_COUNT limits on drafts, one a turn, then as
+  many limits on attacks.
 """
 WIDTH_COUNT = 4
 """The number of turns that have their own limits of moves. Later turns have the limits of the last of these turns."""
 SLOT_COUNT = WIDTHS + 2 * WIDTH_COUNT
-"""The number of fixed slots at the start of `work`. Saved positions, lists of moves and the rule's draft follow."""
+"""The length of the fixed part at the start of `work`. After it come principal variations, saved positions, lists of
+moves and the draft of DRAFT_RULE_MOVE.
+"""
 MAX_MOVES = 64
 """The maximum number of moves that a search lists in a position."""
 GAINS = MAX_PLAYERS
-"""The index in `scores` of the gains of listed moves, MAX_MOVES slots a ply. Before them is a float for each seat."""
+"""The index in `scores` at which the gains of listed moves begin, with space for MAX_MOVES gains for each ply. `scores`
+begins with one float for each seat.
+"""
 MIN_PROBABILITY = 0.001
 """The probability below which a battle result is ignored."""
 EVALUATIONS = {**MODES, "outlook": OUTLOOK}
@@ -100,8 +106,9 @@ TABLE_SIZE = 2**17
 
 
 class SearchWidth(NamedTuple):
-    """The maximum numbers of moves to search: `drafts` and `attacks` by turn of the search. `splits` is the number of
-    best drafts at the root that are also tried with half of the units.
+    """The limits on the moves that are searched in a position. `drafts` and `attacks` have a maximum number for each of
+    WIDTH_COUNT turns, beginning with the turn at the root. `splits` is the number of best drafts at the root that are
+    also tried with half of the units.
     """
 
     drafts: Sequence[int]
@@ -110,9 +117,11 @@ class SearchWidth(NamedTuple):
 
 
 DEFAULT_WIDTH = SearchWidth((6, 2, 2, 2), (3, 1, 1, 1), 2)
-"""The default maximum numbers of moves to search. They are smaller after the first turn of the search."""
+"""The default limits on the moves that are searched in a position. They are lower after the turn at the root."""
 FULL_WIDTH = SearchWidth((MAX_MOVES // 2,) * WIDTH_COUNT, (MAX_MOVES - 1,) * WIDTH_COUNT, 2)
-"""The maximum numbers of moves in the widest search: as many moves as a list has space for."""
+"""The limits on moves in the widest search. They are chosen so that every list of moves fits in the space for MAX_MOVES
+moves.
+"""
 
 
 @compiled
@@ -137,9 +146,11 @@ def insert_move(
 def list_drafts(
     board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, path: Any, ply: int, max_drafts: int
 ) -> int:
-    """Write the moves of the drafts to search at a ply to `work`, greatest gain first. Return their number.
+    """Write the numbers of the drafts to search at a ply to the ply's list in `work`, greatest gain first. Return how
+    many they are.
 
-    At the root these include half drafts to the best territories, and the draft by the draft rule.
+    At the root, two kinds of drafts are added: half of the units to each of the best territories (see SPLIT_COUNT), and
+    the draft by the draft rule.
     """
     seat, worth = field[TURN], unit_weight(board, field)
     begin, first = work[LISTS] + ply * MAX_MOVES, GAINS + ply * MAX_MOVES
@@ -221,7 +232,9 @@ def attack_units(board: Any, field: Any, odds: Any, move: int) -> int:
 
 @compiled
 def mean_results(board: Any, field: Any, odds: Any, move: int) -> tuple[float, int, int]:
-    """Return the probability of a move's first result (1 if it is no attack), and the units left by each result."""
+    """Return the results of an attack: the probability of winning, the mean number of attackers left after a win, and
+    minus the mean number of defenders left after a loss. Return 1, 0 and 0 for a move that is no attack.
+    """
     if move // 2 < board[BORDERS]:
         return 1.0, 0, 0
     chance, spared, held = look_up_odds(odds, attack_units(board, field, odds, move), field[board[move // 2] + 1])
@@ -305,7 +318,8 @@ def search_node(
     beta: float,
 ) -> float:
     """Return MAX's value of an unfinished position, `turns_left` of `depth` turns before the horizon. With pruning, a
-    value outside `alpha` to `beta` is a bound. `opinion` is the value of a position that is evaluated as 1.
+    value outside `alpha` to `beta` is a bound. `opinion` is the factor by which an evaluation is multiplied to get a
+    value.
     """
     # This function is so long for the reason given in `search_alpha_beta` of campaign_search.py.
     if work[STOP] or work[NODES] >= work[NODE_LIMIT]:

@@ -25,7 +25,9 @@ MAX_NODES = 2**18
 """The maximum number of nodes of a tree, the same on every machine, so that moves are the same. A full tree gets no new
 nodes."""
 MIN_SIMULATIONS = 10
-"""The minimum number of simulations of the campaign's tree search. With fewer, it returns the raider's move."""
+"""The minimum number of simulations of the campaign's tree search. With fewer, it returns the move of the policy raider
+(see policies.py), which needs no search.
+"""
 SIMULATIONS_PER_MS = 1
 """The number of simulations that take about a millisecond."""
 FIRST_BATCH_SIZE = 100 if HAS_NUMBA else 1

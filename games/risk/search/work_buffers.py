@@ -24,7 +24,7 @@ NODES, LEAVES, ESTIMATES, DEEPEST, NODE_LIMIT, STOP, LINES, LINE_LENGTH = range(
 - LINE_LENGTH: the number of slots of a principal variation.
 """
 FIRST_GAME_SLOT = 8
-"""The first slot of `work` that belongs to a game's own search."""
+"""The first index of `work` that belongs to a game's own search. The indices below it are those explained at NODES."""
 NODES_PER_MS = 500 if HAS_NUMBA else 10
 """The number of nodes that a kernel visits in about a millisecond."""
 NO_LIMIT = 2**62
@@ -114,7 +114,7 @@ def store_line(work: Any, ply: int, move: int, whole: int) -> None:
 
 @compiled
 def count_terminal(work: Any, ply: int) -> None:
-    """Count a finished position `ply` plies below the root. Its principal variation is empty."""
+    """Count a finished position `ply` plies below the root, and make its principal variation empty."""
     work[NODES] += 1
     work[LEAVES] += 1
     work[DEEPEST] = max(work[DEEPEST], ply)

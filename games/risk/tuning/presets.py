@@ -19,7 +19,9 @@ _PAPER_METHOD = Method()
 _PAIRED_METHOD = Method(
     genes=60, tournaments=6, starts=20, seats="both", best=2, children=24, mutants=12, generations=8
 )
-"""The method of the preset `paired`. Each pair of genes plays more start positions than in `paper`."""
+"""The method of the preset `paired` for bounded Risk. Two genes play each other from 20 start positions, with both
+seatings; in the preset `paper` they play from one.
+"""
 _ADJUSTED_METHOD = Method(
     genes=60,
     tournaments=6,
