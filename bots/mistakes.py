@@ -1,4 +1,5 @@
-"""Messages for authors whose programs use the library wrongly: one line instead of a traceback or no message at all.
+"""Messages for authors whose programs use the library wrongly. Each is one line; Python itself would print a traceback,
+or nothing.
 
 This module imports only the standard library: a file of the author may hide one of the project's packages.
 """
@@ -78,7 +79,9 @@ def _is_beside(file: str) -> bool:
 
 
 def report_faults_in_a_line() -> None:
-    """Make a program that ends with a `Fault` print one line with the author's last line, and no traceback."""
+    """Make a program that ends with a `Fault` print one line instead of a traceback. The line has the place in the
+    author's code, such as `mine.py, line 6`, and the fault's message.
+    """
     if sys.excepthook is sys.__excepthook__:
         sys.excepthook = _excepthook
 
@@ -172,7 +175,9 @@ def note_bot_made() -> None:
 
 
 def expect_run(cls: type, base: type) -> None:
-    """Print a message at the program's end if it defines subclasses of `base`, such as `cls`, but made no bot."""
+    """Arrange that a message is printed at the program's end if it defines a subclass of `base` but made no bot. Ignore
+    the subclass `cls` if the program imported it from elsewhere.
+    """
     if cls.__module__ == "__main__" and hasattr(sys.modules.get("__main__"), "__file__"):
         atexit.unregister(_tell_never_run)
         atexit.register(_tell_never_run, base)

@@ -87,7 +87,9 @@ class Look(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def describe_match(match: AgentMatch, now: float, *, whole_board: bool) -> MatchNow:
-    """Return the match as it stands now, with the whole board or only its changes. Note that its events were shown."""
+    """Return the match as it stands now, with the whole board or only its changes. Mark its events and its position as
+    shown.
+    """
     start, turn, rules = match.start, match.turn, match.rules
     position, news = match.position, match.new_events
     board = _format_board(match, position, whole=whole_board)

@@ -26,7 +26,7 @@ class AnsweringReader:
         return self._reads.last_context
 
     async def receive(self) -> SessionMessage:
-        """Return the next message. Raise what `reads` raises at its end."""
+        """Return the next message. Raise `EndOfStream` at the end of the client's input."""
         while True:
             item = await self._reads.receive()
             item = _without_byte_order_mark(item) if isinstance(item, Exception) else item
@@ -61,7 +61,9 @@ class AnsweringReader:
 
 
 def _without_byte_order_mark(fault: Exception) -> SessionMessage | Exception:
-    """Return the message in a line that begins with a byte order mark, as .NET programs write it; else the fault."""
+    """Return the message in a line that is valid apart from a byte order mark at its beginning, as .NET programs write.
+    If the line is invalid for another reason, return its fault.
+    """
     found = fault.errors(include_url=False, include_context=False) if isinstance(fault, ValidationError) else []
     line = found[0]["input"] if found else None
     if not isinstance(line, str) or not line.startswith("\ufeff"):

@@ -21,11 +21,11 @@ from protocol.errors import Fault, UsageFault
 ANSWER_TIMEOUT_S = 40.0
 """Seconds to wait for the page's answer. A client of the Model Context Protocol waits sixty seconds for a tool."""
 FIND_TIMEOUT_S = 5.0
-"""Seconds to wait for the arena's answer that names the page."""
+"""Seconds to wait for the arena to answer with the URL of its web page."""
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 """The maximum number of bytes of the page's answer. The longest match with its states is smaller."""
 _PAGE_LINK_PATTERN = re.compile(r'<(https?://[^>]+)>; rel="alternate"')
-"""The pattern of the link to the page in the `Link` header of an arena."""
+"""The pattern that finds the URL of the arena's web page in the `Link` header of the arena's HTTP answer."""
 
 
 class PageError(Fault):

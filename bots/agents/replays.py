@@ -88,7 +88,9 @@ class Replay(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class GradedMove(Struct, frozen=True, kw_only=True):
-    """A move that was worse than the best. Its loss is in expected result (from −1 to +1) or in the answer's `unit`."""
+    """A move that was worse than the best one. Its loss `gave_away` is measured in the answer's `unit`, or in expected
+    result (from −1 to +1) if the answer has no unit.
+    """
 
     ply: Annotated[int, Meta(description="the number of the step")]
     bot: Annotated[str, Meta(description="the bot that moved")]
@@ -181,7 +183,9 @@ def find_matches(page: PageClient, limit: int, **conditions: str | None) -> Foun
 
 
 def read_replay(page: PageClient, match: str, from_ply: int) -> Replay:
-    """Return a finished match from a ply on. Raise `PageError` if the page does not have it."""
+    """Return a finished match from the ply `from_ply` on. Raise `PageError` if the arena's web page does not have the
+    match, or if it cannot be replayed.
+    """
     told = page.fetch("matches", match)
     header, footer = told["header"], told["footer"]
     try:

@@ -178,7 +178,9 @@ class AgentProtocol(ClientProtocol):
         return [] if match is None else self._drop_unsendable(match.seat.resign())
 
     def _drop_unsendable(self, effects: list[Effect]) -> list[Effect]:
-        """Return the effects, without messages if no connection is open: the seat repeats them on the next one."""
+        """Return the effects; if no connection is open, only the lines to print. The match's seat repeats its messages
+        on the next connection.
+        """
         return [effect for effect in effects if self.connected or isinstance(effect, PrintLine)]
 
     def _on_welcome(self, welcome: messages.Welcome) -> list[Effect]:
@@ -247,7 +249,9 @@ class AgentProtocol(ClientProtocol):
         return [line]
 
     def _store_choice(self, match: AgentMatch, effects: list[Effect]) -> list[Effect]:
-        """Store the choice that the agent has to make, if any. Return the effects that don't call the bot's code."""
+        """Store the effect that asks the agent for a move, if there is one, as the match's open choice. Return the
+        other effects, without those that call a bot's code: an agent has none.
+        """
         rest: list[Effect] = []
         for effect in effects:
             if isinstance(effect, Choose):

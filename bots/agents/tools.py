@@ -181,7 +181,9 @@ class Tool(NamedTuple):
 
 
 class AgentTools:
-    """The tools with which an agent uses an arena and its page. A tool returns its answer or raises a `Fault`."""
+    """The tools with which an agent plays in an arena and reads the arena's web page. A tool returns its answer or
+    raises a `Fault`.
+    """
 
     def __init__(self, name: str, session: AgentSession, page: PageClient, *, slow: bool = False) -> None:
         self._name = name

@@ -133,9 +133,10 @@ class Bot(ABC):
         """Prepare for a game, for example compile code or load tables, while no clock runs. Called once, before the bot
         connects; with `--open`, once for each game that it may play, after it has connected.
 
-        `game` is the game that the bot will play, with its config; None if only the arena knows. Except with `--open`,
-        `turn.rules` is this same object in matches with the same config: attributes that you set on it are there. A
-        `Fault` ends the program with its message; with `--open`, the bot only does not play that game.
+        `game` is the game that the bot will play, with its config; None if only the arena knows it. Without `--open`,
+        `turn.rules` is this same object in matches with the same config, so it has the attributes that you set on
+        `game`. If `warm_up` raises a `Fault`, the program ends with its message; with `--open`, the bot only does not
+        play that game.
         """
 
     def prepare(self, start: Start) -> None:

@@ -39,7 +39,8 @@ each failure, up to `MAX_SEEK_DELAY_S`. Once a match begins, it is `FIRST_SEEK_D
 MAX_LISTING_INTERVAL_S = 600.0
 """The longest interval, in seconds, between reports on what the bot's seeks wait for."""
 LISTING_INTERVAL_FACTOR = 5
-"""The factor by which the interval between reports on what the bot's seeks wait for grows after each report."""
+"""The factor by which the interval between two reports grows after each report. A report says what the bot's seeks wait
+for."""
 FATAL_CODES = (NAME_TAKEN, AUTH_FAILED, NOT_ALLOWED, BAD_MESSAGE)
 """The codes of fatal errors after which reconnecting would not help."""
 MAX_FAILED_IN_A_ROW = 3
@@ -266,7 +267,9 @@ class Conversation(ClientProtocol):
         return effects
 
     def _shorten_repeated(self, result: WorkResult) -> WorkResult:
-        """Return the result of a piece of work. If its traceback was reported just before, the message is one line."""
+        """Return the result. If its traceback is the one that was reported last, leave it out and name the failure in
+        the message.
+        """
         if result.details != self._last_details:
             self._last_details = result.details
             return result

@@ -58,8 +58,8 @@ class _BotHandedOver(BaseException):
 
 
 def hand_over(bot: Bot) -> None:
-    """End this program here if it is run only to get its bot. The caller of `load_bot` gets `bot`. `run` calls this
-    first.
+    """End this program and give `bot` to `load_bot`, if `load_bot` runs the program only to get its bot. `run` calls
+    this before it plays the bot.
     """
     if _is_loading.get():
         raise _BotHandedOver(bot)
@@ -72,9 +72,10 @@ def refuse(message: str) -> None:
 
 
 def load_bot(path: Path, cls: str | None, name: str, settings: Mapping[str, str], defaults: Mapping[str, str]) -> Bot:
-    """Return the bot of a Python file. It is the bot that the file passes to `run`. Otherwise it is made from the class
-    `cls`, or from the file's only subclass of `Bot`, with the name, the settings, and those of `defaults` that it
-    knows. Raise `UsageFault` if the bot cannot be made.
+    """Return the bot of a Python file. If `cls` is None, it is the bot that the file passes to `run`. Otherwise, or if
+    the file passes none, make it from the class `cls`, by default the file's only subclass of `Bot`. The class gets the
+    name, the settings, and those of `defaults` that are settings of the class. Raise `UsageFault` if the bot cannot be
+    made.
     """
     module, handed = _run_program(path)
     if cls is None and handed is not None:
@@ -165,8 +166,9 @@ def _imports_bots(node: ast.AST) -> bool:
 
 @contextlib.contextmanager
 def _as_main(path: Path, module: ModuleType) -> Iterator[None]:
-    """Set `sys` in this context as Python does for a program. Modules that the program imports from its folder are
-    removed at the end: other programs' folders may have modules of the same names. Only this project's packages stay.
+    """Set `sys.argv`, `sys.path` and the module `__main__` in this context, as Python does for a program. At the end,
+    remove the modules that the program imported from its folder: other programs' folders may have modules of the same
+    names. This project's packages are never removed.
     """
     folder = path.resolve().parent
     own = {entry.stem for entry in folder.iterdir()} - sys.stdlib_module_names - {*PACKAGES}

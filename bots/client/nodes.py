@@ -24,8 +24,8 @@ ABNORMAL_CLOSURE = 1006
 MAX_ATTEMPTS = 3
 """The number of failed tries to connect after which a node gets no new requests until it is connected again."""
 ATTEMPTS_BEFORE_FAILOVER = 7
-"""The number of failed tries to connect to a node after which other matches may use the slots of its matches. The tries
-take about five seconds."""
+"""The number of failed tries to connect to a node after which the slots of the matches on this node are free for other
+matches. These tries take about five seconds."""
 MAX_COMPLAINTS = 4
 """The maximum number of reports on ignored nodes, so that a server cannot flood the terminal."""
 MAX_REDIRECTS = 4
@@ -82,8 +82,9 @@ class _RoutedSeek:
 
 
 class NodeRouter:
-    """Lets `protocol` use all nodes of an arena as if they were one node. `url` is the URL that the user gave; with
-    `single_node` the bot connects to no other URL. Other nodes must be on the URL's host or on `hosts`.
+    """Lets the conversation `protocol` use all nodes of an arena as if they were one node. `url` is the URL that the
+    user gave; with `single_node`, the bot connects to no other URL. Other nodes must be on the host of `url` or on one
+    of `hosts`.
     """
 
     def __init__(
@@ -107,11 +108,13 @@ class NodeRouter:
         """The name of the node on which a match is played, by match."""
 
     def protocol_for(self, url: str) -> NodeProtocol:
-        """Return the protocol for the connection to a URL."""
+        """Return the `NodeProtocol` of the node at a URL. It handles the connection to this node."""
         return NodeProtocol(self, self._nodes[url])
 
     def run_step(self, step: Callable[[], list[Effect]]) -> list[RoutedEffect]:
-        """Call `step`, a function of the conversation, and return its effects for the connections that they concern."""
+        """Call `step`, a function of the conversation. Return its effects, with each message assigned to the connection
+        over which it is sent.
+        """
         return self._route_effects(step())
 
     def hello(self) -> messages.Hello:
@@ -151,8 +154,8 @@ class NodeRouter:
         return self._end_seeks(node, f"the connection to {node.url} was lost")
 
     def _is_own_connection(self, node: _Node) -> bool:
-        """Return whether the connection may have been replaced by a newer one of this bot itself: behind a proxy, the
-        first URL may lead to any node.
+        """Return whether the newer connection that replaced this one may be the bot's own. Behind a proxy, the first
+        URL may lead to any node, so the bot may connect to a node twice.
         """
         merged, node.merged = node.merged, False
         first_comes = node is not self._first and not self._first.is_connected
@@ -201,8 +204,8 @@ class NodeRouter:
         )
 
     def handle_refusal(self, node: _Node, fault: Fault) -> list[RoutedEffect]:
-        """Handle a node that refuses the connection for good. If it is the first node, stop the bot. Raise `fault` if
-        the URL of the first node is invalid.
+        """Handle `fault`, with which a node refuses the connection for good. If the node is the first one, stop the
+        bot, or raise `fault` if the node's URL is invalid. Any other node is treated as unreachable.
         """
         if node is not self._first:
             node.failures = max(node.failures, MAX_ATTEMPTS)
@@ -304,7 +307,9 @@ class NodeRouter:
         return place, [Connect(url)]
 
     def _find_node(self, url: str) -> _Node | None:
-        """Return the node whose connection has this URL, or that calls it its own; None if there is none."""
+        """Return the node at this URL; None if there is none. The URL may be that of the connection, or the one that
+        the node calls its own.
+        """
         return next((place for place in self._nodes.values() if url in (place.url, place.name)), None)
 
     def _send_seek(self, seek: _RoutedSeek) -> list[RoutedEffect]:
@@ -320,7 +325,9 @@ class NodeRouter:
         return directed
 
     def _route_message(self, message: FromClient) -> list[RoutedEffect]:
-        """Return the message for its connection. Drop it if its match's node is not connected: the seat repeats it."""
+        """Return the effects that send a message over the right connection. A message about a match is dropped if the
+        match's node is not connected, because the seat repeats it later.
+        """
         if isinstance(message, messages.Seek):
             place = self._pairing.get(message.game) or self._default_node()
             self._seeks[message.id] = sought = _RoutedSeek(message, place)
@@ -370,7 +377,7 @@ class NodeProtocol:
         return self._nodes.receive(self._node, message, now)
 
     def handle_lost(self, code: int) -> list[RoutedEffect]:
-        """Return the effects of the connection's end with this close code."""
+        """Handle the end of this connection, with the close code `code`. Return the effects."""
         return self._nodes.handle_lost(self._node, code)
 
     def describe_end(self, code: int) -> str:
@@ -383,7 +390,9 @@ class NodeProtocol:
         return self._nodes.is_other_connected(self._node)
 
     def handle_refusal(self, fault: Fault) -> list[RoutedEffect]:
-        """Return the effects of a refused connection. Raise `fault` if the URL is the first one and invalid."""
+        """Handle a connection that is refused for good, and return the effects. Raise `fault` if the URL is invalid and
+        is the one that the user gave.
+        """
         return self._nodes.handle_refusal(self._node, fault)
 
     def handle_failed_attempt(self) -> list[RoutedEffect]:

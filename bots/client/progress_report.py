@@ -24,7 +24,7 @@ RETRYABLE_CLOSE_CODES: Mapping[int, str] = {
     close_codes.NO_HELLO: "got no hello in time",
     close_codes.TOO_MANY_CONNECTIONS: "takes no more for now",
 }
-"""The reason in words for a close code after which the client reconnects, by close code."""
+"""The close codes after which the client reconnects, each with its reason in words."""
 AUTH_ERROR_CODES = (error_codes.NAME_TAKEN, error_codes.AUTH_FAILED)
 """The codes of errors that another name, or the right token, can prevent."""
 MAX_NAMED_BOTS = 3

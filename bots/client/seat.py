@@ -165,7 +165,9 @@ class Seat:
         return [work]
 
     def _make_ready(self) -> messages.Ready:
-        """Return `ready`, the message. Its nonce follows from the bot's seed, so a repeated `ready` has the same."""
+        """Return the message `ready`. Its nonce follows from the bot's seed and the match, so a repeated `ready` has
+        the same nonce.
+        """
         match = self.start.match
         nonce = hmac.digest(self._seed.encode(), f"nonce/{match}".encode(), "sha256")[:NONCE_BYTES]
         return messages.Ready(match=match, nonce=nonce.hex())

@@ -30,7 +30,8 @@ MAX_URL_CHARS = 2000
 DEFAULT_OPEN_SLOTS = 16
 """A bot that takes any match has at least this many slots by default."""
 OPEN_MATCH_SLOTS = 8
-"""A bot that takes any match has by default at least a slot for each of its games and this many more."""
+"""The default number of slots of a bot that takes any match, beyond one slot for each of its games. Altogether, the bot
+has at least `DEFAULT_OPEN_SLOTS`."""
 MAX_MIN_MOVE_TIME_S = 60.0
 """The highest value of `--min-move-time`, in seconds."""
 ASSIGNED_PATIENCE_S = 5.0

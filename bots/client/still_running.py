@@ -16,10 +16,12 @@ class SlowChoiceReporter:
     def __init__(self, first_notice_delay_s: float = 5.0) -> None:
         self._first_notice_delay_s = first_notice_delay_s
         self._due: dict[RunningWork, float] = {}
-        """The seconds after the start of a piece of work at which its next report is due, by piece of work."""
+        """The time of the next report on each piece of work, in seconds after the work began."""
 
     def report(self, running_work: list[RunningWork], now: float) -> list[str]:
-        """Return a line for each `choose` that runs the author's code and is due a report at the time `now`."""
+        """Return a line for each `choose` in progress whose next report is due at the time `now`. Leave out calls that
+        run no code of the author.
+        """
         self._due = {one: self._due.get(one, self._first_notice_delay_s) for one in running_work}
         told = []
         for one in running_work:

@@ -57,7 +57,8 @@ class ClientProtocol(ABC):
     url: str
     """The URL of the connection from which the current message came."""
     matches_elsewhere: Collection[str] = ()
-    """The matches that continue on other nodes, although a node's welcome does not name them."""
+    """The bot's matches that continue on other nodes. The last `welcome` does not name them, because a node names only
+    its own matches."""
 
     @abstractmethod
     def hello(self) -> messages.Hello:

@@ -39,7 +39,9 @@ def format_events(
 
 
 def format_move(rules: Game[Any, Any], move: Mapping[str, Any]) -> str:
-    """Return the notation of a move that is written as in messages."""
+    """Return the notation of a move that is given in the form of the protocol's messages. A malformed move is returned
+    as JSON.
+    """
     try:
         return rules.notation(rules.decode_move(move))
     except MalformedMove:

@@ -28,7 +28,9 @@ SLOW_NOTICE_DELAY_S = 1.0
 
 
 def warm_up(bot: Bot, game: Game[Any, Any] | None) -> None:
-    """Call the bot's `warm_up`, if it has one, inside `warm_up_once`."""
+    """Call the bot's `warm_up`, if its class defines one. `warm_up_once` makes other processes with the same warm-up
+    wait.
+    """
     work = type(bot).warm_up
     if work is not Bot.warm_up:
         with warm_up_once(bot.name, game, work):
@@ -37,10 +39,11 @@ def warm_up(bot: Bot, game: Game[Any, Any] | None) -> None:
 
 @contextlib.contextmanager
 def warm_up_once(name: str, game: Game[Any, Any] | None, work: Callable[..., object]) -> Iterator[None]:
-    """Make other processes wait while the caller warms up, by `work` for the game, in this context.
+    """Make other processes that begin the same warm-up wait while the caller warms up in this context. Warm-ups are the
+    same if they have the same function `work` and the same game.
 
-    If several processes of this user begin the same work together, the first runs alone for up to `LOCK_TIMEOUT_S`.
-    Then the others run in parallel and find its compiled code. If the wait and the body take longer than
+    If several processes of this user begin together, the first runs alone for up to `LOCK_TIMEOUT_S`. Then the others
+    run in parallel and find its compiled code. If the wait and the warm-up together take longer than
     `SLOW_NOTICE_DELAY_S`, a line on standard error says so.
     """
     what = "" if game is None else f" for {game.name}"
@@ -50,7 +53,9 @@ def warm_up_once(name: str, game: Game[Any, Any] | None, work: Callable[..., obj
 
 
 def lock_path(work: Callable[..., object], game: Game[Any, Any] | None) -> Path:
-    """Return the path of the lock file, in the user's cache, for warming up by the function `work` for a game."""
+    """Return the path of the file, in the user's cache, that a process locks while it warms up for a game by the
+    function `work`.
+    """
     file = getattr(sys.modules.get(work.__module__), "__file__", "")
     what = f"{file} {work.__qualname__} {'' if game is None else game.name}"
     number = hashlib.sha256(what.encode()).hexdigest()[:4]  # limits the number of such files

@@ -114,7 +114,9 @@ def do_work(bot: Bot, work: Work) -> WorkResult:
 
 
 class UnsendableMove(Fault):
-    """`choose` returned something that cannot be sent. `failure` says what; the fault's text adds when and why."""
+    """`choose` returned something that cannot be sent. `failure` says what `choose` returned; the fault's text adds the
+    turn and the reason.
+    """
 
     def __init__(self, failure: str, turn: Turn, why: str) -> None:
         super().__init__(f"{failure}{format_place(turn)}{why}")
@@ -250,7 +252,7 @@ class WorkerThreads:
         return [*self._by_thread.values()]
 
     def submit(self, work: Work) -> None:
-        """Queue a piece of work. `on_result` is called with its result, in the thinking thread."""
+        """Queue a piece of work. The thread that does it then calls `on_result` with the result."""
         with self._lock:
             self.unfinished_work.append(work)
             begin = len(self.unfinished_work) > self._threads

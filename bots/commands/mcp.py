@@ -52,7 +52,9 @@ def mcp(
 
 
 def _agent_settings(settings: PartialSettings) -> PartialSettings:
-    """Return the settings from the environment that an agent uses: none for seeks, because its tools make them."""
+    """Return those settings from the environment that an agent uses. The settings for seeks are left out, because the
+    agent makes its seeks with the tools.
+    """
     return PartialSettings(
         url=settings.get("url"), name=settings.get("name"), token=settings.get("token"), hosts=settings.get("hosts")
     )

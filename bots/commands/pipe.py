@@ -61,7 +61,8 @@ _PRIVATE_VARIABLES = (bot_launch.TOKEN_VARIABLE, bot_launch.TOKEN_FD_VARIABLE)
 
 
 def pipe(args: Sequence[str], prog_name: str) -> None:
-    """Play a program's moves with the settings of a command line, until its matches are played or the user stops it.
+    """Play the moves that a program writes, as a bot with the settings of a command line, until the bot's matches are
+    played or the user stops it.
 
     Raise `Fault` if that fails, `SystemExit` after `--help` and for an exit code other than 0.
     """
@@ -305,8 +306,9 @@ def parse_answer(line: bytes, turn: Turn, on_discarded: Callable[[str], None] = 
 
 
 def _move_with_odd_numbers(line: bytes, turn: Turn) -> Any:
-    """Return a message `move` whose `info` has numbers that cannot be sent, as many libraries write them, such as NaN
-    or one of 5,000 digits. These numbers are left out of the move later. Return None for any other line.
+    """Return the message `move` in a line whose `info` has numbers that cannot be sent, such as NaN or one of 5,000
+    digits. Many libraries write such numbers. They are left out of the move later. Return None if the line is not a
+    message `move`.
 
     Raise `UnusableAnswer` for a line that has such numbers outside `info`.
     """

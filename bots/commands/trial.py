@@ -153,7 +153,8 @@ def play_trial(
     """Play all games of a trial. `on_game_played` is called after each game. `value` names the value function that
     measures luck, or is `none`.
 
-    No tuning has used the start positions, unless the tuning's seed begins with `trial/`.
+    The start positions follow from a seed that begins with `trial/`. No tuning has used them, unless the tuning's seed
+    begins so too.
     """
     found: list[list[ScoreAndLuck]] = []
     for seat, (first, second) in enumerate((sides, sides[::-1])):
@@ -170,8 +171,9 @@ def play_trial(
 
 
 def summarize_games(first: Sequence[ScoreAndLuck], second: Sequence[ScoreAndLuck], *, has_luck: bool) -> TrialResult:
-    """Return the result of a trial from the points and luck of seat 0 in two lists of games, by start position. The
-    first side has seat 0 in the games of `first`, seat 1 in those of `second`.
+    """Return the result of a trial for its first side. Each start position is played twice, with seats swapped: the
+    first side has seat 0 in the games of `first`, seat 1 in those of `second`. Both lists have the points and luck of
+    seat 0, by start position.
     """
     scores = [
         SideScore(points, luck if has_luck else None, start, seat=seat)

@@ -42,14 +42,18 @@ class Encoding(ABC, Generic[S, M]):
 
     @abstractmethod
     def moves(self, state: S) -> dict[int, M]:
-        """Return the legal moves that have a number, by number. The result is empty only if no seat is to move."""
+        """Return the legal moves that the encoding covers, by action number. In some games, not every legal move has a
+        number, but if a seat is to move, at least one has.
+        """
 
     def moves_of(self, state: S, seat: int) -> dict[int, M]:
-        """Return the legal moves of one seat to move, by number, in games with simultaneous moves."""
+        """Return the legal moves of `seat`, by action number, in a game with simultaneous moves. The seat must be one
+        of those to move.
+        """
         return self.moves(state)
 
     def mask(self, state: S) -> Mask:
-        """Return an array of `actions` numbers: 1 for every number in `moves`, else 0."""
+        """Return an array of `actions` numbers: 1 at the number of each move that `moves` returns, 0 elsewhere."""
         return self.make_mask(self.moves(state))
 
     def make_mask(self, numbers: Iterable[int]) -> Mask:

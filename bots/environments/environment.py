@@ -230,7 +230,9 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
         return self.rules.apply_chance(position, self._dice(self.rules.ply(position)))[0]
 
     def _set_position(self, position: Any) -> None:
-        """Set a position, after its deals if any are due, and its moves, agent to move, payoffs and settled ranks."""
+        """Store a position, after the deals that are due in it. Update the legal moves, the agent to move, the payoffs
+        and the settled ranks. In the render mode `human`, print the board.
+        """
         while self.rules.to_move(position) == CHANCE:
             position = self._deal(position)
         self.position = position

@@ -20,8 +20,8 @@ from protocol.games import load_game
 from protocol.games.parsing import raise_illegal
 
 Seeds = int | Sequence[int] | None
-"""The seeds of the games' dice. From an integer, game i gets the integer + i; a sequence has one seed for each game;
-with None, dice that have a seed continue."""
+"""The seeds of the games' dice. An integer n gives game i the seed n + i. A sequence has one seed for each game. The
+value None lets dice that have a seed continue, and gives others a random seed."""
 
 
 class VectorGames(DeepCopied):

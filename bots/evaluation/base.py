@@ -22,8 +22,8 @@ class ValueScale(NamedTuple):
     win: float = WIN_VALUE
     """The value of a win at a search's root. It exceeds the number of plies of the longest match."""
     evaluation_factor: float = 1.0
-    """The value of a state that is evaluated as 1. In games with chance it is nearly that of a win, because a search
-    takes means over outcomes. In other games only the order of values matters."""
+    """The factor from an evaluation (from −1 to 1) to a search's value. In a game with chance it should be nearly
+    `win`, because a search averages values over outcomes. In other games only the order of values matters."""
 
 
 def evaluate_as_draw(rules: Game[Any, Any], state: Any, seat: int) -> float:

@@ -242,7 +242,7 @@ class LocalMatch:
         players = [Player(bot=seat.bot, version=seat.version) for seat in header.seats]
         self._match = Match(header, seed, players, timeouts=self._timeouts.match)
         self._guests = {seat: guest for seat, guest in enumerate(guests) if guest is not None}
-        """The guests who still have to receive the end of the match."""
+        """The clients of bots that still have to be told of the match's end, by seat."""
         self._timed = timed
         self._told = on_ply
         self._now = 0.0

@@ -38,7 +38,7 @@ from referee.replay import replay
 from referee.result import Result, match_points
 
 _PLAIN_TYPES = (str, int, float, bool, type(None))
-"""The types of those attributes by which two bots of the same class are told apart."""
+"""The types of attributes by which bots of the same class are told apart. Attributes of other types are ignored."""
 UNTIMED_CLOCK = Clock(bank_ms=10_000, increment_ms=0)
 """The clock that bots see, unchanged, at every turn of an untimed match."""
 
@@ -281,7 +281,9 @@ def _number_names(names: Sequence[str]) -> list[str]:
 
 
 def _identity(given: Bot | type[Bot] | str, bot: Bot) -> list[Any]:
-    """Return what tells a bot from others with its name: the word that named it, or its class and simple attributes."""
+    """Return the data that tell a bot from others of the same name: the text that chose the bot, or its class and its
+    attributes of `_PLAIN_TYPES`.
+    """
     if isinstance(given, str):
         return [given]
     plain = {key: repr(value) for key, value in sorted(vars(bot).items()) if isinstance(value, _PLAIN_TYPES)}
@@ -298,7 +300,9 @@ def _play_match(
     *,
     timed: bool,
 ) -> Played:
-    """Play one match. Its id follows from the seed, the game, the config, the bots' names and `entrants`."""
+    """Play one match. Its id follows from the seed, the game, the config, the bots' names and `entrants`. `entrants`
+    has the bots' identities if bots had equal names, else it is None.
+    """
     what = [seed, rules.name, rules.config, [guest.name for guest in guests]]
     told = encode_canonical(what if entrants is None else [*what, list(entrants)])
     match = f"play-{hashlib.sha256(told).hexdigest()[:16]}"

@@ -34,8 +34,8 @@ class Players(InProcessPlayers):
     """Bots that play one match after the other. They are warmed up for `game` before the first match.
 
     `say` receives a bot's name and a message for its author. The constructor raises `UsageFault` if a bot does not
-    exist, can't be made with its settings, or does not play the game. Unless `strict` is set, such a fault of a bot
-    from a readable file is put into `failed_bots` instead, and the bot is absent from its matches.
+    exist, can't be made with its settings, or does not play the game. Unless `strict` is set, such a fault is recorded
+    in `failed_bots` instead if the bot is a Python file that can be read. This bot is then absent from its matches.
     """
 
     def __init__(
@@ -89,8 +89,8 @@ class Players(InProcessPlayers):
         return LocalMatch(header, seed, self._guests_of(header), timed=False, on_ply=observer).resume(standing, events)
 
     def join_seat(self, bot: str, seed: str) -> SeatPlayer:
-        """Return a function that passes a message to a bot and returns the bot's answers, for a match with another
-        referee. A call that does not return is not interrupted.
+        """Return a function that passes a message to a bot and returns the bot's answers. It serves a match that is
+        refereed elsewhere. A call that does not return is not interrupted.
         """
         self._warm_up()
         guest = LocalClient(self._bots[bot], bot, seed, self._game, partial(self._say, bot))
@@ -112,7 +112,9 @@ class Players(InProcessPlayers):
 
     @contextmanager
     def _record_fault(self, spec: BotSpec, what: str) -> Iterator[None]:
-        """Put the fault of a bot from a readable file into `failed_bots`. Raise any other fault; if `strict`, all."""
+        """Record a `UsageFault` of this context in `failed_bots` if the bot is a Python file that can be read.
+        Otherwise, or if `strict` is set, raise it.
+        """
         try:
             yield
         except UsageFault as fault:
@@ -122,7 +124,9 @@ class Players(InProcessPlayers):
 
 
 def _is_readable_file(spec: BotSpec) -> bool:
-    """Return whether the bot comes from a readable Python file. Its faults are then its author's."""
+    """Return whether the bot is in a Python file that can be read. Faults of such a bot are blamed on the file's
+    author.
+    """
     file = spec.bot if spec.bot.endswith(".py") else spec.bot.rpartition(":")[0]
     return file.endswith(".py") and os.access(file, os.R_OK)
 

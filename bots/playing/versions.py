@@ -44,7 +44,8 @@ DEFAULT_MATCHES = 200
 MIN_STARTS = 10
 """The minimum number of start positions played after which the result says which version is better."""
 MAX_FORFEIT_SHARE = 0.05
-"""The maximum fraction of matches that a version may lose by forfeit before a warning says that forfeits decide."""
+"""The maximum fraction of matches that a version may lose by forfeit. Above it, a warning says that forfeits decide the
+comparison."""
 PROGRESS_INTERVAL_S = 5.0
 """Seconds between two lines that report the progress of the matches."""
 MAX_COMPLAINTS = 3
@@ -69,8 +70,9 @@ class ComparedVersions(Struct, kw_only=True):
     """The number of seats that each version has played, by the version's label."""
 
     def take(self, number: int, results: Sequence[Result], labels: Sequence[Sequence[str]]) -> None:
-        """Add the results of one start position: a match for each seat in which the bot sits. `labels` has the
-        version's label for each seat of each match.
+        """Add the results of the start position `number`. It is played once for each seat: the bot sits in seat 0 in
+        the first match, in seat 1 in the second, and so on. `labels` has, for each match, the label of the version in
+        each seat.
         """
         for result, sat in zip(results, labels, strict=True):
             for seat, label in zip(result.seats, sat, strict=True):

@@ -23,8 +23,8 @@ from protocol.games.base import Game
 from protocol.messages import End, Rejected, Start
 
 TABLES_FILE = "levels.toml"
-"""The name of the files that define levels. Each measured game's package has one, this package one for all other games.
-"""
+"""The name of the files that define levels. The package of each game whose levels were measured has one. This package
+has one for all other games."""
 
 
 class Mixture(Struct, frozen=True):
@@ -38,7 +38,8 @@ class Mixture(Struct, frozen=True):
 
 class _Tables(Struct, frozen=True):
     measured: Mapping[str, Mixture]
-    """The definitions of games' levels, by game. For a preset with its own levels, the key is its pool."""
+    """The definitions of the levels of games whose levels were measured, by game. For a preset with its own levels, the
+    key is its pool."""
     unmeasured: Sequence[Mixture]
     """Definitions of levels for games that are not in `measured`: a game gets the first one whose bot plays it."""
 
@@ -55,7 +56,9 @@ def load_tables() -> _Tables:
 
 
 def find_mixture(game: str, pool: str | None = None) -> Mixture | None:
-    """Return the definition of levels for a pool, else for the pool's game; None if neither has one."""
+    """Return the definition of levels for `pool`; if it has none of its own, the definition for `game`. Return None if
+    there is neither.
+    """
     measured = load_tables().measured
     if pool is not None and pool in measured:
         return measured[pool]
@@ -78,7 +81,9 @@ class Level(Bot):
     games = tuple(game for game in game_names() if find_mixture(game) is not None)
 
     def __init__(self, name: str, version: str = "", *, level: int | str = 1, mixture: Mixture | None = None) -> None:
-        """Make a bot of a level. If `mixture` is given, it replaces those of `levels.toml` in every game."""
+        """Make a bot of the level `level`. If `mixture` is given, it defines the levels of every game, instead of the
+        files `levels.toml`.
+        """
         super().__init__(name, version)
         self._level = read_integer(name, LEVELLED_BOT, level, MAX_LEVEL) or 1
         self._own_mixture = mixture

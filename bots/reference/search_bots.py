@@ -85,7 +85,9 @@ def make_limit(
 
 
 def cached_kernel(turn: Turn, find: Callable[[Game[Any, Any]], K]) -> K:
-    """Return the compiled search that `find` returns for the rules of a turn. It is kept in the memory of the match."""
+    """Return the compiled search for the rules of a turn. `find` is called at the first turn of a match; its result is
+    kept in the match's memory.
+    """
     if "kernel" not in turn.memory:
         turn.memory["kernel"] = find(turn.rules)
     kernel: K = turn.memory["kernel"]
@@ -99,7 +101,7 @@ def evaluation_name(game: str, name: str | None) -> str:
 
 
 def load_evaluation_for(game: str, name: str | None) -> Evaluate:
-    """Return the evaluation with the name that `evaluation_name` returns."""
+    """Load the game's evaluation called `name`; if it has none of this name, the game's default evaluation."""
     return load_evaluation(game, evaluation_name(game, name))
 
 
@@ -145,7 +147,7 @@ class SearchingBot(CompiledBot):
         self.depth = read_integer(kind, "depth", depth, 64)
         self.nodes = read_integer(kind, "nodes", nodes, 10**9)
         self.search_settings = {game: _read_settings(kind, settings_class_of(game), own) for game in kernel_games()}
-        """The settings of the search that only one game has, by name of the game."""
+        """The settings that exist only in the search of a single game, by the game's name."""
         self.weights = {name: read_weights(kind, weights, name) for name in evaluation_names()}
         """The weights of the evaluations, by name of the evaluation, then by name of the game."""
         self._weights_text = weights
@@ -284,7 +286,9 @@ class Greedy(CompiledBot):
 
 
 def value_of_state(tree: SearchTree[Any, Any], state: Any) -> float:
-    """Return the value of a state for the seat to move at the root of `tree`. Plies from the root don't count."""
+    """Return the value of a state for the seat to move at the root of `tree`. The value does not depend on the number
+    of plies between the root and the state.
+    """
     return tree.value_of_terminal(state, 0) if tree.rules.to_move(state) is None else tree.evaluate(state)
 
 

@@ -17,8 +17,8 @@ Bound = Literal["exact", "lower", "upper"]
 
 
 class TableEntry(NamedTuple):
-    """A stored value of a position, or a bound on it. In a game without chance, the plies to a win are counted from
-    this position.
+    """A stored value of a position, or a bound on it. The value of a win depends on the number of plies to it. In a
+    game without chance, these plies are counted from the entry's position, not from the root.
     """
 
     value: float
@@ -131,7 +131,7 @@ class _AlphaBetaSearch(Generic[S, M]):
     def _search_moves(
         self, state: S, mover: int, left: int, ply: int, window: tuple[float, float], first: Line[M]
     ) -> tuple[float, Line[M]]:
-        """Return MAX's value of the mover's best move, and the principal variation. Stop at the first cutoff."""
+        """Return the value for MAX of the mover's best move, and the principal variation. Stop at the first cutoff."""
         alpha, beta = window
         sign = 1 if mover == self._tree.seat else -1
         best = -sign * INFINITY

@@ -71,7 +71,9 @@ def label_root(rules: Game[S, M], root: S, *, limit: SearchLimit | None = None) 
 def _find_strategy(
     tree: SearchTree[S, M], root: S, labels: Mapping[Hashable, tuple[int, M | None]]
 ) -> dict[Hashable, M]:
-    """Return MAX's moves for `Labelling.strategy`, from the labels of states and the moves that achieve the labels."""
+    """Return MAX's moves, for `Labelling.strategy`. `labels` has, by state key, the value of the state's label for MAX
+    and the move that achieves it.
+    """
     rules = tree.rules
     chosen: dict[Hashable, M] = {}
     if labels[rules.key(root)][0] < 0:

@@ -137,7 +137,7 @@ class SearchResult(Generic[M]):
     nodes: int
     """Positions visited, including the root."""
     leaves: int
-    """Visited positions that were terminal or at the horizon."""
+    """The number of visited positions that were terminal or at the horizon."""
     max_ply: int
     """Plies from the root to the deepest visited position."""
     depth: int
@@ -168,8 +168,8 @@ class SearchTree(Generic[S, M]):
         self.outcomes: Callable[[S, M], Sequence[tuple[Fraction, S]]] = (
             partial(list_outcomes, rules) if has_deals(rules) else rules.outcomes
         )
-        """The function `list_outcomes`; in games without deals, the game's own function, which gives the same but
-        faster."""
+        """Lists the outcomes of a move. It is `list_outcomes`; in games without deals, it is the game's own `outcomes`,
+        which gives the same results faster."""
         self._evaluate = evaluate
         self._opinion = evaluation_scale(rules)
         self._limit = limit

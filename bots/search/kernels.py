@@ -20,14 +20,14 @@ Algorithm = Literal["expectiminimax", "alphabeta"]
 
 
 class SearchSettings(Struct, frozen=True):
-    """The settings of a search that only one game has. Each field of a subclass has one of a few names as its value,
-    and a default. Decoding accepts any text; `choices_of` lists the valid names.
+    """The settings that exist only in the search of a single game. Such a game has a subclass. Each field of it takes
+    one of a few names and has a default. Decoding accepts any text; `choices_of` lists the valid names.
     """
 
     descriptions: ClassVar[Mapping[str, str]] = {}
     """A one-line explanation of each field of the settings, by the field's name."""
     is_used: ClassVar[bool] = True
-    """False if the game's search ignores these settings."""
+    """True if the game's search uses the fields of this class; false if it ignores them."""
 
     @property
     def needs_rng(self) -> bool:
@@ -80,7 +80,9 @@ class Kernel(TimedSearch, Protocol):
 
 
 class OnePlyKernel(Kernel, Protocol):
-    """A compiled search that can also search one ply exactly, for games whose rules are too slow to do so."""
+    """A compiled search that can also search one ply exactly. A game has one if a search of one ply by its rules is too
+    slow.
+    """
 
     def search_one_ply(self, position: Any, *, evaluation: str, limit: SearchLimit) -> SearchResult[Any]:
         """Return the move with the best mean value over its outcomes, of the moves tried before `limit` was spent."""
@@ -125,7 +127,9 @@ def kernel_for(rules: Game[Any, Any]) -> Kernel | None:
 
 
 def one_ply_for(rules: Game[Any, Any]) -> OnePlyKernel | None:
-    """Return the game's compiled search if it can search one ply; None if the rules are fast enough for one ply."""
+    """Return the game's compiled search if it can search one ply exactly. Return None if a search of one ply by the
+    game's rules is fast enough.
+    """
     return cast(OnePlyKernel, kernel_for(rules)) if rules.name in games_with("has_one_ply_search") else None
 
 

@@ -180,7 +180,9 @@ class _Running(Struct):
 
 
 class _File(Struct):
-    """The keys of a tuning's file that are read, except the table `search`. All other keys follow from these."""
+    """The keys of a tuning's file that are read, except the table `search`. The values of all other keys can be
+    computed from these.
+    """
 
     game: str
     provenance: _Provenance
@@ -191,7 +193,9 @@ class _File(Struct):
 
 
 def _file_class(kind: type[SearchSettings]) -> type[Struct]:
-    """Return the class of a tuning's file whose table `search` has the settings of the class `settings`."""
+    """Return the class of a tuning's file. The table `search` of the file has the settings of the class `kind` and the
+    keys `depth`, `nodes` and `eval`.
+    """
     own = [(field.name, field.type) for field in structs.fields(kind)]
     numbers = [("depth", int | None, None), ("nodes", int | None, None), ("eval", str, FEATURES_EVALUATION)]
     search = defstruct("_Search", [*own, *numbers])

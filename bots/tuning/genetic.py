@@ -38,7 +38,7 @@ MAX_GAMES: Mapping[Fitness, int] = {"results": 100_000, "adjusted": 40_000}
 """The maximum number of games of a generation, by kind of fitness. With more, the tuning's file would be too long for
 `read_file`."""
 MAX_WEIGHT = 1000.0
-"""The maximum of `Method.highest`, the highest weight."""
+"""The maximum value of `Method.highest`, the upper limit of a tuning's weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class ScheduledGame(NamedTuple):
 
 class Generation(NamedTuple):
     """A generation whose games are all played. `number` counts from 1. `fitness` has the fitness of each gene, rounded
-    to `FITNESS_DECIMALS`, and from 0 to 1 if luck is not adjusted for.
+    to `FITNESS_DECIMALS`. It is from 0 to 1, unless scores are adjusted for luck.
     """
 
     number: int
@@ -193,7 +193,9 @@ def median_fitness(generation: Generation) -> float:
 
 
 def _draw_tournaments(method: Method, seed: str, number: int) -> list[list[int]]:
-    """Return the random tournaments of a generation, each with its genes in ascending order."""
+    """Return the random tournaments into which a generation is split. Each is a list of its genes' indices, in
+    ascending order.
+    """
     drawn = list(range(method.genes))
     _make_rng(seed, number, "tournaments").shuffle(drawn)
     size = method.genes // method.tournaments
@@ -211,7 +213,7 @@ def _rank_genes(generation: Generation, genes: Sequence[int]) -> list[int]:
 
 
 def _make_child(rng: random.Random, parents: Sequence[Gene]) -> Gene:
-    """Return the average of two different parents. It is not all 0, because halves are not rounded down to 0."""
+    """Return the average of two different parents. It is not all 0: half of the smallest weight is rounded up."""
     one, other = rng.sample(parents, 2)
     return tuple(round((a + b) / 2, WEIGHT_DECIMALS) for a, b in zip(one, other, strict=True))
 

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _TIMELESS_METADATA: Mapping[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
-"""The metadata that leave out the time, by picture format, so that equal tunings give equal bytes."""
+"""The metadata to save a plot with, by picture format. They leave out the time, so that equal tunings give equal
+bytes."""
 _SIZE_INCHES = (6.4, 4.0)
 """Width and height of a plot in inches."""
 _DOT_SPACING = 0.05
 """The distance between two dots of equal fitness in a generation, where 1 is the distance between generations."""
 _MAX_ROW_WIDTH = 0.8
-"""The maximum width of a row of dots of equal fitness, where 1 is the distance between generations."""
+"""The maximum width of a row of dots, as a fraction of the distance between generations. The dots of a row have equal
+fitness."""
 
 
 def check_plot(path: Path) -> None:

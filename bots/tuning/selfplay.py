@@ -126,8 +126,9 @@ def play_with_luck(
 ) -> list[ScoreAndLuck]:
     """Play as `play_all` does, and measure the luck of every game by the value function named `value`.
 
-    The value function may need an exact table, which is solved first. Games with the same start position need different
-    dice: with equal dice their results would be alike, and their mean would look more certain than it is.
+    The value function may need an exact table, which is solved first. The caller must give games with the same start
+    position different dice: with equal dice their results would be alike, and their mean would look more certain than
+    it is.
     """
     _check_version(version)
     freed = []

@@ -73,7 +73,9 @@ class Tuning:
 def begin_generation(
     method: Method, seed: str, generations: Sequence[Generation], weights: int = len(EQUAL_WEIGHTS)
 ) -> RunningGeneration | None:
-    """Return the generation after the finished `generations`, with no game played; None if all are finished."""
+    """Return the generation after the finished `generations`. Its games are not yet played. Return None if all
+    generations are finished.
+    """
     if len(generations) == method.generations:
         return None
     genes = breed_genes(method, seed, generations[-1]) if generations else draw_first_genes(method, seed, weights)

@@ -30,14 +30,16 @@ def weighted_games() -> tuple[str, ...]:
 
 @cache
 def weight_set_names() -> tuple[str, ...]:
-    """Return the names of the sets of weights: `equal`, and those that every game with weights has for `features`."""
+    """Return the names of the sets of weights: `equal`, and the sets for the evaluation `features` that all games with
+    weights have.
+    """
     names = ({file.stem for file in _sets_of(game).glob("*.toml")} for game in weighted_games())
     return (_EQUAL_NAME, *sorted(set.intersection(*names)))
 
 
 @cache
 def _max_weights() -> Mapping[int, float]:
-    """Return the highest valid weight, by the number of weights of an evaluation."""
+    """Return a mapping from the number of weights that an evaluation has to their highest valid value."""
     evaluations = (
         (game, name, spec) for game in weighted_games() for name, spec in _weighted_evaluations(game).items()
     )
@@ -71,12 +73,13 @@ def _sets_of(game: str) -> Path:
 def read_weights(
     bot: str, text: str, evaluation: str = "features", *, strict: bool = False
 ) -> Mapping[str, tuple[float, ...]]:
-    """Return the weights that `text` names for an evaluation, for each game in `weighted_games` that has it.
+    """Return, by game, the weights that `text` names for an evaluation. The games are those in `weighted_games` that
+    have the evaluation.
 
     `text` is a list of numbers (`1,2,3,4` or `1/2/3/4`), the name of a set, or `@FILE`, the file of a tuning. Numbers
-    and files apply to all these games. `equal` means the default weights. Weights of another evaluation are replaced by
-    the default weights, unless `strict` is set. If the weights are invalid, raise a `UsageFault` that begins with the
-    bot's name.
+    and files apply to all these games. `equal` means the default weights. Without `strict`, weights of another
+    evaluation are replaced by the default weights. Raise a `UsageFault` that begins with the bot's name if the weights
+    are invalid or, with `strict`, if they belong to another evaluation.
     """
     usual = {game: weights for game in weighted_games() if (weights := default_weights(game, evaluation))}
     if text == _EQUAL_NAME:

@@ -90,7 +90,7 @@ class Batch(ABC, Generic[S]):
         return self._flatten(first) if deal is None else None
 
     def set_position(self, games: Numbers, position: S) -> None:
-        """Set the position of these games."""
+        """Set each of the games with the indices `games` to `position`."""
         self._set_states(games, self._flatten(position))
 
     @abstractmethod
@@ -124,8 +124,9 @@ class Batch(ABC, Generic[S]):
     def _step(self, games: Numbers, actions: Numbers, rewards: NDArray[np.float64], ended: NDArray[np.int8]) -> int: ...
 
     def reference_dice(self, position: S, move: Any, generator: Any, throw_counts: ThrowCounts) -> Dice:
-        """Return dice with which the reference rules decide a move as this batch does by the game's `generator`. They
-        count each throw in `throw_counts`. A game without dice need not override this method.
+        """Return dice with which the reference rules decide `move` as this batch does. The dice draw from the game's
+        random generator, `generator`, and count each throw in `throw_counts`. A game without dice need not override
+        this method.
         """
         return Dice(bytes(SEED_BYTES), 0)
 

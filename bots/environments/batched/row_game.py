@@ -16,7 +16,9 @@ the ply. The numbers of the heaps or of the board begin at `CELLS`.
 
 
 class SmallBatch(RowBatch[Any]):
-    """A batch of a game for two seats that move in turn. This module defines how its rows begin."""
+    """A batch of games of two seats that move in turn. A game's row begins with the numbers at `TURN`, `OVER` and
+    `PLY`.
+    """
 
     columns = (TURN, OVER)
 
