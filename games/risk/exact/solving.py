@@ -61,8 +61,8 @@ _STATS_SIZE = 3
 
 
 class SolvingProgress(NamedTuple):
-    """Progress of solving a table. `change` is the largest change of a value in the last sweep, in wins. It is None
-    during the proof of an error bound, which follows once the values have converged.
+    """Progress of solving a table. `change` is the largest change of a value in the last sweep, where a win is 1. It is
+    None during the proof of an error bound, which follows once the values have converged.
     """
 
     sweeps: int
@@ -93,8 +93,8 @@ def solve_mapped(shape: Shape, folder: Path, jobs: int, on_sweep: Callable[[Solv
 
 class DuelSolver:
     """A solver of one table. `values` has the values by row, and `margins` has a bound on the error of each value.
-    Before the proof of these bounds, the array `margins` serves another purpose: it holds the last stored change of
-    each value.
+    Before the proof of these bounds, the array `margins` serves another purpose: it holds the change of each value in
+    the last sweep that stored changes.
     """
 
     def __init__(self, shape: Shape, unfinished: Path, jobs: int, on_sweep: Callable[[SolvingProgress], None]) -> None:

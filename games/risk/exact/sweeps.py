@@ -83,9 +83,9 @@ def _attack(best: Any, mask: Any, taken: Any, repelled: Any) -> None:
 
 @compiled
 def _attack_equals(best: Any, mask: Any, taken: Any, again: Any) -> None:
-    """Raise the values in `best`, one for each board of a row, to that of an attack on as many troops as attack, if it
-    is better. If the attack fails, the attacking territory has no owner: the opponent invades it, and the mover moves
-    again.
+    """Raise the values in `best`, one for each board of a row, to the value of an attack between equal numbers of
+    troops, if that is better. If the attack fails, the attacking territory has no owner: the opponent invades it, and
+    the mover moves again.
     """
     last = len(best) - 1
     for held in range(len(best)):
