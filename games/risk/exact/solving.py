@@ -62,7 +62,7 @@ _STATS_SIZE = 3
 
 class SolvingProgress(NamedTuple):
     """Progress of solving a table. `change` is the largest change of a value in the last sweep, where a win is 1. It is
-    None during the proof of an error bound, which follows once the values have converged.
+    None during the proof of an error bound, which follows the iteration.
     """
 
     sweeps: int

@@ -51,7 +51,7 @@ the squared number of territories. Measurements show that below it plain feature
 that were fitted to another map.
 """
 _GENERAL_MAP_BY_GAME = {"risk-duel": "africa"}
-"""For each game, the map whose fitted coefficients are also used on all other maps. The value function with these
+"""The map of each game whose fitted coefficients are also used on all other maps. The value function with these
 coefficients is called `general-1`, while `fitted-1` has coefficients fitted to the map of the match.
 
 Campaigns have no such map. Battles matter more on small maps, so general coefficients would make adjusted results vary
