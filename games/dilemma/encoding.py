@@ -13,8 +13,8 @@ class DilemmaEncoding(Encoding[DilemmaState, int]):
     """The encoding of the dilemma. An action is a choice.
 
     A vector has two one-hot blocks: the seat's own choice in the last round, and the opponent's choice. Both have the
-    length of the greater number of choices of a seat. Then follow the fraction of rounds played, and a 1 before the
-    first round.
+    length of the greater number of choices of a seat. Two numbers follow: the fraction of rounds played, and a flag
+    that is 1 until the first round has been played.
     """
 
     def __init__(self, rules: Game[DilemmaState, int]) -> None:

@@ -39,13 +39,17 @@ class MemoryOne(NamedTuple):
 
 
 def memory_one(first: Fraction | int, *after: Fraction | int) -> MemoryOne:
-    """Return the strategy with these five probabilities to cooperate."""
+    """Return the strategy with these probabilities to cooperate: `first` in the first round, then `after` the results
+    CC, CD, DC and DD.
+    """
     cc, cd, dc, dd = map(Fraction, after)
     return MemoryOne(Fraction(first), (cc, cd, dc, dd))
 
 
 class PayoffTable(NamedTuple):
-    """Return a strategy from its probabilities to cooperate: first, and after the results CC, CD, DC and DD."""
+    """The payoffs of a seat for the four results of a round: `reward` for CC, `sucker` for CD, `temptation` for DC and
+    `punishment` for DD, with the seat's own choice first.
+    """
 
     reward: int
     sucker: int
@@ -92,10 +96,11 @@ def extortion(
     own_payoffs: PayoffTable, other_payoffs: PayoffTable, chi: Fraction | int = EXTORTION_FACTOR
 ) -> MemoryOne | None:
     """Return the strategy that makes its own mean gain over mutual defection `chi` times the mean gain of the other
-    seat.
+    seat (Press and Dyson, 2012).
 
-    Such strategies differ in scale; this one has half of the largest possible scale (Press and Dyson, 2012). Return
-    None if mutual cooperation gives the strategy more than `chi` times the other seat's gain.
+    Several strategies do this. They differ by a factor, which says how strongly they react to the last round. This one
+    has half of the largest factor that keeps all probabilities between 0 and 1. Return None if mutual cooperation gives
+    the strategy more than `chi` times the other seat's gain.
     """
     # Its own surplus over mutual defection minus `chi` times the other's: the strategy holds the mean of this at 0.
     both, exploited, exploits = (

@@ -212,7 +212,9 @@ class Dilemma(SimultaneousGame[DilemmaState, int]):
         return (1 + (one < two), 1 + (two < one))
 
     def view_event(self, event: Event, seat: int | None) -> Event:
-        """Return the event without the choices that the other seats made, if noise may have changed them."""
+        """Return the event as a seat may see it. In a game with noise it lacks the choices that the other seats sent,
+        because a seat may only know the choices as played, after noise.
+        """
         if event.moves is None or not self.noise:
             return event
         seen = [move if at == seat else None for at, move in enumerate(event.moves)]
@@ -347,8 +349,8 @@ def _is_name(value: Any) -> bool:
 
 
 def _parse_chance(key: str, value: Any, most: int) -> int:
-    """Convert a chance, given as a number or a decimal string, to multiples of 1 / CHANCE_DENOMINATOR. Raise
-    `BadConfig` if it is invalid or above `most` of these multiples.
+    """Convert a chance, given as a number or a decimal string, to a whole number of units of 1 / CHANCE_DENOMINATOR.
+    Raise `BadConfig` if it is invalid or greater than `most` of these units.
     """
     try:
         if type(value) not in (int, float, str):

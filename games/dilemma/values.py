@@ -12,7 +12,7 @@ from games.dilemma.rules import CHANCE_DENOMINATOR, Dilemma, DilemmaState
 from measuring.value_function import Outcomes, ValueFactories, ValueFunction
 
 PAYOFFS_UNIT = "in payoffs"
-"""The unit of luck in the dilemma."""
+"""The text that names the unit of luck in the dilemma."""
 
 
 def dilemma_values(game: Dilemma) -> ValueFactories:
@@ -21,11 +21,12 @@ def dilemma_values(game: Dilemma) -> ValueFactories:
 
 
 class MeanPayoffValue(ValueFunction):
-    """A value function that counts the payoffs of the rounds played, and the mean payoff of these rounds for each round
-    to come.
+    """A value function: the payoffs so far, plus the expected number of rounds to come times the mean payoff of a
+    round.
 
-    The mean includes the expected payoff of the current round. So the draw that ends a match gives or takes that mean,
-    and noise only changes the payoff of its round.
+    The mean is taken over the rounds played, with the expected payoff of the current round in place of its real payoff.
+    So the luck in the draw that may end the match is this mean times the number of expected rounds gained or lost.
+    Noise only counts by the payoff of its own round.
     """
 
     name = "mean-1"

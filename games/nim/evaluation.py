@@ -10,10 +10,11 @@ from protocol.games.base import Game
 
 
 def nim_parity(rules: Game[Any, Any], state: Position, seat: int) -> float:
-    """Guess who wins, and return +½ or −½. The guess assumes that each heap which allows a move allows exactly one.
+    """Guess who wins by the number of heaps that allow a move, as beginners do. Return +½ if the guess is `seat`, else
+    −½.
 
-    The seat to move would then win if the number of such heaps is odd, in misère if it is even. The guess is right only
-    at the very end; earlier it is no better than a coin toss. Beginners play by it.
+    The guess is that the seat to move wins if this number is odd, in misère if it is even. That is right if each of
+    these heaps allows exactly one more move, as at the very end. Earlier, the guess is no better than a coin toss.
     """
     assert isinstance(rules, Nim)
     least = rules.take[0] if rules.take else 1

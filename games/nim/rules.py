@@ -30,7 +30,9 @@ MAX_LISTED_MOVES = 512
 MAX_DEAL_DRAWS = 20_000
 """Maximum number of times that heaps are drawn for one deal, until they make a valid position."""
 MAX_MEAN_DEAL_BYTES = 520
-"""Maximum mean number of random bytes of a deal. One deal in 10⁹ takes 21 times as many bytes, in some 5 ms."""
+"""Maximum mean number of random bytes of a deal. Heaps are drawn until they make a lost position, so deals differ: one
+deal in 10⁹ takes at least 21 times the mean. Even that takes only some 5 ms.
+"""
 _CONFIG_DEFAULTS = {"heaps": [3, 5, 7], "take": None, "misere": False, "start": "given"}
 """The default of each key of a config of Nim."""
 

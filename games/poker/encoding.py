@@ -1,4 +1,4 @@
-"""The encoding for learning of poker games with one card for each seat: states as vectors, moves as action numbers."""
+"""The machine-learning encoding of poker with one card for each seat: states as vectors, moves as action numbers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from protocol.games.base import Game
 class PokerEncoding(Encoding[PokerState, str]):
     """The encoding of poker. An action is a move: fold, check, call, bet and, if there are raises, raise.
 
-    A vector has one-hot blocks: the rank of the seat's own card; the rank of the public card, if the game has one; and
-    the action at each possible move of each betting round. Then follow what the seat and the opponent have paid into
-    the pot, as fractions of the maximum, and whether the seat acts first.
+    A vector has one-hot blocks. The first is the rank of the seat's own card, the second is the rank of the public
+    card, if the game has one. Then each betting round has a block for each of its possible moves in order, with the
+    action taken.
+
+    Three numbers follow: what the seat and the opponent have paid into the pot, as fractions of the maximum, and
+    whether the seat acts first.
     """
 
     def __init__(self, rules: Game[PokerState, str]) -> None:

@@ -10,7 +10,9 @@ from games.poker.strategies import equilibrium_of, knowledge_of
 
 
 def choose(turn: Turn) -> Choice:
-    """Return a move drawn with the equilibrium's probabilities, without a value: a value would reveal the card."""
+    """Return a move drawn with the equilibrium's probabilities. The choice has no value, because a value would reveal
+    the card.
+    """
     rules = turn.rules
     chances = [float(chance) for chance in move_probabilities(turn)]
     (move,) = turn.random.choices(rules.legal_moves(turn.position), chances)

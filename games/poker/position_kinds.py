@@ -1,5 +1,5 @@
-"""Position kinds of poker: the categories by which a bot's losses by worse than best moves are broken down. They are
-the decision to take, the seat's own card and, in games that have one, the public card.
+"""Position kinds of poker. They break down by category how much a bot loses through moves that are not the best. The
+categories are the decision to take, the seat's own card and, in games that have one, the public card.
 """
 
 from __future__ import annotations

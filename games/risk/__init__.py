@@ -15,9 +15,11 @@ from __future__ import annotations
 from protocol.games.spec import EvaluationSpec, GameSpec
 
 _FEATURES = EvaluationSpec("games.risk.evaluation:features", "bots.evaluation.base:EQUAL_WEIGHTS")
-"""The evaluation by four features of a position, which both games have."""
+"""The evaluation that both games have: it rates a position by four features."""
 _VALUE_SCALE = {"evaluation_factor": 900_000.0}
-"""The scale of a search's values in both games: a state that is evaluated as 1 is worth nearly a win."""
+"""The scale of a search's values in both games. A position that is evaluated as 1, the best evaluation, has the value
+900,000; a win has about 1,000,000.
+"""
 SPECS = (
     GameSpec(
         name="risk-duel",

@@ -145,7 +145,9 @@ def _best_replies(replies: Sequence[dict[str, Any]], error: float) -> str:
 
 
 def solve_duel(options: SolveOptions) -> None:
-    """Solve bounded Risk on a map, print progress, and store the table. Raise `UsageFault` if an option is wrong."""
+    """Compute the exact value of every position of bounded Risk (for two seats, with a troop limit) on a map. Print
+    progress, and store the table of values. Raise `UsageFault` if an option is wrong.
+    """
     from games.risk.exact.file import MappedValues
     from games.risk.exact.shape import MAX_STORED_BOARDS, check_compiled, is_solvable, shape_of
     from games.risk.exact.table import load_mapped

@@ -19,7 +19,7 @@ from games.risk.rules.duel import NO_OWNER
 from protocol.games.base import Game
 
 FEATURES_BOUND = 0.999
-"""The maximum of `features` and `outlook`. Their minimum is minus this value."""
+"""The bound on `features` and `outlook`: they return numbers from minus this bound to this bound."""
 
 
 def features(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[float] = EQUAL_WEIGHTS) -> float:
@@ -29,13 +29,16 @@ def features(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[flo
 
 
 def unam(rules: Game[Any, Any], state: Any, seat: int) -> float:
-    """Return `unam_score` divided by its bound on this map, for bounded Risk."""
+    """Return a seat's evaluation by the paper that proposed bounded Risk: `unam_score`, divided by its bound on this
+    map, so that it lies between −1 and 1.
+    """
     return unam_score(rules, state, seat) / unam_bound(rules.map, rules.max_troops)  # type: ignore[attr-defined]
 
 
 def unam_score(rules: Game[Any, Any], state: Any, seat: int) -> int:
-    """Return the function invadeReforzaAtaca of Prieto, Galicia and Galván, "Implementación de Risk con algoritmo de
-    Minimax", 2014, with `seat` as MAX. It is not zero-sum: the seats' scores need not add up to 0.
+    """Return the value of a state by the function invadeReforzaAtaca, with `seat` as its player MAX (Prieto, Galicia
+    and Galván, "Implementación de Risk con algoritmo de Minimax", 2014). It is not zero-sum: the seats' scores need not
+    add up to 0.
     """
     owner, troops = state.owner, state.troops
     points = 0
@@ -75,24 +78,28 @@ def unam_bound(board: Board, max_troops: int) -> int:
 
 
 class OutlookWeights(NamedTuple):
-    """The weights of `outlook`, from 0 to 10. Each has a unit, such as tenths, that keeps its default in this range."""
+    """The weights of `outlook`, each from 0 to 10. They have different units, such as tenths, so that all defaults lie
+    well within this range.
+    """
 
     idle: float = 4.0
     """The worth of a unit on a territory without enemy neighbours, in tenths of a unit."""
     danger: float = 3.0
-    """The penalty, in tenths of a unit, for each unit by which the strongest neighbouring enemy exceeds a territory's
-    units. Each of the territory's units is penalized at most once."""
+    """The penalty, in tenths of a unit, for each unit by which the strongest neighbouring enemy exceeds the units of a
+    territory. At most as many units are penalized as the territory has.
+    """
     army: float = 5.0
-    """The exponent, in fifths, of the number of a seat's units in the seat's strength."""
+    """The weight of units. One factor of a seat's strength is its number of units to the power of `army` / 5."""
     income: float = 1.0
-    """The land value that a seat has for each unit of its next draft. A territory has land value 1."""
+    """The weight of each unit of a seat's next draft in its land value. A territory has weight 1."""
     progress: float = 2.0
     """The land value that a seat has for each unit of a continent's bonus. It is multiplied by the square of the
     fraction of the continent that the seat holds.
     """
     land: float = 6.5
-    """Half of the exponent of a seat's land in its strength. It is high, because little land changes hands between bots
-    that attack whenever they can."""
+    """The weight of land. One factor of a seat's strength is its land value to the power of 2 * `land`. The weight is
+    high, because little land changes hands between bots that attack whenever they can.
+    """
 
 
 DEFAULT_OUTLOOK_WEIGHTS = OutlookWeights()

@@ -1,5 +1,5 @@
-"""Position kinds of both Risk games: the categories by which a bot's losses by worse than best moves are broken down.
-They are the phase, whether the seat to move is ahead, and whether it is early or late in the match.
+"""Position kinds of both Risk games. They break down by category how much a bot loses through moves that are not the
+best. The categories are the phase, whether the seat to move is ahead, and whether it is early or late in the match.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LAST_EARLY_ROUND, LAST_MIDDLE_ROUND = 3, 10
 
 
 def duel_classifier(game: Duel) -> PositionClassifier:
-    """Return a function that classifies the positions of bounded Risk."""
+    """Return a function that returns the categories of a position of bounded Risk, such as `phase` with "fighting"."""
 
     def kinds(state: Any) -> Mapping[str, str]:
         phase = "taking territories" if NO_OWNER in state.owner else "fighting"
@@ -29,7 +29,7 @@ def duel_classifier(game: Duel) -> PositionClassifier:
 
 
 def campaign_classifier(game: Campaign) -> PositionClassifier:
-    """Return a function that classifies the positions of campaigns."""
+    """Return a function that returns the categories of a position of a campaign, such as `phase` with "attack"."""
 
     def kinds(state: Any) -> Mapping[str, str]:
         time = "early" if state.round <= LAST_EARLY_ROUND else "middle" if state.round <= LAST_MIDDLE_ROUND else "late"

@@ -38,9 +38,12 @@ from protocol.dice import Dice
 from protocol.games.base import Game
 
 PLY_SLOT, ELIMINATED_BEFORE_SLOT, EXTRA_SLOTS = 0, 1, 1 + MAX_PLAYERS
-"""These are offsets of numbers that each game of a batch has after the numbers of its array `field`. PLY_SLOT: the ply.
-ELIMINATED_BEFORE_SLOT: where a list begins that has, for each seat, the number of seats eliminated before it.
-EXTRA_SLOTS: how many such numbers there are.
+"""These describe the extra numbers of a game in a batch. They follow the game's array `field` in the same row.
+
+- PLY_SLOT: the offset of the ply among the extra numbers.
+- ELIMINATED_BEFORE_SLOT: the offset of a list that has, for each eliminated seat, how many seats were eliminated before
+  it.
+- EXTRA_SLOTS: how many extra numbers there are.
 """
 
 

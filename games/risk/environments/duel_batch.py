@@ -60,10 +60,11 @@ LUCK_MODES = {
     value_functions.PLAIN_FEATURES_NAME: FEATURES_LUCK,
     value_functions.EXACT_NAME: TABLE_LUCK,
 }
-"""The way to measure luck, by the name of the value function that measures it."""
+"""The modes of measuring luck. A key is the name of the value function that the mode uses."""
 _FEATURE_WEIGHT = 1 / 4
-"""The value in points of a seat whose evaluation by features is 1. A position's value in points is the difference of
-both seats' values, as in `games.risk.measuring`."""
+"""The factor that turns a seat's evaluation by features, from −1 to 1, into points. A position's value in points is the
+difference of both seats' points, as in `games.risk.measuring`.
+"""
 
 
 class DuelBatch(Batch[Position]):

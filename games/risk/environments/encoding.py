@@ -73,7 +73,7 @@ class CampaignEncoding(Encoding[campaign.Position, campaign.Move]):
         self.actions = self._end + 1
         self.size = rules.seats * (2 * self._count + 2) + 4
         self.log_shares = _log_shares(_max_units(rules))
-        """The number that stands in a vector for n units, at index n."""
+        """The encoded numbers of units: item n is the number that stands for n units in a vector."""
 
     def vector(self, state: campaign.Position, seat: int) -> Vector:
         rules, to_move = self._rules, self._rules.to_move(state)

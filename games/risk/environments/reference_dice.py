@@ -25,7 +25,9 @@ def loss_thresholds(attacking: int, defending: int) -> tuple[tuple[int, int], ..
 
 @cache
 def dice_for_loss(attacking: int, defending: int, lost: int) -> bytes:
-    """Return the numbers on the dice of a round, the attacker's first, by which the attacker loses `lost` units."""
+    """Return one possible throw of a round in which the attacker loses `lost` units: the numbers on the attacker's
+    dice, then those on the defender's dice.
+    """
     stake = min(attacking, defending)
     for dice in product(range(1, DIE_SIDES + 1), repeat=attacking + defending):
         sides = sorted(dice[:attacking], reverse=True), sorted(dice[attacking:], reverse=True)
@@ -35,7 +37,9 @@ def dice_for_loss(attacking: int, defending: int, lost: int) -> bytes:
 
 
 class ScriptedDice(Dice):
-    """Dice for the reference rules that decide battles as a batch of games does, from the same random generator."""
+    """Dice that give the reference rules the same battle results as a batch of games. They draw each result from the
+    batch's random generator, and show dice that lead to it.
+    """
 
     def __init__(self, generator: Any, attackers: int, defenders: int, throw_counts: ThrowCounts) -> None:
         super().__init__(b"", 0)

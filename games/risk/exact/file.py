@@ -17,8 +17,8 @@ from protocol.errors import UsageFault
 _HEADER_BYTES = 4096
 """Bytes of a table file's header: JSON, padding and a newline.
 
-The rest of the file is 32-bit integers: first the number of each row of boards (rows.py), then the values, by row and
-by the set of territories that the mover's opponent holds.
+The rest of the file is 32-bit integers. First come the numbers of the stored rows (see `BoardRows` in rows.py), then
+the values, row after row. A row has a value for each set of territories that the mover's opponent may hold.
 """
 WIN_VALUE = 1 << 30
 """The value of a win, in units of the stored integers."""
@@ -44,8 +44,8 @@ def place_of(shape: Shape, folder: Path) -> Path:
 
 
 def write_mapped(path: Path, shape: Shape, stats: SolvingStats, heads: Any, values: Any) -> None:
-    """Write a table file. `heads` are the numbers of its rows, `values` integers in which a win is `WIN_VALUE`. Raise
-    `OSError` if that fails.
+    """Write a table file, which `MappedValues` can then map into memory. `heads` has the number of each stored row, in
+    ascending order. `values` are integers in which a win is `WIN_VALUE`. Raise `OSError` if that fails.
     """
     parts = [
         heads,

@@ -13,26 +13,29 @@ from games.risk.rules.duel import DEFAULT_INVASION_TROOPS, REINFORCEMENT_TROOPS
 from machine.compiled import compiled, entry, ints, zeros
 
 SYMMETRY_BITS = 7
-"""A spot is a number that tells where the values of a row are stored. Its SYMMETRY_BITS low bits hold the index of a
-symmetry, the bits above them the index of a stored row.
+"""Number of low bits of a spot that hold the index of a symmetry. The bits above them hold the index of a stored row.
+
+A spot is a number that tells where to find the values of a row: in this stored row, with this symmetry applied.
 """
 SYMMETRY_MASK = (1 << SYMMETRY_BITS) - 1
-"""The mask of the bits of a spot that hold the index of a symmetry."""
+"""The mask of the low bits of a spot that hold the index of a symmetry. `SYMMETRY_BITS` explains spots."""
 REINFORCEMENT_KIND, ATTACK_KIND, EQUAL_ATTACK_KIND = 0, 1, 2
 """These are the kinds of encoded moves:
 
 - REINFORCEMENT_KIND: a reinforcement.
 - ATTACK_KIND: an attack from a territory with more troops than the target.
-- EQUAL_ATTACK_KIND: an attack from a territory with as many troops as the target. If it fails, that territory has
-  neither troops nor an owner, and the opponent must invade it next.
+- EQUAL_ATTACK_KIND: an attack from a territory with as many troops as the target. If it fails, the attacking territory
+  loses its troops and its owner, and the opponent must invade it next.
 """
 MOVE_SIZE = 6
-"""Maximum number of integers of an encoded move. They are:
+"""Number of integers that an encoded move takes. They are, in this order:
 
-- the kind of the move, such as `ATTACK_KIND`, and its index in the result of `build_masks`;
-- the spot of the row after the move, and the bit of the territory that the move takes (0 for none);
-- for an attack: the spot after a failure and the invasion that may follow, and the bit of the territory that is invaded
-  (0 for none).
+- the kind of the move, such as `ATTACK_KIND`;
+- the index of the move among the masks of `build_masks`;
+- the spot of the row after the move (see `SYMMETRY_BITS`), for an attack after its success;
+- the bit of the territory that the move takes (0 for none);
+- for an attack, the spot of the row after its failure, and after the invasion that may follow;
+- for an attack, the bit of the territory that is then invaded (0 for none).
 """
 
 
@@ -45,9 +48,11 @@ class BoardRows(NamedTuple):
     """
 
     heads: Any
-    """The numbers of the stored rows, in ascending order."""
+    """The numbers of the rows that are stored, in ascending order."""
     spots: Any
-    """The spot of each row, by the row's number: the stored row that represents it, and the symmetry between them."""
+    """The spot of each row, by the row's number. It names the stored row that has the same values, and the symmetry
+    that turns one into the other (see `SYMMETRY_BITS`).
+    """
     holders: Any
     """holders[symmetry, set] is the set of territories that `set` becomes under the symmetry. A set is an unsigned
     32-bit integer with a bit for each territory.
@@ -69,8 +74,10 @@ def build_rows(shape: Shape) -> BoardRows:
 
 @entry
 def number_rows(heads: Any, spots: Any, cap: int, weights: Any, digits: Any) -> int:
-    """Fill the arrays `heads` and `spots` of `BoardRows`, and return the number of stored rows. `digits` is scratch
-    space that must be 0 and is 0 afterwards.
+    """Choose the rows to store, fill the arrays `heads` and `spots` of `BoardRows`, and return the number of stored
+    rows. A row is stored if no symmetry turns it into a row with a lower number.
+
+    `digits` is scratch space that must be 0 and is 0 afterwards.
     """
     count = len(digits)
     kept = 0
@@ -100,10 +107,10 @@ def number_rows(heads: Any, spots: Any, cap: int, weights: Any, digits: Any) -> 
 
 
 def build_masks(shape: Shape) -> Any:
-    """Return whether a side can make a move, for each move on a map and each set of territories that the side may hold.
+    """Return a mask for each move on a map. It has a number for each set of territories that a side may hold: 0 if the
+    side can make the move, else minus infinity.
 
-    The number is 0 if it can, else minus infinity. The result is a flat array of 64-bit floats, with the moves in the
-    order of `fill_moves`.
+    The result is a flat array of 64-bit floats, with the moves in the order of `fill_moves`.
     """
     import numpy
 
@@ -117,10 +124,11 @@ def build_masks(shape: Shape) -> Any:
 
 @compiled
 def fill_moves(number: int, cap: int, ends: Any, spots: Any, scratch: Any, moves: Any) -> int:
-    """Write the encoded moves (see `MOVE_SIZE`) of row `number` to `moves`, and return the number of integers written.
+    """Write the encoded moves (see `MOVE_SIZE`) on the boards of a row to `moves`, and return the number of integers
+    written.
 
-    `ends` lists each border in both directions, as source and target. `scratch` is scratch space of two integers for
-    each territory.
+    `number` is the row's number, from which the troops on each territory follow (see `BoardRows`). `ends` lists each
+    border in both directions, as source and target. `scratch` is scratch space of two integers for each territory.
     """
     weight = 1
     for k in range(0, len(scratch), 2):

@@ -19,7 +19,9 @@ MAX_POSITIONS_ON_DEMAND = 20_000_000
 MAX_STORED_BOARDS = (4 << 30) // 6
 """Maximum number of full boards (without free territories) in a table. At 6 bytes each, it takes at most 4 GiB."""
 _MAX_LABELLED_TERRITORIES = 9
-"""Maximum number of territories of a map whose symmetries are computed only to find out the size of its table."""
+"""Maximum number of territories of a map that `is_solvable` numbers canonically to find out the size of its table. With
+more territories, this may take practically for ever.
+"""
 _MAX_SYMMETRIES = 128
 """Maximum number of symmetries of a map that are used. More would cost more than they save."""
 FORMAT_VERSION = 2
@@ -33,7 +35,7 @@ class Shape(NamedTuple):
 
     edges: tuple[tuple[int, int], ...]
     places: tuple[int, ...]
-    """The number of each territory of the map in the numbering of `edges`."""
+    """The canonical number of each territory, by its index on the map. `edges` uses these numbers."""
     cap: int
 
     @property
@@ -111,8 +113,10 @@ def _count_positions(territories: int, cap: int) -> int:
 
 @lru_cache(maxsize=64)
 def _canonical_labelling(board: Board) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
-    """Return the borders of the canonical numbering of the territories, the one whose sorted borders are the least, and
-    the number of each territory in it. The result is cached: a ring of nine territories takes seconds.
+    """Return the borders in the canonical numbering of the territories, and the canonical number of each territory.
+
+    The canonical numbering is the one of `_labellings` whose sorted borders are the least. The result is cached: a ring
+    of nine territories takes seconds.
     """
     return min((_relabel_borders(board, places), places) for places in _labellings(board))
 
@@ -158,7 +162,10 @@ def symmetries(shape: Shape) -> list[tuple[int, ...]]:
 
 
 def _count_stored_boards(shape: Shape) -> int:
-    """Return the number of full boards to store, one for each class of symmetric rows (W. Burnside, 1897)."""
+    """Return the number of full boards (without free territories) that a table stores. Of the rows of boards that
+    symmetries turn into each other, it stores only one. Burnside's lemma gives the number of such rows (W. Burnside,
+    1897).
+    """
     images = symmetries(shape)
     rows = sum(int(shape.cap ** _count_cycles(image)) for image in images) // len(images)
     return rows << len(shape.places)

@@ -33,16 +33,19 @@ MAX_FINAL_CHANGE = 1
 is not 0, because rounding keeps some values changing.
 """
 _FIRST_MARGINS = (1 << 10, 1 << 12, 1 << 14)
-"""Initial error margins of the proof, in units of a stored margin, tried in this order. The first is 6e-8 of a win; the
-larger ones allow for more rounding errors.
+"""Error margins from which the proof of an error bound starts, in the order in which they are tried. Their unit is that
+of stored margins, in which the first is 6e-8 of a win. The larger ones allow for more rounding errors.
 """
 _SWEEPS_PER_MARGIN = 25
-"""Number of sweeps after which the proof tries the next initial margin."""
+"""Maximum number of sweeps in which the proof of an error bound must succeed from one of `_FIRST_MARGINS`. After them,
+the proof starts again from the next one.
+"""
 _EXTRAPOLATION_INTERVAL_SWEEPS = 30
 """Number of sweeps between two extrapolations of the values."""
 _MAX_STALLED_SWEEPS = 2 * _EXTRAPOLATION_INTERVAL_SWEEPS
-"""The iteration stops after this many sweeps in a row whose largest change of a value is no new minimum. This leaves
-time for the next extrapolation, which repairs a bad one."""
+"""The iteration stops after this many sweeps in a row in which the largest change of a value was not below its minimum
+so far. This leaves time for another extrapolation, which can repair the effects of a bad one.
+"""
 _MAX_STORED_CHANGE = 30_000
 """The number to which the largest change of a value in a sweep is scaled, so that changes can be stored in 16 bits."""
 _MIN_EXTRAPOLATED_CHANGE = 5
@@ -58,7 +61,9 @@ _STATS_SIZE = 3
 
 
 class SolvingProgress(NamedTuple):
-    """Progress of solving a table. `change` is the largest change of a value in the last sweep; None in the proof."""
+    """Progress of solving a table. `change` is the largest change of a value in the last sweep, where a win is 1. It is
+    None during the proof of an error bound, which follows the iteration.
+    """
 
     sweeps: int
     change: float | None
@@ -87,8 +92,9 @@ def solve_mapped(shape: Shape, folder: Path, jobs: int, on_sweep: Callable[[Solv
 
 
 class DuelSolver:
-    """A solver of one table. It has `values` by row, and for each value a margin, which bounds its error. Before the
-    proof, the array of margins holds each value's change in the last stored sweep.
+    """A solver of one table. `values` has the values by row, and `margins` has a bound on the error of each value.
+    Before the proof of these bounds, the array `margins` serves another purpose: it holds the change of each value in
+    the last sweep that stored changes.
     """
 
     def __init__(self, shape: Shape, unfinished: Path, jobs: int, on_sweep: Callable[[SolvingProgress], None]) -> None:
@@ -149,8 +155,9 @@ class DuelSolver:
     def _prove(self) -> int:
         """Prove that no value is off by more than an error margin, and return this margin.
 
-        All margins begin at an initial margin. The proof succeeds once a sweep leaves no margin wider than that. If a
-        margin reaches `MAX_MARGIN`, it has overflowed, and a larger initial margin is tried.
+        All margins begin at one initial margin, and sweeps recompute them. The proof succeeds once a sweep leaves no
+        margin wider than the initial one. A larger initial margin is tried if this takes too many sweeps, or if a
+        margin reaches `MAX_MARGIN`, which means that it has overflowed.
         """
         margins = self.margins.reshape(-1, self._boards)
         for begin in _FIRST_MARGINS:
@@ -191,8 +198,8 @@ class DuelSolver:
             self._rooms.put(room)
 
     def _sweep_and_store_changes(self, unit: float, first: int, last: int) -> tuple[int, float, float]:
-        """Recompute the values of rows, store their changes in multiples of `unit`, and return the largest change and
-        two sums.
+        """Recompute the values of rows, and store their changes in multiples of `unit`. Return the largest change and
+        two sums, whose quotient is the factor by which changes shrink in a sweep.
 
         The first sum is of the products of each new change with the stored change of the same value, the second of the
         squares of the stored changes.

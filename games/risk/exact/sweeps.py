@@ -1,10 +1,12 @@
 """Two kinds of sweeps over the full boards of bounded Risk. One improves the values by trying all moves, the other
 proves an error bound.
 
-A value is a 32-bit integer, `WIN_VALUE` for a win of the mover. The index of a value in its row is the set of
-territories held by the mover's opponent. The opponent is the mover after the move, so a row is read in the order in
-which it is written. A move is applied to all boards of a row at once, in inner loops without branches, which is many
-times faster than board by board.
+A row has the values of all boards with the same troops on each territory. A value is a 32-bit integer, `WIN_VALUE` for
+a win of the mover. Its index in the row is the set of territories that the mover's opponent holds.
+
+A sweep applies a move to all boards of a row at once, ordered by the set of territories that the mover holds. After the
+move, the mover is the other seat's opponent, so this is also the order of the values that the move leads to. The inner
+loops read them one after the other without branches, which is many times faster than board by board.
 """
 
 from __future__ import annotations
@@ -27,13 +29,19 @@ _WIN_WEIGHT = float(WIN_PROBABILITY.numerator)
 _LOSS_WEIGHT = float(WIN_PROBABILITY.denominator - WIN_PROBABILITY.numerator)
 """The number of attacks lost on average in `_TOTAL_WEIGHT` attacks."""
 _TOTAL_WEIGHT = float(WIN_PROBABILITY.denominator)
-"""The number of attacks of which `_WIN_WEIGHT` are won and `_LOSS_WEIGHT` lost on average."""
+"""The common denominator of probabilities: an attack is won with probability `_WIN_WEIGHT` / `_TOTAL_WEIGHT`, and lost
+with probability `_LOSS_WEIGHT` / `_TOTAL_WEIGHT`.
+"""
 SCRATCH_ROWS = 4
-"""Number of scratch rows for each thread, behind the table, in which symmetries are applied to rows."""
+"""Number of scratch rows for each thread, behind the rows of the table. Rows are copied to them with a symmetry
+applied.
+"""
 
 
 class RowMoves(NamedTuple):
-    """The arrays from which a sweep computes moves: for `fill_moves`, from `build_masks` and from `BoardRows`."""
+    """The data from which a sweep computes the moves of a row. `cap` and `ends` are arguments of `fill_moves`, `masks`
+    is the result of `build_masks`, and the others are the arrays of `BoardRows`.
+    """
 
     cap: int
     ends: Any
@@ -45,8 +53,9 @@ class RowMoves(NamedTuple):
 
 @compiled
 def _find_row(table: Any, spot: int, holders: Any, boards: int, scratch: int) -> int:
-    """Return where the row that `spot` encodes begins in `table`. If the spot has a symmetry, this is the scratch row,
-    to which the function copies the row with the symmetry applied.
+    """Return the index in `table` at which the values of the row with this spot begin. If the spot has a symmetry,
+    first copy the stored row, with the symmetry applied, to the scratch row, and return the index `scratch` of this
+    row.
     """
     at = (spot >> SYMMETRY_BITS) * boards
     turn = (spot & SYMMETRY_MASK) * boards
@@ -74,8 +83,9 @@ def _attack(best: Any, mask: Any, taken: Any, repelled: Any) -> None:
 
 @compiled
 def _attack_equals(best: Any, mask: Any, taken: Any, again: Any) -> None:
-    """Update `best`, the best value of each board of a row so far, by an attack of kind `EQUAL_ATTACK_KIND`. After a
-    failure, the attack's source has no owner: the opponent invades it, and the mover moves again.
+    """Raise the values in `best`, one for each board of a row, to the value of an attack between equal numbers of
+    troops, if that is better. If the attack fails, the attacking territory has no owner: the opponent invades it, and
+    the mover moves again.
     """
     last = len(best) - 1
     for held in range(len(best)):
@@ -112,8 +122,8 @@ def sweep(
     """Recompute the values of the rows from `first` to `last` - 1 in place, from the current values. Return the largest
     change.
 
-    `SCRATCH_ROWS` scratch rows begin at the index `spare` of `values`. `room` and `moves` are scratch space: the
-    arguments `scratch` and `moves` of `fill_moves`. `best` is scratch space for one row.
+    `SCRATCH_ROWS` scratch rows begin at the index `spare` of `values`. `room` and `moves` are scratch space that is
+    passed to `fill_moves` as `scratch` and `moves`. `best` is scratch space for one row.
     """
     cap, ends, masks, heads, spots, holders = row_moves
     boards = len(best)

@@ -28,8 +28,8 @@ def may_need_solving(config: Mapping[str, Any]) -> bool:
 
 
 def read_values(path: Path, key: str) -> tuple[Any, int] | None:
-    """Return the values (64-bit floats) and the number of sweeps in a file of `write_values`; None without a valid
-    file.
+    """Read a file that `write_values` wrote. Return the values (64-bit floats) and the number of sweeps that solved
+    them; None if the file is missing or invalid.
     """
     import numpy
 
@@ -58,7 +58,8 @@ def write_values(path: Path, key: str, values: Any, sweeps: int) -> None:
 
 
 _MIN_TOLERANCE = 1e-7
-"""The least difference of values that `value_tolerance` tolerates, even if values are exact."""
+"""The minimum of `value_tolerance`: moves whose values differ by less count as equally good, even if values are exact.
+"""
 
 
 def value_tolerance(error: float) -> float:
@@ -78,11 +79,15 @@ class FlatValues:
         self._values = values
 
     def value_at(self, digits: Sequence[int]) -> float:
-        """Return the value for the mover of the position that `digits` describe, as in `MappedValues.value_at`."""
+        """Return the value, for the seat to move, of a position. `digits` has the owner and the troops of each
+        territory as one number, as in `MappedValues.value_at`.
+        """
         return float(self._values[sum(digit * weight for digit, weight in zip(digits, self._weights, strict=True))])
 
     def arrays(self, places: Sequence[int]) -> tuple[Any, list[int]]:
-        """Return all values, and the weight of the territory at each of `places`, as `Table.arrays` explains them."""
+        """Return two things for compiled loops: the values of all positions by index, and a weight for each of
+        `places`. The index of a position is the sum of weight times digit over all territories (see `Table.arrays`).
+        """
         return self._values, [self._weights[place] for place in places]
 
 
@@ -168,8 +173,9 @@ def solve(board: Board, max_troops: int) -> Table:
 
 
 def load_or_solve(board: Board, max_troops: int, folder: Path | None = None, armies: Sequence[int] = ()) -> Table:
-    """Return the table that `arena-bot solve` has stored in `folder` (default: `cache_folder`). If there is none,
-    return one that is solved on demand: from its file in the folder or, without a file, solved now and stored.
+    """Return a table from the first of these sources that has it: the tables that `arena-bot solve` stored in `folder`
+    (default: `cache_folder`), and the tables that were solved on demand earlier. If neither has it, solve it now and
+    store it.
 
     Raise `UsageFault` if numba is missing, the table of `arena-bot solve` is damaged, or a table is too large to solve
     now.
@@ -273,5 +279,7 @@ def grader_of(game: Duel) -> Grader:
 
 
 def can_grade(game: Duel) -> bool:
-    """Return whether `grader_of` works on this machine even if `arena-bot solve` has made no table."""
+    """Return whether `grader_of` needs no table made by `arena-bot solve`: numba is installed, and the table is so
+    small that it is solved on demand.
+    """
     return HAS_NUMBA and is_solved_on_demand(game.map, game.max_troops)

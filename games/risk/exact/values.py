@@ -14,7 +14,9 @@ TOLERANCE = 1e-10
 _WIN_PROBABILITY = float(WIN_PROBABILITY)
 """The probability that an attack succeeds, as a float."""
 _NO_MOVE_VALUE = 2.0
-"""The opponent's value after the best move of a kind, if the mover has no move of this kind. It is above any result."""
+"""The number that stands for the opponent's value after the mover's best move of a kind, if the mover has no such move.
+It is above any real value, so a move of another kind is better for the mover.
+"""
 
 
 def iterate_values(shape: Shape) -> tuple[Any, int]:
@@ -83,7 +85,7 @@ def _sweep(values: Any, cap: int, weights: Any, near: Any, first: Any, digits: A
 
 @compiled
 def _invade(values: Any, other: int, cap: int, weights: Any, digits: Any) -> float:
-    """Return the opponent's value after the best invasion."""
+    """Return the opponent's value after the mover's best invasion."""
     least = _NO_MOVE_VALUE
     for k in range(len(weights)):
         if digits[k] == 0:
@@ -93,7 +95,7 @@ def _invade(values: Any, other: int, cap: int, weights: Any, digits: Any) -> flo
 
 @compiled
 def _reinforce(values: Any, other: int, cap: int, weights: Any, digits: Any) -> float:
-    """Return the opponent's value after the best reinforcement."""
+    """Return the opponent's value after the mover's best reinforcement."""
     least = _NO_MOVE_VALUE
     for k in range(len(weights)):
         if digits[k] < cap:
@@ -103,7 +105,7 @@ def _reinforce(values: Any, other: int, cap: int, weights: Any, digits: Any) -> 
 
 @compiled
 def _attack(values: Any, other: int, cap: int, weights: Any, digits: Any, near: Any, first: Any) -> float:
-    """Return the opponent's expected value after the best attack."""
+    """Return the opponent's expected value after the mover's best attack."""
     least = _NO_MOVE_VALUE
     for source in range(len(weights)):
         strength = digits[source]

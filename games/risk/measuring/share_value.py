@@ -1,9 +1,12 @@
 """The value function of campaigns with more than two seats, made of shares of territories, units and reach.
 
 Shares sum to 1 over the seats and are computed in the same way for each seat. So the value is symmetric, and one seat's
-gain is the other seats' loss. The luck of seat i in an event is the sum over k of c_k · (s_ki(after) − Σ p
-s_ki(outcome)), where c_k = always_k + open_k · (seats in the game / seats) is known before the throw. So luck is
-unbiased for all constants.
+gain is the other seats' loss.
+
+The luck of seat i in an event is the sum over the kinds of share k of c_k · (s_ki(after) − Σ p s_ki(outcome)). Here
+s_ki is the seat's share of kind k in a position, and p the probability of an outcome. The factor is c_k = always_k +
+open_k · (seats that still have a territory / all seats), with constants always_k and open_k. It is known before the
+throw, so luck is unbiased for all constants.
 """
 
 from __future__ import annotations
@@ -21,8 +24,8 @@ Rows = list[list[float]]
 
 
 class ShareValue(ValueFunction):
-    """A value function of shares. `constants` has for each of `SHARE_NAMES` two factors: always_k and open_k in the
-    formula at the top of this module.
+    """A value function that measures luck by a seat's shares of territories, units and reach, with the formula at the
+    top of this module. `constants` has always_k and open_k for each of `SHARE_NAMES`.
     """
 
     def __init__(self, name: str, game: Campaign, constants: Sequence[tuple[float, float]]) -> None:
@@ -48,7 +51,9 @@ def count_seats_in(position: Position) -> int:
 
 
 def luck_of_shares(game: Campaign, before: Position, outcomes: Outcomes, after: Position) -> Rows:
-    """Return the luck in each share of each seat: the share in `after` less its mean over the outcomes."""
+    """Return the luck of each seat in each kind of share: its share in the position `after`, less the mean of its share
+    over all possible outcomes. A row for each of `SHARE_NAMES` has a number for each seat.
+    """
     neighbours = game.map.neighbours
     sums: Rows = [[0.0] * game.seats for _ in SHARE_NAMES]
     for at, (holder, troops) in enumerate(zip(before.owner, before.troops, strict=True)):

@@ -1,9 +1,12 @@
 """The value functions of both Risk games: exact tables, fitted coefficients and plain features.
 
-Coefficients are fitted once for a map and shipped, so they are fixed before any match. The luck of an event is the sum
-over features k of c_k · (φ_k(after) − Σ p φ_k(outcome)), where φ is seat 0's feature minus seat 1's. The factor c_k =
-always_k + open_k · 4q(1 − q) is known before the throw: q is the win probability of seat 0, a logistic function of
-features, turn and attacks left. So luck is unbiased for all constants.
+The luck of seat 0 in an event is the sum over features k of c_k · (φ_k(after) − Σ p φ_k(outcome)). Here φ_k is seat 0's
+feature minus seat 1's in a position, and p the probability of an outcome. The factor c_k is always_k + open_k · 4q(1 −
+q), with coefficients always_k and open_k. The win probability q of seat 0 is a logistic function of features, turn and
+attacks left.
+
+Coefficients are fitted once for a map and shipped, so they are fixed before any match, and each c_k is known before the
+throw. So luck is unbiased for all coefficients.
 """
 
 from __future__ import annotations
@@ -43,19 +46,22 @@ from plain features.
 MAX_QUICK_POSITIONS = 1_000_000
 """Maximum number of positions of a table that counts as quick: a table with this many is solved in some 20 s."""
 _MAX_DRAWN_PLY_RATIO = 1 / 3
-"""A ratio: the ply limit of a match, divided by the troop limit times the squared number of territories. Measurements
-show that below this ratio plain features remove more luck than coefficients that were fitted to another map."""
+"""The ratio below which many matches are drawn by the ply limit. It is the ply limit, divided by the troop limit and by
+the squared number of territories. Measurements show that below it plain features remove more luck than coefficients
+that were fitted to another map.
+"""
 _GENERAL_MAP_BY_GAME = {"risk-duel": "africa"}
-"""The map of each game whose fitted coefficients are also used on every other map. There the value function that they
-make is called `general-1` instead of `fitted-1`.
+"""The map of each game whose fitted coefficients are also used on all other maps. The value function with these
+coefficients is called `general-1`, while `fitted-1` has coefficients fitted to the map of the match.
 
-Campaigns have no such map: battles matter more on small maps, so adjusted results would vary more than raw results.
+Campaigns have no such map. Battles matter more on small maps, so general coefficients would make adjusted results vary
+more than raw results.
 """
 
 
 class Constants(Struct, frozen=True, forbid_unknown_fields=True):
-    """The constants of one feature: its factors always_k and open_k in the formula at the top of this module, and its
-    weight in the logit of a win.
+    """The constants of one feature. `always` and `open` are its always_k and open_k in the formula at the top of this
+    module. `odds` is its weight in the logit of seat 0's win probability q.
     """
 
     always: float
@@ -67,8 +73,8 @@ class Coefficients(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The content of a file of coefficients.
 
     - `name`: the name of the value function, with a version.
-    - `features`: the constants of each feature. With more than two seats, the features are `SHARE_NAMES`, and the
-      constants' `odds` are not used.
+    - `features`: the constants of each feature. With more than two seats, the features are `SHARE_NAMES`, and only the
+      constants `always` and `open` are used.
     - `turn`: a number added to the logit of the seat to move.
     - `attacks`: a number added for each attack that this seat has left.
     - `provenance`: how the coefficients were made.
@@ -122,8 +128,8 @@ _PLAIN_COEFFICIENTS = Coefficients(
     name=PLAIN_FEATURES_NAME,
     features=dict.fromkeys(("territories", "units", "strength", "compactness"), Constants(always=1 / 8)),
 )
-"""The coefficients of plain features. Each of four features counts ⅛. At the end it is 1 for the winner, 0 for the
-loser.
+"""The coefficients of plain features. A seat's value is ½ plus ⅛ of the sum, over four features, of the seat's feature
+minus the opponent's. So at the end the winner has value 1 and the loser 0.
 """
 
 
@@ -139,8 +145,9 @@ def duel_values(game: Duel) -> ValueFactories:
 
 
 def _is_often_drawn(game: Duel) -> bool:
-    """Return whether the ply limit ends many matches in a draw. Coefficients that were fitted to other maps are then
-    misleading: they value a throw most in an open match, but a throw is worth little in a match that will be drawn.
+    """Return whether the ply limit ends many matches in a draw, on a map without coefficients of its own. Coefficients
+    fitted to another map are then misleading: they make a throw count most while a match is open, but in a match that
+    will be drawn no throw counts for much.
     """
     return (
         _map_coefficients(game) is None and game.max_plies < _MAX_DRAWN_PLY_RATIO * len(game.map) ** 2 * game.max_troops
@@ -153,8 +160,8 @@ def campaign_values(game: Campaign) -> ValueFactories:
 
 
 def _fitted_values(game: Duel | Campaign) -> ValueFactories:
-    """Return the value functions with the map's own coefficients for this number of seats, and for two seats those with
-    the general coefficients.
+    """Return the value functions with coefficients fitted to this map and number of seats, if there are any. For two
+    seats, add those with the general coefficients.
     """
     if game.seats > 2:
         return _share_values(game)
@@ -163,7 +170,9 @@ def _fitted_values(game: Duel | Campaign) -> ValueFactories:
 
 
 def _share_values(game: Duel | Campaign) -> ValueFactories:
-    """Return the value function of shares for more than two seats; none if its constants were not fitted to the map."""
+    """Return the value function of a game with more than two seats, which is computed from shares; an empty dict if its
+    constants were not fitted to the map.
+    """
     found = _map_coefficients(game, f"-{game.seats}")
     if found is None:
         return {}
@@ -201,10 +210,11 @@ def _mean_features(game: Game[Any, Any], state: Any) -> SeatValues:
 
 
 def _map_coefficients(game: Duel | Campaign, seats: str = "") -> Coefficients | None:
-    """Return the coefficients fitted to the map, or None. `seats` ends the file's name: `-3` for three seats, "" for
-    two.
+    """Return the coefficients fitted to the map; None if there are none. `seats` is the end of the file's name: `-3`
+    for three seats, "" for two.
 
-    Under another troop limit or draft, the coefficients are still unbiased, but remove a little less luck.
+    The troop limit or the draft may differ from those of the fit. Luck is then still unbiased, but a little less of it
+    is removed.
     """
     name = game.map.name
     known = name in maps.MAP_NAMES and game.map == maps.load_map(name)
@@ -212,7 +222,9 @@ def _map_coefficients(game: Duel | Campaign, seats: str = "") -> Coefficients | 
 
 
 def _general_coefficients(game: str) -> Coefficients | None:
-    """Return the coefficients of the map in `_GENERAL_MAP_BY_GAME`; None if the game has none."""
+    """Return a game's general coefficients, which are those of its map in `_GENERAL_MAP_BY_GAME`; None if it has no
+    such map.
+    """
     found = read_coefficients(game, _GENERAL_MAP_BY_GAME[game]) if game in _GENERAL_MAP_BY_GAME else None
     return None if found is None else replace(found, name=found.name.replace("fitted", "general"))
 

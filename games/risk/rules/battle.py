@@ -128,7 +128,9 @@ def _throws(dice: int) -> Iterator[tuple[int, ...]]:
 _LOSS_TABLES = {
     (a, d): _loss_table(a, d) for a in range(1, MAX_ATTACK_DICE + 1) for d in range(1, MAX_DEFENCE_DICE + 1)
 }
-"""The `_loss_table` for each number of the attacker's dice and each number of the defender's."""
+"""The number of lost defenders for each throw (see `_loss_table`). A key has the number of the attacker's dice and the
+number of the defender's dice.
+"""
 
 
 def describe_attack(event: Event) -> str:

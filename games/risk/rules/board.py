@@ -77,7 +77,7 @@ class Board:
 
     @cached_property
     def encoded(self) -> dict[str, Any]:
-        """The map as messages carry it, and as a file may hold it."""
+        """The map as a dict of JSON values. Messages carry maps in this form, and a map file may have it, too."""
         return {
             "name": self.name,
             "territories": [territory._asdict() for territory in self.territories],

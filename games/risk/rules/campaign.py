@@ -129,7 +129,9 @@ class Campaign(Game[Position, Move]):
             )
 
     def initial(self, dice: Dice) -> tuple[Position, Event | None]:
-        """Return the first state. Without a `deal` in the config, draw the 16 bytes of one (dice purpose "deal")."""
+        """Return the first state, and an event if it was drawn. If the config has no `deal`, draw one: 16 random bytes,
+        for the dice purpose "deal".
+        """
         if self.deal is not None:
             return self._start(self.deal, 0), None
         state = self._start(_draw_deal(dice), 1)
@@ -165,8 +167,9 @@ class Campaign(Game[Position, Move]):
         return state[:-1]
 
     def legal_moves(self, state: Position) -> Sequence[Move]:
-        """Return the legal moves that a `turn` message lists. In a draft, this is only the draft that the draft rule
-        makes. In attack, these are all attacks with the most units, by index of territory, then the end of the turn.
+        """Return the legal moves that a `turn` message lists. In a draft, it lists one move: the draft that the draft
+        rule makes. In attack, it lists each attack once, with as many units as possible, in the order of territories,
+        and then the end of the turn.
         """
         if self.to_move(state) is None:
             return ()

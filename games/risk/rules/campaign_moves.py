@@ -19,7 +19,7 @@ _MOVE_FORMS = {
     "attack": ('{"do": "attack", "from": 0, "to": 1, "units": 3}', ("from", "to", "units")),
     "end": ('{"do": "end"}', ()),
 }
-"""An example of each kind of move in JSON, with the names of its integer fields, by kind."""
+"""The form of each kind of move: an example in JSON, and the names of its integer fields."""
 _MAX_LISTED_TERRITORIES = 4
 """Maximum number of territories of a draft that `notation` lists."""
 MOVE_EXAMPLES = "draft a1 3 b2 1, b2 > a2 2 to attack with two, end"

@@ -62,8 +62,13 @@ class Action(NamedTuple):
 
 
 class Duel(Game[Position, Action]):
-    """Bounded Risk. Config: `map` (a name or a description), `max_troops` (3 to 100), `max_plies` (1 to 10,000),
-    `armies` (the troops of each of the first invasions, in order, 1 to `max_troops`).
+    """Bounded Risk: Risk for two seats, with a limit on the troops of a territory and on plies. Config:
+
+    - `map`: a name or a description.
+    - `max_troops`: the maximum number of troops on a territory, 3 to 100.
+    - `max_plies`: the maximum number of plies, 1 to 10,000.
+    - `armies`: the numbers of troops that the first invasions of free territories bring, in order, each 1 to
+      `max_troops`. Later invasions bring `DEFAULT_INVASION_TROOPS`.
     """
 
     name = "risk-duel"

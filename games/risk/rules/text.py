@@ -29,13 +29,17 @@ MAX_MAP_HEIGHT_ROWS = 41
 MAX_TERRITORIES_WITH_PIECES = 12
 """Maximum number of territories of a map on which troops are also drawn as pieces of the board game."""
 MAX_TROOPS_AS_PIECES = 49
-"""Maximum number of troops of any territory up to which all troops are also drawn as pieces of the board game."""
+"""Maximum number of troops of a territory for which troops are also drawn as pieces of the board game. If any territory
+has more, the map shows no pieces.
+"""
 LABEL_NAME_LENGTHS = (21, 16, 13, 10, 8, 6)
 """Maximum lengths of territory names in labels, in characters, tried from the longest."""
 LABEL_SHIFTS = sorted(product(range(-8, 9), range(-3, 4)), key=lambda by: (abs(by[0]) + 2 * abs(by[1]), by))
 """Shifts (columns, rows) by which a label may move to find room, smallest first."""
 MIN_WRAPPED_BORDER_LENGTH = 0.8 * MAX_COORDINATE
-"""Horizontal length, in coordinates of a map, above which a border is drawn off both edges, unless the map is small."""
+"""Horizontal length, in coordinates of a map, above which a border wraps around: it is drawn as two lines, one to the
+left edge and one to the right edge of the map. On small maps no border wraps.
+"""
 
 
 class _Label(NamedTuple):
@@ -54,7 +58,7 @@ class _Label(NamedTuple):
 
 
 _Mark: TypeAlias = tuple[tuple[int, int], str]
-"""The type of a mark: the column and the row of a character of a border on a drawn map, and the character."""
+"""The type of a mark, which is one character of a border on a drawn map: its column and row, and the character."""
 
 
 class _Layout(NamedTuple):
@@ -62,13 +66,14 @@ class _Layout(NamedTuple):
 
     labels: tuple[_Label, ...]
     lines: tuple[tuple[_Mark, ...], ...]
-    """The characters that draw each border on the map, as marks."""
+    """The line of each border: the marks (see `_Mark`) that draw it on the map."""
 
 
 def draw_map(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
-    """Return a drawing of the map with its troops, at most 80 columns wide. The label of a territory has index and name
-    above owner (`A` is seat 0, `.` none) and troops. Small armies on small maps also show as pieces of the board game:
-    infantry 1, cavalry 5, artillery 10.
+    """Return a drawing of the map with its troops, at most 80 columns wide.
+
+    The label of a territory has two lines: its index and name, and below them its owner (`A` is seat 0, `.` none) and
+    troops. On small maps, small armies also show as pieces of the board game: infantry 1, cavalry 5, artillery 10.
     """
     pieces = len(board) <= MAX_TERRITORIES_WITH_PIECES and max(troops) <= MAX_TROOPS_AS_PIECES
     armies = [

@@ -15,9 +15,13 @@ from machine.compiled import compiled, floats
 MAX_TABLE_UNITS = 80
 """The maximum number of attackers or defenders in `odds_table`. Larger battles are scaled down to it."""
 _ROW_LENGTH = 3 * (MAX_TABLE_UNITS + 1)
-"""The number of slots of `odds_table` that hold the battles with one number of attackers."""
+"""The length of a row of `odds_table`, in floats. A row has the battles of a given number of attackers against any
+number of defenders.
+"""
 SUFFICIENT_OFFSET = (MAX_TABLE_UNITS + 1) * _ROW_LENGTH
-"""The index in `odds_table` of its last part: for each number of defenders, the sufficient number of attackers."""
+"""The index in `odds_table` of its last part: the number of attackers that suffices to win with
+`SUFFICIENT_PROBABILITY`, for each number of defenders.
+"""
 SUFFICIENT_PROBABILITY = 0.9
 """The minimum winning probability for which a number of attackers is called sufficient."""
 
@@ -27,8 +31,8 @@ def odds_table(dice: bool) -> Any:
     """Return the table of battle results. For each number of attackers and of defenders it holds the probability of
     winning, the mean attackers left after a win, and the mean defenders left after a loss.
 
-    From `SUFFICIENT_OFFSET` on it holds, for each number of defenders, the fewest sufficient attackers, at most
-    `MAX_TABLE_UNITS`.
+    From `SUFFICIENT_OFFSET` on it holds, for each number of defenders, the fewest attackers that win with at least
+    `SUFFICIENT_PROBABILITY`, or `MAX_TABLE_UNITS` if that is fewer.
     """
     table = [0.0] * (SUFFICIENT_OFFSET + MAX_TABLE_UNITS + 1)
     for attackers in range(MAX_TABLE_UNITS + 1):

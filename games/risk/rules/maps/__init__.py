@@ -28,8 +28,8 @@ MAP_NAMES = (
 
 
 def find_map(value: Any, game: str = "map") -> Board:
-    """Return the map that `value` names or describes. Raise `BadConfig` for an unknown name or an invalid map. Its
-    message begins with `game`, then names the file of the map, if any.
+    """Return the map that `value` names or describes. Raise `BadConfig` for an unknown name or an invalid map. The
+    error message begins with `game`, followed by the name of the map's file if `value` comes from a file.
     """
     if isinstance(value, str):
         if value.endswith((".toml", ".json")):
