@@ -14,7 +14,9 @@ from typing import NamedTuple
 _MAX_STEPS = 100
 """Maximum steps for one solution of `_solve_end_divisor` or `solve_multiplier`."""
 _TOLERANCE = 1e-12
-"""The tolerance of equations whose solution is a result."""
+"""The tolerance of equations whose solution determines a returned result. Equations that only give a bound have the
+tolerance `_BOUND_TOLERANCE`.
+"""
 _BOUND_TOLERANCE = 1e-3
 """The tolerance of equations that only give a lower bound, so that a rough solution is enough."""
 _MAX_NEWTON_STEPS = 30
@@ -26,9 +28,13 @@ _NEWTON_TOLERANCE = 1e-8
 number of correct digits, so all digits are correct after it.
 """
 _NEWTON_START_RATIO = 0.9
-"""Maximum fraction of the way from 0 to an end of the range of possible x at which Newton's method for x starts."""
+"""Maximum x at which Newton's method starts, as a fraction of the greatest possible x. The same fraction limits starts
+below 0: there it refers to the least possible x.
+"""
 _MAX_LOG_STEP = 0.7
-"""Maximum change of the logarithm of the root mean square in a step of Newton's method."""
+"""Maximum change of the logarithm of the root mean square in a step of Newton's method in `_Problem.stationary`. The
+root mean square is that of the values' offsets from the centre.
+"""
 _MIN_DIVISOR = 1e-5
 """Minimum divisor 1 + x * term. Smaller divisors would lose too many digits by rounding."""
 _GRID_CELLS = 64
@@ -36,7 +42,7 @@ _GRID_CELLS = 64
 _COARSE_CELLS = 8
 """Number of groups of grid cells with which the search for peaks of the likelihood begins."""
 _MAX_ROOT_STEPS = 60
-"""Maximum steps of `_Problem.root`."""
+"""Maximum number of bisections and steps of false position in `_Problem.root`."""
 
 
 def fit_mean(values: Sequence[float], counts: Sequence[float], mean: float) -> list[float]:
