@@ -1,4 +1,4 @@
-"""Position kinds: the categories, for each game, by which a bot's losses by worse than best moves are broken down."""
+"""Kinds of positions for each game. What a bot lost by moves that were not the best is broken down by these kinds."""
 
 from __future__ import annotations
 
