@@ -1,4 +1,4 @@
-"""Kinds of positions for each game. What a bot lost by moves that were not the best is broken down by these kinds."""
+"""Kinds of positions for each game. A bot's losses by moves that were not the best are broken down by these kinds."""
 
 from __future__ import annotations
 
