@@ -305,8 +305,8 @@ copied.
 
 
 def restore_snapshot(snapshot: Snapshot) -> MatchStanding:
-    """Return the standing as it was when the snapshot was taken. Use it in place of the current standing, which shares
-    its list of events. A snapshot can be used only once.
+    """Return the standing of a snapshot, without the events that came after it. Use it in place of the current
+    standing, which shares its list of events. A snapshot can be used only once.
     """
     standing, events = snapshot
     del standing.events[events:]
