@@ -146,6 +146,8 @@ def _format_name(name: str) -> str:
 
 
 def _format_reason(exc: Exception) -> str:
-    """Return the message of a parser's error. A long message loses its middle, because its end names the line."""
+    """Return the message of a parser's error. A long message is shortened in the middle, because its end says where in
+    the file the error is.
+    """
     text = str(exc) if str(exc).isprintable() else repr(str(exc))
     return text if len(text) <= 100 else f"{text[:50]}...{text[-45:]}"

@@ -97,8 +97,9 @@ def run_command(
     """Run the command of `app` that `words` name, by default the words of the process's command line. In help texts,
     the program is called `program_name`.
 
-    Raise `UsageFault` for wrong usage, and `SystemExit` if the command exits with a status other than 0. `renamed` maps
-    a command and its former option, as in `run --old`, to the option's present name.
+    Raise `UsageFault` for wrong usage, and `SystemExit` if the command exits with a status other than 0. `renamed` has
+    the present name of each renamed option; its key is the command and the former name of the option, such as
+    `run --old`.
     """
     try:
         code = app(words, prog_name=program_name, standalone_mode=False)

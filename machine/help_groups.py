@@ -44,7 +44,7 @@ class CommandGroup(TyperGroup):
 
 
 def command_group(headings: Sequence[str]) -> type[CommandGroup]:
-    """Return the class of a group of commands with these headings."""
+    """Return a class of command groups whose help lists the commands under these headings, in this order."""
     return type("Commands", (CommandGroup,), {"headings": headings})
 
 

@@ -13,7 +13,9 @@ PROCESS_CGROUP_FILE = Path("/proc/self/cgroup")
 
 
 def memory_bytes() -> int:
-    """Return the bytes of memory that this process may share with all others in its control group."""
+    """Return the memory of the machine in bytes, or the memory limit of this process's control group if that is lower.
+    All processes of the group together must keep to the limit.
+    """
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return min([machine, *_cgroup_limits()])
 

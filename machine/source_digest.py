@@ -125,7 +125,9 @@ def _imported(text: str) -> Iterator[str]:
 
 
 def _resolve_name(name: str, file: Path) -> str | Path:
-    """Return an absolute module name unchanged. For a relative name, return the path that it stands for."""
+    """Return an absolute module name unchanged. For a relative name such as `..base` in a source file, return the path
+    of the module that it names, without the suffix `.py`.
+    """
     plain = name.lstrip(".")
     if plain == name:
         return name

@@ -85,7 +85,9 @@ class _GuardedDescriptor(io.FileIO):
 
 
 def _prepare_stream(stream: TextIO | None, descriptor: int) -> TextIO:
-    """Return a safe stream for the descriptor. A stream that was replaced, as in tests, is returned unchanged."""
+    """Return a stream for the descriptor that handles failed writes and unencodable characters as `prepare` describes.
+    A stream that was replaced, as in tests, is returned unchanged.
+    """
     if stream is None:
         return open(descriptor, "w", encoding="utf-8", errors=ENCODING_ERRORS, closefd=False)
     if type(stream) is not io.TextIOWrapper or isinstance(getattr(stream.buffer, "raw", None), _GuardedDescriptor):

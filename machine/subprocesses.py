@@ -26,7 +26,9 @@ _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 _AUTOGROUP = Path("/proc/self/autogroup")
 """The file through which Linux shows and changes the nice value of this process's session."""
 _AUTOGROUP_TRIES, _AUTOGROUP_RETRY_DELAY_S = 20, 0.1
-"""Writing to `_AUTOGROUP` is tried `_AUTOGROUP_TRIES` times, every `_AUTOGROUP_RETRY_DELAY_S` seconds."""
+"""`_AUTOGROUP_TRIES` is the maximum number of attempts to write to `_AUTOGROUP`, and `_AUTOGROUP_RETRY_DELAY_S` the
+number of seconds between two attempts. Linux refuses a write if users have written too often in the last second.
+"""
 
 
 def keep_private() -> None:
@@ -90,7 +92,9 @@ def renice(by: int) -> None:
 
 
 def lower_priority(niceness: int) -> None:
-    """Lower the priority of this process, and of the session that it must have started, by exactly `niceness`."""
+    """Lower the priority of this process and of its session by exactly `niceness`. The process must have started the
+    session itself.
+    """
     if not niceness:
         return
     _renice(niceness)

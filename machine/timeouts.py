@@ -17,7 +17,9 @@ from protocol.errors import UsageFault
 FACTOR_VARIABLE = "ARENA_TIMEOUT_FACTOR"
 """The name of the environment variable with the factor for timeouts."""
 TIMEOUT_FIELD_SUFFIX = "_timeout_s"
-"""The suffix of the names of fields with timeouts. Intervals and delays have other suffixes and stay the same."""
+"""The suffix of the names of fields that hold timeouts. `scale_timeouts` multiplies only such fields. Intervals and
+delays have other suffixes.
+"""
 T = TypeVar("T")
 
 
@@ -36,7 +38,8 @@ def timeout_factor(environ: Mapping[str, str] = os.environ) -> float:
 def scale_timeouts(timeouts: T, factor: float | None = None) -> T:
     """Return a copy of a dataclass of settings with all its timeouts multiplied, including those of nested dataclasses.
 
-    The default `factor` is that of the environment. Raise `UsageFault` if that is invalid.
+    The default of `factor` is the value of `timeout_factor`, which raises `UsageFault` if the environment variable is
+    invalid.
     """
     by = timeout_factor() if factor is None else factor
     changed: dict[str, Any] = {}

@@ -20,8 +20,8 @@ _BET_SIZES = 9
 _MAX_BET_FRACTION = 0.999
 """The fraction of its own capital that the largest bet can lose at worst."""
 BET_FRACTIONS = tuple(way * _MAX_BET_FRACTION / 2**size for size in range(_BET_SIZES) for way in (1, -1))
-"""The fraction of its own capital that each bet can lose at worst. It is positive for a bet on scores above the mean,
-negative for a bet on scores below it.
+"""The bets, each as the fraction of its own capital that it can lose at worst. The sign gives the direction: a positive
+bet is on scores above the mean, a negative bet is on scores below it.
 """
 CAPITAL_SHARES = tuple(0.25 if size == 0 else 0.25 / (_BET_SIZES - 1) for size in range(_BET_SIZES) for _ in range(2))
 """The share of the capital behind each bet. The two largest bets share half: they suit scores with little spread."""
@@ -71,8 +71,8 @@ def _find_end(is_inside: Callable[[float], bool], inside: float, outside: float)
 
 
 def bets(mean: float, low: float, high: float) -> list[float]:
-    """Return the size of each bet against a claimed mean of scores from `low` to `high`. With each score x, the capital
-    of a bet is multiplied by 1 + size (x - mean).
+    """Return the sizes of the bets against the claim that scores between `low` and `high` have the mean `mean`. Each
+    score x multiplies the capital of a bet by 1 + size * (x - mean).
 
     numba can compile this function and `log_capital` unchanged.
     """

@@ -14,7 +14,9 @@ from typing import NamedTuple
 _MAX_STEPS = 100
 """Maximum steps for one solution of `_solve_end_divisor` or `solve_multiplier`."""
 _TOLERANCE = 1e-12
-"""The tolerance of equations whose solution is a result."""
+"""The tolerance of equations whose solution determines a returned result. Equations that only give a bound have the
+tolerance `_BOUND_TOLERANCE`.
+"""
 _BOUND_TOLERANCE = 1e-3
 """The tolerance of equations that only give a lower bound, so that a rough solution is enough."""
 _MAX_NEWTON_STEPS = 30
@@ -26,9 +28,13 @@ _NEWTON_TOLERANCE = 1e-8
 number of correct digits, so all digits are correct after it.
 """
 _NEWTON_START_RATIO = 0.9
-"""Maximum fraction of the way from 0 to an end of the range of possible x at which Newton's method for x starts."""
+"""Maximum x at which Newton's method starts, as a fraction of the greatest possible x. The same fraction limits starts
+below 0: there it refers to the least possible x.
+"""
 _MAX_LOG_STEP = 0.7
-"""Maximum change of the logarithm of the root mean square in a step of Newton's method."""
+"""Maximum change of the logarithm of the root mean square in a step of Newton's method in `_Problem.stationary`. The
+root mean square is that of the values' offsets from the centre.
+"""
 _MIN_DIVISOR = 1e-5
 """Minimum divisor 1 + x * term. Smaller divisors would lose too many digits by rounding."""
 _GRID_CELLS = 64
@@ -36,7 +42,7 @@ _GRID_CELLS = 64
 _COARSE_CELLS = 8
 """Number of groups of grid cells with which the search for peaks of the likelihood begins."""
 _MAX_ROOT_STEPS = 60
-"""Maximum steps of `_Problem.root`."""
+"""Maximum number of bisections and steps of false position in `_Problem.root`."""
 
 
 def fit_mean(values: Sequence[float], counts: Sequence[float], mean: float) -> list[float]:
@@ -72,8 +78,11 @@ def fit_normalised_mean(
 
 
 class _Stationary(NamedTuple):
-    """A solution of `_Problem`: the chances are count / total / (1 + x * term), with the terms at the root mean square
-    `rms`. The chances have this root mean square, too.
+    """A solution of `_Problem` at which the slope of the likelihood is 0. The chance of a value is count / total / (1 +
+    x * term): count is how often the value was observed, total is the sum of all counts, and term is the value's
+    element of `_Problem.terms(rms)`.
+
+    Under these chances, `rms` is the root mean square of the values' offsets from the centre.
     """
 
     x: float
@@ -81,10 +90,11 @@ class _Stationary(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    """The likeliest probabilities (chances) of the values, for the terms at one root mean square.
+    """The likeliest probabilities (chances) of the values for which the mean of `_Problem.terms(rms)` is 0, for a given
+    rms.
 
-    `lost` is by how much the log likelihood of the chances is below that of the observed shares. `above` is the
-    logarithm of the chances' own root mean square divided by that of the terms. The chances solve the problem if
+    `lost` is by how much the log likelihood of the chances is below that of the observed shares. `above` is log(r /
+    rms), where r is the root mean square of the values' offsets under the chances. The chances solve the problem if
     `above` is 0.
     """
 
@@ -95,12 +105,12 @@ class _Candidate(NamedTuple):
 
 class _Problem(NamedTuple):
     """The problem to find the likeliest probabilities (chances) of values whose mean is `ratio` times their root mean
-    square, both measured from the centre.
+    square. Both are measured from a centre: `offsets` are the values minus the centre.
 
-    The root mean square is concave in the chances, so it lies below its tangents. A tangent depends only on the root
-    mean square at which it touches, and `terms` has its slopes. A single number x determines the likeliest chances on a
-    tangent. If the observed mean is below the required mean, no solution with a given root mean square is likelier than
-    the likeliest chances on the tangent there.
+    The root mean square is a concave function of the chances, so its tangents lie above it. A tangent depends only on
+    the root mean square r at the point where it touches. If the tangent replaces the root mean square, the condition is
+    linear: the mean of `terms(r)` is 0. A single number x determines the likeliest chances under this linear condition.
+    All solutions with the root mean square r meet the linear condition, so none is likelier than these chances.
     """
 
     offsets: Sequence[float]
@@ -108,8 +118,8 @@ class _Problem(NamedTuple):
     ratio: float
 
     def terms(self, rms: float) -> list[float]:
-        """Return the term of each value: how much the value adds to the excess of the mean over the required mean. The
-        excess is linearised at this root mean square.
+        """Return a term for each value, so that the mean of the terms is the mean of the offsets minus the required
+        mean. The required mean is linear in the chances: it comes from the tangent at the root mean square `rms`.
         """
         half = self.ratio / 2
         return [offset - half * (rms + offset * offset / rms) for offset in self.offsets]
@@ -132,17 +142,18 @@ class _Problem(NamedTuple):
         return sum([count * math.log(count / total / chance) for count, chance in cells])
 
     def least_rms(self) -> float:
-        """Return a lower bound of the root mean square of any solution. It is reached if only the centre and the next
-        value above it have a probability above 0.
+        """Return a lower bound of the root mean square of the offsets under all chances that solve the problem. The
+        bound is reached if only the centre and the least value above it have a chance above 0.
         """
         return self.ratio * min([offset for offset in self.offsets if offset > 0])
 
     def stationary(self, observed: float) -> _Stationary | None:
-        """Find a local maximum of the likelihood of the chances by Newton's method, beginning at the observed root mean
-        square.
+        """Find a solution at which the slope of the likelihood is 0, by Newton's method. The first root mean square is
+        `observed`, or `least_rms` if that is greater.
 
-        Return None if the method does not converge or if rounding would cost too many digits. At the maximum, the sum
-        of count * log(1 + x * term) has slope 0, both by x and by the logarithm of the root mean square.
+        Return None if the method does not converge or if rounding would cost too many digits. The unknowns are x and
+        the logarithm of the root mean square r. At the solution, the sum of count * log(1 + x * term) over all values,
+        with the terms `terms(r)`, has slope 0 with respect to both unknowns.
         """
         half, rms = self.ratio / 2, max(observed, self.least_rms())
         terms = self.terms(rms)
@@ -202,10 +213,10 @@ class _Problem(NamedTuple):
     def is_global(self, stationary: _Stationary) -> bool:
         """Return True if it is certain that no solution is likelier than this one. False means that it is not known.
 
-        For a root mean square r and a number x, let S(x, r) be the sum of count * log(1 + x * term) over all values,
-        with the terms `terms(r)`. The likeliest chances on the tangent at r lose at least S(x, r) of log likelihood,
-        for every x. With the `x` of this solution, S has slope 0 at the `rms` of this solution. So it is enough that S
-        is convex in the logarithm of r.
+        Let S(x, r) be the sum of count * log(1 + x * term) over all values, with the terms `terms(r)`. For every x,
+        solutions with the root mean square r have a log likelihood at least S(x, r) below that of the observed shares.
+        With the `x` of this solution, S is exactly that difference at the `rms` of this solution, and has slope 0
+        there. If S is also convex in log r, it is nowhere smaller, so no other solution is likelier.
         """
         most = self.offsets[-1]
         if -stationary.x * most <= 1:
@@ -213,8 +224,8 @@ class _Problem(NamedTuple):
         return self.least_curvature(stationary.x, (self.least_rms(), most)) >= 0
 
     def least_curvature(self, x: float, bounds: tuple[float, float]) -> float:
-        """Return a lower bound of the second derivative of S(x, r) with respect to log r, for x < 0 and r between two
-        bounds. `is_global` defines S.
+        """Return a lower bound of the second derivative of S(x, r) with respect to log r, for x < 0 and for all r
+        between two bounds. S(x, r) is the sum of count * log(1 + x * term) over all values, with the terms `terms(r)`.
         """
         # A divisor is `fixed` plus a multiple of a hyperbolic cosine, which is between `least` and `most`.
         curvature = 0.0
@@ -236,20 +247,21 @@ class _Problem(NamedTuple):
     def from_above(self, mean: float, rms: float) -> list[float]:
         """Return the likeliest chances if the observed mean is above the required mean.
 
-        Chances with at most the required mean form a convex set, so there is only one peak. At the peak, the observed
-        shares are on the other side of the tangent. This holds for the tangents at the root mean squares between two
-        bounds, so the peak is searched for between these.
+        Chances with at most the required mean form a convex set, so the likelihood of the solutions has only one peak.
+        At the peak's root mean square r, the mean of `terms(r)` under the observed shares is above 0. This mean is
+        above 0 only for root mean squares between two bounds, so the peak is searched for between these bounds.
         """
         high = (mean + math.sqrt(max(0.0, mean * mean - (self.ratio * rms) ** 2))) / self.ratio
         low = rms * rms / high
         return self.root((math.log(low), math.log(rms / low)), (math.log(high), math.log(rms / high))).chances
 
     def from_below(self, stationary: _Stationary | None) -> list[float]:
-        """Return the likeliest chances if the observed mean is below the required mean. There may be several peaks; the
-        highest counts.
+        """Return the likeliest chances if the observed mean is below the required mean. `stationary` is a known
+        solution, or None.
 
-        Peaks are searched for cell by cell. The best solution loses no more than any candidate. So a cell is skipped if
-        all its candidates lose more than some known candidate.
+        The likelihood of the solutions may have several peaks; the highest counts. The range of root mean squares is
+        divided into cells, which are searched for peaks one by one. The best solution is at least as likely as every
+        `_Candidate`. So a cell is skipped if all its candidates are less likely than a known candidate.
         """
         grids = [_Grid(self, bounds) for bounds in self.ranges()]
         chances = grids[-1].peak(0, _GRID_CELLS).chances if stationary is None else self.chances(stationary)
@@ -274,7 +286,9 @@ class _Problem(NamedTuple):
         return min(peaks)[1]
 
     def ranges(self) -> list[tuple[float, float]]:
-        """Return ranges of the root mean square that contain all solutions. Within them some term is above 0."""
+        """Return ranges that contain the root mean squares of all solutions. For each root mean square r inside a
+        range, at least one of the `terms(r)` is above 0.
+        """
         steepness = self.ratio / (1 + math.sqrt(1 - self.ratio * self.ratio))
         upward = [offset for offset in self.offsets if offset > 0]
         found: list[tuple[float, float]] = []
@@ -293,8 +307,8 @@ class _Problem(NamedTuple):
         return _Candidate(chances, self.lost(chances), math.log(self.moments(chances)[1] / rms))
 
     def least_lost(self, bounds: tuple[float, float]) -> float:
-        """Return a lower bound of `_Candidate.lost` at all root mean squares between two bounds. It follows from the
-        greatest value of each term between these bounds.
+        """Return a lower bound of `_Candidate.lost` for the candidates of all root mean squares between two bounds. It
+        is computed from the greatest value of each term between these bounds. With it, `from_below` skips cells.
         """
         # A term is greatest where the root mean square is as far from the centre as its value.
         (low, high), half = bounds, self.ratio / 2
@@ -309,8 +323,9 @@ class _Problem(NamedTuple):
         return self.lost(_balance(greatest, self.counts, _BOUND_TOLERANCE))
 
     def root(self, start: tuple[float, float], end: tuple[float, float]) -> _Candidate:
-        """Return the candidate between two root mean squares that solves the problem, so that its `above` is 0. `start`
-        and `end` are pairs: the logarithm of a root mean square, and `_Candidate.above` there.
+        """Find a root mean square, between two others, at which `_Candidate.above` is 0, and return its candidate. This
+        candidate solves the problem. `start` and `end` are pairs: the logarithm of a root mean square, and the value of
+        `above` there.
 
         The first `above` is positive, the second is not. The method is false position in its Illinois form, preceded by
         bisection while an `above` is infinite.
@@ -335,7 +350,9 @@ class _Problem(NamedTuple):
 
 
 class _Grid:
-    """A grid of root mean squares between two bounds, with the `_Candidate` for each. It is finer near both bounds."""
+    """A grid of root mean squares (nodes) between two bounds, with the `_Candidate` for each. A cell is the interval
+    between two neighbouring nodes. Cells are smaller near both bounds.
+    """
 
     def __init__(self, problem: _Problem, bounds: tuple[float, float]) -> None:
         self._problem = problem
@@ -346,7 +363,9 @@ class _Grid:
         self._candidates: dict[int, _Candidate] = {}
 
     def lost(self, at: int) -> float:
-        """Return the `_Candidate.lost` of a node of the grid; infinity at the bounds."""
+        """Compute the candidate of node `at`, and return by how much its log likelihood is below that of the observed
+        shares. Return infinity for the first and the last node, which have no candidate.
+        """
         if not 0 < at < _GRID_CELLS:
             return math.inf
         self._candidates[at] = self._problem.candidate(math.exp(self._logs[at]))
@@ -360,33 +379,43 @@ class _Grid:
         return self._logs[at] <= math.log(rms) <= self._logs[at + 1]
 
     def has_peak(self, at: int) -> bool:
-        """Return whether the likelihood has a peak in the cell that begins at node `at`, by the signs of `above`."""
+        """Return whether the likelihood has a peak between node `at` and the next node. It has one if
+        `_Candidate.above` is positive at the first of these nodes, but not at the second.
+        """
         return self._above(at) > 0 >= self._above(at + 1)
 
     def peak(self, at: int, end: int) -> _Candidate:
-        """Return the peak of the likelihood between two nodes: the candidate where `above` falls through 0."""
+        """Return the candidate at a peak of the likelihood between the nodes `at` and `end`. Its `above` is 0, up to
+        rounding.
+        """
         return self._problem.root((self._logs[at], self._above(at)), (self._logs[end], self._above(end)))
 
     def _above(self, at: int) -> float:
-        """Return the `_Candidate.above` of a node; infinity at the lower, minus infinity at the upper bound."""
+        """Return `_Candidate.above` of a node's candidate. The first and the last node have no candidate: return
+        infinity for the first, and minus infinity for the last.
+        """
         if at == 0:
             return math.inf
         return self._candidates[at].above if at < _GRID_CELLS else -math.inf
 
 
 def _first_x(terms: Sequence[float], counts: Sequence[float]) -> float:
-    """Return the x at which Newton's method starts: its first step from 0, limited to the range of possible x."""
+    """Return the x at which Newton's method starts. It is the result of one Newton step from 0, kept within the range
+    of possible x.
+    """
     cells = list(zip(terms, counts, strict=True))
     x = sum([count * term for term, count in cells]) / sum([count * term * term for term, count in cells])
     return max(-_NEWTON_START_RATIO / max(terms), min(-_NEWTON_START_RATIO / min(terms), x))
 
 
 def _balance(terms: Sequence[float], counts: Sequence[float], tolerance: float = _TOLERANCE) -> list[float]:
-    """Return the likeliest chances under which the terms, some below 0 and some above, have mean 0.
+    """Return the likeliest chances of values under which their terms have mean 0. Some terms are below 0 and some
+    above. `counts` says how often each value was observed.
 
-    The chances are count / total / (1 + x * term). If most counts are on one side, one of these divisors is close to 0,
-    and 1 + x * term loses its digits by rounding. In that case the equation is solved for this divisor instead of x:
-    then all other divisors are sums of terms that are not negative.
+    The chance of a value is count / total / (1 + x * term). Here total is the sum of all counts, and x is the number
+    for which the terms have mean 0. If most counts are on one side of 0, a divisor 1 + x * term may be so close to 0
+    that rounding costs its digits. In that case the equation is solved for this divisor instead of x. Then every other
+    divisor is a sum of numbers that are not negative.
     """
     total, heavier = sum(counts), sum([count * term for term, count in zip(terms, counts, strict=True)])
     if not heavier:
@@ -404,7 +433,7 @@ def _balance(terms: Sequence[float], counts: Sequence[float], tolerance: float =
 
 
 def _newton_multiplier(terms: Sequence[float], counts: Sequence[float]) -> float | None:
-    """Find by Newton's method the multiplier x for which the chances have mean term 0, as `_balance` explains. Return
+    """Find by Newton's method the x for which the terms have mean 0 under the chances that `_balance` describes. Return
     None if that takes too many steps, or if rounding would cost too many digits.
     """
     cells = list(zip(terms, counts, strict=True))
@@ -432,10 +461,12 @@ def _newton_multiplier(terms: Sequence[float], counts: Sequence[float]) -> float
 
 
 def _solve_end_divisor(shares: Sequence[float], counts: Sequence[float], tolerance: float) -> float:
-    """Return the divisor, from 0 to 1, of the end term (the least or the greatest) under which the terms have mean 0.
+    """Solve the equation of `_balance` for d = 1 + x * end, where end is the least or the greatest term. Return d, from
+    0 to 1.
 
-    `shares` are the terms divided by the end term. Newton's steps stay between bounds that close in by factors, because
-    the divisor may be small.
+    `shares` are the terms divided by end, so the divisor of a term is 1 - share + d * share. Newton's method changes
+    log d, because d may be very small. Instead of a step that would leave the known bounds of d, their geometric mean
+    is used.
     """
     along = [(share, 1 - share, count) for share, count in zip(shares, counts, strict=True) if share > 0]
     against = [(share, count) for share, count in zip(shares, counts, strict=True) if share < 0]

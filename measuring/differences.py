@@ -24,7 +24,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 NO_DIFFERENCE = Difference(mean=0.0, low=0.0, high=0.0)
-"""An exact difference of 0."""
+"""A difference of 0 that is known exactly, so that its standard error is 0."""
 
 
 def exact_difference(difference: float) -> Difference:

@@ -35,12 +35,14 @@ class ChanceEvent(Struct, frozen=True, kw_only=True):
 
 
 class Luck(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The luck of each seat in a match so far, as measured by the value function named `value`. It is in points, which
-    sum to 0. In games whose result is a payoff, it is in the `unit` of payoffs, and sums to 0 if the payoffs do.
+    """The luck of each seat in a match so far, as measured by the value function named `value`. Luck is in points, and
+    the luck of all seats sums to 0. If a game's result is a payoff, luck is in the `unit` of payoffs, and sums to 0 if
+    the payoffs do.
 
     Result less luck is an unbiased estimate of the strength of play, wherever the match is cut off. This estimate may
     lie outside [0, 1]. A void match has luck, but no result to subtract it from. `estimate` is true with more than two
-    seats. In that case the value function is only a rough guide to single plies, and should not be used in tables.
+    seats. In that case the value function is only a rough guide to single plies, and by default it does not adjust
+    results.
     """
 
     value: str

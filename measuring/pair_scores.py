@@ -15,7 +15,9 @@ from typing import NamedTuple
 from referee.result import Result, match_points
 
 MIN_UNITS = 32
-"""Minimum number of units for an estimate of their spread. The spread of fewer units may be close to zero by chance."""
+"""Minimum number of units from which the spread of their scores is estimated. A unit is all matches from one start
+position. The spread of fewer units may be close to zero by chance.
+"""
 
 
 class SideScore(NamedTuple):
@@ -23,7 +25,8 @@ class SideScore(NamedTuple):
     None if unknown.
 
     Matches against the same opponents with the same `start` form one unit. A match whose `start` is None is a unit of
-    its own. A side of several bots lists all seats after its first in `more_seats`. Void matches do not become scores.
+    its own. If a side has several bots in the match, `seat` is the first of its seats, and `more_seats` are the others.
+    A void match has no score.
     """
 
     points: float
@@ -50,12 +53,14 @@ def side_score(result: Result, bot: str, luck: float | None = None, start: Hasha
 def group_score(
     result: Result, bots: Sequence[str], luck: Sequence[float] | None = None, start: Hashable = None
 ) -> SideScore:
-    """Return the score of a group of bots in a match against all other bots. `luck` is the luck of each seat.
+    """Return the score of a group of bots in a match against all other bots. `luck` is the luck of each seat, in
+    points.
 
-    Consider all pairs of a bot of the group and another bot. The score is the share of them in which the group's bot is
-    ahead; a tie counts half. For a group of one bot, this is the bot's points. The points of k bots of n sum to k (n -
-    k) / (n - 1) times this share, plus a constant for the pairs within the group. So luck in points is luck in the
-    share times (n - 1) / k (n - k).
+    The score is a share of pairs, each of a bot of the group and another bot: the pairs in which the group's bot is
+    ahead. A tie counts half. For a group of one bot, the score is the bot's points.
+
+    For k bots in a match of n, the sum of their points is share * k (n - k) / (n - 1), plus a constant for the pairs
+    within the group. So luck in points is multiplied by (n - 1) / (k (n - k)) to get luck in the share.
     """
     names = [seat.bot for seat in result.seats]
     own = sorted(names.index(bot) for bot in bots)
@@ -81,8 +86,8 @@ class ScoreUnit(NamedTuple):
 
 
 class Stratum(NamedTuple):
-    """The opponents of a side, and the side's seats in each match. Units of one stratum are comparable. A stratum that
-    was merged from single units has no opponents and no seats.
+    """The key of a stratum, which is a group of comparable units: the opponents of the side in these units, and the
+    side's seats in each match of a unit. A stratum that was merged from single units has no opponents and no seats.
     """
 
     opponents: Hashable = None

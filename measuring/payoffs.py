@@ -16,9 +16,9 @@ MAX_WEIGHT_ROUNDS = 200
 opponent.
 
 With such weights, a bot cannot raise its mean by choosing when to leave: the expected sum of payoffs is the mean of a
-round times the expected number of rounds (A. Wald, On cumulative sums of random variables, 1944). So the limit is the
-length of the longest match of a preset. It is not larger, so that one opponent that is met all day does not outweigh
-the others.
+round times the expected number of rounds (A. Wald, On cumulative sums of random variables, 1944). This does not hold
+above the limit, so the limit is the length of the longest match of a preset: no single match is above it. The limit is
+not larger, so that one opponent that is met all day does not outweigh the others.
 """
 
 
@@ -33,8 +33,8 @@ class PairPayoffs(NamedTuple):
     """A bot's payoffs against one opponent. `units` is the number of units (matches, or groups of matches that share a
     start position), `rounds` the number of rounds in all of them.
 
-    `mean` is the mean payoff of a round. `squares` is the sum of the squared deviations of units from the mean; the
-    deviation of a unit that paid `total` in `rounds` is (total - mean · rounds) / (mean number of rounds of a unit).
+    `mean` is the mean payoff of a round. A unit that paid `total` in `rounds` has the deviation (total - mean · rounds)
+    / (mean number of rounds of a unit). `squares` is the sum of the squares of all units' deviations.
     """
 
     units: int
@@ -49,7 +49,7 @@ class PairPayoffs(NamedTuple):
 
 
 class WeightedPair(NamedTuple):
-    """A summand of a sum of weighted means: the payoffs against one opponent, and the factor of their mean."""
+    """The payoffs against one opponent, and the factor by which their mean is multiplied in a weighted sum."""
 
     pair: PairPayoffs
     factor: float
@@ -68,10 +68,11 @@ class MeanPayoff(Struct, frozen=True, kw_only=True):
 
 
 def mean_of_rounds(units: Sequence[TotalPayoff]) -> list[float]:
-    """Return one value for each unit. The mean of these values is the mean payoff of all rounds.
+    """Return one value for each unit, so that the mean of these values is the mean payoff per round. A unit's value is
+    that mean plus the unit's deviation, which `PairPayoffs` defines.
 
-    The values deviate from the mean as defined in `PairPayoffs`. In this way a ratio, the payoff per round of matches
-    of different lengths, is treated as a mean of values (W. G. Cochran, Sampling Techniques, 1977, 6.4).
+    In this way a ratio, the payoff per round of matches of different lengths, is treated as a mean of values (W. G.
+    Cochran, Sampling Techniques, 1977, 6.4).
     """
     rounds = sum(unit.rounds for unit in units)
     mean, length = math.fsum(unit.total for unit in units) / rounds, rounds / len(units)
@@ -79,15 +80,17 @@ def mean_of_rounds(units: Sequence[TotalPayoff]) -> list[float]:
 
 
 def pair_payoffs(payoffs: Sequence[float], rounds: int) -> PairPayoffs:
-    """Summarise one or more units. `payoffs` has a value for each unit, from `mean_of_rounds`; `rounds` is the number
-    of rounds of all units.
+    """Return a summary of a bot's payoffs against one opponent, in one or more units. `payoffs` has a value for each
+    unit, from `mean_of_rounds`; `rounds` is the number of rounds of all units.
     """
     mean = fmean(payoffs)
     return PairPayoffs(len(payoffs), mean, math.fsum((payoff - mean) ** 2 for payoff in payoffs), rounds)
 
 
 def weighted_pairs(pairs: Iterable[PairPayoffs]) -> list[WeightedPair]:
-    """Return the summands of the mean over one or more opponents. An opponent's factor is its share of all weight."""
+    """Return the summands of the weighted mean over one or more opponents. Each has the payoffs against an opponent,
+    and as its factor the opponent's share of the total weight.
+    """
     met = list(pairs)
     total = sum(pair.weight for pair in met)
     return [WeightedPair(pair, pair.weight / total) for pair in met]
@@ -96,11 +99,11 @@ def weighted_pairs(pairs: Iterable[PairPayoffs]) -> list[WeightedPair]:
 def mean_payoff(pairs: Iterable[PairPayoffs]) -> MeanPayoff | None:
     """Return the mean payoff over opponents; None if there are none.
 
-    The squared standard error is a sum over opponents: the variance within the opponent's units, divided by their
-    number, times the square of the opponent's share of all weight. For an opponent that was met only once, the variance
-    is taken from the pooled variance within all other opponents, for as many rounds. The interval is Student's, with
-    the degrees of freedom of B. L. Welch, The generalization of 'Student's' problem when several different population
-    variances are involved (1947).
+    The squared standard error is a sum over opponents: the variance of the opponent's units, divided by their number,
+    times the square of the opponent's share of the total weight. An opponent with a single unit has no variance of its
+    own. It gets the pooled variance of the opponents with several units, scaled to its number of rounds. The interval
+    is Student's, with the degrees of freedom of B. L. Welch, The generalization of 'Student's' problem when several
+    different population variances are involved (1947).
     """
     met = weighted_pairs(pairs)
     if not met:
@@ -117,8 +120,9 @@ def mean_payoff(pairs: Iterable[PairPayoffs]) -> MeanPayoff | None:
 
 
 def p_value(strata: Sequence[WeightedPair]) -> float:
-    """Return the two-sided p-value of Student's test that the sum of `strata` is 0. The standard error and the degrees
-    of freedom are computed as in `mean_payoff`. Return 1 if the error cannot be estimated.
+    """Return the two-sided p-value of Student's test of the hypothesis that a sum is 0: the sum of the true means in
+    `strata`, each times its factor. The standard error and the degrees of freedom are computed as in `mean_payoff`.
+    Return 1 if the error cannot be estimated.
     """
     found = _standard_error(strata)
     total = math.fsum(factor * pair.mean for pair, factor in strata)
@@ -133,8 +137,8 @@ _ROUNDING_ERROR = 1e-9
 
 
 def _standard_error(pairs: Sequence[WeightedPair]) -> tuple[float, float] | None:
-    """Return the standard error of the sum of the weighted means, and its degrees of freedom. Return None if no
-    opponent has more than one unit.
+    """Return the standard error of the sum of the mean payoffs times their factors, and its degrees of freedom. Return
+    None if no element of `pairs` has more than one unit.
     """
     parts: list[tuple[float, int]] = []
     freedom, squares, lone = 0, 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Position kinds: the categories, for each game, by which a bot's losses by worse than best moves are broken down."""
+"""Kinds of positions for each game. A bot's losses by moves that were not the best are broken down by these kinds."""
 
 from __future__ import annotations
 

@@ -22,7 +22,9 @@ from measuring.sequential import Hypotheses, Pentanomial, SequentialTest, Verdic
 MAX_TESTS = 500
 """Maximum number of simulated tests for each hypothesis."""
 MAX_DRAWN_PAIRS = 150_000
-"""After this many drawn pairs, no further test of a hypothesis starts. Both hypotheses then take some seconds."""
+"""Number of sampled pairs, over all simulated tests of a hypothesis, after which no further test starts. It limits the
+time for both hypotheses to some seconds.
+"""
 
 
 class SimulatedTests(Struct, frozen=True, kw_only=True):

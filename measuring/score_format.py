@@ -51,8 +51,9 @@ def format_score_with_interval(comparison: Comparison) -> str:
 
 
 def describe_comparison(one: str, other: str, comparison: Comparison, scores: str) -> str:
-    """Describe in a sentence which of two sides is better. If that is open, say how far the true score of `one` may be
-    from even. `scores` is the text for the score of `one`.
+    """Return a sentence that says which of two sides is better. If that is undecided, the sentence says by how much the
+    true score of `one` may differ from 0.5. `scores` is the part of the sentence with the score of `one`, such as
+    `scores 0.650 (0.582-0.713)`.
     """
     if comparison.low > 0.5:
         return f"{one} is better than {other}: it {scores}"

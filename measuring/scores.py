@@ -65,7 +65,9 @@ def estimate_scores(matches: Iterable[SideScore]) -> ScoreEstimates:
 
 
 def score_of_counts(counts: Sequence[int]) -> Estimate:
-    """Estimate a score from counts of the scores of units (pairs or single games), which `count_moments` describes."""
+    """Estimate a score from the number of units (pairs or single games) that had each possible score. `counts` has the
+    form that `count_moments` describes.
+    """
     units = sum(counts)
     mean, square = count_moments(counts)
     return _estimate(units, mean, square / (units - 1) if units > 1 else 0.0)
@@ -106,10 +108,11 @@ def _estimate(count: int, mean: float, squared_error: float) -> Estimate:
 
 
 def _adjusted_estimate(strata: Strata) -> Estimate:
-    """Return the mean adjusted points of two or more units, with Student's interval.
+    """Return the mean adjusted points of two or more units, with Student's interval. A unit is all matches from one
+    start position.
 
-    A mean beyond 0 or 1 is clipped, which only brings it nearer to the true mean. If all units are equal, unseen units
-    are assumed to differ by a point.
+    A mean beyond 0 or 1 is clipped, which only brings it nearer to the true mean. If all units have equal points,
+    `standard_error` allows for units that were missed and that differ by one point.
     """
     count = sum(map(len, strata.values()))
     mean = _mean(strata, "adjusted")

@@ -26,7 +26,9 @@ _LIMIT_BY_UNIT = {
     "elo": ("a difference in elo", 1000.0),
     "nelo": ("a difference in nelo", 1000.0),
 }
-"""The units of hypotheses, each with its description in messages and the maximum of a hypothesis."""
+"""The units in which hypotheses are stated. Each has its description in messages, and a limit: the absolute value of a
+hypothesis must be below it.
+"""
 _PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """The possible mean scores of a pair of games."""
 UNSEEN_COUNT = 1e-3
@@ -164,7 +166,9 @@ class Pentanomial(SequentialTest):
 
 
 def multinomial_llr(hypotheses: Hypotheses, counts: Sequence[int]) -> float:
-    """Return the log likelihood ratio of counts of scores from 0 to 1: five for pairs, three for single games."""
+    """Return the log likelihood ratio of h1 to h0, from the number of times that each possible score occurred. Scores
+    go from 0 to 1 in equal steps: there are five counts for pairs, three for single games.
+    """
     return _multinomial_llr(hypotheses, tuple(counts))
 
 
@@ -249,13 +253,13 @@ def max_empirical_llr(pairs: int, total: float, mean0: float, mean1: float) -> f
 
 
 class RealValued(SequentialTest):
-    """A test on adjusted results of unknown spread, after `MIN_UNITS` pairs; the weaker of two likelihood ratios
-    counts.
+    """A sequential test on adjusted results, whose spread is unknown. It decides after `MIN_UNITS` pairs at the
+    earliest, and by the weaker of two likelihood ratios.
 
     The first ratio is `normal_llr`. The second allows for rare mistakes: it compares the most likely distribution with
-    a mean of at least h1 to that with a mean of at most h0, on the values seen so far and on 0 and 1. The values 0 and
-    1 have a count of a thousandth each even if no pair has them. Hypotheses in normalised Elo raise `UsageFault`.
-    Source: A. B. Owen, Empirical Likelihood (2001), 2.9.
+    a mean of at least h1 to that with a mean of at most h0, on the values seen so far and on 0 and 1. A thousandth is
+    added to the counts of 0 and 1, so that these values are possible even if no pair has them. Hypotheses in normalised
+    Elo raise `UsageFault`. Source: A. B. Owen, Empirical Likelihood (2001), 2.9.
     """
 
     _score_description = "a finite number"

@@ -59,10 +59,10 @@ def _t_critical(freedom: int, confidence: float) -> float:
 def standard_error(squared_error: float, count: int, df: float, max_error: float) -> float:
     """Return the standard error of a mean of `count` values from `squared_error`, its square.
 
-    If all values are equal, the sample may have missed different values: with 95 % confidence, less than the fraction 1
-    - 0.05^(1/n) of all values. Each missed value is assumed to differ by `max_error`, and the standard error is chosen
-    so that the interval includes their effect. Source: J. A. Hanley, A. Lippman-Hand, If nothing goes wrong, is
-    everything all right? Interpreting zero numerators (1983).
+    If all values are equal, the sample may have missed different values. With 95 % confidence, these are less than the
+    fraction 1 - 0.05^(1/count) of all values. Each missed value is assumed to differ by `max_error`, and the standard
+    error is chosen so that the interval includes their effect. Source: J. A. Hanley, A. Lippman-Hand, If nothing goes
+    wrong, is everything all right? Interpreting zero numerators (1983).
     """
     error = math.sqrt(squared_error)
     return error if error >= _MIN_STANDARD_ERROR else max_error * (1 - 0.05 ** (1 / count)) / t_critical(df)
@@ -72,9 +72,9 @@ def satterthwaite(parts: Iterable[tuple[float, float]]) -> float:
     """Return the degrees of freedom of a sum of independent squared standard errors, given as (square, degrees of
     freedom).
 
-    For a single square, or for several equal ones, the result is a whole number, because callers round down. If all
-    squares are 0 up to rounding, the result is the sum of all degrees of freedom. Source: F. E. Satterthwaite, An
-    approximate distribution of estimates of variance components (1946).
+    A result that differs from a whole number only by rounding errors is made whole, because callers round down and
+    would lose one degree of freedom. If all squares are 0 up to rounding, the result is the sum of all degrees of
+    freedom. Source: F. E. Satterthwaite, An approximate distribution of estimates of variance components (1946).
     """
     found = list(parts)
     total = math.fsum(square for square, _ in found)

@@ -17,9 +17,11 @@ def value_names(game: Game[Any, Any]) -> tuple[str, ...]:
 
 
 def default_value_names(game: Game[Any, Any]) -> tuple[str, ...]:
-    """Return the names of the value functions that adjust results by default: those in points, and only for two seats.
+    """Return the names of the value functions that adjust results by default. These are all value functions for a game
+    of two seats whose result is in points, and only `none` for other games.
 
-    Values in payoff units do not adjust points, and with more seats the adjustment saves almost nothing.
+    Values in payoff units cannot adjust points. With more than two seats, adjustment hardly reduces the number of games
+    that are needed.
     """
     return (NoLuck.name,) if game.payoff_unit or game.seats > 2 else value_names(game)
 

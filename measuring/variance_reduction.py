@@ -1,4 +1,6 @@
-"""The number of games that luck adjustment saves: the variance of raw results divided by that of adjusted results."""
+"""The factor by which luck adjustment reduces the number of games that are needed: the variance of raw results divided
+by that of adjusted results.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from typing import NamedTuple
 from measuring.pair_scores import MIN_UNITS, ScoreUnit, SideScore, Strata, Stratum, stratify
 
 _BOOTSTRAP_DRAWS, _BOOTSTRAP_GROUPS = 1000, 500
-"""`_BOOTSTRAP_DRAWS` is the number of bootstrap samples, `_BOOTSTRAP_GROUPS` the approximate number of groups of units.
+"""`_BOOTSTRAP_DRAWS` is the number of bootstrap samples. `_BOOTSTRAP_GROUPS` is the approximate number of groups into
+which `_group_units` divides the units (the matches of one start position). Samples are drawn from these groups.
 """
 
 
@@ -52,7 +55,7 @@ def estimate_reduction(matches: Iterable[SideScore], seed: str = "") -> Variance
 
 def equivalent_games(strata: Strata) -> float | None:
     """Return how many single raw games would give a mean as certain as the adjusted one. The luck of all matches must
-    be known. Return None with too few units, and if either variance is 0.
+    be known. Return None with fewer than `MIN_UNITS` units, and if either variance is 0.
     """
     if _has_few_units(strata):
         return None
@@ -66,7 +69,9 @@ def _has_few_units(strata: Strata) -> bool:
 
 
 class _Sums(NamedTuple):
-    """Sums over units and over their matches, from which the raw and the adjusted variances are computed."""
+    """Sums over units, each of which is all matches from one start position, and sums over their matches. The raw and
+    the adjusted variances are computed from these sums.
+    """
 
     units: float
     adjusted: float
@@ -86,8 +91,8 @@ def _add_up(parts: Iterable[_Sums]) -> _Sums:
 
 
 def _group_units(strata: Strata, rng: Random) -> dict[Stratum, list[_Sums]]:
-    """Group the units of each stratum at random into about `_BOOTSTRAP_GROUPS`. Draws of groups vary like draws of
-    units.
+    """Divide the units of each stratum at random into groups, about `_BOOTSTRAP_GROUPS` in all, and return the sums of
+    each group. The bootstrap draws groups instead of single units to save time; the draws vary like draws of units.
     """
     total = sum(map(len, strata.values()))
     grouped = {}
@@ -99,8 +104,8 @@ def _group_units(strata: Strata, rng: Random) -> dict[Stratum, list[_Sums]]:
 
 
 def _ratio(strata: Mapping[Stratum, _Sums]) -> float:
-    """Return the factor of `VarianceReduction`: the variance of a single raw game against the same opponents, divided
-    by the variance of the adjusted mean times its number of games.
+    """Return the factor of `VarianceReduction`: v / (n · w). Here v is the variance of a single raw game against the
+    same opponents, n is the number of games, and w is the variance of the adjusted mean of all n games.
 
     The factor is 0 if games do not vary. It is infinite if adjusted units do not vary or there is only one unit.
     """

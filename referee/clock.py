@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 T = TypeVar("T")
 MIN_COMPENSATED_WAIT_S = 0.01
-"""Minimum seconds that a move must wait unread for the wait to be compensated. Kernels measure waits in ticks of up to
-this length, so shorter waits are not reliable.
+"""Minimum seconds that a move must wait unread for the wait to be compensated. Operating systems measure waits in ticks
+of up to this length, so shorter waits are not reliable.
 """
 MIN_ROUND_TRIP_S, MAX_ROUND_TRIP_S = 0.001, 0.1
-"""`MIN_ROUND_TRIP_S` is the shortest round trip for which a move is compensated if it did not wait unread.
-`MAX_ROUND_TRIP_S` is the maximum part of a round trip that is compensated.
+"""`MIN_ROUND_TRIP_S` is the minimum round trip, in seconds, that is compensated: a shorter one is less than a whole
+millisecond. `MAX_ROUND_TRIP_S` is the maximum part of a round trip that is compensated.
 """
 
 
@@ -41,7 +41,9 @@ class TimeBanks(Struct, frozen=True, gc=False):
     compensated_ms: tuple[int, ...]
     """The lag compensation of each seat so far, in milliseconds."""
     running: Mapping[int, float] = {}
-    """The seats whose banks run, each with the time since when. In a simultaneous round, several banks run."""
+    """The seats whose banks run, each with the time at which its bank started to run. In a simultaneous round, several
+    banks run.
+    """
 
     @classmethod
     def new(cls, seats: int, bank_ms: int, increment_ms: int) -> TimeBanks:
@@ -53,7 +55,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
         return replace(self, banks_s=tuple(map(_seconds_shown_as, milliseconds)))
 
     def start(self, seat: int, now: float) -> TimeBanks:
-        """Return the clock running for `seat` alone."""
+        """Return the clock with only the bank of `seat` running, from the time `now` on."""
         return TimeBanks(self.banks_s, self.increment_s, self.max_compensation_ms, self.compensated_ms, {seat: now})
 
     def start_all(self, seats: Iterable[int], now: float) -> TimeBanks:
@@ -94,10 +96,11 @@ class TimeBanks(Struct, frozen=True, gc=False):
         )
 
     def delay_start(self, seat: int, sent_after: float, written_at: float) -> TimeBanks:
-        """Return the clock as if the turn of `seat` began only at `written_at`, when the seat's late message was
-        written. The delay counts as lag compensation.
+        """Return the clock as if the bank of `seat` had started to run only at `written_at`. Messages that were sent to
+        the seat after `sent_after` were not written before that. The delay counts as lag compensation, within its
+        limit.
 
-        The clock changes only if the seat's bank started to run between `sent_after` and `written_at`.
+        The clock changes only if the bank started to run after `sent_after` and before `written_at`.
         """
         since = self.running.get(seat)
         if since is None or not sent_after < since < written_at:

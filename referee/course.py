@@ -154,8 +154,8 @@ class Course(Struct, frozen=True, gc=False):
         return replace(after, dropped_out={**self.dropped_out, seat: reason}, sealed=sealed), event
 
     def call_off(self) -> Course:
-        """Return the course with the match called off: all seats tie and no rating changes. Strikes that no event
-        reported enter the digest.
+        """Return the course with the match called off: all seats tie and no rating changes. If there are strikes that
+        no event has reported, they are added to the match's digest.
         """
         digest = strikes_digest(self.digest, self.unreported_strikes) if self.unreported_strikes else self.digest
         return replace(self, is_void=True, digest=digest)

@@ -66,7 +66,9 @@ class DeadlineReached(Struct, frozen=True, gc=False):
 
 
 class SendDelay(Struct, frozen=True, gc=False):
-    """A message for a seat was due after `sent_after` but was written only at `written_at`."""
+    """A report that messages to a seat were delayed. Messages that were sent after the time `sent_after` were not
+    written to the connection before the time `written_at`.
+    """
 
     seat: int
     sent_after: float

@@ -68,7 +68,9 @@ def make_result(
     finished: str,
     thinking_times: Sequence[tuple[int, int]],
 ) -> Result:
-    """Return the result of a match whose course is over. `thinking_times` comes from the function of that name."""
+    """Return the result of a match that is over. `course` is the match after its last event. `thinking_times` comes
+    from the function of that name.
+    """
     noted = [(None, None)] * len(players) if course.reason == VOID else thinking_times
     reasons = [course.seat_reason(seat) for seat in range(len(players))]
     pool = rating_pool(header, course.game, course.reason)

@@ -23,8 +23,11 @@ SeatPlayer = Callable[[FromServer], Sequence[FromClient]]
 
 
 class InProcessPlayers(Protocol):
-    """Bots that play without processes of their own. The entry point makes them from their specs, the game, a callback
-    and the flag `strict`. The callback `on_message(bot, line)` gets each line that is meant for a bot's author.
+    """Bots that play without processes of their own. A package offers a function that makes them, as an entry point of
+    the group `PLAYER_ENTRY_POINT_GROUP`.
+
+    The function takes the specs of the bots, the game, a callback and the flag `strict`. The callback
+    `on_message(bot, line)` gets each line that is meant for a bot's author.
     """
 
     failed_bots: Mapping[str, str]
@@ -43,16 +46,16 @@ class InProcessPlayers(Protocol):
         events: Sequence[MatchEvent],
         observer: MatchObserver | None = None,
     ) -> ClosedMatch:
-        """Continue the match of a header from a given standing, after first applying `events`. Clocks do not run.
+        """Continue a match from its standing between two events, after first applying `events`. Clocks do not run.
 
-        The `observer` and the returned lines get only what happens from `events` on. The `end` reveals `seed`, but the
-        dice are those of the standing. Bots join as after a restart of their programs: their first turn has all events
-        so far.
+        The `observer` and the returned lines get only what happens from `events` on. The message `end` reveals `seed`,
+        but the dice come from the standing and need not derive from `seed`. Bots join as after a restart of their
+        programs: their first turn has all events so far.
         """
 
     def join_seat(self, bot: str, seed: str) -> SeatPlayer:
-        """Return one of these bots, for a seat in a match that another referee runs. The bot's randomness and its nonce
-        derive from `seed`.
+        """Return the player for one of these bots, `bot`, in a match that another referee runs. The bot's randomness
+        and its nonce derive from `seed`.
         """
 
 

@@ -141,7 +141,9 @@ class Match:
         return 0 if course is None else course.ply
 
     def add_follower(self, seat: int) -> None:
-        """Send a seat the turn of every ply, until its connection is lost."""
+        """Send a seat a `turn` message at every ply from now on, not only when it is to move. This ends when its
+        connection is lost.
+        """
         self.standing.followers |= {seat}
 
     def set_watched(self, *, is_watched: bool) -> None:
@@ -310,10 +312,11 @@ class Match:
         return effects if strikes < MAX_STRIKES else effects + self._remove_seat(seat, ILLEGAL, now)
 
     def _is_called_off_without(self, *seats: int) -> bool:
-        """Return whether the match is called off if these seats leave before they have moved.
+        """Return whether the match is called off if these seats leave. It is called off only if people play in it and
+        none of these seats has moved, because a web page may have failed.
 
-        A match with people is called off, because a web page may have failed. But once a match of more than two seats
-        has begun, it goes on without the seats that leave.
+        A match of two seats is called off even after it has begun. A match of more seats is called off only before it
+        begins; after that, it goes on without the seats that leave.
         """
         pool, standing = self.header.pool, self.standing
         if pool is None or not is_people_pool(pool) or any(seat in standing.events_before_last_move for seat in seats):
@@ -547,7 +550,9 @@ class Match:
     def _make_ply_line(
         self, course: Course, event: Event, clock_ms: list[int], mover: int | None, info: Info | None = None
     ) -> Ply:
-        """Return the line of an event. `course` is the course after the event, `mover` the seat whose turn it was."""
+        """Return the line of the record for an event. `course` is the match after the event, `mover` the seat whose
+        turn it was.
+        """
         standing = self.standing
         given = (
             0

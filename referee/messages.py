@@ -153,9 +153,10 @@ def make_end(
 
 
 def make_end_from_record(record: Record) -> End:
-    """Build the `end` message for a watcher from the record of a match. Raise `BadRecord` if the record is wrong. The
-    message has all events since the last move that did not end the match. The state in the message is empty if the
-    match has no event.
+    """Build the `end` message for a watcher from the record of a match. Raise `BadRecord` if the record is wrong.
+
+    The message has all events after the last move. If that move ended the match, the message has it, too, and all
+    events after the move before it. The state in the message is empty if the match has no event.
     """
     header, footer = record.header, record.footer
     news: list[Event] = []

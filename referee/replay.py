@@ -28,7 +28,9 @@ from referee.state import MatchStanding
 
 
 def make_course(header: Header, game: Game[Any, Any], seed: bytes, nonces: Sequence[bytes]) -> Course:
-    """Return the course of a match before it begins. Raise `BadRecord` if header, seed and nonces do not agree."""
+    """Return the `Course` of a match before its first state, ready for `Course.begin`. Raise `BadRecord` if header,
+    seed and nonces do not agree.
+    """
     if commitment(header.match, seed).hex() != header.commitment:
         raise BadRecord(f"{header.match}: the seed does not match the commitment in the header")
     for what, count in (("seats", len(header.seats)), ("nonces", len(nonces))):
@@ -64,8 +66,10 @@ def replay(record: Record) -> Iterator[tuple[EventLine | None, Course]]:
 def replay_courses(
     course: Course, deal: Event | None, lines: Iterable[EventLine], match: str
 ) -> Iterator[tuple[EventLine, Course]]:
-    """Apply the lines to a course that has just begun. Yield each line with the course after the line. Raise
-    `BadRecord`, which names the ply, if a line does not follow from the rules and the dice.
+    """Apply lines of a record to the `Course` of a match that has just begun. Yield each line with the course after the
+    line. `deal` is the event of a deal at the start of the match, if there was one.
+
+    Raise `BadRecord`, which names the ply, if a line does not follow from the rules and the dice.
     """
     strikes = [0] * course.game.seats
     followed = False
@@ -100,7 +104,9 @@ class ReplayedMove(NamedTuple):
 
 
 def iter_moves(course: Course, lines: Iterable[tuple[EventLine | None, Course]]) -> Iterator[ReplayedMove]:
-    """Yield the seats' moves among `lines`, which come from `replay`. `course` is the one before the first line."""
+    """Yield the moves of seats among `lines`, which come from `replay`. `course` is the match just before the first of
+    these lines.
+    """
     before = course.state
     for line, course in lines:
         if isinstance(line, Ply) and line.event.out is None and line.event.seat != CHANCE:
@@ -116,14 +122,17 @@ class JournalSummary(NamedTuple):
     released_seats: Sequence[int] = ()
     """The seats that dropped out although the match goes on."""
     deal: Event | None = None
-    """The event of the deal, if the journal ends before the line of this event."""
+    """The event of the deal at the start of the match, if the journal was cut off before the line of this event; else
+    None.
+    """
 
 
 def apply_journal(
     standing: MatchStanding, lines: Iterable[AnyLine], make_course: Callable[[], Course], match: str
 ) -> JournalSummary:
-    """Apply the lines of a journal to a new standing. `make_course` makes the course of the match before it begins; it
-    is called once the nonces are known. Raise `BadRecord` as `replay_courses` does.
+    """Apply the lines of a journal to a new standing. `make_course` returns a new `Course` for the match, ready for
+    `Course.begin`; it is called after the nonces have been read. Raise `BadRecord` if a line does not follow from the
+    rules and the dice.
     """
     lines = list(lines)
     begun = next((line for line in lines if isinstance(line, Begun)), None)
@@ -154,8 +163,8 @@ def apply_lines(standing: MatchStanding, deal: Event | None, lines: Iterable[Eve
 def iter_apply_lines(
     standing: MatchStanding, deal: Event | None, lines: Iterable[EventLine], match: str
 ) -> Iterator[EventLine]:
-    """Apply the lines to the standing of a match that has just begun; yield each line after applying it. Raise
-    `BadRecord` as `replay_courses` does.
+    """Apply lines of a record or journal, one by one, to the standing of a match that has just begun. Yield each line
+    after it has been applied. Raise `BadRecord` if a line does not follow from the rules and the dice.
     """
     for line, course in replay_courses(standing.current_course, deal, lines, match):
         was_to_move, standing.course = standing.current_course.to_move, course

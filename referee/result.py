@@ -49,7 +49,9 @@ class Result(Struct, frozen=True, kw_only=True):
     """The id of the match's tournament. The field `place` is the match's place in the schedule of the tournament."""
     place: int | None = None
     annulled: str | None = None
-    """The pool in which the match was rated, if the operator has annulled that rating."""
+    """The name of the rating pool in which the operator has annulled the rating of this match; None if nothing was
+    annulled.
+    """
     start: str | None = None
     """The name of the start position that the match shares with other matches of a paired tournament. It is None if the
     match shares none.

@@ -68,7 +68,7 @@ class MatchStanding(Struct, gc=False):
     disconnected_since: Mapping[int, float] = {}
     """The disconnected seats, each with the time of the disconnect."""
     followers: frozenset[int] = frozenset()
-    """The seats that get the turn of every ply."""
+    """The seats that are sent a `turn` message at every ply, not only when they are to move."""
     strikes: Mapping[int, int] = {}
     events_before_last_move: Mapping[int, int] = {}
     """The number of events before each seat's last accepted move."""
@@ -84,7 +84,7 @@ class MatchStanding(Struct, gc=False):
     events_dropped: int = 0
     """The number of events that are no longer in memory."""
     moves_dropped: Mapping[int, int] = {}
-    """The number of moves among the dropped events, by seat."""
+    """The number of moves, by seat, among the events that are no longer in memory."""
     load_older: OlderEvents | None = None
     info_bytes: Mapping[int, int] = {}
     """The bytes of `info` in the record, by seat."""
@@ -95,7 +95,7 @@ class MatchStanding(Struct, gc=False):
 
     @property
     def current_course(self) -> Course:
-        """The course of a match that has begun."""
+        """The `course` of a match that has begun, which is never None."""
         assert self.course is not None
         return self.course
 
@@ -109,7 +109,7 @@ class MatchStanding(Struct, gc=False):
         return [nonce.hex() for nonce in self.nonces_by_seat]
 
     def begin(self, course: Course) -> Event | None:
-        """Start playing a course. Return its deal, if there is one."""
+        """Start the match with a course from `Course.new`. Return the event of its deal at the start, if any."""
         self.course, deal = course.begin()
         self.phase = Phase.PLAYING
         return deal
@@ -277,7 +277,9 @@ class MatchStanding(Struct, gc=False):
         return self.phase is Phase.OVER and course is not None and not course.is_void and seat not in course.dropped_out
 
     def copy_for_branch(self) -> MatchStanding:
-        """Return an independent copy of the standing."""
+        """Return an independent copy of the standing, so that another continuation of the match can be played on the
+        copy.
+        """
         branch = _copy(self)
         branch.events = [*self.events]
         return branch
@@ -297,11 +299,15 @@ to find it.
 """
 
 Snapshot = tuple[MatchStanding, int]
-"""A snapshot of a standing: a shallow copy, and the number of its events."""
+"""The type of a snapshot of a match's standing: a shallow copy of the standing, and the number of events it had when
+copied.
+"""
 
 
 def restore_snapshot(snapshot: Snapshot) -> MatchStanding:
-    """Return the standing of a snapshot. It replaces the current standing. A snapshot can be used only once."""
+    """Return the standing of a snapshot, without the events that came after it. Use it in place of the current
+    standing, which shares its list of events. A snapshot can be used only once.
+    """
     standing, events = snapshot
     del standing.events[events:]
     return standing

@@ -1,4 +1,5 @@
-"""Exact solutions of games of any kind, and the graders of moves. The rooms of the games have what is of one game.
+"""Exact solutions of games of any kind, and the graders of moves. Code that only concerns one game is in the folder of
+that game.
 
 - Hidden cards: hand_solving.py and hand_iteration.py solve games by CFR+, and evaluate a strategy by the best response
   to it.

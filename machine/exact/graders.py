@@ -14,7 +14,7 @@ from protocol.games.base import Game
 class MoveGrade(NamedTuple):
     """The grade of a move: its value for its seat, a best move, and the value of the best move.
 
-    Values are expected results (win 1, draw 0, loss −1), or in the `unit_of` the game.
+    Values are expected results (win 1, draw 0, loss −1), unless `unit_of` names another unit for the game.
     """
 
     value: float
@@ -47,7 +47,9 @@ def grader_of(game: Game[Any, Any]) -> Grader:
 
 
 def unit_of(game: Game[Any, Any]) -> str | None:
-    """Return the unit of a solved game's move values; None if they are expected results."""
+    """Return the name of the unit of a solved game's move values. Return None if the values are expected results, which
+    have no unit.
+    """
     return game_spec(game.name).move_value_unit
 
 

@@ -46,7 +46,9 @@ def equilibrium(payoffs: Matrix) -> tuple[Mix, Mix]:
 
 
 def equilibria(payoffs: Matrix) -> list[tuple[Mix, Mix]]:
-    """Return every extreme equilibrium."""
+    """Return every extreme equilibrium of the game with these payoffs, as pairs of mixes: that of seat 0 and that of
+    seat 1.
+    """
     columns = range(len(payoffs[0]))
     to_one = [[pair[1] for pair in row] for row in payoffs]
     to_zero = [[row[column][0] for row in payoffs] for column in columns]
@@ -78,7 +80,9 @@ def _is_symmetric(payoffs: Matrix) -> bool:
 
 
 def _mixes(payoffs: Sequence[Sequence[int]]) -> Iterator[_MixWithReplies]:
-    """Yield the mixes of n rows that make n columns best responses. `payoffs` are those of the column player."""
+    """Yield, for each n, the mixed strategies over n rows against which n columns are equally good best responses.
+    `payoffs` are those of the column player.
+    """
     rows, columns = range(len(payoffs)), range(len(payoffs[0]))
     seen = set()
     for size in range(1, min(len(rows), len(columns)) + 1):

@@ -39,8 +39,8 @@ class ClusterTimeouts:
 class _ClusterTask:
     """A function and its task (the argument), pickled together. Unpickling calls the function and gives its result.
 
-    Dask itself only runs `pickle.loads`. A class that Dask unpickles would have to be importable by the scheduler, and
-    a worker without it would die.
+    Dask gets only a call of `pickle.loads` with these bytes. If Dask unpickled a class of the project itself, its
+    scheduler would have to import the class, and a worker that cannot import it would die.
     """
 
     def __init__(self, work: Callable[[T], R], task: T) -> None:

@@ -142,7 +142,7 @@ class _ProcessPool(WorkerPool):
         self._pool: ProcessPoolExecutor | None = None
 
     def broadcast(self, work: Callable[[], object]) -> None:
-        """Do nothing, because local processes end with the pool."""
+        """Do nothing. A broadcast is only for workers that outlive the pool, and local processes end with it."""
 
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
         try:
