@@ -171,7 +171,8 @@ class Load(NamedTuple):
 
     def play(self, pipe: Connection) -> None:
         """Play with the pairs of bots until the process is killed. Answer each request through `pipe` with two things:
-        the seconds from each move since the last request to the opponent's turn, and the processor seconds so far.
+        the seconds from moves to the opponents' turns, for all such turns since the last request, and the processor
+        seconds so far.
         """
         if self.processor is not None:
             os.sched_setaffinity(0, {self.processor})

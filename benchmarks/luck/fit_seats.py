@@ -92,10 +92,9 @@ def fit(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> np.ndarray[Any, Any]:
 
 
 def variance_factors(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> tuple[float, float]:
-    """Return by which factor playing each deal twice reduces the variance, for raw points and for points adjusted for
-    luck. The factor is the variance of raw points in all games, divided by the variance within deals. The variance
-    within deals is half the mean squared difference between the two games of a deal. Each half of the games is adjusted
-    with the fit to the other half.
+    """Return two factors, for raw points and for points adjusted for luck. Each is the variance of raw points among all
+    games, divided by the variance within deals. The variance within deals is half the mean squared difference between
+    the two games of a deal. Each half of the games is adjusted with the fit to the other half.
     """
     half = len(pairs) // 2
     raw, less = [], []
