@@ -150,8 +150,8 @@ def _register(store: Store, name: str, token_hash: str) -> None:
 
 
 def builtin_bot_names(data: Path) -> list[str]:
-    """Return, in lower case, the names of all built-in bots that a data folder ever had. Raise `ArenaFault` if its file
-    of their tokens can't be read.
+    """Return the names, in lower case, of all built-in bots whose tokens are saved in a data folder. They include bots
+    that no longer run. Raise `ArenaFault` if the file of tokens can't be read.
     """
     return sorted(_read_tokens(data / BUILTIN_BOTS_FOLDER / BUILTIN_BOT_TOKENS_FILE))
 

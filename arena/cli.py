@@ -285,7 +285,7 @@ def llr(
 
 
 def _convert_options(given: dict[str, Any]) -> dict[str, Any]:
-    """Return a command's arguments in the form that its class of options has. Raise `UsageFault` without a game."""
+    """Return a command's arguments as keyword arguments of its options class. Raise `UsageFault` without a game."""
     given["game"] = _require_game(given["game"])
     lists = {name: given[name] or () for name in ("sets", "pass_env", "sandbox_read")}
     return {**given, **lists, "data": data_folder(given["data"])}

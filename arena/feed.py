@@ -30,9 +30,9 @@ DEFAULT_PORT = 1883
 DEFAULT_PREFIX = "arena"
 """The prefix of topics if the broker's address names none."""
 MAX_TURN_BYTES = 4 * 1024 * 1024
-"""Maximum bytes of queued turns."""
+"""Maximum total size, in bytes, of the turns that wait in an `Outbox`."""
 MAX_DURABLE_BYTES = 64 * 1024 * 1024
-"""Maximum bytes of queued starts and ends of matches."""
+"""Maximum total size, in bytes, of the starts and ends of matches that wait in an `Outbox`."""
 MESSAGE_OVERHEAD_BYTES = 200
 """Approximate size of a queued message besides its topic and payload."""
 PUBLISH_DELAY_S = 0.01
@@ -110,8 +110,9 @@ class QueuedMessage(NamedTuple):
 
 
 NumberedMessage = tuple[int, QueuedMessage]
-"""A message with its number in the order of queueing. The number of leaderboards and the status is 0. If the connection
-is lost before the broker acknowledges them, they are not put back into the queue.
+"""A message with its number in the order of queueing, from 1. Leaderboards and the status, which are not queued, have
+the number 0. If the connection is lost before the broker acknowledges them, they are not put into the queue, because
+each new connection begins by sending them.
 """
 
 
@@ -124,7 +125,9 @@ class Outbox:
         self._count = 0
 
     def add(self, message: QueuedMessage) -> list[QueuedMessage]:
-        """Queue a message. Return the messages dropped to make room, the oldest of the same kind (turns or lasting)."""
+        """Queue a message. If messages of its kind (turns, or starts and ends) now exceed their byte limit, drop the
+        oldest of this kind and return them.
+        """
         self._count += 1
         return (self._durable if message.publication.qos else self._turns).append((self._count, message))
 
@@ -138,7 +141,9 @@ class Outbox:
         return taken
 
     def put_back(self, taken: Sequence[NumberedMessage]) -> list[QueuedMessage]:
-        """Put taken lasting messages back at the head of the queue. Return those that were dropped for lack of room."""
+        """Put starts and ends of matches that were taken, but not acknowledged, back at the head of the queue. Return
+        the messages that were dropped for lack of room.
+        """
         return self._durable.extendleft(list(reversed(taken)))
 
     @property
@@ -226,7 +231,9 @@ class Feed:
         self.published = 0
         """Number of messages sent to the broker. A message that is sent twice counts twice."""
         self.dropped_counts: Counter[str] = Counter()
-        """The number of messages dropped for lack of room, by kind: `turns` or `lasting`."""
+        """The number of messages dropped for lack of room, by kind: `turns`, or `lasting` for starts and ends of
+        matches.
+        """
         # All connections share one identifier, so that a new one ends the old one without its will.
         self._identifier = f"arena-{secrets.token_hex(6)}"
 

@@ -28,8 +28,8 @@ MAX_BUFFER_BYTES = 256 * 1024
 MATCH_PLACEHOLDER = "+"
 """A placeholder for a match's id in a topic.
 
-Each line of the payload of such a publication is published separately. The field `match` of the line replaces the
-placeholder.
+If a publication's topic contains it, each line of the payload is published as a message of its own. The field `match`
+of the line replaces the placeholder in the topic.
 """
 ACCEPTED_SIGNAL = 0
 """The publishing process sends this to the server when the broker has accepted the connection."""

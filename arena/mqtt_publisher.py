@@ -26,7 +26,8 @@ from machine.subprocesses import die_with_parent, renice
 _PUBLISHER_NICENESS = 19
 """The niceness of this process after it has connected.
 
-On a busy machine, idle priority would stop the feed. So would this niceness from the start.
+On a busy machine, the feed would stop if the process had this niceness from its start. It would also stop if the
+process had idle priority.
 """
 _decode_publication = msgspec.msgpack.Decoder(tuple[int, Publication]).decode
 
@@ -132,7 +133,9 @@ async def _publish(client: aiomqtt.Client, server: asyncio.StreamReader, say: Ca
 
 
 def _split_publication(publication: Publication) -> Iterator[tuple[str, bytes]]:
-    """Yield the topic and payload of each message in a publication of QoS 0, which may have several lines."""
+    """Yield the topic and payload of each message in a publication of QoS 0. If the topic contains `MATCH_PLACEHOLDER`,
+    each line of the payload is a message of its own; else the whole payload is one message.
+    """
     topic, payload, *_ = publication
     if MATCH_PLACEHOLDER in topic:
         for line in payload.splitlines():

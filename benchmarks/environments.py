@@ -103,7 +103,7 @@ def make_batch(game: str, config: Mapping[str, Any], luck: str | None) -> StepFu
 
 def make_single_seat_batch(game: str, config: Mapping[str, Any], luck: str | None) -> StepFunction:
     """Return a step function for a batch of games in which one seat takes the actions and random opponents play the
-    others. The returned count of steps includes the opponents' steps.
+    others. The step function returns the number of steps, including those of the opponents.
     """
     made = 0
 

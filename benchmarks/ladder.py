@@ -253,7 +253,9 @@ def measure_means(count: int, kind: str, ladders: int, spread: float) -> list[di
 
 
 def matches_until(tau_wanted: float, means: Sequence[Mapping[str, float]]) -> float | None:
-    """Return the matches per bot until tau reaches `tau_wanted`, by interpolation; None if tau never reaches it."""
+    """Return the matches per bot until Kendall's tau, which compares the ranking with the true strengths, reaches
+    `tau_wanted`. The number is interpolated between `MEASURED_COUNTS`. Return None if tau never reaches `tau_wanted`.
+    """
     before, known = 0.0, 0.0
     for after, row in zip(MEASURED_COUNTS, means, strict=True):
         if row["tau"] >= tau_wanted:

@@ -36,7 +36,8 @@ from protocol.games import load_game
 RATING_UNIT = math.sqrt(2) * BETA
 """The difference of two settled ratings at which the stronger player wins 84 of 100 matches."""
 MIXTURE_COUNT = 12
-"""The number of mixtures (a bot with a share of random moves) that play in a pass of a fit."""
+"""The number of mixtures that play in each pass of `fit`. A mixture is a bot that plays a share of its moves at random.
+"""
 BOOTSTRAP_SAMPLES = 300
 """The number of bootstrap samples for the intervals of the rating differences between neighbouring levels."""
 
@@ -45,8 +46,8 @@ class RoundRobin(NamedTuple):
     """The results of a round robin between all players: scores by pair, and the ratings after all matches."""
 
     scores: Mapping[tuple[int, int], Sequence[float]]
-    """The scores of the first player of each pair, one for each round: means over both seats, adjusted for luck if
-    `less_luck`.
+    """The scores of the first player of each pair of players, one score for each round. It is the mean over the round's
+    two matches, one from each seat. If `less_luck` is true, it is adjusted for luck.
     """
     standings: Sequence[RatingStanding]
     less_luck: bool

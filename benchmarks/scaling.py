@@ -170,8 +170,9 @@ class Load(NamedTuple):
     processor: int | None = None
 
     def play(self, pipe: Connection) -> None:
-        """Play with the pairs of bots. At each request through `pipe`, send the seconds from moves to the opponents'
-        turns since the last request, and the processor seconds so far.
+        """Play with the pairs of bots until the process is killed. Answer each request through `pipe` with two things:
+        the seconds from moves to the opponents' turns, for all such turns since the last request, and the processor
+        seconds so far.
         """
         if self.processor is not None:
             os.sched_setaffinity(0, {self.processor})
@@ -195,14 +196,16 @@ class Load(NamedTuple):
 
 
 class LoadResults(NamedTuple):
-    """The results of loads: each load's plies per second and its sorted seconds from a move to the opponent's turn,
-    then the numbers of processors that servers and clients used.
-    """
+    """The results of loads that played at the same time."""
 
     rates: list[float]
+    """The plies per second of each load."""
     delays: list[list[float]]
+    """The sorted seconds from moves to the opponents' turns, for each load."""
     servers: float
+    """The mean number of processors that all servers used together."""
     clients: float
+    """The mean number of processors that all loads used together."""
 
 
 @contextlib.contextmanager

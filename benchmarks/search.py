@@ -41,9 +41,9 @@ ROW_FORMAT = "{:<16}{:>10}{:>10}{:>10}{:>11}{:>9}{:>9}"
 AFRICA = Duel({"map": "africa"})
 """The rules of bounded Risk on the map of Africa."""
 PLY_COUNTS = (0, 8, 10, 12, 14, 16, 18, 20)
-"""The numbers of random plies that lead to the positions of Risk in which nodes are counted."""
+"""Nodes are counted in positions of Risk after these numbers of random plies."""
 SPEED_TEST_PLIES = (8, 12)
-"""The numbers of random plies that lead to the positions of Risk in which speed is measured."""
+"""Speed is measured in positions of Risk after these numbers of random plies."""
 DEPTH_PLIES = 6
 """The depth in plies of the searches of Risk whose visited nodes are counted."""
 MIN_MEASURED_S = 1.0

@@ -60,7 +60,9 @@ SEQUENCE_PAIRS = 1000
 
 
 class Kind(NamedTuple):
-    """A kind of pairs of games, whose scores `draw` draws for `test`. At this `h1`, a test takes some hundred pairs."""
+    """A kind of pairs of games: `draw` draws their scores, `test` is the class of the test that gets these scores, and
+    `h1` is its alternative hypothesis. At this `h1`, a test takes some hundred pairs.
+    """
 
     name: str
     test: type[SequentialTest]
@@ -69,9 +71,9 @@ class Kind(NamedTuple):
 
 
 def draw_results(seat_0: float, seat_1: float, drawn: float = 0.0) -> DrawScores:
-    """Return a function that draws the scores of pairs of games, as wins, draws and losses. If the mean is 0.5, a bot
-    scores `seat_0` of the points of its games on seat 0, and `seat_1` on seat 1. The fraction `drawn` of all games is
-    drawn.
+    """Return a function that draws the scores of pairs of games that are won, drawn or lost. `seat_0` and `seat_1` are
+    a bot's mean scores on these seats if the requested mean is 0.5. For another mean, both are shifted by the
+    difference. The fraction `drawn` of all games is drawn.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -105,8 +107,8 @@ def draw_skewed(spread: float) -> DrawScores:
 
 
 def draw_blunders(pairs_in_one: int, spread: float, turned: float) -> DrawScores:
-    """Return a function that draws nearly even scores. One in `pairs_in_one` scores is shifted by `turned`, up or down.
-    Shifts up and down are as frequent as the mean requires.
+    """Return a function that draws scores of pairs. Most are near 0.5, but one in `pairs_in_one` is turned by a
+    blunder: it is `turned` higher or lower. The requested mean determines how many of these are higher.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -119,8 +121,9 @@ def draw_blunders(pairs_in_one: int, spread: float, turned: float) -> DrawScores
 
 
 def draw_mistakes(pairs_in_one: int, spread: float, lost: float) -> DrawScores:
-    """Return a function that draws scores of pairs. Most are slightly above the mean, but one in `pairs_in_one` pairs
-    loses `lost` points.
+    """Return a function that draws scores of pairs. Most are slightly above the requested mean, but in one pair of
+    `pairs_in_one` a mistake costs `lost` points. If `lost` is negative, that pair gains points, and most scores are
+    slightly below the mean.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -143,8 +146,9 @@ def draw_dependent(share: float, spread: float) -> DrawScores:
 
 
 def draw_drifting(way: float, spread: float) -> DrawScores:
-    """Return a function that draws normally distributed scores, as if the opponent learned. Over `DRIFT_PERIOD_PAIRS`
-    pairs, their mean drifts from `way` above the requested mean to `way` below it, then jumps back.
+    """Return a function that draws normally distributed scores with a drifting mean. The mean falls from `way` above
+    the requested mean to `way` below it within `DRIFT_PERIOD_PAIRS` pairs, as if the opponent learned. Then it jumps
+    back up and falls again.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -155,9 +159,9 @@ def draw_drifting(way: float, spread: float) -> DrawScores:
 
 
 def draw_from_file(scores: Scores, *, raw: bool) -> DrawScores:
-    """Return a function that draws scores from those of a file, for a requested mean. `raw` scores, which have no luck
-    adjustment, are drawn with their maximum-likelihood probabilities under this mean. Adjusted scores are all shifted
-    by the same amount.
+    """Return a function that takes a mean, and draws scores with this mean from those of a file. `raw` scores have no
+    luck adjustment. They are drawn with their maximum-likelihood probabilities under this mean. Adjusted scores are all
+    shifted by the same amount.
     """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -172,8 +176,8 @@ def draw_from_file(scores: Scores, *, raw: bool) -> DrawScores:
 
 
 def _lost_game_kinds() -> list[Kind]:
-    """Return kinds of luck-adjusted pairs of games. In 1 of N pairs, a whole game is lost, is won, or is either at
-    random.
+    """Return kinds of pairs of games with luck-adjusted scores. In 1 of N pairs, a blunder decides one game. The bot
+    loses all these games in some kinds, wins them all in others, and in the rest loses or wins each at random.
     """
     kinds = []
     for h1, rare in ((0.02, (10, 15, 20, 30, 50, 80)), (0.01, (20, 50, 100)), (0.05, (10, 15))):
@@ -299,7 +303,9 @@ class ErrorRates(NamedTuple):
 
 
 def run_tests(kind: Kind, holds: str, tests: int, seed: str) -> ErrorRates:
-    """Simulate tests on pairs of a kind. `holds` is the true hypothesis, `h0` or `h1`, whose mean the pairs have."""
+    """Simulate tests on pairs of a kind. The mean score of the pairs is that of the hypothesis `holds`, which is `h0`
+    or `h1`.
+    """
     hypotheses = Hypotheses(h1=kind.h1)
     mean = hypotheses.scores[holds == "h1"]
     decide = _decide_results if kind.test is Pentanomial else _decide_adjusted
@@ -326,7 +332,9 @@ def _check_against_class(test: SequentialTest, scores: Scores, decided: int) -> 
 
 
 def read_pairs(file: Path, h1: float) -> Kind:
-    """Return a kind of pairs of games whose scores come from a file. Raise `SystemExit` if the file is invalid."""
+    """Return a kind of pairs of games whose scores are drawn from those in a file. Raise `SystemExit` if the file is
+    invalid.
+    """
     scores = []
     try:
         lines = file.read_text().splitlines()

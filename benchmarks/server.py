@@ -58,7 +58,7 @@ CONFIG = {"heaps": [500, 500], "take": [1, 2, 3]}
 POOL = "nim/classic"
 """The rating pool of the matches."""
 _MOVE_FRAME = msgpack.packb({"type": "move", "match": "m-100", "ply": 100, "move": {"heap": 0, "take": 1}})
-"""A typical frame with a `move` message, in msgpack, to which the echo answers."""
+"""A typical `move` message as a frame in msgpack. Clients of the echo server send it first."""
 _TURN_FRAME = msgpack.packb(
     {
         "type": "turn",
@@ -72,7 +72,7 @@ _TURN_FRAME = msgpack.packb(
         "digest": "0" * 64,
     }
 )
-"""A typical frame with a `turn` message, in msgpack, with which the echo answers `_MOVE_FRAME`."""
+"""A typical `turn` message as a frame in msgpack. The echo server answers each frame with it."""
 
 
 class _Run(NamedTuple):
@@ -252,7 +252,9 @@ def _resolve_commit(name: str) -> str:
 
 
 def _extract_commit(commit: str, root: Path) -> _Contender:
-    """Extract a commit into a folder, and return its server, which the commit's own version of this program runs."""
+    """Extract a commit into the folder `root`. Return a contender that runs this commit's server, by the commit's own
+    version of this program.
+    """
     root.mkdir()
     tree = subprocess.run(["git", "-C", str(REPOSITORY), "archive", commit], stdout=subprocess.PIPE, check=True).stdout
     subprocess.run(["tar", "-x", "-C", str(root)], input=tree, check=True)

@@ -29,8 +29,8 @@ Play = Callable[[Sequence[TuningGame]], list[float]]
 SEED = "benchmark"
 """The seed of the games."""
 MIN_PLAYED_S = 20.0
-"""Minimum seconds for which each pool of worker processes plays: whole generations, or only the first games of a
-generation that takes longer.
+"""Minimum seconds for which each pool of worker processes is measured. Until then, it plays the same generation again
+and again. If one generation takes longer, the pool plays only the first games of it, as many as fit into this time.
 """
 PROBE_GAMES = 20
 """The number of games that are played first, to estimate how long a game takes."""

@@ -31,9 +31,11 @@ ROOT = Path(__file__).parents[2]
 SEED = "fit-1"
 """The seed of the games for the fit. No benchmark plays the same games."""
 CONFIGS: dict[str, dict[str, Any]] = {"world": {"draft": "classic"}}
-"""The config of campaigns on each map whose config is not the default one, by map."""
+"""The config of campaigns besides the map, by the map's name. Maps that are not listed use the default config."""
 MIN_WEIGHT, MAX_WEIGHT = 2.0, 10.0
-"""The bounds of random evaluation weights. Between `MIN_WEIGHT` and `MAX_WEIGHT`, all four features matter."""
+"""The bounds of random evaluation weights. They keep the weights similar enough that each of the four weighted features
+influences the bots' moves.
+"""
 RIDGE = 1e-3
 """The scale of the ridge penalties in the regressions for the odds and for the points."""
 DIGITS = 5
@@ -43,14 +45,18 @@ FEATURE_COUNT = len(FEATURE_NAMES)
 
 
 class ChanceEvents(NamedTuple):
-    """The data of one game for the fits: seat 0's score, and a row in `before` and in `luck` per chance event."""
+    """The data of one game for the fits: seat 0's score, and the chance events. Each chance event has a row in `before`
+    and a row in `luck`.
+    """
 
     score: float
     before: np.ndarray[Any, Any]
-    """The position before each chance event: its features, then 1 if seat 0 moves or -1 if seat 1 moves, then this
-    number times the attacks left. The odds of a win are fitted to these columns.
+    """A row for each chance event, about the position before it: first the features as differences between the seats,
+    then the sign of the mover (1 for seat 0, -1 for seat 1), then this sign times the attacks left. The odds of a win
+    are fitted to these columns.
     """
     luck: np.ndarray[Any, Any]
+    """A row for each chance event: the change of each feature by the event, minus the expected change."""
 
 
 def play_pairs(pairs: Sequence[GamePair]) -> list[tuple[ChanceEvents, ...]]:
@@ -99,7 +105,10 @@ def fit_odds(games: Sequence[ChanceEvents]) -> np.ndarray[Any, Any]:
 
 
 def sum_luck(games: Sequence[ChanceEvents], odds: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return two sums of each feature's luck in each game. The second weights each event by how open the game was."""
+    """Return a row for each game with two sums of each feature's luck over the chance events. The first is the plain
+    sum. In the second, each event has a weight for how undecided the game was before it: 1 if the odds were even, near
+    0 if the game was decided.
+    """
     rows = []
     for each in games:
         share = 1 / np.cosh(np.clip(each.before @ odds, -50, 50) / 2) ** 2

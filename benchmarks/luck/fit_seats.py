@@ -41,8 +41,9 @@ RIDGE = 1e-2
 
 
 class ScoredGame(NamedTuple):
-    """The points and the luck of each seat in a game. `luck` has two numbers for each of `SHARE_NAMES`: first all
-    unweighted sums over the chance events, then all sums weighted by the fraction of seats still in the game.
+    """The points and the luck of each seat in a game. `luck` has a row for each seat. The row begins with the luck in
+    each of `SHARE_NAMES`, summed over the chance events. Then come the same sums with a weight for each event, the
+    fraction of seats still in the game.
     """
 
     points: np.ndarray[Any, Any]
@@ -91,9 +92,9 @@ def fit(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> np.ndarray[Any, Any]:
 
 
 def variance_factors(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> tuple[float, float]:
-    """Return two ratios, for raw points and for points adjusted for luck. Each is the variance of points in single
-    games, divided by the variance between the two games of a deal. The points of each half of the games are adjusted
-    with the fit to the other half.
+    """Return two factors, for raw points and for points adjusted for luck. Each is the variance of raw points among all
+    games, divided by the variance within deals. The variance within deals is half the mean squared difference between
+    the two games of a deal. Each half of the games is adjusted with the fit to the other half.
     """
     half = len(pairs) // 2
     raw, less = [], []

@@ -79,7 +79,7 @@ COMPARISON_ROWS = (
     SavingsRow("grid-even", "risk-campaign", {}, ("equal", "equal"), ("fitted-1", "features-1"), 1_000, 100),
     SavingsRow("world-paired", "risk-campaign", WORLD, ("paired", "equal"), ("fitted-1", "features-1"), 10_000, 100),
 )
-"""All rows of the printed table."""
+"""All comparisons of two bots in the printed table. The table has a row for each value function of a comparison."""
 
 Score = tuple[float, tuple[float, ...]]
 """The type of a game's result: the first bot's score, and its luck as measured by each value function."""

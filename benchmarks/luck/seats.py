@@ -129,7 +129,9 @@ def report_bias(pool: WorkerPool, count: int) -> None:
 
 
 def report(row: SeatsRow, pool: WorkerPool, share: float) -> None:
-    """Play the games of a row. Print the variances of their scores and the mean length of sequential tests."""
+    """Play the games of one of `ROWS`. Print the mean scores, the ratios of variances, and the mean lengths of
+    sequential tests, with and without luck adjustment.
+    """
     starts = max(2, round(row.starts * share))
     played = dict(spread(pool, partial(play_starts, row), range(starts)))
     units = [played[start] for start in range(starts)]

@@ -29,7 +29,9 @@ MAX_CONNECTIONS_PER_ADDRESS, MAX_NAMES_PER_HOUR = 100, 100
 names per hour.
 """
 HONEST_ADDRESS, NEWCOMER_ADDRESS = "127.0.0.2", "127.0.0.3"
-"""`HONEST_ADDRESS` is the loopback address of the honest pair, `NEWCOMER_ADDRESS` that of the newcomer."""
+"""`HONEST_ADDRESS` is the loopback address of the two honest bots that play during an attack. `NEWCOMER_ADDRESS` is
+that of a client that first connects during the attack.
+"""
 CONNECTION_ERRORS = (OSError, Closed, asyncio.IncompleteReadError, TimeoutError)
 """The exceptions that a failing connection may raise."""
 

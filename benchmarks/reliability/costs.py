@@ -45,7 +45,9 @@ KINDS = ("hello", "seek", "unseek", "start", "ready", "deal", "move", "strike", 
 SLOTS = 64
 """Number of matches that a bot plays at a time in `Run.play_many`."""
 TAIL_FACTOR = -math.log(1e-9)
-"""The ratio of the longest of 10⁹ deals to the mean deal, if a deal is drawn again until it is valid."""
+"""The factor by which the slowest of 10⁹ deals takes longer than the mean deal, if a deal is drawn again until it is
+valid.
+"""
 
 Message = dict[str, Any]
 ChooseMove = Callable[[Message, random.Random], Any]
@@ -141,7 +143,9 @@ class Meter:
 
 
 class Run:
-    """A run of all cases. For each (kind of request, game), `longest` has the milliseconds of the longest callback."""
+    """A run of all cases. For each (kind of request, game), `longest` is the longest time in milliseconds for which a
+    callback blocked the server's event loop.
+    """
 
     def __init__(self, port: int, meter: Meter, number: int) -> None:
         self.longest: dict[tuple[str, str], float] = {}

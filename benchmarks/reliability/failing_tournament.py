@@ -33,7 +33,9 @@ FAILING_BOTS = {
     "silent": "import signal; signal.pause()",
     "quitter": "BOT",
 }
-"""The programs of the failing bots, by name. `BOT` stands for `BOT_TEMPLATE` with a body from `CHOOSE_BODIES`."""
+"""The programs of the failing bots, by name. If a program is just `BOT`, it is `BOT_TEMPLATE` filled with the bot's
+body from `CHOOSE_BODIES`.
+"""
 BOT_TEMPLATE = """
 from bots import Bot, GiveUp, run
 

@@ -1,7 +1,8 @@
 """Measure how much attacks on the ladder gain, compared with an honest bot of equal strength under equal conditions.
 
-Ladders with payoffs are simulated by matches of Leduc poker. They show how throw-away names and puppets change a mean
-payoff, if all opponents have the same weight (the former rule) and if their weights are their rounds (the present one).
+Ladders with payoffs are simulated by matches of Leduc poker. They show how throw-away names and puppets (bots that lose
+on purpose to one bot, their king) change a mean payoff. The opponents' weights are equal (the former rule) or their
+numbers of rounds (the present one).
 
 `--haste` divides the server's timeout for `ready` and its pauses. Scores are mu - 3 sigma, with the 95 % interval of
 the mean over the rounds.
@@ -11,7 +12,7 @@ Exit status 1 if an attack
 - gained more than the honest bot, by more than the interval,
 - took a tenth of the matches of other bots,
 - changed the mean payoff of an honest bot by a tenth of a chip per hand, or
-- put a king in the first place by means of one puppet.
+- put a king in the first place of a ladder with payoffs by means of one puppet.
 
 A small run is too short to judge the two attacks that depend on chance.
 """
@@ -155,9 +156,9 @@ def read_leaderboards(server: Server) -> dict[str, set[str]]:
 
 
 async def attack_as_king(server: Server, options: argparse.Namespace) -> bool:
-    """Attack: puppets resign to a king, on a preset that no other bot seeks. For comparison, an honest champion beats
-    as many newcomers by playing. Return whether the king's score is at most 0.5 above the champion's, and the king is
-    on the leaderboard of that preset only.
+    """Attack: throw-away bots (puppets) resign to another bot of the attacker (the king), on a preset that no other bot
+    seeks. For comparison, an honest bot (the champion) beats as many newcomers by playing. Return whether the king's
+    score is at most 0.5 above the champion's, and the king is on the leaderboard of that preset only.
     """
     others = [await LadderPlayer.enter(server, f"other-{number}", choose_perfect) for number in (0, 1)]
     await asyncio.gather(*(other.play("classic", count=4) for other in others))
@@ -201,8 +202,9 @@ def choose_worst(turn: dict[str, Any]) -> dict[str, Any]:
 
 
 async def attack_as_dodger(server: Server, options: argparse.Namespace) -> bool:
-    """Attack: a perfect player meets an equal player. The attacker stays silent unless it moves first, so it wins all
-    matches that it plays. Return whether the attacker gains no more than an honest bot.
+    """Attack: two perfect players meet in a game that the first player wins. The attacker stays silent unless it moves
+    first, so it wins all matches that take place. Return whether it gains no more than an honest bot that always
+    answers.
     """
     dodging: list[float] = []
     alike: list[float] = []
@@ -307,13 +309,17 @@ def choose_sensible(game: Poker, state: PokerState, rng: random.Random) -> str:
 
 
 def choose_raise(game: Poker, state: PokerState, rng: random.Random) -> str:
-    """Return a king's move in Leduc: raise or bet with any card; call if neither is allowed."""
+    """Return the move in Leduc of the king, the bot that puppets lose to: raise or bet with any card; call if neither
+    is allowed.
+    """
     legal = game.legal_moves(state)
     return next(move for move in ("raise", "bet", "call") if move in legal)
 
 
 def choose_giving(game: Poker, state: PokerState, rng: random.Random) -> str:
-    """Return the move of a puppet that loses chips to a king in Leduc: raise in round one, fold in round two."""
+    """Return the move in Leduc of a puppet, which loses chips to the king on purpose. In round one it raises, or else
+    bets or calls. In round two it bets, or folds if the king has bet.
+    """
     legal = game.legal_moves(state)
     order = ("raise", "bet", "call") if state.public is None else ("bet", "fold")
     return next(move for move in order if move in legal)
@@ -342,9 +348,10 @@ def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float 
 
 
 class PayoffAttack(NamedTuple):
-    """An attack on a ladder with payoffs. Each of `names` throw-away names plays `matches` matches with one bot, and
-    leaves each match as in `play_leduc`. If `crowns` is true, the bot is a king, and the attack is to
-    raise its payoff. Else the bot is honest, and the attack is to lower its payoff.
+    """An attack on a ladder with payoffs, by which the attacker changes the mean payoff of one bot. Each of `names`
+    throw-away bots plays `matches` matches with this bot. It leaves a match as soon as it is `leaves_at` chips per hand
+    ahead; None means never. If `crowns` is true, the throw-away bots are puppets: they lose on purpose, to raise the
+    bot's payoff (the bot is their king). Else they play honestly until they leave, to lower it.
     """
 
     title: str
@@ -353,7 +360,7 @@ class PayoffAttack(NamedTuple):
     leaves_at: float | None
     crowns: bool
     leavers: int = 0
-    """The number of additional names that each play one hand with the king and then leave."""
+    """The number of additional throw-away bots that each lose one hand to the king and then leave."""
 
 
 PAYOFF_ATTACKS = (
@@ -364,8 +371,8 @@ PAYOFF_ATTACKS = (
     PayoffAttack("3 puppets, 1 match, king is honest too", 3, 1, None, True),
     PayoffAttack("3 puppets, 10 matches, king is honest too", 3, 10, None, True),
 )
-"""The attacks on a ladder with payoffs. The last two may succeed: they use up several names, and their matches look
-like matches with weak opponents.
+"""The simulated attacks on a ladder with payoffs. The last two may succeed, because they cost the attacker several
+names, and their matches can't be told from matches with weak opponents.
 """
 
 

@@ -40,7 +40,7 @@ from rig import (
 BLOCK_BYTES = 64 * 1024
 """Approximate number of bytes that a flooder writes at a time."""
 WARM_UP_S = 1.0
-"""Seconds for which a flood runs before the pair beside it is measured."""
+"""Seconds for which a flood runs before the waiting times of the two honest bots are measured."""
 SMALL_MESSAGE_KINDS = ("ping", "before hello", "unseek")
 """The kinds of floods, all of small messages, that a small run measures."""
 
@@ -210,8 +210,7 @@ KINDS: dict[str, tuple[Attack, bool]] = {
     "seek and resign": (resign, True),
     "fast matches": (play_fast, True),
 }
-"""The function that makes each kind of flood, and whether it sends different bytes in the two encodings, by the name of
-the kind.
+"""The kinds of floods, by name: the function that floods, and whether the bytes that it sends depend on the encoding.
 """
 
 

@@ -174,7 +174,7 @@ def fuzz(message: dict[str, Any], encoding: str, rng: random.Random) -> bytes:
 
 @dataclass
 class CodecOutcomes:
-    """The outcomes of reading frames with the codec and the readers of messages, as counts."""
+    """The counts of the outcomes when random frames are decoded as messages."""
 
     counts: Counter[str] = field(default_factory=Counter)
     """The number of frames that were read as each kind of message or fault, by the kind's name."""
@@ -229,7 +229,7 @@ class PathOutcomes:
     """The number of complete frames that were read from streams."""
     streams: int = 0
     short: int = 0
-    """The number of these frames that the arena's fast path handled."""
+    """The number of frames, of all `frames`, that took the arena's fast path."""
     closed: Counter[int | None] = field(default_factory=Counter)
     """The number of streams that ended with each close code."""
     differences: int = 0
@@ -258,7 +258,8 @@ def fuzz_frames(frames: int, seed: int) -> PathOutcomes:
 
 def _compare_streams(number: int, chance: random.Random) -> Iterator[TwoWays]:
     """Let the arena's fast path and the library read the same stream of frames, and compare the results. Most streams
-    are cut into random pieces. For one `number` in 200, a short stream is instead cut in two, at each place in turn.
+    are cut at random into pieces. Every 200th stream, by `number`, is short. It is read repeatedly, each time cut in
+    two at another place.
     """
     if number % 200:
         yield both_ways(chance, chance.randrange(1, 60))

@@ -146,7 +146,9 @@ def stored_mib(server: Server) -> float:
 
 
 async def measure(kind: str, addresses: int, seconds: float) -> bool:
-    """Measure one kind of hoarded matches and print the results. Return whether all quotas were kept."""
+    """Let bots hold as many matches of one kind as they may. Measure and print how the server and the honest pair fare.
+    Return whether the matches and the memory kept within their limits, and nothing went wrong for the honest pair.
+    """
     options = ["--slow-clock", "3000+0", "--registrations-per-hour", "100000"]
     options += ["--max-matches-per-address", str(MAX_MATCHES), "--match-memory-per-address", str(MAX_MEMORY_MIB)]
     options += ["--match-memory", str(MAX_TOTAL_MEMORY_MIB), "--stored-per-day-per-address", str(MAX_STORED_MIB)]

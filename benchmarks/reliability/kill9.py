@@ -43,7 +43,7 @@ GAMES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """The games that bots play, each with its config, by a name for the command line."""
 MAX_CALL_NUMBER = 600
-"""The maximum N if a server is killed in its N-th call that changes a file, for a random N. A server makes some
+"""A server is killed in its N-th call that changes a file, for a random N below this number. A server makes some
 hundreds of such calls per second.
 """
 

@@ -36,7 +36,9 @@ class RecordingBroker:
 
     def __init__(self) -> None:
         self.ends: dict[str, list[str]] = {}
-        """The digests of a match's end, one for each time that this end was published, by match."""
+        """The digests in the `end` messages of each match, by match. A match has two digests if its end was published
+        twice.
+        """
         self.end_received = asyncio.Event()
         """This event is set whenever the end of a match is published."""
         self.port = 0

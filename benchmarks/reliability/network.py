@@ -111,8 +111,8 @@ class Witness(Bot):
 
 
 async def play(port: int, options: argparse.Namespace) -> tuple[dict[str, list[End]], set[str], Counter[str]]:
-    """Let bots play. Return the ends that were sent to bots, by match, the ids of the matches that began, and the
-    number of faults of each kind.
+    """Let bots play. Return three things: the `end` messages that bots received, by match; the ids of the matches that
+    began; and the number of faults of each kind.
     """
     told: dict[str, list[End]] = {}
     started: set[str] = set()

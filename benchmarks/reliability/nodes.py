@@ -61,9 +61,9 @@ ANSWER_TIMEOUT_S = 8.0
 IN_FLIGHT_S = 0.5
 """Maximum seconds until everything that a node sent before it was frozen has arrived."""
 MAX_MOVE_AFTER_KILL_S, MAX_MOVE_AFTER_FREEZE_S, MAX_REVOKE_S = 15.0, 30.0, 1.0
-"""These are maximum seconds after a fault: `MAX_MOVE_AFTER_KILL_S` until other nodes pair bots for the games of a
-killed node, `MAX_MOVE_AFTER_FREEZE_S` until they do so for those of a frozen node, and `MAX_REVOKE_S` until a revoked
-bot has left all nodes.
+"""The arena's time limits after a fault, in seconds. If a node is killed, other nodes must take over the pairing for
+its games within `MAX_MOVE_AFTER_KILL_S`. If it is frozen beyond its lease, they must do so within
+`MAX_MOVE_AFTER_FREEZE_S`. A revoked bot must have left all nodes within `MAX_REVOKE_S`.
 """
 FAULT_WEIGHTS = {
     "kill -9": 8,
@@ -80,7 +80,9 @@ FAULT_WEIGHTS = {
 
 @dataclass
 class Node:
-    """A server, and the time when it was frozen for longer than its lease. It must send nothing after that time."""
+    """A server of the arena. If this program froze it for longer than its lease, `frozen_at` is the time when that
+    began. The server must send nothing after this time.
+    """
 
     name: str
     server: Server
@@ -309,8 +311,8 @@ class Cluster:
         await asyncio.to_thread(node.server.start)
 
     async def _wait_without_node(self, node: Node, how: str, most: float, *, since: float | None = None) -> None:
-        """Kill a node, then wait until other nodes play the games that it paired. With `since`, the node is not killed,
-        because it has been frozen since this time.
+        """Kill a node, then wait until other nodes have begun matches of the games that it paired. If `since` is given,
+        do not kill the node, because it has been frozen since this time.
         """
         games = self._games_paired_by(node)
         if since is None:

@@ -120,7 +120,9 @@ async def send_bodies(raw: RawConnection, match: str) -> None:
 
 
 class VisitTimes:
-    """The visitor's measurements: the seconds of small pages and of requests for the short match, and the failures."""
+    """The visitor's measurements: how many seconds small pages took, how many seconds requests for the shorter of the
+    two stored matches took, and which requests failed.
+    """
 
     def __init__(self) -> None:
         self.pages: list[float] = []

@@ -105,7 +105,7 @@ def _apply(content: bytearray, change: Change) -> None:
 
 
 class Disk:
-    """The files of a folder, with the effects of the logged changes that `apply` has got so far."""
+    """A simulated disk: the files of a folder after all logged changes that were passed to `apply`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

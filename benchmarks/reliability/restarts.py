@@ -35,7 +35,9 @@ from protocol.messages import Start
 MOVE_DELAY_S = 0.05
 """Seconds that a bot thinks about a move. With this delay, some match is running at every restart."""
 KNOCK_INTERVAL_S, VISIT_INTERVAL_S = 0.01, 0.1
-"""The seconds between two attempts to connect (`KNOCK_INTERVAL_S`) and two handshakes (`VISIT_INTERVAL_S`)."""
+"""`KNOCK_INTERVAL_S` is the pause in seconds between two bare TCP connections, `VISIT_INTERVAL_S` that between two
+whole WebSocket handshakes of a visitor.
+"""
 
 
 class RestartPlayer(Bot):

@@ -346,7 +346,7 @@ class PlayTimes:
     starts: list[float] = field(default_factory=list)
     """The seconds from each seek of the pair to the start of its match."""
     drops: list[str] = field(default_factory=list)
-    """The texts of the pair's failures: lost connections, errors and rejections."""
+    """Descriptions of what went wrong for the two bots: lost connections, errors and rejections."""
 
     def quantile(self, share: float) -> float:
         """Return the quantile `share` (0 to 1) of the times in `plies`; NaN if there are none."""

@@ -27,7 +27,7 @@ PROBER, OPPONENT = BOT_NAMES = ("prober", "opponent")
 
 
 class SeatPair:
-    """The two seats of a match of many rounds: the measuring seat and its opponent."""
+    """The two seats of a match of many rounds: the prober, which times its own requests, and its opponent."""
 
     def __init__(self, port: int, prober: RawConnection, opponent: RawConnection) -> None:
         self._port = port

@@ -33,11 +33,13 @@ TESTS_FOLDER = Path(__file__).parents[2] / "tests"
 EMPTY_FINDINGS: tuple[Any, ...] = ([], False, None)
 """The values in the hostile bot's report that mean no access."""
 ALLOWED_FINDINGS = {"arena", "processes", "scratch"}
-"""The keys of the hostile bot's report about what a sandbox allows. Processes and scratch space must stay within
-`FINDING_LIMITS`.
+"""The keys of the hostile bot's report about things that a sandbox need not prevent. The numbers of processes and of
+mebibytes of scratch space must still stay within `FINDING_LIMITS`.
 """
 FINDING_LIMITS = {"processes": 300, "scratch": 64}
-"""The maximum of each limited resource that the hostile bot may report in a sandbox."""
+"""The most that a sandbox may let the hostile bot obtain of each limited resource: the number of processes, and
+mebibytes of scratch space.
+"""
 
 
 class TestFolder:
