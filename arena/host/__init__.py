@@ -16,8 +16,13 @@ commit log, and a thread syncs them together. Lines that are written meanwhile w
 is full, a second one takes over, and the journals in the first are synced. After a crash, the next start repairs the
 journals from both.
 
-Messages for a match wait until all earlier ones are recorded. A client that leaves is removed from its seats and from
-the matches that it watched in pieces of work, which are charged to it. Clocks that expire together are handled a
-millisecond at a time. Messages that arise while spectators are served go into their next batch. A timeout is declared
-only after every frame that had arrived was processed; the time of a move is that of its arrival.
+Order and fairness:
+
+- A message for a match waits until all earlier ones are recorded.
+- When a client leaves, it is removed from its seats and from the matches that it watched. This work is divided into
+  pieces, and charged to the client.
+- Clocks that expire together are handled for about a millisecond in each turn of the event loop.
+- While spectators get one round of messages, new messages wait for the next round.
+- A timeout is declared only after every frame that had arrived was processed. The time of a move is
+  that of its arrival.
 """

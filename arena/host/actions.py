@@ -19,8 +19,8 @@ EVERY_MATCH = "*"
 LOOKUP_COST_S = 0.0005
 """Seconds charged to a client for one database lookup."""
 RESIGN_COST_S = 0.0013
-"""Seconds charged to a client that resigns. They cover the arena's work for a whole match except its plies, from the
-seek to the storage of the result.
+"""Seconds of work charged to the CPU budget of a client that resigns. They stand for all of the arena's work for a
+match except its plies, from the seek to the storage of the result.
 """
 
 

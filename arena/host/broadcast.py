@@ -21,8 +21,9 @@ half in the kernel.
 MIN_BATCH_INTERVAL_S = 0.003
 """Minimum seconds between two batches of messages to spectators."""
 IDLE_RATIO = 40
-"""Minimum ratio of the pause after a batch to the time that this process takes for the batch. The kernel takes several
-times as long for it, and bots should keep nine tenths of the time to play.
+"""Minimum length of the pause after a batch, as a multiple of the time that this process took for the batch. The
+operating system takes several times as long to send the batch. With the pause, nine tenths of the time remain for the
+bots.
 """
 MAX_QUEUED_MESSAGES, MAX_MERGED_EVENTS = 64, 256
 """When `MAX_QUEUED_MESSAGES` messages are queued for spectators, each new `turn` is merged into the last one. The
@@ -43,7 +44,9 @@ class EncodedMessages:
         self._encoded: dict[Codec, bytes] = {}
 
     def encode(self, codec: Codec, framed: Callable[[Frame], bytes]) -> bytes:
-        """Return all messages in one encoding, as consecutive frames."""
+        """Return all messages, encoded by `codec`, as consecutive frames. The function `framed` makes a frame of an
+        encoded message.
+        """
         ready = self._encoded.get(codec)
         if ready is None:
             ready = self._encoded[codec] = b"".join(framed(codec.encode(message)) for message in self.messages)
@@ -104,11 +107,13 @@ class Audience:
         """The spectators, each with the number of the first message not yet sent to it."""
         self._reporters: list[Reporter] = []
         self._queued: list[FromServer] = []
-        """The messages that no round of sending has taken yet. `_sent_count` messages were published before them."""
+        """The published messages that are not in a round of sending yet. The first of them has the number
+        `_sent_count`, counted from 0.
+        """
         self._sent_count = 0
         self._has_newcomers = False
-        """True if a spectator joined after the last queued message. Later events must then not be merged into this
-        message, because the new spectator does not get it.
+        """True if a spectator joined after the last message was queued. The new spectator does not get that message, so
+        no later events may be merged into it.
         """
         self._is_sending = False
 
@@ -180,7 +185,7 @@ class Audience:
         self._is_sending = False
 
     def _send_round(self, peer: Peer, round_: _Round) -> None:
-        """Send the messages of a round to one peer. An error affects only this peer."""
+        """Send one peer the messages that a round of sending has for it. An error affects only this peer."""
         first = self._next_message_numbers.get(peer)
         shown = (
             round_.starts_and_ends

@@ -86,7 +86,9 @@ class ClientRegistry:
             yield
 
     def remove_session(self, session: ClientSession) -> None:
-        """Remove the session of a closed connection. The bot's matches continue. Its seats are vacated in steps."""
+        """Remove the session of a closed connection. The bot's matches continue. Its seats are vacated a few at a time,
+        in the client's turns of the fair scheduler.
+        """
         self.subscribers.pop(session, None)
         watched = list(self._watched_by_client.pop(session, {}).values())
         places: list[tuple[MatchRunner, int]] = []
@@ -142,8 +144,8 @@ class ClientRegistry:
         self.handler.on_seat_released(runner, seat)
 
     def _report_delay(self, session: ClientSession, sent_after: float, written_at: float) -> None:
-        """Report to a bot's matches that the messages sent to it since `sent_after` were not written before
-        `written_at`. Both are times of the event loop.
+        """Report to a bot's matches that the arena was late: messages sent to the bot after `sent_after` were written
+        only at `written_at`. Both are times of the event loop.
         """
         if self.sessions.get(session.key) is session:
             for runner, seat in list(self._seats_by_bot.get(session.key, {}).values()):

@@ -22,7 +22,8 @@ import msgspec
 from machine.atomic_write import flush_to_disk
 
 SEGMENT_BYTES = 4 * 1024 * 1024
-"""The bytes of a full log file. The other file then takes over, and journals with entries in the full one are synced.
+"""The size in bytes at which a log file is full. There are two log files. When one is full, the log continues in the
+other, and the journals with entries in the full one are synced.
 """
 _SEGMENT_NAMES = ("commits-0", "commits-1")
 """The names of the two log files."""
@@ -63,8 +64,8 @@ class CommitLog:
         self._other_matches: set[str] = set()
         """The matches with entries in the other log file, until that file is empty."""
         self._check_at_bytes = SEGMENT_BYTES
-        """The size of the current log file at which the other file should be empty. If it is not, another attempt is
-        made to empty it.
+        """The size of the current log file, in bytes, at which the log switches to the other file. If the other file is
+        not empty by then, another attempt is made to empty it, and this size is raised by `SEGMENT_BYTES`.
         """
         self._emptying_thread: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -95,8 +96,8 @@ class CommitLog:
         self._matches.update(entry.match for entry in entries)
 
     def _start_emptying(self) -> None:
-        """Switch to the other log file, and empty the file used until now. If the other file is not empty yet, do not
-        switch, but try again to empty the other file.
+        """Start a thread that empties a log file. If the other file is empty, switch to it, and empty the file used
+        until now. If it is not, an earlier attempt to empty it has failed, so try that again.
         """
         again = bool(self._other_matches)
         which = 1 - self._current if again else self._current
@@ -114,10 +115,10 @@ class CommitLog:
             self._current, self._size, self._check_at_bytes = 1 - self._current, 0, SEGMENT_BYTES
 
     def _empty(self, index: int, matches: Iterable[str], rewrite: bool) -> None:
-        """Sync the journals of some matches, then empty the log file `index`, which these journals no longer need.
+        """Sync the journals of `matches`, then empty the log file `index`, whose entries are then no longer needed.
 
-        A disk drops data that it failed to sync. So with `rewrite`, the entries are first written to the journals
-        again.
+        After a failed sync, the disk may have dropped data of the journals. So with `rewrite`, the entries are first
+        written to the journals again.
         """
         try:
             if rewrite:
@@ -167,7 +168,9 @@ def restore_journals(folder: Path) -> None:
 
 
 def _remove_logs(folder: Path, paths: Iterable[Path]) -> None:
-    """Remove log files, the older one first, because it alone would set the journals back to an older state."""
+    """Remove log files in the given order, which must be oldest first. If only the older one were left after a crash,
+    the next start would set the journals back to an older state.
+    """
     for path in paths:
         path.unlink(missing_ok=True)
         flush_to_disk(folder)

@@ -124,7 +124,9 @@ class EventLog:
         self._log_client("refused", address, f"{who} was rejected: {reason}", bot=bot, address=address, why=reason)
 
     def note_impostor(self, bot: str, code: str, *, with_token: bool) -> None:
-        """Note as an incident of a bot that a client used the bot's name without the right token."""
+        """Note an incident of a bot: a client used the bot's name with another token or, if `with_token` is false,
+        without a token.
+        """
         what = "with another token" if with_token else "without its token"
         self.note_incident(bot, code, f"a client used this name {what} and was rejected")
 

@@ -84,7 +84,9 @@ class FinishedMatch:
         self._journal = journal
 
     def close_record(self) -> ClosedMatch:
-        """Return the match with its completed record. Raise `JournalFault` if its journal can't be read."""
+        """Return the finished match with its complete record: the lines of its journal and a footer. The journal stays
+        open. Raise `JournalFault` if it can't be read.
+        """
         return self._runner.close_record(self.result)
 
     def encode_record(self, ratings: Ratings | None) -> bytes:

@@ -48,8 +48,8 @@ log = logging.getLogger("arena.host")
 
 
 class Health:
-    """The current problems of a host, each with the part or match that has it (see `places`). Logs when the first
-    problem begins and when the last one ends.
+    """The current problems of a host. Each belongs to a part of the host or to a match (see `places`). Logs when the
+    first problem begins and when the last one ends.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:

@@ -18,14 +18,16 @@ ROW_BYTES = 700
 SEEK_BYTES = 1024
 """Bytes of memory that a seek takes, without a custom config."""
 CONFIG_MEMORY_FACTOR = 64
-"""Maximum ratio of the memory that the rules of a match take, with their tables, to the size of its custom config."""
+"""Maximum bytes of memory that a match takes for each byte of its custom config. The rules of the match and their
+tables take this memory.
+"""
 
 
 class Quota:
     """A limited amount of something, like matches or bytes, that addresses share.
 
-    An address may hold at most `per_address`, and at most as much as is left for all others. So a single address gets
-    half of the total, and a new one finds as much free as the largest holders have.
+    An address may hold at most `per_address`, and at most as much as is free. So a single address gets at most half of
+    the total. If several addresses hold as much as they may, the same amount is free for a new one.
 
     Source: Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998.
     """
@@ -45,7 +47,7 @@ class Quota:
         return self._taken_by_address.get(address, 0.0)
 
     def address_limit(self) -> float:
-        """Return the maximum amount that each address may hold in total now."""
+        """Return how much of the total any one address may hold now, including the amount that it already holds."""
         return min(self.per_address, self.total - self.taken)
 
     def remaining(self, address: str) -> float:
@@ -61,10 +63,11 @@ class Quota:
 
 
 class DailyQuota(Quota):
-    """A quota per day: half of it is available at once, and the other half becomes available steadily over the day.
+    """A quota per day that addresses share. Half of it is available at once, and the other half becomes available
+    steadily over the day.
 
-    `take` never raises the amount of an address above `per_address`, so no wait exceeds a day. Amounts set by
-    `set_held` are added to those taken.
+    The amount that an address took with `take` decreases steadily. It never exceeds `per_address`, even if the address
+    takes more, so no address waits longer than a day. Amounts set by `set_held` count in addition.
     """
 
     def __init__(self, total: float, each: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -87,11 +90,13 @@ class DailyQuota(Quota):
         super().take(address, min(amount, max(self.per_address - self._taken_by_address.get(address, 0.0), 0.0)))
 
     def set_held(self, amounts: Mapping[str, float]) -> None:
-        """Set the amount that each address holds in addition to what it took with `take`, until the next call."""
+        """Set the amount that each address holds in addition to what it took with `take`. Each call replaces the
+        amounts of the previous one.
+        """
         self._held = amounts
 
     def seconds_until_free(self, address: str) -> int:
-        """Return the whole seconds, at least 1, until an address may take something again, if no other address takes
+        """Return the whole seconds, at least 1, until this quota lets an address take more, if no other address takes
         anything meanwhile.
         """
         by, taken, rate = self.taken_by(address), self.taken, self._decay_per_second()
@@ -99,7 +104,9 @@ class DailyQuota(Quota):
         return math.ceil(max(1.0, (by - self.per_address) / rate, (taken + by - self.total) / (rates + rate)))
 
     def _decay_per_second(self) -> float:
-        """Return the amount per second that each address gets back. All together get back at most `total` a day."""
+        """Return by how much per second the amount that each address took decreases. For all addresses together, it is
+        at most `total` a day.
+        """
         return min(self.per_address, self.total / max(len(self._taken_by_address), 1)) / DAY_S
 
     def _decay(self) -> None:
@@ -151,7 +158,9 @@ class Quotas:
         """The quota of running matches. A match counts for every address that has a seat in it."""
         self.memory = Quota(limits.memory, limits.memory_per_address)
         self.stored = DailyQuota(limits.stored, limits.stored_per_address, clock)
-        """The quota of bytes of records per day. The journals of running matches count as held."""
+        """The quota of bytes of records that are stored in a day. The journals of running matches count too: their
+        bytes are set with `set_held`.
+        """
         self._exempt = exempt
         self._charges: dict[str, _Charge] = {}
 

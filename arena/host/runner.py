@@ -138,7 +138,10 @@ class MatchRunner:
         self.audience = Audience(broadcaster or Broadcaster(), self.id)
         """The spectators and reporters of the match. Add them with `watch` and `report_to`, so that they get turns."""
         self._spectator_messages: EncodedMessages | None = None
-        """The full view that new spectators get. It is made for the first of them, at `_view_made_at`."""
+        """The messages that show the current state to new spectators; None if there are none now. They are made for one
+        spectator, at `_view_made_at`. The next ones get them too, until the state changes or `SPECTATOR_VIEW_TTL_S`
+        seconds have passed.
+        """
         self._view_made_at = 0.0
         self._view_sent_at: dict[Peer, float] = {}
         self._told_already_watching: set[Peer] = set()
@@ -151,7 +154,7 @@ class MatchRunner:
         self._pending_effects: list[Effect] | None = None
         """The effects that wait until their lines are recorded; None if there are none."""
         self.lines = b""
-        """The lines of the pending effects, which are to be recorded."""
+        """The lines of the pending effects, which a `Recorder` appends to the match's journal."""
         self._backlog: Backlog | None = None
         """The events that have arrived while effects are pending; None if there are none."""
         self._waiting_since = 0.0
@@ -388,7 +391,9 @@ class MatchRunner:
         return self._match.result(finished_at)
 
     def close_record(self, result: Result) -> ClosedMatch:
-        """Return the finished match with its completed record. Raise `JournalFault` if the journal can't be read."""
+        """Return the finished match with its complete record: the lines of its journal and a footer. The journal stays
+        open. Raise `JournalFault` if it can't be read.
+        """
         lines = tuple(self._journal.read_record_lines())
         return ClosedMatch(result, lines, self._match.footer(result, None), self.failures)
 

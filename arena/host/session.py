@@ -84,7 +84,9 @@ class ClientSession:
         """
 
     def send(self, message: FromServer) -> None:
-        """Send a message. If it rejects a message that a correct client would not send, count a bad message."""
+        """Send a message. If it rejects a move that a correct client would not have sent, count a bad message of the
+        client.
+        """
         self.connection.send_framed(make_frame(self._codec.encode(message)))
         if type(message) is Turn:
             if message.legal is not None:

@@ -33,7 +33,7 @@ OPERATOR_SUBPROTOCOL = "arena.operator"
 FORWARDED_FOR_HEADER = "X-Forwarded-For"
 """The name of the HTTP header in which a proxy says from which address it received a request."""
 RETRY_AFTER_S = 5
-"""The seconds in the `Retry-After` header of a connection that connection limits refuse."""
+"""The seconds in the `Retry-After` header of the answer that refuses a connection because of a limit."""
 ARRIVALS_BURST, ARRIVALS_PER_SECOND = 20, 10.0
 """The rate limit on new connections from one address: `ARRIVALS_PER_SECOND`, with a burst of `ARRIVALS_BURST` plus
 twice the number of connections that an address may have.
@@ -113,8 +113,9 @@ class Admission:
     ) -> ConnectionSlot | None:
         """Return a slot for a new connection, or None to drop the connection without an answer, which costs least.
 
-        `address` is given if it does not depend on the request. Connections to a socket for `operators_only` have no
-        rate limit, because otherwise any user of the machine could keep the operator out. Until `recognize_operator`
+        `address` is given if all connections to a socket count under one fixed address. If it is None, the connection
+        counts under the address of `peer` until its request is read. Connections to a socket for `operators_only` have
+        no rate limit, because otherwise any user of the machine could keep the operator out. Until `recognize_operator`
         sees the operator's token, such a connection counts as a stranger's.
         """
         address = address or address_of(peer)

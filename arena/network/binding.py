@@ -39,8 +39,8 @@ class InheritedSockets:
             raise PortFault(f"the inherited sockets (LISTEN_FDS) can't be used: {exc}") from exc
 
     def take(self, name: str, port: int) -> list[socket.socket]:
-        """Return the inherited sockets called `name`. If there are none, return those on `port` whose names are not in
-        `SOCKET_NAMES`. The returned sockets now belong to the caller.
+        """Return the inherited sockets called `name`. If there are none, return the sockets on `port` that have unknown
+        names, which are not in `SOCKET_NAMES`. The returned sockets now belong to the caller.
         """
         taken = [one for one in self._untaken if one.name == name] or [
             one for one in self._untaken if one.name not in SOCKET_NAMES and port_of([one.socket]) == port

@@ -31,7 +31,9 @@ from protocol.codec import Frame
 
 # These opcodes and states are enum members. Looking a member up in its class would cost as much as a call.
 BINARY_OPCODE, TEXT_OPCODE, CONTINUATION_OPCODE, PONG_OPCODE = Opcode.BINARY, Opcode.TEXT, Opcode.CONT, Opcode.PONG
-"""These are the opcodes of WebSocket frames."""
+"""The opcodes of frames with a binary message, with a text message, with the continuation of a message, and with a
+pong.
+"""
 CONNECTING_STATE, OPEN_STATE = State.CONNECTING, State.OPEN
 """These are states of a WebSocket connection: `CONNECTING_STATE` before its handshake is complete, `OPEN_STATE` after
 that.
@@ -42,7 +44,9 @@ MAX_WRITE_BUFFER_BYTES, MAX_TOTAL_WRITE_BUFFER_BYTES = 4 * 1024 * 1024, 256 * 10
 `SOFT_WRITE_BUFFER_BYTES` are cut off.
 """
 SOFT_WRITE_BUFFER_BYTES = 256 * 1024
-"""The sent bytes that a client may leave unread even when all clients together leave too many unread."""
+"""Number of unread bytes up to which a client is spared when all clients together exceed
+`MAX_TOTAL_WRITE_BUFFER_BYTES`. Clients with more unread bytes are then cut off.
+"""
 STALL_THRESHOLD_S = 0.01
 """Seconds of a pause after which the event loop counts as delayed, so that written frames are checked for lateness."""
 READ_CHUNK_BYTES = 512
@@ -52,7 +56,7 @@ take half a millisecond.
 TIME_SLICE_S = 0.0005
 """Seconds after which a connection's turn to process input ends, even if more input waits."""
 RECV_BUFFER_BYTES = 64 * 1024
-"""The size in bytes of the kernel's receive buffer of a connection. The largest frame has a quarter of it."""
+"""The size in bytes of the kernel's receive buffer of a connection. It is four times the size of the largest frame."""
 MAX_EARLY_MESSAGES = 4
 """Maximum number of messages that are kept until `deliver_messages` sets their receiver. Further input is not read
 until then, so pings in it are not answered.
@@ -166,7 +170,9 @@ class Connection(ServerConnection):
         self._is_reading = True
         self._cpu_budget: CpuBudget
         self._ahead_budget = scheduler.make_priority_budget()
-        """The budget for input that is processed ahead of other clients' input, but is then found not to be awaited."""
+        """The budget for input that was processed ahead of other clients' input because it might be awaited, but was
+        not.
+        """
         self._partial_message = bytearray()
         """The parts of a fragmented message that have arrived so far."""
         self._is_partial_text = False
@@ -218,7 +224,7 @@ class Connection(ServerConnection):
         await self.wait_closed()
 
     def charge(self, seconds: float) -> None:
-        """Charge the client for `seconds` of work that it causes elsewhere or later."""
+        """Charge the client's CPU budget for `seconds` of work that it causes, but that is done elsewhere or later."""
         self._cpu_budget.charge(seconds, self._clock())
 
     def run_in_turns(self, pieces: Iterator[None]) -> None:
@@ -358,7 +364,9 @@ class Connection(ServerConnection):
         self._schedule_reading()
 
     def _process_piece(self, piece: bytes, began: float, *, ahead: bool) -> float:
-        """Process a piece of input, and return the time after it. Input is free only if all of it was awaited."""
+        """Process a piece of input from the time `began` on, and return the time at which this ends. Charge the client
+        for the work, except if the arena awaited all input in the piece.
+        """
         self._awaited_count = self._unawaited_count = self._pushed_bytes = 0
         try:
             super().data_received(piece)
@@ -471,7 +479,8 @@ class Connection(ServerConnection):
     def unread_s(self) -> float | None:
         """The seconds for which the last input had waited unread; None if unknown.
 
-        It is 0, without asking the kernel, if the input was an immediate answer or the event loop was not delayed.
+        It counts as 0 if the input came within `STALL_THRESHOLD_S` of the last write, or if the event loop polled the
+        socket within that time. Otherwise the kernel is asked.
         """
         now = self.loop.time()
         if now - self._flushed_at < STALL_THRESHOLD_S or (

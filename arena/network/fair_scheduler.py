@@ -14,19 +14,22 @@ from collections.abc import Callable
 IDLE_PER_BUSY_CLIENT = 9.0
 """Idle seconds that an address or a connection owes per second of work, so that it gets at most a tenth of the time."""
 IDLE_PER_BUSY_TOTAL = 1.0
-"""Idle seconds that all clients together owe per second of their work. So at least half the time is for matches."""
+"""Idle seconds per second of work for all clients together. In idle seconds, no client's waiting work is done. So at
+least half of the event loop's time is left for matches.
+"""
 DEBT_TOLERANCE_S, TOTAL_DEBT_TOLERANCE_S = 0.01, 0.001
 """Maximum debt, in seconds, that causes no delay: `DEBT_TOLERANCE_S` for a connection or an address,
 `TOTAL_DEBT_TOLERANCE_S` for all clients together. So a `hello` and a seek right after it are not delayed.
 """
 PRIORITY_IDLE_RATIO, PRIORITY_DEBT_TOLERANCE_S = 1000.0, 0.3
-"""`PRIORITY_IDLE_RATIO` is the number of idle seconds that a connection owes per second of work ahead of its turn.
-`PRIORITY_DEBT_TOLERANCE_S` is the maximum debt, in seconds, at which it may cause more such work. It is large, because
-a large awaited answer arrives in pieces.
+"""`PRIORITY_IDLE_RATIO` is the number of idle seconds that a connection owes per second of work that was done for it
+before its turn. They are its debt. While the debt is above `PRIORITY_DEBT_TOLERANCE_S`, in seconds, all input of the
+connection waits for its turn. This limit is high because a large awaited answer arrives in pieces, and all but the last
+count as not awaited.
 """
 MAX_DEBT_S = 1.0
-"""Maximum debt in seconds of a connection, of an address or of all clients. It is limited because an address with a
-debt delays all clients that share it.
+"""Maximum debt of a connection, of an address or of all clients: the idle seconds that it still owes. The debt is
+limited because that of an address delays all clients that share the address.
 """
 _TIMER_RESOLUTION_S = 0.001
 """The resolution of the event loop's timers in seconds. A timer for less would fire at once, again and again."""
@@ -73,8 +76,8 @@ class CpuBudget:
     def charge(self, work_s: float, now: float, fine_s: float = 0.0) -> None:
         """Charge `work_s` seconds of work that ended at `now` to this budget and to all budgets above it.
 
-        The fine counts as `fine_s` seconds more of work. The budget of all clients, which is at the top, is charged no
-        fine.
+        As a fine, idle seconds are also owed for `fine_s` seconds in which no work was done. The budget of all clients,
+        which is at the top, is charged no fine.
         """
         budget: CpuBudget | None = self
         while budget is not None:
@@ -155,7 +158,7 @@ class FairScheduler:
         )
 
     def make_priority_budget(self) -> CpuBudget:
-        """Return the budget for work that a new connection causes ahead of its turns."""
+        """Return a new connection's budget for priority work, which is done before the connection's turn comes."""
         return CpuBudget(self._loop, PRIORITY_IDLE_RATIO, PRIORITY_DEBT_TOLERANCE_S, None, self.clock)
 
     def change_address(self, budget: CpuBudget, old: str, new: str) -> None:

@@ -43,8 +43,8 @@ class Flusher:
 
     @property
     def polled_at(self) -> float:
-        """A time since which the event loop has certainly polled all sockets. It lies some turns of the loop in the
-        past, because some event loops end a turn only after the next poll.
+        """A time after which the event loop has certainly polled all sockets. It is the end of an earlier turn, not of
+        the last one, because some event loops end a turn only after the next poll.
         """
         return self._turn_end_times[0]
 

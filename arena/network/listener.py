@@ -92,10 +92,10 @@ class Listener:
     async def add_socket(
         self, listening: socket.socket, address: str, *, operators_only: bool = False
     ) -> Callable[[], None]:
-        """Accept connections from one more listening socket, until the returned function is called.
+        """Accept connections from one more listening socket. Return a function that stops this.
 
-        These connections are not encrypted, and limits count them for `address`. With `operators_only`, only operators
-        may connect to this socket.
+        The connections are not encrypted. Limits count all of them as connections from `address`. With
+        `operators_only`, only operators may connect to this socket.
         """
         listening.setblocking(False)
         server = await self._start_server([listening], address, operators_only=operators_only)

@@ -11,7 +11,9 @@ FREE_FAILURES = 20
 MAX_WAIT_S = 300.0
 """Maximum seconds for which an address must wait after a wrong token."""
 FAILURE_TTL_S = 3600.0
-"""Seconds without a failure, counted from the end of a key's wait, after which its earlier failures no longer count."""
+"""Seconds after which the earlier failures of a key no longer count, if it has no further failure. They begin at the
+end of the wait that the last failure caused.
+"""
 
 
 class FailureBackoff:

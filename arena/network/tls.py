@@ -153,8 +153,8 @@ def _pem_file_path(pem: str) -> Iterator[str]:
 
 
 def _read_certificate(context: ssl.SSLContext, chain: str, *, at_any_time: bool = False) -> dict[str, Any]:
-    """Return the certificate that a client of `context` gets if it trusts the issuer of `chain`. With `at_any_time`,
-    accept an expired certificate too.
+    """Return the certificate that a server with `context` sends to a client that trusts the certificates in `chain`.
+    With `at_any_time`, accept an expired certificate too.
 
     Raise `ssl.SSLCertVerificationError` if the client would reject the certificate.
     """

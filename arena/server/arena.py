@@ -66,8 +66,8 @@ REVOKED_MESSAGE = "the operator revoked {bot}: it may no longer connect"
 CREDENTIAL_REPLACED_MESSAGE = "the operator gave {bot} a new token: use that one"
 """The message to a bot whose token the operator has replaced. `{bot}` is its name."""
 RESUME_RETRY_DELAY_S, MAX_RESUME_RETRY_DELAY_S = 0.2, 2.0
-"""`RESUME_RETRY_DELAY_S` is the first delay before an unavailable database is asked again whether a match should
-resume, `MAX_RESUME_RETRY_DELAY_S` the maximum delay.
+"""Delays in seconds before the arena asks an unavailable database again whether a match should resume:
+`RESUME_RETRY_DELAY_S` before the first repetition, and at most `MAX_RESUME_RETRY_DELAY_S` before later ones.
 """
 
 log = logging.getLogger("arena")
@@ -77,7 +77,8 @@ class Arena(HostHandler):
     """An arena server. Its `host` resumes the matches in the journal and listens for connections. `close` leaves
     running matches in the journal.
 
-    - A match has the `slow_clock` if a seek asks for that, unless it is rated among bots.
+    - A match uses `slow_clock` if one of its seeks asks for it, unless the match is rated among bots. Otherwise it uses
+      `clock`.
     - A disconnected seat drops out after `away_s` seconds or, if that is 0, when its clock runs out.
     - `make_operations` returns the handlers of operator requests. `access` says who may connect.
     - `meters` measure moves, `work_clock` the work that clients cause.
@@ -241,7 +242,9 @@ class Arena(HostHandler):
             await self._feed.close()
 
     async def authenticate(self, hello: Hello, address: str) -> Identity:
-        """Authenticate a `hello` and load its bot's ratings. The identity has the token if it was just generated."""
+        """Authenticate a `hello`, load its bot's ratings, and return the client's identity. The identity has the bot's
+        token only if the token was generated just now.
+        """
         if hello.bot is not None and fold_name(hello.bot) in self._closed_names:
             raise TooOften(f"the operator is about to change the name {hello.bot}: come back later")
         away = self.nodes.long_database_problem()

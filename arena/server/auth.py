@@ -41,7 +41,8 @@ WRITE_DELAY_S = 5.0
 """Seconds for which the times when bots were last seen are collected, before they are stored together."""
 
 LAST_SEEN_REFRESH_S = 3600.0
-"""Seconds between two updates of the stored times at which connected bots were last seen, in case the server is killed.
+"""Seconds between two updates of the stored times at which connected bots were last seen. If the server is killed, the
+stored times are about this old at most.
 """
 
 log = logging.getLogger("arena.server.auth")

@@ -88,7 +88,9 @@ class BotCache:
         self._now = now
         self._max_absent = max_absent
         self._bots: dict[str, _CachedBot] = {}
-        """The cached bots, by folded name. Two cached bots store the same number of encounters between them."""
+        """The cached bots, by folded name. If two bots are both cached, each entry has the number of encounters between
+        them, and the two numbers are equal.
+        """
         self._here: set[str] = set()
         self._absent: dict[str, None] = {}
         """The cached bots that are disconnected, in the order in which they left."""
@@ -195,8 +197,8 @@ class BotCache:
         self._note_meetings(name, ladder_bot)
 
     async def reload(self) -> None:
-        """Reload the ratings and rated matches of all cached bots after a change in the store. Matches in progress
-        still count. Raise `StoreError` if reading fails.
+        """Reload the ratings and rated matches of all cached bots after a change in the store. Rated matches in
+        progress still count towards the daily limits. Raise `StoreError` if reading fails.
 
         Only one reload runs at a time. It serves all calls made before it began.
         """

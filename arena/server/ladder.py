@@ -31,8 +31,9 @@ from protocol.messages import ClientMessage, Error, ListedSeek, Seek, Unseek, Un
 from protocol.names import fold_name
 
 OPEN_SLOT_DIVISOR = 4
-"""The number of equal parts into which the slots of a bot with open seeks are divided. Each opponent may use one part,
-so that this many opponents find a slot.
+"""Number by which the slots of a bot with open seeks are divided. The quotient, but at least 1, is the maximum number
+of matches that one opponent may play with the bot at the same time. So a bot with enough slots can play this many
+opponents at once.
 """
 MAX_LISTED_SEEKS, NAMING_SEEK_WEIGHT = 24, 3
 """`MAX_LISTED_SEEKS` is the maximum number of seeks of one bot in a listing: enough for an open seek in each of many
@@ -236,7 +237,9 @@ class Ladder:
         self._quotas.charge_seek(seek.session.connection.address, own, refund=back)
 
     def _is_at_open_limit(self, bot: str, other: str) -> bool:
-        """Return whether `bot` already plays as many matches with `other` as it may while `other` has open seeks."""
+        """Return whether `bot` already plays so many matches with `other` that it may take no more open seeks of
+        `other` (see `OPEN_SLOT_DIVISOR`).
+        """
         session = self._clients.session_of(other)
         together = self._clients.matches_of(bot).keys() & self._clients.matches_of(other).keys()
         return session is not None and len(together) >= max(1, session.slots // OPEN_SLOT_DIVISOR)

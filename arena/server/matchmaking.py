@@ -105,13 +105,15 @@ PAIRING_INTERVAL_S = 1.0
 OPEN_FALLBACK_DELAY_S = 1.0
 """Seconds for which a seek without named opponents waits for similar seeks, before it may be paired with open seeks."""
 OPEN_FALLBACK_DELAY_POPULATED_S = ladder_pairing.MEAN_MAX_WAIT_S + PAIRING_INTERVAL_S
-"""Seconds that replace `OPEN_FALLBACK_DELAY_S` while enough similar seeks for a match are active. By then, similar
-seeks that may be paired have been paired.
+"""Seconds for which a seek waits before it may be paired with open seeks, while enough similar seeks for a match are
+active. Otherwise it waits for `OPEN_FALLBACK_DELAY_S`. In this time, similar seeks that may be paired are paired.
 """
 OPEN_PAIRING_INTERVAL_S = 0.25
 """Minimum seconds between two pairing rounds that include open seeks and seeks with several named opponents."""
 MAX_FAILED_FILLS = 8
-"""The number of seeks without enough partners at which a pairing round gives up on their game: few bots are free."""
+"""Number of seeks without enough partners after which a pairing round leaves an open queue and tries the next one. So
+many failures mean that few bots are free.
+"""
 PAIRING_BATCH_SIZE = 64
 """The number of seeks that are compared before the event loop does other work. Comparing them takes 1 to 2 ms."""
 
@@ -156,14 +158,21 @@ class Matchmaker:
         self._waiting = SeekIndex(on_seek_changed)
         self._pool_members = PoolMembers(is_playing, self._chance)
         self._new = FairSeekQueue()
-        """Seeks that no pairing round has examined yet. If one of two examined seeks names the bot of the other, no
-        match of the two could start so far."""
+        """Seeks that no pairing round has examined yet. A round looks for a partner by name for each of them (see
+        `_pair_new`). Two examined seeks are not compared again: no match by name between them could start.
+        """
         self._postponed: dict[ActiveSeek, None] = {}
-        """Examined seeks that have a partner by name, but no match yet. One of the two names the other's bot."""
+        """Examined seeks that have a partner by name, but whose match could not start yet. Each names its partner's
+        bot, or its partner names its bot. `reschedule` has them examined again.
+        """
         self._waiting_for_similar: OrderedDict[ActiveSeek, None] = OrderedDict()
-        """Examined seeks that name no opponents and may not be paired with open seeks yet, oldest first."""
+        """Examined ladder seeks that wait for similar seeks and may not be paired with open seeks yet, oldest first.
+        After `OPEN_FALLBACK_DELAY_S`, they move to `_open_queues`.
+        """
         self._open_queues: defaultdict[str, FairSeekQueue] = defaultdict(FairSeekQueue)
-        """The seeks that wait for open seeks, by game. The key "" has the seeks that name opponents."""
+        """The seeks that wait to be paired with open seeks, by game. The key "" has the seeks that name opponents, and
+        may wait for these instead.
+        """
         self._last_fill = 0.0
         """The time of the last pairing round that examined the open queues."""
         self._round: Iterator[None] | None = None
@@ -321,7 +330,9 @@ class Matchmaker:
         return max(NEW_SEEK_DELAY_S, min(due) - now) if due else None
 
     def _open_queues_with_candidates(self) -> Iterator[FairSeekQueue]:
-        """Yield the queues whose seeks might now find open seeks, or the opponents that they name."""
+        """Yield the open queues with seeks that might be paired now. Leave out the queues of games that have no open
+        seeks.
+        """
         return (turn for game, turn in self._open_queues.items() if turn and (not game or self._waiting.open(game)))
 
     def _pair(self) -> Iterator[None]:
@@ -380,8 +391,8 @@ class Matchmaker:
         return bool(self._most(bot)) and not self._rate.wait_s(bot)
 
     def _pair_new(self, seek: ActiveSeek) -> bool:
-        """Find a partner for a new seek, where one of the two names the other's bot, and try to start their match.
-        Return whether there is such a partner.
+        """Find a partner by name for a new seek: a seek that names its bot, or a seek of the bot that it names. Try to
+        start their match. Return whether there is such a partner.
         """
         if seek.opponents and seek.spec.seats > 2:
             self._wanted_with(seek).add(seek)
@@ -398,7 +409,9 @@ class Matchmaker:
         return other is not None
 
     def _may_meet(self, seek: ActiveSeek, other: str) -> bool:
-        """Return whether a match may start for the bot `other`. An open `seek` counts only if `other` may take it."""
+        """Return whether the bot `other` may start a match with the bot of `seek` now. If `seek` is open, `other` must
+        be allowed to take one more open seek of that bot.
+        """
         return bool(self._most(other)) and not (seek.spec.open and self._sated(other, seek.key))
 
     def _may_take(self, seek: ActiveSeek, *others: ActiveSeek) -> bool:
@@ -445,7 +458,9 @@ class Matchmaker:
     def _sample_seeks(
         self, group: Sequence[ActiveSeek], spec: MatchSpec, seeks: Mapping[str, Mapping[str, ActiveSeek]]
     ) -> list[ActiveSeek]:
-        """Draw seeks for the free seats of a group from the candidates `seeks` (by bot and id) that fit it now."""
+        """Draw seeks for the free seats of a group, and return them. `seeks` are the candidates, by bot and id. Only
+        seeks that fit the group and may start a match now are drawn, at most one of each bot.
+        """
         seats = spec.seats - len(group)
         if not seats:
             return []
@@ -462,7 +477,9 @@ class Matchmaker:
         return [first[seeker.bot] for seeker in draw_opponents]
 
     def _seeker(self, bot: str, group: Sequence[ActiveSeek]) -> ladder_pairing.Seeker:
-        """Return a bot's rating, and its encounters in the pool of a match of these seeks."""
+        """Return a bot's entry for pairing: its rating, and its encounters with other bots. Both are those in the pool
+        to which a match of the seeks in `group` would belong.
+        """
         mu, sigma = self._bots.rating(bot, standing_pool(group))
         pool = _met_in(group)
         met, played = self._bots.encounter_counts(bot, pool), self._bots.total_encounters(bot, pool)
@@ -478,8 +495,8 @@ class Matchmaker:
         return (bots[len(bots) * part // parts : len(bots) * (part + 1) // parts] for part in range(parts))
 
     def _ladder_groups(self, spec: MatchSpec, bots: Sequence[str]) -> list[tuple[ActiveSeek, ...]]:
-        """Return groups of seeks that can become matches: first groups with people, by their ratings among people, then
-        groups of bots.
+        """Return groups of seeks that can become matches. Groups with people come first, and are formed by the ratings
+        in the pool of people. Groups without people come after them.
         """
         waiting = self._waiting.unnamed(spec)
         seeks = [
@@ -515,5 +532,7 @@ class Matchmaker:
 
 
 def _met_in(group: Sequence[ActiveSeek]) -> str:
-    """Return the pool, or GAME/unrated, in which a match of these seeks counts as an encounter."""
+    """Return the pool in which a match of these seeks counts as an encounter of its bots; GAME/unrated if it is
+    unrated.
+    """
     return pool_of(group) or f"{agreed_spec(group).game}/unrated"

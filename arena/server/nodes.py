@@ -59,8 +59,8 @@ RELISTEN_DELAY_S = 1.0
 MAX_HELLO_SILENCE_S = 2.0 * NODE_TIMEOUT_S
 """Seconds without an answer from the database after which connecting bots are refused. Until then, they wait."""
 PROBE_INTERVAL_S = 5.0
-"""Seconds between two probes. In a probe, a node whose database session does not answer asks over a new session which
-nodes are alive.
+"""Seconds between two probes. If a node's database session does not answer, the node opens a new session and asks there
+which nodes are alive. This is a probe.
 """
 
 _NODE_STATE_TEXTS: dict[State, str] = {
@@ -157,10 +157,12 @@ class ClusterView(SingleNode):
     """The nodes of an arena, as the node with this `number` and `url` sees them. `run`, `listen` and `read_when_woken`
     never return.
 
-    `on_changed` is called when another node may pair a game, and `on_name_taken` when another process has this node's
-    name. `on_announcement` is called with each announcement, or with None if some were missed. `on_warning`,
-    `on_clock_warning` and `on_deafness_warning` are called with a warning for the operator, or with None if there is
-    none.
+    - `on_changed` is called when nodes were added or removed, or changed their state or URL. A game may now be paired
+      by another node than before.
+    - `on_name_taken` is called when another process has taken this node's name.
+    - `on_announcement` is called with each announcement, or with None if some were missed.
+    - `on_warning` (about missing nodes), `on_clock_warning` and `on_deafness_warning` (about notifications that did not
+      arrive) are called with a warning for the operator, or with None if there is none.
     """
 
     def __init__(
@@ -418,8 +420,8 @@ class ClusterView(SingleNode):
             beating.cancel()
 
     async def _probe(self) -> None:
-        """Ask over a new database session which nodes are alive. Bots are then redirected to them, because this node
-        can store nothing.
+        """Ask over a new database session which nodes are alive, unless the last heartbeat or the last probe was too
+        recent. Bots are then redirected to the live nodes, because this node can store nothing meanwhile.
         """
         now = self._clock()
         if now - self._last_heartbeat < self._timeouts.beat_timeout_s or now - self._probed < PROBE_INTERVAL_S:
@@ -447,7 +449,9 @@ class ClusterView(SingleNode):
             await asyncio.sleep(RELISTEN_DELAY_S)
 
     async def _listen_to(self, channel: str) -> None:
-        """Listen for notifications until the connection ends or proves deaf. Raise `StoreUnavailable` if it fails."""
+        """Listen for notifications until the connection ends, or until the echoes of this node's heartbeats no longer
+        arrive on it. Raise `StoreUnavailable` if it fails.
+        """
         self._deaf.clear()
         self._unheard_since = None
         echo = f"arena_{secrets.token_hex(16)}"

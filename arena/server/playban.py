@@ -16,8 +16,9 @@ further missed match doubles the pause.
 MAX_PAUSE_S = 600.0
 """Maximum seconds for which a bot may not seek after a missed match."""
 MAX_ADDRESS_PAUSE_S = 90.0
-"""Maximum seconds for which the untrusted bots of an address may not seek. It is short because many bots may share an
-address. A missed match costs its opponents 10 s, so they lose at most a tenth of their time.
+"""Maximum seconds for which the untrusted bots of an address may not seek after a missed match. It is short because
+many bots may share an address. A missed match costs its opponents 10 s, so with this pause an address wastes at most 10
+of every 100 s of their time.
 """
 
 MAX_TRUSTED_BOTS = 1000
@@ -61,7 +62,9 @@ class Playbans:
         return max(self._bots.wait_s(bot, self._now()), of_address)
 
     def may_start(self, bot: str, address: str) -> bool:
-        """Return whether a match may start for a bot at this address, if it has a free slot."""
+        """Return whether the rules for untrusted bots allow a match to start for a bot at this address. They do not say
+        whether the bot has a free slot.
+        """
         return bot in self._trusted or not (
             self._matches_by_address[address]
             or bot in self._untrusted_in_match
@@ -78,7 +81,7 @@ class Playbans:
             self._matches_by_address[address] += 1
 
     def on_ready(self, bot: str) -> bool:
-        """Handle that a bot is ready for its match. Return whether that made the bot trusted."""
+        """Handle that a bot is ready for its match, which makes it trusted. Return whether it was untrusted before."""
         known = bot in self._trusted
         self._trusted.pop(bot, None)
         self._trusted[bot] = None

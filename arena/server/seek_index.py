@@ -40,7 +40,7 @@ class MatchSpec:
 
     @property
     def open(self) -> bool:
-        """True for the spec of open seeks."""
+        """True if this is the spec of open seeks, which have no config of their own."""
         return not self.packed
 
     @property
@@ -66,7 +66,7 @@ def with_rating(spec: MatchSpec, *, rated: bool) -> MatchSpec:
 
 
 def open_match_spec(game: str) -> MatchSpec:
-    """Return the spec of the open seeks of a game."""
+    """Return the spec that all open seeks of a game share. It has no config."""
     key = (game, b"", False)
     return _specs.setdefault(key, MatchSpec(*key, 0, None))
 
@@ -79,9 +79,9 @@ NO_OPPONENTS: frozenset[str] = frozenset()
 class ActiveSeek:
     """An active seek. `opponents` are folded names, and `since` is when it began, in seconds of the event loop's clock.
 
-    An open seek with `presets` accepts only matches of these presets. A `ratable` seek is for a rated match if the
-    matches of its bot may be rated. A `private` seek only pairs with a seek that names its bot. With `people_rated`, a
-    person's match can be rated among people.
+    An open seek with `presets` accepts only matches of these presets. A `ratable` seek is for a rated match as long as
+    the matches of its bot may be rated. A `private` seek only pairs with a seek that names its bot. `people_rated` is
+    used only in seeks of people: if it is true, the match can be rated in the pool of people.
     """
 
     session: ClientSession
@@ -178,8 +178,8 @@ class SeekIndex:
             self.fillable_specs.pop(seek.spec, None)
 
     def find_partner(self, seek: ActiveSeek, is_free: Callable[[str], object]) -> ActiveSeek | None:
-        """Return a partner for a seek in a two-seat match, if any: another seek, where one of the two names the bot of
-        the other.
+        """Return a partner for a seek in a two-seat match, if any: a seek of the bot that this seek names, or a seek
+        that names this seek's bot.
 
         If several bots name the seek's bot, choose the first for which `is_free` is true, or the first of all. Return
         the oldest fitting seek of the chosen bot.
@@ -259,7 +259,9 @@ class FairSeekQueue:
 
 
 def agreed_spec(group: Iterable[ActiveSeek]) -> MatchSpec:
-    """Return the spec of a match of seeks that fit together. All seeks but the open ones have this spec."""
+    """Return the spec of the match of seeks that fit together. All these seeks have this spec, except open seeks, which
+    accept it.
+    """
     return next(seek.spec for seek in group if not seek.spec.open)
 
 
@@ -268,15 +270,16 @@ def seeks_of_people(group: Iterable[ActiveSeek]) -> list[ActiveSeek]:
 
 
 def standing_pool(group: Sequence[ActiveSeek]) -> str | None:
-    """Return the pool whose ratings apply to a match of these seeks, even if the match is unrated. If a person takes
-    part, it is a pool of people.
+    """Return the pool whose ratings are used to compare the bots of these seeks, even if their match is unrated. If a
+    person takes part, it is a pool of people. Return None if no pool has their config.
     """
     pool = agreed_spec(group).pool
     return people_pool(pool) if pool is not None and seeks_of_people(group) else pool
 
 
 def pool_of(group: Sequence[ActiveSeek]) -> str | None:
-    """Return the pool in which a match of these seeks is rated, if its bots' matches may be rated. Else return None.
+    """Return the pool in which a match of these seeks is rated; None if the seeks are for an unrated match.
+    `BotCache.is_rated` checks the other conditions for a rated match.
 
     If a person takes part, it is the pool of people, even if a seek names the opponent. It is None if the person asked
     for an unrated match or invited a friend.

@@ -9,7 +9,9 @@ from collections.abc import Callable
 from arena.store.node_store import NODE_LEASE_S
 
 MAX_STALL_S = NODE_LEASE_S - 2.0
-"""Maximum seconds between two checks. It is shorter than the node's lease, which may start 1 s before a check."""
+"""Maximum seconds between two checks. After a longer stall, the process may have lost the lease on its node's name.
+This maximum is 2 s shorter than the lease, because the lease may have begun up to 1 s before a check.
+"""
 CHECK_INTERVAL_S = 0.5
 """Seconds between two periodic checks for a suspension of the process."""
 _BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
