@@ -237,7 +237,7 @@ class Ladder:
         self._quotas.charge_seek(seek.session.connection.address, own, refund=back)
 
     def _is_at_open_limit(self, bot: str, other: str) -> bool:
-        """Return whether `bot` already plays so many matches with `other` that it may take no more open seeks of
+        """Return whether `bot` already plays too many matches with `other` to take more open seeks of
         `other` (see `OPEN_SLOT_DIVISOR`).
         """
         session = self._clients.session_of(other)
