@@ -52,7 +52,9 @@ CONFIGS: dict[str, dict[str, Any]] = {
 }
 """The two games, each with its config."""
 PACED_PAIRS, MOVE_DELAY_S = 4, 0.02
-"""In the measurements at a fixed pace, `PACED_PAIRS` pairs of bots take `MOVE_DELAY_S` seconds per move."""
+"""`PACED_PAIRS` is the number of pairs of bots in a measurement at a fixed pace, `MOVE_DELAY_S` the time of a move in
+seconds.
+"""
 MOVES: dict[str, Callable[[int], dict[str, int]]] = {
     "nim": lambda ply: {"heap": int(ply >= 500), "take": 1},
     "dilemma": lambda _: {"choose": 0},

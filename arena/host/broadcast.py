@@ -26,8 +26,8 @@ operating system takes several times as long to send the batch. With the pause, 
 bots.
 """
 MAX_QUEUED_MESSAGES, MAX_MERGED_EVENTS = 64, 256
-"""When `MAX_QUEUED_MESSAGES` messages are queued for spectators, each new `turn` is merged into the last one. The
-merged `turn` has the latest `MAX_MERGED_EVENTS` events at most.
+"""A queue for spectators has at most `MAX_QUEUED_MESSAGES` messages. If it is full, a new `turn` is merged into the
+last `turn`, which then has at most the latest `MAX_MERGED_EVENTS` events.
 """
 
 Reporter = Callable[[FromServer], None]

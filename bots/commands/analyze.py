@@ -22,12 +22,7 @@ def make_analyze() -> typer.Typer:
         pretty_exceptions_enable=False,
         add_completion=False,
     )
-    for name in analysis_names():
-        (place,) = (found for game in game_names() if (found := game_spec(game).analyses.get(name)))
-        analyze.command(name, context_settings=_ALLOW_NEGATIVE_NUMBERS)(resolve_name(place))
+    for game in game_names():
+        for name, path in game_spec(game).analyses.items():
+            analyze.command(name, context_settings=_ALLOW_NEGATIVE_NUMBERS)(resolve_name(path))
     return analyze
-
-
-def analysis_names() -> list[str]:
-    """Return the names of the commands of `arena-bot analyze`."""
-    return [name for game in game_names() for name in game_spec(game).analyses]

@@ -64,8 +64,8 @@ def game_part(name: str, field: str) -> Any:
     none, or if the game is unknown.
     """
     spec = _specs().get(name)
-    place: str | None = None if spec is None else getattr(spec, field)
-    return None if place is None else resolve_name(place)
+    path: str | None = None if spec is None else getattr(spec, field)
+    return None if path is None else resolve_name(path)
 
 
 def game_document(name: str, field: str) -> str | None:
