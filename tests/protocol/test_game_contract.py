@@ -5,19 +5,18 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import msgpack
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol.codec import JSON, MSGPACK
+from protocol.codec import MSGPACK
 from protocol.dice import Dice
-from protocol.errors import BadConfig, IllegalMove, MalformedMove, UnknownGame
+from protocol.errors import BadConfig, MalformedMove, UnknownGame
 from protocol.games import default_preset, game_class, game_names, load_game
-from protocol.games.base import NO_DICE, PROBABILITY_ONE, Game
+from protocol.games.base import NO_DICE, Game
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Turn
+from referee.contract import MAX_REFUSAL_CHARS, ContractChecker
 from volumes import examples
 
 PRESETS = [(name, preset) for name in game_names() for preset in game_class(name).presets]
@@ -84,8 +83,8 @@ UNLISTED = ("risk-campaign",)
 """Games that do not list every legal move."""
 SHORTER = {"risk-campaign": {"max_rounds": 8}}
 """What keeps the random games of a preset short."""
-LIMITS = {"ply_limit": "max_plies", "round_limit": "max_rounds"}
-"""Reasons that only a game with such a limit has."""
+RUDE = "\n\x1b[2J" + "x" * 3000
+"""A text that no message may repeat as it is."""
 
 
 def dice_of(game: Game[Any, Any]) -> Dice:
@@ -93,178 +92,14 @@ def dice_of(game: Game[Any, Any]) -> Dice:
     return NO_DICE if game.name in WITHOUT_CHANCE else Dice(bytes(32), 0)
 
 
-def begin(game: Game[Any, Any]) -> Any:
-    """The first state, dealt without a roll where the rules have no chance."""
-    return game.initial(dice_of(game))[0]
-
-
 def stepped(game: Game[Any, Any], state: Any, dice: Dice, chooser: random.Random) -> Any:
     """The state after the next thing that happens: a deal, a round or a move, chosen at random."""
     if game.to_move(state) == CHANCE:
         return game.apply_chance(state, dice)[0]
     if isinstance(game, SimultaneousGame):
-        return game.resolve_round(state, choices(game, state, chooser), dice)[0]
+        moves = {seat: chooser.choice(game.legal_moves_of(state, seat)) for seat in game.movers(state)}
+        return game.resolve_round(state, moves, dice)[0]
     return game.apply(state, chooser.choice(game.legal_moves(state)), dice)[0]
-
-
-def choices(game: SimultaneousGame[Any, Any], state: Any, chooser: random.Random) -> dict[int, Any]:
-    """What each seat chooses that chooses now."""
-    return {seat: chooser.choice(game.legal_moves_of(state, seat)) for seat in game.movers(state)}
-
-
-CLOSELY = 50
-"""So many positions of a game are looked at closely, and one in as many of a long one after that."""
-
-
-def play(game: Game[Any, Any], chooser: random.Random) -> list[Any]:
-    """The states of a random game, checked against the contract as it goes."""
-    key = chooser.randbytes(32)
-    state, deal = game.initial(Dice(key, 0))
-    assert game.ply(state) == (0 if deal is None else 1)
-    states = [state]
-    while (seat := game.to_move(state)) is not None:
-        ply = game.ply(state)
-        close = len(states) <= CLOSELY or len(states) % CLOSELY == 0
-        if close:
-            check_state(game, state)
-        if seat == CHANCE:
-            state = after_chance(game, state, Dice(key, ply))
-        elif isinstance(game, SimultaneousGame):
-            state = after_round(game, state, key, chooser)
-        else:
-            state = after_move(game, state, Dice(key, ply), chooser, close=close)
-        assert game.ply(state) == ply + 1
-        states.append(state)
-    check_state(game, state)
-    assert not game.legal_moves(state), "it is over, so nobody has a move"
-    check_result(game, state)
-    return states
-
-
-def after_move(game: Game[Any, Any], state: Any, dice: Dice, chooser: random.Random, *, close: bool) -> Any:
-    seat = game.to_move(state)
-    moves = game.legal_moves(state)
-    assert moves, "somebody is to move, so there is a move"
-    assert len(set(moves)) == len(moves)
-    assert seat in range(game.seats)
-    if close:
-        check_offer(game, state)
-    move = chooser.choice([chooser.choice(moves), game.sample_move(state, chooser.randrange)])
-    assert move in moves or game.name in UNLISTED
-    if close:
-        check_move(game, state, move)
-    after, event = game.apply(state, move, dice)
-    assert (event.ply, event.seat, event.move) == (game.ply(state), seat, game.encode_move(move))
-    return after
-
-
-def after_round(game: SimultaneousGame[Any, Any], state: Any, key: bytes, chooser: random.Random) -> Any:
-    ply = game.ply(state)
-    movers = game.movers(state)
-    assert list(movers) == sorted(set(movers))
-    moves = choices(game, state, chooser)
-    for seat, move in moves.items():
-        game.check_move(state, seat, move)
-        check_written(game, move)
-    after, event = game.resolve_round(state, moves, Dice(key, ply))
-    other_order = dict(reversed(moves.items()))
-    assert game.resolve_round(state, other_order, Dice(key, ply)) == (after, event), "the order says nothing"
-    assert (event.ply, event.seat) == (ply, CHANCE)
-    assert event.moves == [game.encode_move(moves[seat]) if seat in moves else None for seat in range(game.seats)]
-    return after
-
-
-def after_chance(game: Game[Any, Any], state: Any, dice: Dice) -> Any:
-    assert not game.legal_moves(state), "nobody moves where something is dealt"
-    outcomes = game.chance_outcomes(state)
-    assert sum(chance for chance, _ in outcomes) == PROBABILITY_ONE
-    after, event = game.apply_chance(state, dice)
-    assert (event.ply, event.seat) == (game.ply(state), CHANCE)
-    assert after in [outcome for _, outcome in outcomes]
-    return after
-
-
-def check_state(game: Game[Any, Any], state: Any) -> None:
-    hash(state)
-    wire = game.encode_state(state)
-    assert wire["ply"] == game.ply(state)
-    if isinstance(game, SimultaneousGame) and game.to_move(state) != CHANCE:
-        assert wire["to_move"] == (list(game.movers(state)) or None)
-    else:
-        assert wire["to_move"] == game.to_move(state)
-    check_views(game, state)
-    for travelled in (msgpack.unpackb(msgpack.packb(wire)), msgspec.json.decode(msgspec.json.encode(wire))):
-        again = game.decode_state(travelled)
-        assert again == state
-        assert game.to_move(again) == game.to_move(state)
-    board = game.draw_board(state)
-    assert len(board) > 0
-    assert max(map(len, board.splitlines())) <= 80
-
-
-def check_views(game: Game[Any, Any], state: Any) -> None:
-    wire = game.encode_state(state)
-    for seat in (*range(game.seats), None):
-        seen = game.view(wire, seat)
-        assert seen == wire or game.hidden, "where nothing is hidden all is seen"
-        assert seen.keys() == wire.keys(), "a view has the form of all of it"
-        assert game.view(seen, seat) == seen
-        if game.hidden:  # else it is the state that `check_state` draws
-            assert game.draw_board(game.decode_state(seen))
-    assert wire == game.encode_state(state), "looking changes nothing"
-
-
-def check_offer(game: Game[Any, Any], state: Any) -> None:
-    legal, options = game.legal_moves_for_turn(state)
-    moves = game.legal_moves(state)
-    assert legal, "a turn never comes without a move that can be sent"
-    assert [game.decode_move(wire) for wire in legal] == list(moves[: len(legal)])
-    assert (options is None) == (len(legal) == len(moves) and game.name not in UNLISTED)
-    turn = Turn(
-        match="m",
-        ply=game.ply(state),
-        to_move=game.to_move(state) or 0,
-        state=game.encode_state(state),
-        events=[],
-        clock=[1],
-        legal=legal,
-        options=options,
-        digest="0" * 64,
-    )
-    for encoding in (MSGPACK, JSON):
-        received = encoding.decode_server(encoding.encode(turn))
-        assert isinstance(received, Turn)
-        assert received.legal == legal
-
-
-def check_move(game: Game[Any, Any], state: Any, move: Any) -> None:
-    check_written(game, move)
-    outcomes = game.outcomes(state, move)
-    assert sum(chance for chance, _ in outcomes) == PROBABILITY_ONE
-    assert all(chance > 0 for chance, _ in outcomes)
-    assert len({after for _, after in outcomes}) == len(outcomes)
-
-
-def check_written(game: Game[Any, Any], move: Any) -> None:
-    hash(move)
-    assert game.decode_move(msgpack.unpackb(msgpack.packb(game.encode_move(move)))) == move
-    assert game.notation(move)
-
-
-def check_result(game: Game[Any, Any], state: Any) -> None:
-    ranks = game.ranks(state)
-    assert len(ranks) == game.seats
-    assert min(ranks) == 1
-    if (paid := game.returns(state)) is not None:
-        assert len(paid) == game.seats
-        assert all((paid[one] > paid[two]) == (ranks[one] < ranks[two]) for one in (0, 1) for two in (0, 1))
-    reason = game.reason(state)
-    if reason in LIMITS:
-        assert LIMITS[reason] in game.config
-    else:
-        assert reason == ("draw" if set(ranks) == {1} else "win")
-    if game.draw_probability == 0:
-        assert ranks.count(1) == 1, "someone wins"
 
 
 @pytest.mark.no_cover
@@ -272,7 +107,7 @@ def check_result(game: Game[Any, Any], state: Any) -> None:
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=examples(3, nightly=6))
 def test_a_random_game_of_every_preset_keeps_the_contract(name: str, preset: str, seed: int) -> None:
-    check_random_game(load_game(name, {"preset": preset}), seed)
+    ContractChecker(load_game(name, {"preset": preset})).check_game(seed)
 
 
 @pytest.mark.no_cover
@@ -280,12 +115,7 @@ def test_a_random_game_of_every_preset_keeps_the_contract(name: str, preset: str
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=examples(1, nightly=2))
 def test_a_random_long_game_of_every_preset_keeps_the_contract(name: str, preset: str, seed: int) -> None:
-    check_random_game(load_game(name, {"preset": preset, **SHORTER[name]}), seed)
-
-
-def check_random_game(game: Game[Any, Any], seed: int) -> None:
-    states = play(game, random.Random(seed))
-    assert len(set(states)) == len(states), "no state comes twice: the ply is part of it"
+    ContractChecker(load_game(name, {"preset": preset, **SHORTER[name]})).check_game(seed)
 
 
 @pytest.mark.no_cover
@@ -293,7 +123,8 @@ def check_random_game(game: Game[Any, Any], seed: int) -> None:
 @given(data=st.data(), seed=st.integers(0, 2**32))
 @settings(max_examples=examples(20, nightly=40))
 def test_a_random_game_of_a_random_config_keeps_the_contract(name: str, data: st.DataObject, seed: int) -> None:
-    check_random_game(load_game(name, data.draw(CONFIGS.get(name, st.just({})))), seed)
+    config: dict[str, Any] = data.draw(CONFIGS.get(name, st.just({})))
+    ContractChecker(load_game(name, config)).check_game(seed)
 
 
 @every_preset
@@ -352,27 +183,13 @@ def test_an_unknown_preset_or_key_is_answered_with_those_there_are(name: str) ->
 
 
 @every_game
-@pytest.mark.parametrize(
-    "wire", [None, 3, "move", [], {}, {"cell": "4"}, {"heap": 0}, {"heap": 0, "take": 1.0, "x": 1}]
-)
-def test_a_move_of_the_wrong_form_is_answered_with_the_right_one(name: str, wire: Any) -> None:
-    with pytest.raises(MalformedMove, match=r'like \{"|as in \{"'):
-        load_game(name).decode_move(wire)
-
-
-@every_game
-def test_a_refusal_is_one_short_line_whatever_was_sent(name: str) -> None:
-    rude = "\n\x1b[2J" + "x" * 3000
-    for config in ({rude: 1}, {"preset": rude}, {"heaps": [rude] * 100}, {"take": [rude]}, {"start": rude}):
+def test_configs_and_moves_of_a_wrong_form_are_refused_in_one_short_line(name: str) -> None:
+    ContractChecker(load_game(name)).check_refusals()
+    for config in ({"heaps": [RUDE] * 100}, {"take": [RUDE]}, {"start": RUDE}):
         with pytest.raises(BadConfig) as refused:
             load_game(name, config)
         assert str(refused.value).isprintable()
-        assert len(str(refused.value)) < 200
-    for wire in (rude, {rude: 1}, {"heap": rude, "take": 1}, {"cell": rude}, [rude] * 50):
-        with pytest.raises(MalformedMove) as malformed:
-            load_game(name).decode_move(wire)
-        assert str(malformed.value).isprintable()
-        assert len(str(malformed.value)) < 200
+        assert len(str(refused.value)) < MAX_REFUSAL_CHARS
 
 
 @every_preset_in_turn
@@ -381,7 +198,7 @@ def test_a_refusal_is_one_short_line_whatever_was_sent(name: str) -> None:
 def test_two_orders_of_moves_that_reach_a_position_share_its_key(name: str, preset: str, seed: int) -> None:
     chooser = random.Random(seed)
     game = load_game(name, {"preset": preset})
-    state = begin(game)
+    state = game.initial(dice_of(game))[0]
     for _ in range(chooser.randrange(3)):
         if moves := game.legal_moves(state):
             state, _ = game.apply(state, chooser.choice(moves), dice_of(game))
@@ -392,26 +209,6 @@ def test_two_orders_of_moves_that_reach_a_position_share_its_key(name: str, pres
             after, _ = game.apply(between, second, dice_of(game))
             by_position.setdefault(repr(game.encode_state(after)), set()).add(game.key(after))
     assert all(len(keys) == 1 for keys in by_position.values())
-
-
-@every_preset_in_turn
-@given(seed=st.integers(0, 2**32))
-@settings(max_examples=examples(8, nightly=15))
-def test_every_legal_move_is_accepted_and_every_other_refused(name: str, preset: str, seed: int) -> None:
-    chooser = random.Random(seed)
-    game = load_game(name, {"preset": preset})
-    state = begin(game)
-    known = set(game.legal_moves(state))
-    for _ in range(chooser.randrange(8)):
-        if game.to_move(state) is not None:
-            state = stepped(game, state, Dice(bytes(32), game.ply(state)), chooser)
-    legal = set(game.legal_moves(state))
-    for move in legal:
-        game.apply(state, move, dice_of(game))
-    for move in known - legal if game.name not in UNLISTED else ():
-        with pytest.raises(IllegalMove) as refused:
-            game.apply(state, move, dice_of(game))
-        assert str(refused.value)
 
 
 @every_preset
@@ -450,22 +247,17 @@ def test_a_game_of_two_does_not_go_on_without_a_seat() -> None:
         game.remove_seat(game.initial(NO_DICE)[0], 1)
 
 
-@every_preset
-def test_a_move_is_read_as_it_is_written(name: str, preset: str) -> None:
-    game = load_game(name, {"preset": preset})
-    dice = random.Random(3)
+@pytest.mark.parametrize("name", UNLISTED)
+def test_a_listed_move_of_a_game_with_too_many_to_list_is_read_as_it_is_written(name: str) -> None:
+    game = load_game(name)
+    chooser = random.Random(3)
     state = game.initial(Dice(bytes(32), 0))[0]
     for _ in range(40):
-        if game.to_move(state) is None:
-            break
-        if game.to_move(state) == CHANCE:
-            state = game.apply_chance(state, Dice(bytes(32), game.ply(state)))[0]
-        moves = game.legal_moves(state)
-        for move in moves[:50]:
+        for move in game.legal_moves(state)[:50]:
             text = game.notation(move)
             if " and " not in text:  # a long draft is cut
                 assert game.parse_move(text) == game.parse_move(f" {text.upper()} ") == move
-        state = stepped(game, state, Dice(bytes(32), game.ply(state)), dice)
+        state = stepped(game, state, Dice(bytes(32), game.ply(state)), chooser)
 
 
 @every_game

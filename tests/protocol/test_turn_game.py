@@ -1,0 +1,299 @@
+"""A game that is its rules and nothing else keeps the whole contract of a game, and what it lacks is said in a line."""
+
+from __future__ import annotations
+
+import importlib.util
+import pickle
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import pytest
+from msgspec import Meta
+
+from commands import REPOSITORY
+from protocol.dice import Dice
+from protocol.errors import BadConfig, IllegalMove, MalformedMove
+from protocol.games.base import Game
+from protocol.games.turn_game import CHANCE, RulesError, TurnGame, choice, integer
+from protocol.messages import Event
+from referee.contract import ContractBroken, ContractChecker
+
+EXAMPLES = REPOSITORY / "docs" / "examples" / "games"
+
+
+def example(file: str) -> type[TurnGame[Any, Any]]:
+    """Return the class of an example's file."""
+    spec = importlib.util.spec_from_file_location(f"examples_{file}", EXAMPLES / f"{file}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return next(
+        found
+        for found in vars(module).values()
+        if isinstance(found, type) and issubclass(found, TurnGame) and found.__module__ == module.__name__
+    )
+
+
+CONNECT_FOUR, PIG, ONE_CARD, TWENTY_ONE = map(example, ("connect4", "pig", "onecard", "twentyone"))
+
+
+def load(rules_class: type[TurnGame[Any, Any]], **config: Any) -> Game[Any, Any]:
+    return rules_class.rules(config)
+
+
+@pytest.mark.parametrize("rules_class", [CONNECT_FOUR, PIG, ONE_CARD, TWENTY_ONE])
+def test_every_example_keeps_the_contract(rules_class: type[TurnGame[Any, Any]]) -> None:
+    checker = ContractChecker(load(rules_class))
+    checker.check_refusals()
+    for seed in range(10):
+        checker.check_game(seed)
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.py")), ids=lambda file: file.stem)
+def test_an_example_has_less_than_80_lines(file: Path) -> None:
+    assert len(file.read_text("utf-8").splitlines()) < 80
+
+
+def play(game: Game[Any, Any], *moves: Any, deals: bytes = b"") -> Any:
+    """The state after some moves; chance events before and after them are drawn by `deals`."""
+    state = game.initial(Dice(deals, 0))[0]
+    for move in moves:
+        state = game.apply(state, move, Dice(deals, game.ply(state)))[0]
+        while game.to_move(state) == CHANCE:
+            state = game.apply_chance(state, Dice(deals, game.ply(state)))[0]
+    return state
+
+
+def test_a_state_travels_by_its_fields_and_a_move_by_its_value() -> None:
+    game = load(CONNECT_FOUR, width=4, height=4)
+    state = play(game, 2, 3)
+    assert game.encode_state(state) == {"columns": ("", "X", "O", ""), "last": 3, "to_move": 0, "ply": 2}
+    assert game.encode_move(2) == {"move": 2}
+    assert game.decode_move({"move": 2}) == 2
+
+
+def test_a_move_that_is_not_legal_is_refused_with_those_that_are() -> None:
+    game = load(CONNECT_FOUR, width=4, height=4)
+    full = play(game, 1, 1, 1, 1)
+    with pytest.raises(IllegalMove, match=r"^'1' is not a legal move now: one of 2, 3, 4$"):
+        game.apply(full, 1, Dice(b"", 4))
+
+
+@pytest.mark.parametrize(
+    ("wire", "said"),
+    [
+        ({"column": 1}, r'a move looks like {"move": 1}; this one has column'),
+        ({"move": "1"}, r'Expected `int`, got `str`: a move looks like {"move": 1}'),
+        (7, r'a move looks like {"move": 1}; this one has 7'),
+    ],
+)
+def test_a_move_of_another_form_is_refused_with_an_example(wire: Any, said: str) -> None:
+    with pytest.raises(MalformedMove, match=f"^{re.escape(said)}$".replace("\\\\", "\\")):
+        load(CONNECT_FOUR).decode_move(wire)
+
+
+def test_settings_become_attributes_and_their_bounds_refuse() -> None:
+    assert load(CONNECT_FOUR, width=5).config == {"width": 5, "height": 6}
+    assert CONNECT_FOUR(width=5).width == 5  # type: ignore[attr-defined]
+    with pytest.raises(BadConfig, match="connect4: width is 3: it must be an integer from 4 to 12"):
+        load(CONNECT_FOUR, width=3)
+    with pytest.raises(BadConfig, match="connect4 has no config key 'depth': one of width, height"):
+        CONNECT_FOUR(depth=3)
+
+
+def test_a_grid_is_the_drawing_of_a_game_without_one() -> None:
+    assert load(CONNECT_FOUR, width=4, height=4).draw_board(play(load(CONNECT_FOUR, width=4, height=4), 2, 2)).split(
+        "\n"
+    ) == [
+        ". . . .",
+        ". . . .",
+        ". O . .",
+        ". X . .",
+    ]
+
+
+def test_chance_draws_an_outcome_by_its_weight() -> None:
+    class Urn(TurnGame[str, Literal["done"]]):
+        """A ball is drawn from an urn with one white ball and three black ones."""
+
+        name = "urn"
+
+        def start(self) -> str:
+            return ""
+
+        def turn(self, state: str) -> int | None:
+            return CHANCE if not state else None if state == "end" else 0
+
+        def chances(self, state: str) -> list[tuple[int, str]]:
+            return [(1, "white"), (3, "black")]
+
+        def moves(self, state: str) -> list[Literal["done"]]:
+            return ["done"]
+
+        def play(self, state: str, move: Literal["done"]) -> str:
+            return "end"
+
+        def winner(self, state: str) -> int:
+            return 0
+
+        def draw(self, state: str) -> str:
+            return state or "nothing"
+
+    game = load(Urn)
+    assert {after.state: probability for probability, after in game.chance_outcomes(game.state_before_deal())} == {
+        "white": 1 / 4,
+        "black": 3 / 4,
+    }
+    rng = random.Random(1)
+    drawn = [game.initial(Dice(rng.randbytes(32), 0)) for _ in range(400)]
+    assert 60 < sum(state.state == "white" for state, _ in drawn) < 140
+    state, event = drawn[0]
+    assert event == Event(ply=0, seat=CHANCE, move={"outcome": ["white", "black"].index(state.state), "of": [1, 3]})
+
+
+def test_both_matches_of_a_pair_have_the_same_opening() -> None:
+    class Dealt(PIG):  # type: ignore[misc, valid-type]
+        name = "dealt"
+
+        def start(self) -> Any:
+            return super().start()._replace(is_rolling=True)
+
+    game = load(Dealt)
+    assert game.config["opening"] is None
+    paired = load(Dealt, **game.config_of_deal(Dice(b"", 0)))
+    state, event = paired.initial(Dice(b"other", 0))
+    assert event is None
+    assert state.state == game.initial(Dice(b"", 0))[0].state
+    assert paired.pools == game.pools
+    with pytest.raises(BadConfig, match="dealt: opening is 6: it must be an integer from 0 to 5"):
+        load(Dealt, opening=6)
+
+
+def test_a_seat_is_shown_its_own_card_and_no_other() -> None:
+    game = load(ONE_CARD)
+    state, deal = game.initial(Dice(b"", 0))
+    wire = game.encode_state(state)
+    first, second = wire["cards"]
+    assert [game.view(wire, seat)["cards"] for seat in (0, 1, None)] == [(first, None), (None, second), (None, None)]
+    assert deal is not None
+    assert game.view_event(deal, 0).move == {"outcome": None, "of": None}
+
+
+def test_payoffs_are_the_result_of_a_game_with_returns() -> None:
+    game = load(ONE_CARD)
+    state = play(game, "bet", "fold")
+    assert game.returns(state) == (1, -1)
+    assert game.ranks(state) == (1, 2)
+    assert game.count_rounds(state) == (1, 0)
+
+
+def test_chance_plays_for_a_seat_that_left_and_it_ranks_behind_all_others() -> None:
+    game = load(TWENTY_ONE, last=10)
+    state = game.remove_seat(play(game, 1), 1)
+    assert game.to_move(state) == CHANCE
+    assert sorted(after.state.number for _, after in game.chance_outcomes(state)) == [2, 3, 4]
+    state, event = game.apply_chance(state, Dice(b"", 1))
+    assert event.move is not None
+    assert event.move["of"] == 3
+    assert game.ranks(state) == (1, 3, 1)
+    assert game.decode_state(game.encode_state(state)) == state
+    ended = state._replace(state=state.state._replace(number=10, seat=1))
+    assert game.ranks(ended) == (2, 3, 1), "seat 0 said the last number"
+
+
+def test_a_class_without_what_a_game_needs_is_refused_in_a_line() -> None:
+    def define(bases: tuple[type, ...] = (PIG,), **attributes: Any) -> Callable[[], type]:
+        return lambda: type("Wrong", bases, {"name": "wrong", **attributes})
+
+    def untyped() -> None:
+        class Untyped(TurnGame):  # type: ignore[type-arg]
+            name = "untyped"
+
+    def incomplete() -> None:
+        class Incomplete(TurnGame[int, int]):
+            name = "incomplete"
+
+            def start(self) -> int:
+                return 0
+
+    def any_text() -> None:
+        class AnyText(TurnGame[int, str]):
+            name = "text"
+            start = turn = moves = play = winner = draw = lambda self, *given: 0  # type: ignore[assignment]
+
+    def taken() -> None:
+        class Ply(NamedTuple):
+            ply: int
+
+        class Taken(TurnGame[Ply, Annotated[int, Meta(ge=0)]]):
+            name = "taken"
+            start = turn = moves = play = winner = draw = lambda self, *given: 0  # type: ignore[assignment]
+
+    for definition, said in (
+        (define(name="Big Name"), "Wrong: name is 'Big Name': it has up to 40 lower-case letters"),
+        (define(hidden=True), "Wrong: hidden is True, but the method seen is missing"),
+        (define(presets={}), "Wrong: presets is empty"),
+        (define(leave=integer(1, minimum=1, maximum=2)), "Wrong: the setting 'leave' has a name that is taken"),
+        (untyped, r"Untyped: the types of a state and of a move are missing: write class NAME\(TurnGame"),
+        (incomplete, "Incomplete: the method turn is missing: Return the seat to move"),
+        (any_text, "AnyText: the type of a move is str, so anything would be one: write Literal"),
+        (taken, "Taken: the state's field ply has a name that messages use"),
+    ):
+        with pytest.raises(RulesError, match=said):
+            definition()
+
+
+def wrong(**methods: Any) -> ContractChecker:
+    """The checks of Connect Four with other methods."""
+    changed = type("Wrong", (CONNECT_FOUR,), {"name": "wrong", **methods})
+    return ContractChecker(load(changed, width=4, height=4), max_plies=100)
+
+
+@pytest.mark.parametrize(
+    ("methods", "method", "said"),
+    [
+        ({"moves": lambda self, state: []}, "legal_moves", "seat 0 is to move, but there is no legal move"),
+        ({"moves": lambda self, state: [1, 1]}, "legal_moves", "a legal move is listed twice"),
+        ({"turn": lambda self, state: 7}, "to_move", "the seat to move is 7: 0 to 1"),
+        ({"draw": lambda self, state: "x" * 81}, "draw_board", "a line has 81 columns: at most 80"),
+        ({"draw": lambda self, state: ""}, "draw_board", "the drawing is empty"),
+        ({"notation": lambda self, move: "?"}, "parse_move", r"'\?' is not read as a move"),
+        (
+            {"turn": lambda self, state: 0, "play": lambda self, state, move: state},
+            "to_move",
+            "has not ended after 100",
+        ),
+    ],
+)
+def test_rules_that_break_the_contract_are_found(methods: dict[str, Any], method: str, said: str) -> None:
+    checker = wrong(**methods)
+    with pytest.raises(ContractBroken, match=said) as broken:
+        checker.check_game(0)
+    assert broken.value.method == method
+
+
+def test_moves_that_tell_a_hidden_card_are_found() -> None:
+    leaky = type(
+        "Leaky",
+        (ONE_CARD,),
+        {"name": "leaky", "moves": lambda self, state: ("check", "bet") if state.cards[1] == 2 else ("bet", "check")},
+    )
+    checker = ContractChecker(load(leaky))
+    with pytest.raises(ContractBroken, match="seat 0 can tell hidden things from its legal moves"):
+        [checker.check_game(seed) for seed in range(50)]
+
+
+def test_a_choice_is_one_of_its_values() -> None:
+    game = type("Chosen", (PIG,), {"name": "chosen", "target": choice(20, 50)})
+    assert load(game).config == {"target": 20}
+    with pytest.raises(BadConfig, match="chosen: target is 30: one of 20, 50"):
+        load(game, target=30)
+
+
+def test_rules_are_pickled_by_name_and_config() -> None:
+    with pytest.raises(Exception, match="there is no game 'pig'"):
+        pickle.loads(pickle.dumps(load(PIG, target=20)))
