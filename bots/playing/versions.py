@@ -18,10 +18,10 @@ from msgspec import Struct, field
 
 from bots.client.bot import Bot
 from bots.client.installed import find_installed
-from bots.client.loading import load_bot
+from bots.client.loading import build_bot, load_bot
 from bots.client.settings import Settings
+from bots.client.warm_up import warm_up_bot
 from bots.playing.local_match import LocalClient, LocalMatch
-from bots.playing.players import build_bot, warm_up_bot
 from machine.terminal import say
 from machine.timestamps import utc_now
 from measuring.elo import compare_scores
