@@ -23,8 +23,9 @@ from games.risk.rules.duel import Duel
 from machine.arguments import read_value
 from machine.cache import cache_folder
 from machine.workers.local import process_pool, spread
+from measuring.adjusted_scores import estimate_scores
 from measuring.pair_scores import SideScore
-from measuring.scores import Estimate, estimate_scores
+from measuring.scores import Estimate
 from measuring.value_function import NoLuck
 from measuring.value_registry import value_names
 from protocol.games import load_game

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from measuring.elo import NORMALISED_ELO_SCALE
+from measuring.normalised_elo import NORMALISED_ELO_SCALE
 from measuring.sequential import Hypotheses
 
 

@@ -156,3 +156,16 @@ def _standard_error(pairs: Sequence[WeightedPair]) -> tuple[float, float] | None
     if total < _ROUNDING_ERROR**2:
         return 0.0, freedom
     return math.sqrt(total), satterthwaite(parts)
+
+
+def format_payoff(value: float) -> str:
+    """Format a payoff: `2.553`, with fewer decimals from a thousand on."""
+    return f"{value:z.3f}" if abs(value) < 1000 else f"{value:z.1f}"
+
+
+def format_payoff_interval(payoff: MeanPayoff) -> str:
+    """Format an interval of payoffs: `2.541-2.565`, or `-0.021 to 0.004` with a minus sign; empty if there is none."""
+    if payoff.low is None or payoff.high is None:
+        return ""
+    low, high = format_payoff(payoff.low), format_payoff(payoff.high)
+    return f"{low} to {high}" if low.startswith("-") else f"{low}-{high}"

@@ -1,4 +1,4 @@
-"""Text of scores, Elo differences and variance reductions for tables and lines."""
+"""Text of scores and Elo differences for tables and lines."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import math
 from typing import Protocol
 
 from measuring.elo import Comparison
-from measuring.payoffs import MeanPayoff
-from measuring.variance_reduction import VarianceReduction
 
 MAX_SHOWN_ELO = 1200
 """The Elo difference that is shown in place of an infinite one, as in `+1200 or more`."""
@@ -29,19 +27,6 @@ def format_score(score: float) -> str:
 def format_interval(interval: _Interval) -> str:
     """Format an interval: `0.582-0.713`, or `-0.139 to 0.139` with a minus sign."""
     low, high = format_score(interval.low), format_score(interval.high)
-    return f"{low} to {high}" if low.startswith("-") else f"{low}-{high}"
-
-
-def format_payoff(value: float) -> str:
-    """Format a payoff: `2.553`, with fewer decimals from a thousand on."""
-    return f"{value:z.3f}" if abs(value) < 1000 else f"{value:z.1f}"
-
-
-def format_payoff_interval(payoff: MeanPayoff) -> str:
-    """Format an interval of payoffs: `2.541-2.565`, or `-0.021 to 0.004` with a minus sign; empty if there is none."""
-    if payoff.low is None or payoff.high is None:
-        return ""
-    low, high = format_payoff(payoff.low), format_payoff(payoff.high)
     return f"{low} to {high}" if low.startswith("-") else f"{low}-{high}"
 
 
@@ -106,13 +91,3 @@ def format_games(count: float) -> str:
     """Format a number of games with two significant digits: `4,400`."""
     digits = max(0, math.floor(math.log10(count)) - 1) if count >= 1 else 0
     return f"{round(count, -digits):,.0f}"
-
-
-def format_reduction(reduction: VarianceReduction) -> str:
-    """Format the factor by which more games are needed without luck adjustment: `150 (117-200) times as many`."""
-    high = "inf" if reduction.high is None else _format_factor(reduction.high)
-    return f"{_format_factor(reduction.factor)} ({_format_factor(reduction.low)}-{high}) times as many"
-
-
-def _format_factor(times: float) -> str:
-    return f"{times:.3g}" if times < 999.5 else f"{round(times, 2 - math.floor(math.log10(times))):,.0f}"

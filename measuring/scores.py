@@ -1,16 +1,14 @@
-"""The score of a side, raw and adjusted for luck, with intervals and the number of games that the adjustment saves."""
+"""The raw score of a side, with its interval. adjusted_scores.py has scores adjusted for luck."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import NormalDist, fmean, variance
 
 from msgspec import Struct
 
-from measuring.pair_scores import SideScore, Strata, stratify
-from measuring.student_t import satterthwaite, standard_error, student_cdf, t_critical
-from measuring.variance_reduction import equivalent_games
+from measuring.pair_scores import Strata
 
 _NORMAL = NormalDist()
 """The standard normal distribution."""
@@ -32,36 +30,13 @@ class Estimate(Struct, frozen=True, kw_only=True):
     superiority: float
 
 
-class ScoreEstimates(Struct, frozen=True, kw_only=True):
-    """The raw and the adjusted score of a side over its matches. `units` is the number of start positions; each match
-    without a shared start position counts as one.
-
-    `score` is None if there is no match. `adjusted` is None with fewer than two units, or if the luck of any match is
-    unknown. `worth` is the number of single games whose raw score would be as certain as `adjusted`. It is None with
-    fewer than `MIN_UNITS` units, or if all scores are equal.
-    """
-
-    games: int
-    units: int
-    score: Estimate | None = None
-    adjusted: Estimate | None = None
-    worth: float | None = None
-
-
-def estimate_scores(matches: Iterable[SideScore]) -> ScoreEstimates:
-    """Return the score and the adjusted score of a side from all its matches."""
-    strata, known = stratify(matches)
+def estimate_score(strata: Strata) -> Estimate | None:
+    """Return the raw score of a side from the units that `stratify` returns; None if there are none."""
     units = sum(map(len, strata.values()))
     if not units:
-        return ScoreEstimates(games=0, units=0)
-    freed = known and units > 1
-    return ScoreEstimates(
-        games=sum(unit.games for stratum in strata.values() for unit in stratum),
-        units=units,
-        score=_raw_estimate(strata),
-        adjusted=_adjusted_estimate(strata) if freed else None,
-        worth=equivalent_games(strata) if freed else None,
-    )
+        return None
+    squared_error = sum(part for part, _ in squared_errors(strata, "raw")) if units > 1 else 0.0
+    return _estimate(units, mean_of_units(strata, "raw"), squared_error)
 
 
 def score_of_counts(counts: Sequence[int]) -> Estimate:
@@ -80,11 +55,6 @@ def count_moments(counts: Sequence[int]) -> tuple[float, float]:
     scores = [at / (len(counts) - 1) for at in range(len(counts))]
     mean = fmean(scores, counts)
     return mean, fmean([(score - mean) ** 2 for score in scores], counts)
-
-
-def _raw_estimate(strata: Strata) -> Estimate:
-    units = sum(map(len, strata.values()))
-    return _estimate(units, _mean(strata, "raw"), _squared_error(strata, "raw")[0] if units > 1 else 0.0)
 
 
 def _estimate(count: int, mean: float, squared_error: float) -> Estimate:
@@ -107,41 +77,20 @@ def _estimate(count: int, mean: float, squared_error: float) -> Estimate:
     )
 
 
-def _adjusted_estimate(strata: Strata) -> Estimate:
-    """Return the mean adjusted points of two or more units, with Student's interval. A unit is all matches from one
-    start position.
-
-    A mean beyond 0 or 1 is clipped, which only brings it nearer to the true mean. If all units have equal points,
-    `standard_error` allows for units that were missed and that differ by one point.
-    """
-    count = sum(map(len, strata.values()))
-    mean = _mean(strata, "adjusted")
-    square, freedom = _squared_error(strata, "adjusted")
-    error, reach = standard_error(square, count, freedom, max_error=1.0), t_critical(freedom)
-    return Estimate(
-        mean=_clip(mean),
-        low=_clip(_clip(mean) - reach * error),
-        high=_clip(_clip(mean) + reach * error),
-        error=error,
-        superiority=student_cdf((mean - 0.5) / error, freedom),
-    )
-
-
-def _clip(share: float) -> float:
-    return min(1.0, max(0.0, share))
-
-
-def _mean(strata: Strata, column: str) -> float:
+def mean_of_units(strata: Strata, column: str) -> float:
+    """Return the mean of one column of the units, `raw` or `adjusted`, each weighted by its number of games."""
     units = [unit for stratum in strata.values() for unit in stratum]
     return fmean([getattr(unit, column) for unit in units], [unit.games for unit in units])
 
 
-def _squared_error(strata: Strata, column: str) -> tuple[float, float]:
-    """Return the squared standard error of the mean of two or more units, and its degrees of freedom."""
+def squared_errors(strata: Strata, column: str) -> list[tuple[float, int]]:
+    """Return the summands of the squared standard error of `mean_of_units`, each with its degrees of freedom. Each
+    stratum must have two or more units.
+    """
     games = sum(unit.games for stratum in strata.values() for unit in stratum)
     parts = []
     for stratum in strata.values():
         share = sum(unit.games for unit in stratum) / games
         spread = variance([getattr(unit, column) for unit in stratum])
         parts.append((share**2 * spread / len(stratum), len(stratum) - 1))
-    return sum(part for part, _ in parts), satterthwaite(parts)
+    return parts

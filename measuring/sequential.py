@@ -16,7 +16,8 @@ from typing import Literal
 from msgspec import Struct
 
 from measuring.constrained_multinomial import fit_mean, fit_normalised_mean, solve_multiplier
-from measuring.elo import NORMALISED_ELO_SCALE, score_of
+from measuring.elo import score_of
+from measuring.normalised_elo import NORMALISED_ELO_SCALE
 from measuring.pair_scores import MIN_UNITS
 from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault

@@ -124,3 +124,13 @@ def _ratio(strata: Mapping[Stratum, _Sums]) -> float:
             within = max(0.0, each.adjusted_squares - each.adjusted**2 / each.units)
             square += (each.games / games) ** 2 * within / (each.units - 1) / each.units
     return spread / freedom / (square * games) if square >= 1e-18 else math.inf
+
+
+def format_reduction(reduction: VarianceReduction) -> str:
+    """Format the factor by which more games are needed without luck adjustment: `150 (117-200) times as many`."""
+    high = "inf" if reduction.high is None else _format_factor(reduction.high)
+    return f"{_format_factor(reduction.factor)} ({_format_factor(reduction.low)}-{high}) times as many"
+
+
+def _format_factor(times: float) -> str:
+    return f"{times:.3g}" if times < 999.5 else f"{round(times, 2 - math.floor(math.log10(times))):,.0f}"

@@ -16,6 +16,7 @@ from arena.store.paging import Page
 from arena.store.store import Reader
 from machine.terminal import say
 from measuring import score_format
+from measuring.payoffs import format_payoff, format_payoff_interval
 from measuring.share_intervals import ShareInterval
 from protocol.errors import UsageFault
 from protocol.names import fold_name
@@ -110,7 +111,7 @@ def _format_standings(profile: Profile) -> str:
     told = format_table(headers, rows, wrapped_column=0, width=terminal_columns())
     paid = [
         (
-            *(row.pool, score_format.format_payoff(row.payoff.mean), score_format.format_payoff_interval(row.payoff)),
+            *(row.pool, format_payoff(row.payoff.mean), format_payoff_interval(row.payoff)),
             *(row.payoff.opponents, row.rank, row.bots),
         )
         for row in profile.standings

@@ -11,8 +11,7 @@ from arena.store.result_queries import LeaderboardRow, check_game, leaderboard_o
 from arena.store.seasons import season_leaderboards
 from arena.store.store import Store
 from machine.terminal import say
-from measuring import score_format
-from measuring.payoffs import MeanPayoff
+from measuring.payoffs import MeanPayoff, format_payoff, format_payoff_interval
 from protocol.errors import UsageFault
 from protocol.games import payoff_unit
 from protocol.pools import is_people_pool
@@ -80,7 +79,7 @@ def _payoff_board(pool: str, rows: list[LeaderboardRow], unit: str) -> str:
 
 
 def _payoff_cells(payoff: MeanPayoff) -> tuple[object, ...]:
-    return score_format.format_payoff(payoff.mean), score_format.format_payoff_interval(payoff), payoff.opponents
+    return format_payoff(payoff.mean), format_payoff_interval(payoff), payoff.opponents
 
 
 def _display_name(pool: str, row: LeaderboardRow) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 
-from measuring import score_format
+from measuring.payoffs import format_payoff
 from protocol.display import escape_unprintable, format_count
 from protocol.games import payoff_unit
 from protocol.reasons import FAILED, NATURAL_ENDINGS
@@ -53,7 +53,7 @@ def format_outcome(
     lines = [f"{'a program failed' if reason == FAILED else reason} after {format_count(plies, 'ply', 'plies')}"]
     for number, (rank, bot, why, payoff) in sorted(enumerate(seats), key=lambda seat: seat[1][0]):
         told = "" if why in NATURAL_ENDINGS else f" ({format_seat_reason(why, failures.get(number))})"
-        paid = "" if payoff is None else f"  {score_format.format_payoff(payoff)} a {payoff_unit(game) or 'round'}"
+        paid = "" if payoff is None else f"  {format_payoff(payoff)} a {payoff_unit(game) or 'round'}"
         lines.append(f"  {rank}. {bot}{told}{paid}")
     return lines
 

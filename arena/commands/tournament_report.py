@@ -17,14 +17,12 @@ from arena.ratings.tournament_standings import ADJUSTED, chance_note, compute_st
 from arena.tournament.plan import Plan
 from machine.console import Console
 from measuring.elo import Comparison
-from measuring.payoffs import MeanPayoff
+from measuring.payoffs import MeanPayoff, format_payoff, format_payoff_interval
 from measuring.score_format import (
     format_elo,
     format_elo_interval,
     format_games,
     format_interval,
-    format_payoff,
-    format_payoff_interval,
     format_score,
     format_superiority,
 )

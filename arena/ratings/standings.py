@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 from msgspec import Struct, structs
 
 from arena.ratings.rank_ranges import RankRange, ScoredMatch, rank_ranges
+from measuring.adjusted_scores import estimate_scores
 from measuring.elo import Comparison, compare_scores
 from measuring.pair_scores import SideScore
 from measuring.payoffs import MeanPayoff
-from measuring.scores import Estimate, estimate_scores
+from measuring.scores import Estimate
 from measuring.share_intervals import share_interval
 from protocol.names import fold_name
 from protocol.reasons import FORFEITS, RESIGNED, VOID

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from measuring.elo import Comparison, EloDifference, compare_scores, normalised_elo_of_counts
+from measuring.elo import Comparison, EloDifference, compare_scores
+from measuring.normalised_elo import normalised_elo_of_counts
 from measuring.scores import score_of_counts
 from measuring.sequential import Hypotheses, Verdict, multinomial_llr
 from protocol.display import short_repr

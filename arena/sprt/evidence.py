@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from measuring.adjusted_scores import estimate_scores
 from measuring.confidence_sequence import Interval, confidence_sequence
-from measuring.elo import Comparison, EloDifference, compare_scores, normalised_elo
+from measuring.elo import Comparison, EloDifference, compare_scores
+from measuring.normalised_elo import normalised_elo
 from measuring.pair_scores import SideScore, group_score
-from measuring.scores import estimate_scores
 from measuring.sequential import Hypotheses, Pentanomial, RealValued, SequentialTest, Verdict
 from protocol.reasons import FORFEITS, VOID
 from referee.result import Result, match_points

@@ -7,10 +7,10 @@ from statistics import stdev
 
 from msgspec import Struct
 
+from measuring.adjusted_scores import estimate_scores
 from measuring.elo import Comparison, compare_scores
 from measuring.pair_scores import SideScore, side_score
 from measuring.resampling import Forecast, forecast
-from measuring.scores import estimate_scores
 from measuring.sequential import Hypotheses, Pentanomial, RealValued
 from protocol.reasons import VOID
 from referee.result import Result

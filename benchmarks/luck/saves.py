@@ -22,9 +22,10 @@ from bots import play_all
 from bots.tuning.weights import read_weights
 from machine.arguments import read_value
 from machine.workers.local import WorkerPool, process_pool, spread
+from measuring.adjusted_scores import estimate_scores
 from measuring.luck import luck_along, luck_of
 from measuring.pair_scores import SideScore
-from measuring.scores import Estimate, estimate_scores
+from measuring.scores import Estimate
 from measuring.value_registry import load_value
 from measuring.variance_reduction import VarianceReduction, estimate_reduction
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from bots.client.bot import Bot
 from bots.client.installed import find_installed
 from bots.mistakes import PACKAGES, is_own
+from protocol.bot_launch import BotSpec
 from protocol.errors import Fault, UsageFault
 
 if TYPE_CHECKING:
@@ -85,6 +86,17 @@ def load_bot(path: Path, cls: str | None, name: str, settings: Mapping[str, str]
             )
         return handed
     return make_bot(_find_class(path, module, cls), name, settings, defaults)
+
+
+def build_bot(spec: BotSpec) -> Bot:
+    """Return the bot that a spec names. Raise `UsageFault` if it cannot be made."""
+    file, _, cls = (spec.bot, "", None) if spec.bot.endswith(".py") else spec.bot.rpartition(":")
+    if file.endswith(".py"):
+        bot = load_bot(Path(file), cls, spec.name, spec.settings, spec.defaults)
+    else:
+        bot = make_bot(find_entry_point(spec.bot).load(), spec.name, spec.settings, spec.defaults)
+    bot.name = spec.name
+    return bot
 
 
 def make_bot(cls: type[Bot], name: str, settings: Mapping[str, str], defaults: Mapping[str, str]) -> Bot:

@@ -16,6 +16,7 @@ from machine import file_lock
 from machine.cache import cache_folder
 from machine.terminal import say
 from protocol.bot_launch import WARMUP_SUFFIX
+from protocol.errors import Fault, UsageFault
 from protocol.games.base import Game
 
 LOCK_TIMEOUT_S = 120.0
@@ -35,6 +36,16 @@ def warm_up(bot: Bot, game: Game[Any, Any] | None) -> None:
     if work is not Bot.warm_up:
         with warm_up_once(bot.name, game, work):
             bot.warm_up(game)
+
+
+def warm_up_bot(bot: Bot, game: Game[Any, Any]) -> None:
+    """Warm up a bot for a game. Raise `UsageFault` if that fails."""
+    try:
+        warm_up(bot, game)
+    except Fault:
+        raise
+    except Exception as exc:
+        raise UsageFault(f"{bot.name}: its warm_up failed for {game.name}: {exc!r}") from exc
 
 
 @contextlib.contextmanager

@@ -28,19 +28,18 @@ from bots.tuning.weights import read_weights, weight_set_names, weighted_games
 from machine.console import Console
 from machine.terminal import say
 from machine.workers.local import WorkerPool, spread
+from measuring.adjusted_scores import estimate_scores
 from measuring.elo import Comparison, compare_scores
 from measuring.pair_scores import SideScore
 from measuring.score_format import (
     format_elo_with_interval,
     format_games,
-    format_reduction,
     format_score_with_interval,
     format_superiority,
 )
-from measuring.scores import estimate_scores
 from measuring.value_function import NoLuck
 from measuring.value_registry import value_names
-from measuring.variance_reduction import VarianceReduction, estimate_reduction
+from measuring.variance_reduction import VarianceReduction, estimate_reduction, format_reduction
 from protocol import VERSION
 from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault

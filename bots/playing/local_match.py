@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -64,11 +64,13 @@ from referee.effects import (
     WriteLine,
 )
 from referee.footer import ClosedMatch
-from referee.in_process import MatchObserver
 from referee.match import Match, MatchTimeouts
 from referee.record import Begun, Header, Ply, Strike, is_public, write_line
 from referee.replay import JournalSummary
 from referee.state import MatchStanding
+
+if TYPE_CHECKING:
+    from referee.in_process import MatchObserver
 
 STOP_GRACE_S = 0.1
 """Seconds between a bot's deadline and the interruption of its code."""

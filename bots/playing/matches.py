@@ -14,9 +14,9 @@ from itertools import count
 from typing import Any
 
 from bots.client.bot import Bot
-from bots.client.loading import make_bot
+from bots.client.loading import build_bot, make_bot
+from bots.client.warm_up import warm_up_bot
 from bots.playing.local_match import LocalClient, LocalMatch
-from bots.playing.players import build_bot, warm_up_bot
 from machine.cores import usable_cores
 from machine.terminal import say
 from machine.timestamps import utc_now

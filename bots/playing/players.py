@@ -10,17 +10,16 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from bots.client.bot import Bot
-from bots.client.loading import find_entry_point, load_bot, make_bot
-from bots.client.warm_up import warm_up
+from bots.client.loading import build_bot
+from bots.client.warm_up import warm_up_bot
 from bots.playing.local_match import CodeTimer, LocalClient, LocalMatch
 from protocol.bot_launch import BotSpec
-from protocol.errors import Fault, UsageFault
+from protocol.errors import UsageFault
 from protocol.games import shared_game
 from protocol.games.base import Game
 from referee.effects import MatchEvent
@@ -129,27 +128,6 @@ def _is_readable_file(spec: BotSpec) -> bool:
     """
     file = spec.bot if spec.bot.endswith(".py") else spec.bot.rpartition(":")[0]
     return file.endswith(".py") and os.access(file, os.R_OK)
-
-
-def build_bot(spec: BotSpec) -> Bot:
-    """Return the bot that a spec names. Raise `UsageFault` if it cannot be made."""
-    file, _, cls = (spec.bot, "", None) if spec.bot.endswith(".py") else spec.bot.rpartition(":")
-    if file.endswith(".py"):
-        bot = load_bot(Path(file), cls, spec.name, spec.settings, spec.defaults)
-    else:
-        bot = make_bot(find_entry_point(spec.bot).load(), spec.name, spec.settings, spec.defaults)
-    bot.name = spec.name
-    return bot
-
-
-def warm_up_bot(bot: Bot, game: Game[Any, Any]) -> None:
-    """Warm up a bot for a game. Raise `UsageFault` if that fails."""
-    try:
-        warm_up(bot, game)
-    except Fault:
-        raise
-    except Exception as exc:
-        raise UsageFault(f"{bot.name}: its warm_up failed for {game.name}: {exc!r}") from exc
 
 
 def _check_defaults(specs: Sequence[BotSpec], bots: Sequence[Bot]) -> None:

@@ -18,16 +18,16 @@ from msgspec import Struct, field
 
 from bots.client.bot import Bot
 from bots.client.installed import find_installed
-from bots.client.loading import load_bot
+from bots.client.loading import build_bot, load_bot
 from bots.client.settings import Settings
+from bots.client.warm_up import warm_up_bot
 from bots.playing.local_match import LocalClient, LocalMatch
-from bots.playing.players import build_bot, warm_up_bot
 from machine.terminal import say
 from machine.timestamps import utc_now
 from measuring.elo import compare_scores
-from measuring.pair_scores import SideScore
+from measuring.pair_scores import SideScore, stratify
 from measuring.score_format import describe_comparison, format_score_with_interval
-from measuring.scores import estimate_scores
+from measuring.scores import estimate_score
 from protocol.bot_launch import parse_bot_file, parse_bot_spec
 from protocol.dice import Dice
 from protocol.display import format_count, short_repr
@@ -135,7 +135,8 @@ def conclusion(
 ) -> list[str]:
     """Return sentences that say which version is better, and how far to trust that."""
     one, other = labels
-    estimate = estimate_scores(compared.scores).score
+    strata, _ = stratify(compared.scores)
+    estimate = estimate_score(strata)
     if estimate is None:
         return [f"{one} and {other} can't be compared: no match was played to its end"]
     best, games = compare_scores(estimate), compared.starts * compared.seats

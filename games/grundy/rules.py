@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from games.theory.heaps import GRUNDY_RULE
 from protocol.dice import Dice
 from protocol.games.base import Game
 from protocol.games.parsing import parse_integers, parse_two_numbers, raise_illegal, read_config, read_move_fields
@@ -40,9 +39,8 @@ class Grundy(Game[Heaps, Split]):
     draw_probability = 0.0
     move_syntax = "2 off heap 0, or 2 0"
 
-    heap_rule = GRUNDY_RULE
-    """The rule of moves in one heap. The theory of heap games, `games.theory`, uses it."""
     misere = False
+    """False: the seat that cannot move loses."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         given = read_config(Grundy, config, {"heaps": [7]})

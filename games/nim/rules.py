@@ -9,8 +9,7 @@ from math import prod
 from operator import xor
 from typing import Any, ClassVar, NamedTuple
 
-from games.theory.heaps import HeapRule, first_grundy_values, nim_rule
-from games.theory.impartial import count_lost_positions
+from games.theory.grundy_values import count_lost_positions, first_grundy_values
 from protocol.dice import Dice, mean_bytes
 from protocol.display import short_repr
 from protocol.errors import BadConfig
@@ -141,11 +140,6 @@ class Nim(Game[Position, Take]):
     def _values(self) -> Sequence[int]:
         """The Grundy value of each size that a dealt heap may have."""
         return first_grundy_values(self.take, max(self.heaps) + 1)
-
-    @property
-    def heap_rule(self) -> HeapRule:
-        """The rule of moves in one heap. The theory of heap games, `games.theory`, uses it."""
-        return nim_rule(self.take)
 
     def initial(self, dice: Dice) -> tuple[Position, Event | None]:
         if self.start == "given":

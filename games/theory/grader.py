@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
 from typing import Any, Protocol, cast
 
 from games.theory.heaps import HeapRule
 from games.theory.impartial import HeapMove, outcome
 from machine.exact.graders import Grader, MoveGrade
+from protocol.games import game_spec
 from protocol.games.base import NO_DICE, Game
 
 
 class HeapGame(Protocol):
-    """The attributes of the rules of a heap game that the theory of heap games uses."""
-
-    @property
-    def heap_rule(self) -> HeapRule:
-        """The rule of moves in one heap."""
+    """The attribute of the rules of a heap game that the theory of heap games uses."""
 
     @property
     def misere(self) -> bool:
@@ -23,9 +21,11 @@ class HeapGame(Protocol):
 
 
 def theory_of(rules: Game[Any, Any]) -> tuple[HeapRule, bool]:
-    """Return the rule of moves in one heap, in nim or Grundy's game, and whether the game is misère."""
-    heap_game = cast(HeapGame, rules)
-    return heap_game.heap_rule, heap_game.misere
+    """Return the rule of moves in one heap, which the function `heap_rule` in the module `theory` of the game's room
+    returns, and whether the game is misère.
+    """
+    rule: HeapRule = resolve_name(f"{game_spec(rules.name).room}.theory:heap_rule")(rules)
+    return rule, cast(HeapGame, rules).misere
 
 
 def to_message_move(heaps: tuple[int, ...], move: HeapMove) -> dict[str, int]:

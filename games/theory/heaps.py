@@ -1,4 +1,4 @@
-"""Moves in one heap under each rule of a heap game, and Grundy values of heaps. impartial.py has positions of many
+"""Moves in one heap under each rule of a heap game, and the values of their results. impartial.py has positions of many
 heaps.
 """
 
@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache, reduce
 from operator import xor
 
-AllowedTakes = tuple[int, ...] | None
-"""The type of the numbers that a move may remove from a heap, ascending and distinct. None means any positive number.
-"""
+from games.theory.grundy_values import AllowedTakes, append_grundy_values
 
 
 class HeapRule(ABC):
@@ -107,7 +105,7 @@ class SubtractionRule(HeapRule):
         values = bytearray(self._values)
         circle = None
         while len(values) <= size and circle is None:
-            _append_values(values, self.take, min(max(size + 1, 64), 2 * len(values) + 2 * self.take[-1]))
+            append_grundy_values(values, self.take, min(max(size + 1, 64), 2 * len(values) + 2 * self.take[-1]))
             circle = _find_period(values, self.take[-1])
         self._values = values
         if circle is not None:
@@ -126,31 +124,6 @@ def _find_period(values: bytearray, memory: int) -> tuple[int, int] | None:
     while first and values[first - 1] == values[first - 1 + period]:
         first -= 1
     return first, period
-
-
-def _append_values(values: bytearray, take: tuple[int, ...], upto: int) -> None:
-    """Append Grundy values until there are `upto`. Each is the least number that is no value after one removal."""
-    bits = [1 << value for value in values[-take[-1] :]] if len(values) >= take[-1] else [1 << v for v in values]
-    offset = len(values) - len(bits)
-    mex = [next(value for value in range(18) if not seen >> value & 1) for seen in range(1 << min(len(take), 8))]
-    for size in range(len(values), upto):
-        seen = 0
-        for removed in take:
-            if removed > size:
-                break
-            seen |= bits[size - removed - offset]
-        value = mex[seen] if seen < len(mex) else (~seen & (seen + 1)).bit_length() - 1
-        values.append(value)
-        bits.append(1 << value)
-
-
-def first_grundy_values(take: AllowedTakes, count: int) -> Sequence[int]:
-    """Return the Grundy values of heap sizes below `count` in Nim with these removals, without finding a period."""
-    if take is None:
-        return range(count)
-    values = bytearray(take[0])
-    _append_values(values, take, count)
-    return values[:count]
 
 
 class GrundyRule(HeapRule):

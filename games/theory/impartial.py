@@ -1,14 +1,13 @@
 """Sums of heaps: outcome classes, values, hardest moves and difficulty, in normal and misère play.
 
-Values of single heaps (heaps.py) settle sums of any size, and lost positions are counted without enumeration. The class
-`Difficulty` looks beyond the next move and enumerates every position, so it suits only small games.
+Values of single heaps (heaps.py) settle sums of any size. The class `Difficulty` looks beyond the next move and
+enumerates every position, so it suits only small games.
 
 The definitions of value and hardest move follow M. Panichelli and I. A. Rehor, Min Nim (2023).
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import reduce
@@ -16,7 +15,8 @@ from math import factorial, prod
 from operator import xor
 from typing import Literal, NamedTuple
 
-from games.theory.heaps import AllowedTakes, HeapRule, nim_rule
+from games.theory.grundy_values import AllowedTakes
+from games.theory.heaps import HeapRule, nim_rule
 
 Class = Literal["P", "N"]
 MAX_POSITIONS = 20_000
@@ -134,46 +134,6 @@ def hardest_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False)
         if difference <= 0:
             found.append(move)
     return found
-
-
-def count_lost_positions(heaps: Sequence[int], values: Sequence[int], *, misere: bool = False) -> int:
-    """Return the number of lost positions (see `outcome`) whose i-th heap is no larger than heaps[i], for every i.
-
-    In normal play, positions without a move are lost, too. `values` are the Grundy values of all possible heaps. For n
-    values, the function takes n log n steps for each different size in `heaps`.
-    """
-    if not misere:
-        return _count_nim_sum_zero(heaps, values)
-    none = [sum(value == 0 for value in values[: size + 1]) for size in heaps]
-    one = [sum(value == 1 for value in values[: size + 1]) for size in heaps]
-    # If no heap has a value of 2 or more, the sum is 0 or 1, and the positions with 1 are lost.
-    return _count_nim_sum_zero(heaps, values) - prod(a - b for a, b in zip(none, one, strict=True))
-
-
-def _count_nim_sum_zero(heaps: Sequence[int], values: Sequence[int]) -> int:
-    """Return how many positions with heaps up to these sizes have the nim-sum 0. It is the mean of the product of the
-    Walsh-Hadamard transforms of the distributions of each heap's value.
-    """
-    among = 1 << max(values[: max(heaps) + 1]).bit_length()
-    distribution = [0] * among
-    product = [1] * among
-    known = 0
-    for size, times in sorted(Counter(heaps).items()):
-        for value in values[known : size + 1]:
-            distribution[value] += 1
-        known = size + 1
-        product = [sofar * each**times for sofar, each in zip(product, _walsh_hadamard(distribution), strict=True)]
-    return sum(product) // among
-
-
-def _walsh_hadamard(row: Sequence[int]) -> list[int]:
-    row = list(row)
-    half = len(row) // 2
-    for _ in range(half.bit_length()):
-        left, right = row[:half], row[half:]
-        row[::2] = [a + b for a, b in zip(left, right, strict=True)]
-        row[1::2] = [a - b for a, b in zip(left, right, strict=True)]
-    return row
 
 
 def reachable_positions(heaps: Iterable[int], rule: HeapRule) -> set[Heaps] | None:

@@ -17,10 +17,12 @@ from arena.sprt.summary import (
     format_expected_length,
     format_joint_conclusion,
 )
+from measuring.adjusted_scores import estimate_scores
 from measuring.confidence_sequence import confidence_sequence
-from measuring.elo import compare_scores, normalised_elo
+from measuring.elo import compare_scores
+from measuring.normalised_elo import normalised_elo
 from measuring.pair_scores import MIN_UNITS, SideScore
-from measuring.scores import Estimate, estimate_scores
+from measuring.scores import Estimate
 from measuring.sequential import Hypotheses, Pentanomial
 from protocol.reasons import RESIGNED, TIMEOUT, VOID, WIN
 from seasons import result

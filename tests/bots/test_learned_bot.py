@@ -11,8 +11,8 @@ from types import ModuleType
 import pytest
 
 from bots import play_all
+from measuring.adjusted_scores import estimate_scores
 from measuring.pair_scores import SideScore
-from measuring.scores import estimate_scores
 from protocol.errors import UsageFault
 from tournaments import tournament
 

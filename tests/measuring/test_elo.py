@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measuring.elo import Comparison, EloDifference, compare_scores, elo_difference, elo_of, normalised_elo, score_of
+from measuring.elo import Comparison, EloDifference, compare_scores, elo_difference, elo_of, score_of
+from measuring.normalised_elo import normalised_elo
 from measuring.scores import Estimate
 
 

@@ -7,7 +7,7 @@ import pytest
 from measuring import score_format
 from measuring.elo import Comparison, compare_scores
 from measuring.scores import Estimate
-from measuring.variance_reduction import VarianceReduction
+from measuring.variance_reduction import VarianceReduction, format_reduction
 
 
 def found(mean: float, low: float, high: float, superiority: float = 0.975) -> Comparison:
@@ -67,14 +67,11 @@ def test_games_have_two_digits_that_count(count: float, said: str) -> None:
 
 
 def test_a_factor_is_told_with_its_interval() -> None:
-    assert score_format.format_reduction(VarianceReduction(149.26, 104.4, 238.3)) == "149 (104-238) times as many"
-    assert score_format.format_reduction(VarianceReduction(12.3, 9.87, None)) == "12.3 (9.87-inf) times as many"
-    assert score_format.format_reduction(VarianceReduction(7.42, 6.51, 8.33)) == "7.42 (6.51-8.33) times as many"
-    assert (
-        score_format.format_reduction(VarianceReduction(1234.5, 999.7, 15_432.1))
-        == "1,230 (1,000-15,400) times as many"
-    )
-    assert score_format.format_reduction(VarianceReduction(999.5, 998.9, 1000.4)) == "1,000 (999-1,000) times as many"
+    assert format_reduction(VarianceReduction(149.26, 104.4, 238.3)) == "149 (104-238) times as many"
+    assert format_reduction(VarianceReduction(12.3, 9.87, None)) == "12.3 (9.87-inf) times as many"
+    assert format_reduction(VarianceReduction(7.42, 6.51, 8.33)) == "7.42 (6.51-8.33) times as many"
+    assert format_reduction(VarianceReduction(1234.5, 999.7, 15_432.1)) == "1,230 (1,000-15,400) times as many"
+    assert format_reduction(VarianceReduction(999.5, 998.9, 1000.4)) == "1,000 (999-1,000) times as many"
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from measuring import variance_reduction
+from measuring.adjusted_scores import ScoreEstimates, estimate_scores
 from measuring.pair_scores import MIN_UNITS, SideScore, group_score, side_score, stratify
-from measuring.scores import Estimate, ScoreEstimates, count_moments, estimate_scores, score_of_counts
+from measuring.scores import Estimate, count_moments, score_of_counts
 from measuring.student_t import student_cdf, t_critical
 from measuring.variance_reduction import estimate_reduction
 from seasons import result

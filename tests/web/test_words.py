@@ -48,6 +48,23 @@ ENDINGS: list[tuple[str, Map, str]] = [
     ("leduc", {"state": {"chips": [3, -3], "hand": 10}}, "ann won 3 chips in 10 hands."),
     ("hex", {}, "Win."),
 ]
+CONFIGS: list[tuple[str, Map, str]] = [
+    ("nim", {"heaps": [21], "take": None, "misere": True}, "heaps 21; take any; misere yes"),
+    ("risk-campaign", {"map": "world", "draft": "classic", "first_draft": 16}, "first draft 16"),
+    (
+        "dilemma",
+        {"payoffs": [[[3, 3], [-1, 5]]], "choices": [["a"], ["b", "c"]], "rounds": 9, "go_on": "0.9"},
+        "a – b\u00a03\u00a0:\u00a03; a – c\u00a0−1\u00a0:\u00a05; rounds 9; another round follows with a chance of 0.9",
+    ),
+    ("dilemma", {"payoffs": [[[0, 0]] * 3] * 3, "choices": [["a", "b", "c"]] * 2, "rounds": 9}, "rounds 9"),
+    ("hex", {"size": 5, "swap": False, "board": {"rows": 5}}, 'size 5; swap no; board {"rows":5}'),
+]
+EXAMPLES: list[tuple[str, Map, Map]] = [
+    ("risk-duel", {"do": "attack"}, {"dice": [[6], [1]], "hasPicture": True, "goesOn": False}),
+    ("risk-campaign", {"do": "draft"}, {"dice": [[6], [1]], "hasPicture": True, "goesOn": True}),
+    ("risk-campaign", {"do": "end"}, {"dice": [[6], [1]], "hasPicture": False, "goesOn": False}),
+    ("leduc", {"do": "bet"}, {"dice": [], "hasPicture": True, "goesOn": False}),
+]
 
 
 @pytest.fixture(scope="module")
@@ -77,3 +94,25 @@ def test_every_game_has_words_for_its_events(words: Callable[..., Any], game: st
 def test_every_game_says_how_it_was_won(words: Callable[..., Any], game: str, known: Map, told: str) -> None:
     ended = {"bots": ["ann", "bob"], "ranks": [1, 2], "reason": "win", "reasons": ["win", "win"]}
     assert words(game, "ending", {"config": config_of(game), **ended, **known}) == told
+
+
+@pytest.mark.parametrize(("game", "config", "told"), CONFIGS)
+def test_every_game_has_words_for_its_presets(words: Callable[..., Any], game: str, config: Map, told: str) -> None:
+    assert words(game, "configText", config) == told
+
+
+@pytest.mark.parametrize(("game", "move", "shown"), EXAMPLES)
+def test_a_game_says_how_the_examples_of_its_rules_are_shown(
+    words: Callable[..., Any], game: str, move: Map, shown: Map
+) -> None:
+    assert words(game, "exampleOf", move) == shown
+
+
+def test_the_end_of_a_hand_is_shown_with_a_sentence_before_the_next_is_dealt(words: Callable[..., Any]) -> None:
+    events: list[Map] = [
+        {"seat": 1, "move": {"do": "fold"}, "result": {"won": 0, "chips": 1}},
+        {"seat": -1, "move": {"cards": [0, None]}},
+    ]
+    (shown,) = words("kuhn", "steps", {"state": {"to_move": 0, "cards": [0, None]}, "events": events})
+    assert (shown["event"], shown["left"], shown["text"]) == (events[0], 1, "The hand is over.")
+    assert words("nim", "steps", {"state": {}, "events": events}) == []

@@ -10,6 +10,8 @@ const { endingInWords } = await import(`${folder}/board/ending-text.js`);
 for await (const line of createInterface({ input: process.stdin })) {
   const [game, method, ...values] = JSON.parse(line);
   await loadBoards(game);
-  const found = method === "ending" ? endingInWords({ game, ...values[0] }).why : boardClass(game)[method](...values);
+  const Board = boardClass(game);
+  const owner = method in Board ? Board : Board.prototype;
+  const found = method === "ending" ? endingInWords({ game, ...values[0] }).why : owner[method](...values);
   console.log(JSON.stringify(found));
 }

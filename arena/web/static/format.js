@@ -102,6 +102,21 @@ export function clockText(ms) {
 }
 
 /**
+ * Describe a time control: "10 min + 10 s a move".
+ * @param {{bank_ms: number, increment_ms: number}} clock
+ */
+export function timeControlText({ bank_ms: bank, increment_ms: increment }) {
+  return increment === 0 ? `${minutesText(bank)} for all moves` : `${minutesText(bank)} + ${minutesText(increment)} a move`;
+}
+
+/** Format milliseconds in minutes and seconds: "1 min 30 s". */
+function minutesText(ms) {
+  const minutes = Math.floor(ms / 60_000);
+  const seconds = (ms % 60_000) / 1000;
+  return [minutes && `${minutes} min`, (seconds || !minutes) && `${seconds} s`].filter(Boolean).join(" ");
+}
+
+/**
  * Format a duration: "3 ms", "0.42 s", "12 s".
  * @param {number} ms
  */

@@ -5,6 +5,8 @@
 
 import { abbreviations, playedIn } from "./rounds.js";
 
+const MAX_DESCRIBED_CELLS = 4; // maximum cells of a matrix that is described in words
+
 export default ({ Board, Choices, History, el, numberText, put, say, seatWithVerb, sentence }) => {
   const NOISY = {
     state: (state) => state,
@@ -75,6 +77,13 @@ export default ({ Board, Choices, History, el, numberText, put, say, seatWithVer
       const got = (seat) => `${this.player(seat)} has ${numberText(payoffs[seat])}`;
       const played = last === null ? "No round has been played yet" : `In round ${ply} ${this.player(0)} played ${this.config.choices[0][last[0]]}, ${this.player(1)} ${this.config.choices[1][last[1]]}`;
       return `${played}. ${got(0)}, ${got(1)}. ${mover === null ? "The game is over." : `Round ${ply + 1}${this.#known}: both choose at once.`}`;
+    }
+
+    /** Return the cells of a small matrix, "cooperate – defect 0 : 5", and the other settings. */
+    static configText({ payoffs, choices: [mine, theirs], go_on: goesOn, ...more }) {
+      const cells = payoffs.flatMap((row, one) => row.map((pair, other) => `${mine[one]} – ${theirs[other]}\u00a0${pair.map(numberText).join("\u00a0:\u00a0")}`));
+      const chance = goesOn ? [`another round follows with a chance of ${goesOn}`] : [];
+      return [...(cells.length > MAX_DESCRIBED_CELLS ? [] : cells), super.configText(more), ...chance].join("; ");
     }
 
     static moveText(config, move, seat = 0) {

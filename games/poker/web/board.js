@@ -109,7 +109,7 @@ export default (kit, game) => {
       const at = turn.events.findLastIndex(({ result }) => result);
       if (at < 0 || turn.state.to_move === null || turn.state.cards === null) return [];
       const between = { ...turn.state, ...UNDEALT_HAND };
-      return [{ state: between, event: turn.events[at], left: turn.events.length - 1 - at }];
+      return [{ state: between, event: turn.events[at], left: turn.events.length - 1 - at, text: "The hand is over." }];
     }
 
     static moveText(config, move) {

@@ -6,6 +6,7 @@ import makeMap from "./map.js";
 import makePieces from "./pieces.js";
 import { holding } from "./territories.js";
 
+const WINNING_DICE = [[6], [1]]; // the dice of an example
 const MAX_NAMED_TERRITORIES = 4; // maximum territories of a draft that are named
 
 export default (kit) => {
@@ -151,6 +152,11 @@ export default (kit) => {
       return `${held.join("; ")}. ${super.describe(state)}`;
     }
 
+    /** The titles of presets name the map and the draft. */
+    static configText({ map, draft, ...more }) {
+      return super.configText(more);
+    }
+
     static moveText({ map }, move) {
       const name = (at) => map.territories[at]?.name ?? `territory ${at + 1}`;
       if (move.do === "invade") return `invade ${name(move.to)}`;
@@ -179,6 +185,11 @@ export default (kit) => {
       const most = seatWithVerb(ended, winner, "holds the most territories", "hold the most territories");
       if (reason === "round_limit") return others.length > 0 ? "the last round was played" : `the last round was played: ${most}`;
       return others.length > 0 ? undefined : seatWithVerb(ended, winner, `holds ${land(config.map)}`, `hold ${land(config.map)}`);
+    }
+
+    /** An attack of an example wins. The end of a turn changes nothing on the board. */
+    static exampleOf({ do: action }) {
+      return { dice: WINNING_DICE, hasPicture: action !== "end", goesOn: action === "draft" };
     }
 
     static get eliminationText() {

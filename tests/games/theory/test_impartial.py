@@ -10,12 +10,12 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from games.theory.heaps import GRUNDY_RULE, HeapRule, SubtractionRule, first_grundy_values, nim_rule
+from games.theory.grundy_values import count_lost_positions, first_grundy_values
+from games.theory.heaps import GRUNDY_RULE, HeapRule, SubtractionRule, nim_rule
 from games.theory.impartial import (
     Difficulty,
     apply_move,
     best_moves,
-    count_lost_positions,
     count_outcomes,
     grundy,
     moves,

@@ -121,9 +121,10 @@ export class Board {
   }
 
   /**
-   * Return the intermediate states of a turn to show, each with its event and the number of events after it.
+   * Return the intermediate states of a turn to show, each with its event, the number of events after it, and a sentence
+   * about the state.
    * @param {{state: object, events: object[]}} turn
-   * @returns {{state: object, event: object, left: number}[]}
+   * @returns {{state: object, event: object, left: number, text: string}[]}
    */
   steps() {
     return [];
@@ -171,6 +172,15 @@ export class Board {
 
   /** Draw `state` as `view` says; subclasses override it. */
   draw() {}
+
+  /**
+   * Describe the config of a preset, except for what the preset's title says.
+   * @param {Record<string, unknown>} config
+   * @returns {string}
+   */
+  static configText(config) {
+    return Object.entries(config).map(([key, value]) => `${key.replaceAll("_", " ")} ${settingText(value)}`).join("; ");
+  }
 
   /**
    * Describe a move in a few words.
@@ -281,4 +291,22 @@ export class Board {
   static eventsBefore(state) {
     return [];
   }
+
+  /**
+   * Return how an example move in the text of the rules is shown: with which faces of the dice, whether by a picture of the
+   * position after it, and whether the next example begins with that position.
+   * @param {object} move
+   * @returns {{dice: number[][], hasPicture: boolean, goesOn: boolean}}
+   */
+  static exampleOf(move) {
+    return { dice: [], hasPicture: true, goesOn: false };
+  }
+}
+
+function settingText(value) {
+  if (value === null) return "any";
+  if (value === true) return "yes";
+  if (value === false) return "no";
+  if (Array.isArray(value)) return value.join(", ");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

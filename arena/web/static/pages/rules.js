@@ -6,7 +6,6 @@ import { el } from "../dom.js";
 import { ToldDice } from "../viewer/states.js";
 
 const NAMES = ["Ada", "Bob", "Cleo", "Dan", "Eve", "Finn"];
-const WINNING_DICE = [[6], [1]]; // the dice of an example
 
 const article = document.getElementById("rules");
 const { game } = article.dataset;
@@ -37,12 +36,13 @@ async function draw() {
   let state = { ...first.value, seat: first.value.to_move };
   document.getElementById("picture").replaceChildren(picture(first.value, {}, "The example position of the rules below."));
   for (const { value: move, paragraph } of rules && !Array.isArray(state.to_move) ? moves : []) {
+    const { dice, hasPicture, goesOn } = boardClass(game).exampleOf(move);
     try {
-      const { state: after, event } = await rules.play(state, move, new ToldDice({ dice: WINNING_DICE }));
-      if (move.do === "end") continue; // has no visible effect
+      const { state: after, event } = await rules.play(state, move, new ToldDice({ dice }));
+      if (!hasPicture) continue;
       const past = [...boardClass(game).eventsBefore(state), event];
       paragraph.after(picture(rules.wire?.(after) ?? after, { event, before: state, past }, `After it: ${boardClass(game).eventText(config, event, seats)}.`));
-      if (move.do === "draft") state = after;
+      if (goesOn) state = after;
     } catch (error) {
       if (!(error instanceof IllegalMove)) throw error; // this example belongs to another position
     }

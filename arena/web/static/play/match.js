@@ -5,12 +5,11 @@ import { boardClass, makeBoard } from "../board/index.js";
 import { moversOf } from "../board/movers.js";
 import { withChance } from "../board/odds.js";
 import { el, put, say } from "../dom.js";
-import { listed, reasonInWords, sentence } from "../format.js";
+import { listed, reasonInWords, sentence, timeControlText } from "../format.js";
 import { Clocks } from "./clocks.js";
 import { poolTitle } from "../titles.js";
 import { makeEnding, offerNext, tellCalls } from "./match-end.js";
 import { FrameQueue } from "./frame-queue.js";
-import { clockInWords } from "./match-text.js";
 
 const MAX_MOVE_BUTTONS = 60; // maximum legal moves shown as buttons
 const MAX_LOG_ROWS = 300;
@@ -67,8 +66,8 @@ export class Table {
     this.clocks.tell(turn.clock, turn.to_move);
     const event = this.#log(turn.events);
     const past = [...this.#events.values()];
-    for (const { state, event: before, left } of again ? [] : this.board.steps(turn))
-      this.pace.add({ state, event: before, past: past.slice(0, past.length - left) }, this.#isMine(before));
+    for (const { state, event: before, left, text } of again ? [] : this.board.steps(turn))
+      this.pace.add({ state, event: before, past: past.slice(0, past.length - left), text }, this.#isMine(before));
     const frame = { turn, state: turn.state, event: again ? undefined : event, past };
     this.pace.add(frame, again || event === undefined || this.#isMine(event));
   }
@@ -142,7 +141,7 @@ export class Table {
     this.status = el("p", { class: "status", "aria-live": "polite" });
     this.saying = el("p", { class: "saying" });
     const help = el("a", { href: `/rules/${encodeURIComponent(start.game)}` }, "How to play");
-    const terms = `${this.board.instructions} Each has ${clockInWords(start.clock)}.`.trim();
+    const terms = `${this.board.instructions} Each has ${timeControlText(start.clock)}.`.trim();
     this.alarm = el("p", { class: "alarm", role: "status" });
     this.wrong = el("p", { class: "wrong", role: "alert" });
     this.skip = el("button", { type: "button", onclick: () => this.pace.hurry(), hidden: true }, "Show all at once");
@@ -240,7 +239,7 @@ export class Table {
     }
   }
 
-  #show({ turn, end, state, event, past }) {
+  #show({ turn, end, state, event, past, text }) {
     const { seat } = this.start;
     this.#past = past;
     const view = { event, before: this.#shown ?? undefined, seat };
@@ -256,7 +255,7 @@ export class Table {
     } else {
       this.#draw(state, view);
       this.#list([]);
-      this.#say(turn === undefined ? "The hand is over." : this.#whoseTurn(turn), told);
+      this.#say(text ?? this.#whoseTurn(turn), told);
       this.#ways.entitle(this.#matchTitle);
     }
   }

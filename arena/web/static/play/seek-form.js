@@ -1,12 +1,12 @@
 /** The form in which a person chooses what to play, and against whom. */
 
+import { boardClass, hasBoard } from "../board/index.js";
 import { complain, el, put, say } from "../dom.js";
 import { forget, tokenOf, nameError } from "../identity.js";
 import { Opponents } from "./opponents.js";
 import { TokenField, propose } from "./person-fields.js";
 import { asks, readiness, shortage, smallerTables } from "./who-plays.js";
 import { gameTitle, poolTitle, presetTitle } from "../titles.js";
-import { configInWords } from "./match-text.js";
 
 /**
  * @typedef {object} GameOffered
@@ -274,9 +274,19 @@ export class Offer {
     put(lesson, "href", tutorial ? `/play/tutorial/${encodeURIComponent(game)}` : null);
     put(lesson, "hidden", !tutorial);
     put(this.#form.querySelector("#own"), "hidden", !own);
-    say(this.#form.querySelector("#config"), own ? "" : unsaid(this.#preset.config));
+    this.#describePreset();
     if (own && this.#field("own").value === "") this.#field("own").value = JSON.stringify(this.#game.presets[0].config);
     this.wrong("own", "");
+  }
+
+  /** Describe the preset's config, except for the seats, which the form shows. The board's script has the words. */
+  async #describePreset() {
+    const { game } = this.#game;
+    const preset = this.#preset;
+    await hasBoard(game);
+    if (preset !== this.#preset) return;
+    const { players, ...config } = preset?.config ?? {};
+    say(this.#form.querySelector("#config"), preset === undefined ? "" : boardClass(game).configText(config));
   }
 
   /** Keep the choice in the URL, so that it can be shared. */
@@ -324,9 +334,4 @@ export class Offer {
     this.wrong("own", 'This is not a JSON object like {"preset": "classic"}: put keys and strings in double quotes.');
     return null;
   }
-}
-
-/** Describe the parts of a preset's config that its title and the form do not show. */
-function unsaid({ map, players, draft, ...config }) {
-  return configInWords(config);
 }
