@@ -6,10 +6,10 @@ import hashlib
 import random
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, overload
 
 from bots import mistakes
 from bots.client.installed import players_of
@@ -74,6 +74,23 @@ class Turn:
         return self.clock_ms[self.seat] / 1000 - (time.monotonic() - self.received)
 
 
+class GameList(Sequence[str]):
+    """The names of the games that a function lists. They are read at each use, because games may be registered later."""
+
+    def __init__(self, list_games: Callable[[], Sequence[str]]) -> None:
+        self._list_games = list_games
+
+    def __len__(self) -> int:
+        return len(self._list_games())
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[str]: ...
+    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
+        return self._list_games()[at]
+
+
 class Bot(ABC):
     """A player. Subclass `Bot`, write `choose`, and pass an instance to `run`.
 
@@ -83,7 +100,7 @@ class Bot(ABC):
 
     name: str
     version: str = ""
-    games: Sequence[str] = game_names()
+    games: Sequence[str] = GameList(game_names)
     """The games that this bot can play."""
     matches: int | None = None
     """The default number of matches to play. With None, the bot plays until it is stopped."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
-from bots.client.bot import Bot, Choice, Turn
+from bots.client.bot import Bot, Choice, GameList, Turn
 from bots.client.settings import read_choice, read_integer
 from bots.evaluation import default_weights, evaluation_names, load_evaluation, names_of
 from bots.evaluation.base import EQUAL_WEIGHTS, Evaluate
@@ -25,8 +25,8 @@ from bots.search.kernels import (
     one_ply_for,
     settings_class_of,
     uct_for,
-    uct_games,
 )
+from bots.search.uct import RulesTreeSearch, tree_search_games
 from bots.tuning.weights import read_weights
 from bots.tuning.weights import weight_set_names as weight_names
 from protocol.errors import UsageFault
@@ -108,7 +108,7 @@ def load_evaluation_for(game: str, name: str | None) -> Evaluate:
 class CompiledBot(Bot):
     """A bot whose code is compiled before a match begins, where numba is installed."""
 
-    games = searchable_games()
+    games = GameList(searchable_games)
 
     def prepare(self, start: Start) -> None:
         self.warm_up(load_game(start.game, start.config))
@@ -297,7 +297,7 @@ class Uct(CompiledBot):
     simulations, from 0 to 1. In a campaign, every turn of a playout lowers its result by a hundredth.
     """
 
-    games = uct_games()
+    games = GameList(tree_search_games)
     settings: ClassVar = {
         "sims": "simulations a move instead of time, 10 or more to search: the same moves on every machine"
     }
@@ -312,8 +312,13 @@ class Uct(CompiledBot):
 
     def choose(self, turn: Turn) -> Choice:
         kernel = cached_kernel(turn, uct_for)
-        limit = make_limit(turn, nodes=self.sims, search=kernel)
-        found = kernel.search(turn.position, events=turn.events, below=turn.random.randrange, limit=limit)
+        below = turn.random.randrange
+        if isinstance(kernel, RulesTreeSearch):
+            limit = make_limit(turn, nodes=self.sims)
+            found = kernel.search(turn.position, seat=turn.seat, below=below, limit=limit)
+        else:
+            limit = make_limit(turn, nodes=self.sims, search=kernel)
+            found = kernel.search(turn.position, events=turn.events, below=below, limit=limit)
         assert found.move is not None
         value = found.value if found.leaves else None
         return Choice(turn.rules.encode_move(found.move), value=value, nodes=found.nodes)

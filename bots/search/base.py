@@ -116,6 +116,12 @@ class SearchLimit:
         if self.deadline is not None and not self.nodes_spent & 31 and self._clock() >= self.deadline:
             raise LimitReached
 
+    def count_simulation(self) -> None:
+        """Count a simulation as one node, like `count_node`, but always check the deadline."""
+        self.count_node()
+        if self.deadline is not None and self._clock() >= self.deadline:
+            raise LimitReached
+
     def count_nodes(self, nodes: int) -> None:
         """Count nodes that a kernel visited."""
         self.nodes_spent += nodes

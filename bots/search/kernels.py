@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 
 from bots.evaluation.base import EQUAL_WEIGHTS
 from bots.search.base import SearchLimit, SearchResult
+from bots.search.uct import RulesTreeSearch
 from protocol.games import game_part, games_with
 from protocol.games.base import Game
 from protocol.messages import Event
@@ -134,9 +135,9 @@ def one_ply_for(rules: Game[Any, Any]) -> OnePlyKernel | None:
 
 
 def uct_for(rules: Game[Any, Any]) -> TreeSearch:
-    """Return the Monte Carlo tree search of one of the `uct_games`."""
-    search: TreeSearch = game_part(rules.name, "tree_search")(rules)
-    return search
+    """Return the game's own Monte Carlo tree search; for a game without one, the search by its rules."""
+    make: type[TreeSearch] = game_part(rules.name, "tree_search") or RulesTreeSearch
+    return make(rules)
 
 
 def settings_class_of(game: str) -> type[SearchSettings]:

@@ -4,7 +4,7 @@ rank is the number divided by the number of cards per rank.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
@@ -111,6 +111,14 @@ class Poker(Game[PokerState, str]):
         else:
             after = [self._with_public_card(state, public) for public in deck if public not in state.cards]
         return [(Fraction(1, len(after)), each) for each in after]
+
+    def sample_state(self, state: PokerState, seat: int, draw_below: Callable[[int], int]) -> PokerState:
+        if state.cards is None:
+            return state
+        deck = range(len(self.ranks_of_cards) * self.cards_per_rank)
+        left = [card for card in deck if card not in (state.cards[seat], state.public)]
+        drawn, own = left[draw_below(len(left))], state.cards[seat]
+        return state._replace(cards=(own, drawn) if seat == 0 else (drawn, own))
 
     def _with_deal(self, state: PokerState, one: int, two: int) -> PokerState:
         return state._replace(at=state.at + 1, cards=(one, two))

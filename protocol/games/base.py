@@ -124,6 +124,15 @@ class Game(ABC, Generic[S, M]):
         """
         return self.key(state)
 
+    def sample_state(self, state: S, seat: int, draw_below: Callable[[int], int]) -> S:
+        """Return a state that a seat can't distinguish from `state`, with all hidden information drawn at random.
+        `state` may be decoded from the seat's view. `draw_below(n)` draws a number from 0 to n − 1. A game that hides
+        something needs this method for tree searches.
+        """
+        if self.hidden:
+            raise ValueError(f"{self.name} can't draw hidden information")
+        return state
+
     def outcomes(self, state: S, move: M) -> Sequence[tuple[Fraction, S]]:
         """Return every possible state after a legal `move`, with its probability. The probabilities sum to 1."""
         return ((PROBABILITY_ONE, self.apply(state, move, NO_DICE)[0]),)

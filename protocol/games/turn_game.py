@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -185,6 +185,12 @@ class TurnGame(Generic[S, M]):
         """Return the state with None for what a seat, or a spectator (None), may not see."""
         return state
 
+    def guess(self, state: S, seat: int, draw_below: Callable[[int], int]) -> S:
+        """Return `state`, as a seat has `seen` it, with all that is hidden drawn at random. `draw_below(n)` draws a
+        number from 0 to n − 1. Tree searches of a game with hidden information need this method.
+        """
+        raise NotImplementedError
+
     def may_see_move(self, move: M, mover: int, seat: int | None) -> bool:
         """Return whether a seat, or a spectator (None), may see a move of the seat `mover`."""
         return True
@@ -298,6 +304,12 @@ class TurnRules(Game[TurnState, M], Generic[S, M]):
 
     def outcomes(self, state: TurnState, move: M) -> Sequence[tuple[Fraction, TurnState]]:
         return ((PROBABILITY_ONE, self._after(state, self._turn_game.play(state.state, move))),)
+
+    def sample_state(self, state: TurnState, seat: int, draw_below: Callable[[int], int]) -> TurnState:
+        if not self.hidden:
+            return state
+        seen = self._turn_game.seen(state.state, seat)
+        return state._replace(state=self._turn_game.guess(seen, seat, draw_below))
 
     def apply_chance(self, state: TurnState, dice: Dice) -> tuple[TurnState, Event]:
         outcomes = self._weighted_states(state)
@@ -529,6 +541,8 @@ def _make_rules(cls: type[TurnGame[Any, Any]]) -> type[TurnRules[Any, Any]]:
         "max_seats": max_seats,
         "payoff_unit": "round" if cls.returns is not TurnGame.returns else "",
     }
+    if cls.hidden and cls.guess is TurnGame.guess:
+        attributes["sample_state"] = Game.sample_state
     return type(cls.__name__, (TurnRules,), attributes)
 
 

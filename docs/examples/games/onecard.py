@@ -1,5 +1,6 @@
 """One-card poker: a game with hidden cards. Each seat has one of three cards and bets on it at most once."""
 
+from collections.abc import Callable
 from itertools import permutations
 from typing import Literal, NamedTuple
 
@@ -53,6 +54,11 @@ class OneCardPoker(TurnGame[Hand, Move]):
     def seen(self, state: Hand, seat: int | None) -> Hand:
         first, second = state.cards
         return state._replace(cards=(first if seat == 0 else None, second if seat == 1 else None))
+
+    def guess(self, state: Hand, seat: int, draw_below: Callable[[int], int]) -> Hand:
+        others = [card for card in range(3) if card != state.cards[seat]]
+        drawn = others[draw_below(2)]
+        return state._replace(cards=(state.cards[0], drawn) if seat == 0 else (drawn, state.cards[1]))
 
     def returns(self, state: Hand) -> tuple[int, int]:
         if self.turn(state) is not None:
