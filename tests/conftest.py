@@ -38,8 +38,7 @@ from databases import (
 from forked_workers import ForkedWorkers
 from postgres import remove_shared_server
 from programs import program
-from protocol import games
-from protocol.games.spec import GameSpec
+from registered_games import TABLE_GAMES, registered
 from timeouts import PATIENT_ENVIRON
 from virtual_time import pytest_asyncio_loop_factories  # noqa: F401 - a hook
 from volumes import examples
@@ -230,9 +229,7 @@ def broker(tmp_path: Path) -> Iterator[Mosquitto]:
 @pytest.fixture(scope="module")
 def dibs() -> Iterator[None]:
     """The games for three are some that the arena knows."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(games._specs(), "dibs", GameSpec("dibs", "referee_table", "referee_table:Dibs"))
-        patch.setitem(games._specs(), "bids", GameSpec("bids", "referee_table", "referee_table:Bids"))
+    with registered(*TABLE_GAMES):
         yield
 
 

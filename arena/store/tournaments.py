@@ -22,7 +22,7 @@ from measuring.payoffs import TotalPayoff
 from measuring.value_function import NoLuck
 from protocol.bot_launch import bot_name_of
 from protocol.errors import BotFault
-from protocol.games import is_known_game, load_game
+from protocol.games import clear_on_registration, is_known_game, load_game
 from protocol.names import fold_name
 from protocol.reasons import VOID
 
@@ -236,6 +236,7 @@ def _common_value_function(matches: Iterable[tuple[MatchSample, str | None]]) ->
     return values.pop() if len(values) == 1 and NoLuck.name not in values else None
 
 
+@clear_on_registration
 @functools.lru_cache(maxsize=1000)
 def _planned_matches(arguments: str) -> int | None:
     """Return a tournament's planned number of matches; None if it is not fixed, or if this arena lacks the rules of the

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from arena.web.room_files import script_paths
 from arena.web.site import static_file
+from protocol.games import clear_on_registration
 
 IMPORT_PATTERN = re.compile(r"""(\b(?:from|import)\s*\(?\s*)"(\.{1,2}/[^"\n]+)\"""")
 """The pattern of an import by relative path, like `from "../dom.js"`."""
@@ -27,6 +28,7 @@ def modules_to_preload(*entries: str, game: str | None = None, parts: Sequence[s
     return sorted({path for entry in needed for path in modules(entry, with_dynamic_imports=False)})
 
 
+@clear_on_registration
 @functools.cache
 def modules(entry: str, *, with_dynamic_imports: bool = True) -> dict[str, str]:
     """Return, by path, the `data:` URLs of a module in the static files and of all modules that it imports.

@@ -21,6 +21,7 @@ from arena.web.errors import describe_error, error_headers, http_status_of
 from arena.web.room_files import describe_games, picture_of, style_sheets
 from arena.web.site import Site, static_address
 from protocol import VERSION
+from protocol.games import clear_on_registration
 from protocol.names import fold_name
 
 
@@ -34,6 +35,7 @@ def viewer_sheets(game: str | None = None) -> list[str]:
     return [*board_sheets(game), "board/match.css", "viewer/viewer.css"]
 
 
+@clear_on_registration
 @cache
 def _known_games() -> str:
     """Return the titles, presets and script addresses of all games, as JSON for a script element of a page."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from protocol.games import game_class, game_names, game_spec
+from protocol.games import clear_on_registration, game_class, game_names, game_spec
 
 ROOMS_FOLDER = "games"
 """The folder of the rooms among the static files."""
@@ -30,6 +30,7 @@ class DescribedGame(Struct, frozen=True, kw_only=True):
     tutorial: str | None
 
 
+@clear_on_registration
 @cache
 def room_folders() -> dict[str, Path]:
     """Return the folder `web` of each room that has one, by the last part of the room's name."""
@@ -68,6 +69,7 @@ def script_paths(game: str, *parts: str) -> list[str]:
     return [room_path(game, name) for part in parts if (name := getattr(game_spec(game), part)) is not None]
 
 
+@clear_on_registration
 @cache
 def picture_of(game: str) -> str | None:
     """Return the picture of a game as SVG; None if it has none."""

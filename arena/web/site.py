@@ -18,6 +18,7 @@ from arena.web.grading import Grading
 from arena.web.node_urls import NodeUrls
 from arena.web.room_files import ROOMS_FOLDER, list_room_files, room_folders
 from arena.web.serving import AnswerScheduler
+from protocol.games import clear_on_registration
 
 STATIC_FOLDER = Path(__file__).parent / "static"
 """The folder of the static files."""
@@ -71,6 +72,7 @@ def static_address(path: str) -> str:
     return f"/static/{static_version()}/{path}"
 
 
+@clear_on_registration
 @cache
 def static_version() -> str:
     """Return a hash of the static files. It is part of their URLs, so that browsers may cache them forever."""

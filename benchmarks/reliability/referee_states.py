@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 from rig import parse_options
 
-from protocol import games
-from protocol.games.spec import GameSpec
+from protocol.games import register_game
 from referee_machine import CountedMachine
+from registered_games import TABLE_GAMES
 
 
 def main() -> None:
@@ -32,8 +32,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     options = parse_options(parser, runs=60)
-    for name in ("dibs", "bids"):
-        games._specs()[name] = GameSpec(name, "referee_table", f"referee_table:{name.capitalize()}")
+    for spec in TABLE_GAMES:
+        register_game(spec)
     began = time.monotonic()
     settings = hypothesis.settings(
         max_examples=options.runs,

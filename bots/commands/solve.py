@@ -14,7 +14,7 @@ from protocol.games import game_part, game_spec, games_with, is_known_game
 
 
 class SolveOptions(NamedTuple):
-    """The options of a solver. An option that is not given is None or empty."""
+    """The options of a solver. An option that is not given has its default in `solver_options`, or is None or empty."""
 
     game: str
     preset: str | None
@@ -29,13 +29,19 @@ def _games_taking(option: str) -> str:
     return " and ".join(game for game in games_with("solver") if option in game_spec(game).solver_options)
 
 
+def _defaults_of(option: str) -> str:
+    defaults = (game_spec(game).solver_options.get(option) for game in games_with("solver"))
+    return " or ".join(f"{default:,}" for default in dict.fromkeys(defaults) if default is not None)
+
+
 def solve(
     game: Annotated[str, typer.Argument(metavar="GAME", help=f"One of {', '.join(games_with('solver'))}.")],
     preset: Annotated[str | None, typer.Option(help="A preset of the game.")] = None,
     config: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A config key of the game.")] = None,
     jobs: Annotated[int | None, typer.Option(help=f"With {_games_taking('jobs')}: threads [one per core].")] = None,
     rounds: Annotated[
-        int | None, typer.Option(help=f"With {_games_taking('rounds')}: rounds of the algorithm [2,000].")
+        int | None,
+        typer.Option(help=f"With {_games_taking('rounds')}: rounds of the algorithm [{_defaults_of('rounds')}]."),
     ] = None,
     write: Annotated[
         Path | None,
@@ -56,4 +62,6 @@ def solve(
         if value not in (None, []) and option not in taken:
             *others, last = (f"--{one}" for one in taken)
             raise UsageFault(f"{game} takes only the options {', '.join(others)} and {last}")
+    if rounds is None:
+        rounds = taken.get("rounds")
     game_part(game, "solver")(SolveOptions(game, preset, tuple(config or ()), jobs, rounds, write, json_))

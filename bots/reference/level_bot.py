@@ -18,7 +18,7 @@ from bots.client.settings import read_integer
 from bots.reference.random_bot import RandomBot
 from protocol.bot_launch import LEVELLED_BOT, MAX_LEVEL, parse_bot_spec
 from protocol.errors import UsageFault
-from protocol.games import game_names, game_spec, load_game
+from protocol.games import clear_on_registration, game_names, game_spec, load_game
 from protocol.games.base import Game
 from protocol.messages import End, Rejected, Start
 
@@ -44,6 +44,7 @@ class _Tables(Struct, frozen=True):
     """Definitions of levels for games that are not in `measured`: a game gets the first one whose bot plays it."""
 
 
+@clear_on_registration
 @cache
 def load_tables() -> _Tables:
     """Return the definitions of levels in this package's `levels.toml` and in those of all games."""

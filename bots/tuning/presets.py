@@ -10,7 +10,7 @@ from bots.tuning.genetic import Method
 from bots.tuning.selfplay import Setup
 from protocol.display import short_repr
 from protocol.errors import UsageFault
-from protocol.games import game_part, games_with
+from protocol.games import clear_on_registration, game_part, games_with
 
 
 class TuningPreset(NamedTuple):
@@ -20,6 +20,7 @@ class TuningPreset(NamedTuple):
     setup: Setup
 
 
+@clear_on_registration
 @cache
 def tuning_presets() -> Mapping[str, Mapping[str, TuningPreset]]:
     """Return all presets, by name and game."""

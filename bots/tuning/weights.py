@@ -13,7 +13,7 @@ from bots.evaluation import default_weights
 from machine.arguments import read_file
 from protocol.config_values import FileTable
 from protocol.errors import UsageFault
-from protocol.games import game_names, game_spec
+from protocol.games import clear_on_registration, game_names, game_spec
 from protocol.games.spec import EvaluationSpec
 
 _EQUAL_NAME = "equal"
@@ -22,12 +22,14 @@ _COUNT_WORDS = {4: "four", 6: "six"}
 """The English word for a number of weights, by the number, for error messages."""
 
 
+@clear_on_registration
 @cache
 def weighted_games() -> tuple[str, ...]:
     """Return the games with an evaluation that has weights."""
     return tuple(game for game in game_names() if _weighted_evaluations(game))
 
 
+@clear_on_registration
 @cache
 def weight_set_names() -> tuple[str, ...]:
     """Return the names of the sets of weights: `equal`, and the sets for the evaluation `features` that all games with
@@ -37,6 +39,7 @@ def weight_set_names() -> tuple[str, ...]:
     return (_EQUAL_NAME, *sorted(set.intersection(*names)))
 
 
+@clear_on_registration
 @cache
 def _max_weights() -> Mapping[int, float]:
     """Return a mapping from the number of weights that an evaluation has to their highest valid value."""
@@ -49,6 +52,7 @@ def _max_weights() -> Mapping[int, float]:
     }
 
 
+@clear_on_registration
 @cache
 def _describe_weights() -> str:
     """Return a description of valid weights, for messages."""

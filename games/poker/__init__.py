@@ -24,7 +24,7 @@ def _make_spec(name: str, rules: str, demo_bot: str) -> GameSpec:
         move_value_unit="chips",
         demo_bot=demo_bot,
         solver="games.poker.commands:solve_hand",
-        solver_options=("rounds", "write"),
+        solver_options={"rounds": 2000, "write": None},
         exploitability="games.poker.exploitability:measure_exploitability",
         board="board.js",
         check="check.js",

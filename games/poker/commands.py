@@ -14,10 +14,8 @@ from protocol.errors import UsageFault, os_errors_as
 
 _PROGRESS_INTERVAL_S = 5.0
 """Seconds between two lines that report the progress of solving."""
-DEFAULT_ROUNDS = 2000
-"""The default number of iterations of CFR+, the algorithm that solves poker."""
 MAX_ROUNDS = 1_000_000
-"""The maximum number of iterations of CFR+."""
+"""The maximum number of iterations of CFR+, the algorithm that solves poker."""
 _ROUND_BATCH_SIZE = 100
 """The number of iterations of CFR+ between two checks whether to print a progress line."""
 
@@ -25,8 +23,8 @@ _ROUND_BATCH_SIZE = 100
 def solve_hand(options: SolveOptions) -> None:
     """Solve a hand by CFR+; print its value and the strategy's exploitability. Raise `UsageFault` for a bad option."""
     with text_to_stderr(options.write):
-        rounds = DEFAULT_ROUNDS if options.rounds is None else options.rounds
-        _solve_hand(options.game, rounds, options.write, as_json=options.as_json)
+        assert options.rounds is not None, "it has a default"
+        _solve_hand(options.game, options.rounds, options.write, as_json=options.as_json)
 
 
 def _solve_hand(game: str, rounds: int, file: Path | None, *, as_json: bool) -> None:

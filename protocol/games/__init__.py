@@ -5,6 +5,8 @@ configs and moves. spec.py describes all that exists for one game: rules, evalua
 Code that serves, plays or searches games knows no particular game. It asks the registry, by the game's name.
 
 The package `games` has the built-in games. It is found by its name alone and imported at the first question.
+`register_game` adds a game. A function that caches what it has read from the registry is marked with
+`clear_on_registration`.
 """
 
 from __future__ import annotations
@@ -12,17 +14,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pkgutil import get_data, resolve_name
-from typing import Any
+from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 import msgspec
 
-from protocol.errors import UnknownGame
+from protocol.errors import UnknownGame, UsageFault
 from protocol.games.base import Game
 from protocol.games.spec import GameSpec
 
 _BUILTIN_GAMES = "games:SPECS"
 """The module and the name of the specs of all built-in games. Lists of games have the order of these specs."""
+
+
+class CachedFunction(Protocol):
+    """A function with a cache, as `functools.cache` makes it."""
+
+    def cache_clear(self) -> None: ...
+
+
+CachedT = TypeVar("CachedT", bound=CachedFunction)
+_dependent_functions: list[CachedFunction] = []
+"""The functions whose results depend on the registry."""
 _pack = msgspec.msgpack.Encoder(order="deterministic").encode
 _shared_games: WeakValueDictionary[tuple[str, bytes], Game[Any, Any]] = WeakValueDictionary()
 
@@ -30,6 +43,32 @@ _shared_games: WeakValueDictionary[tuple[str, bytes], Game[Any, Any]] = WeakValu
 @cache
 def _specs() -> dict[str, GameSpec]:
     return {spec.name: spec for spec in resolve_name(_BUILTIN_GAMES)}
+
+
+def register_game(spec: GameSpec) -> None:
+    """Add a game to the registry. Raise `UsageFault` if the name is taken."""
+    if is_known_game(spec.name):
+        raise UsageFault(f"there is a game {spec.name} already")
+    _specs()[spec.name] = spec
+    _clear_caches()
+
+
+def remove_game(name: str) -> None:
+    """Remove a game that `register_game` has added. Matches that have begun keep its rules."""
+    del _specs()[name]
+    _clear_caches()
+
+
+def clear_on_registration(function: CachedT) -> CachedT:
+    """Clear the cache of a function whenever a game is registered or removed. This is a decorator."""
+    _dependent_functions.append(function)
+    return function
+
+
+def _clear_caches() -> None:
+    _shared_games.clear()
+    for function in _dependent_functions:
+        function.cache_clear()
 
 
 def game_names() -> tuple[str, ...]:

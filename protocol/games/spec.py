@@ -77,8 +77,10 @@ class GameSpec(NamedTuple):
     """The import paths of the commands of `arena-bot analyze`, by the name of the command."""
     solver: str | None = None
     """The import path of a function (`bots.commands.solve.SolveOptions`) that solves the game for `arena-bot solve`."""
-    solver_options: tuple[str, ...] = ()
-    """The options of `arena-bot solve` that the solver takes, without hyphens."""
+    solver_options: Mapping[str, int | None] = {}
+    """The options of `arena-bot solve` that the solver takes, without hyphens, and their defaults. None if the solver
+    chooses the default.
+    """
     exploitability: str | None = None
     """The import path of a function (bot, game, samples, seed) that measures how much the best counter-strategy
     wins.

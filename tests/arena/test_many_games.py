@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,9 @@ from bots.client.bot import Bot
 from games.nim.rules import Nim
 from in_process import hosting, playing
 from players import Player, player
-from protocol import games
 from protocol.games import game_names
 from protocol.games.spec import GameSpec
+from registered_games import registered
 from timeouts import WITHIN
 
 MADE = {
@@ -27,12 +28,13 @@ NAMES = (*game_names(), *MADE)
 
 
 @pytest.fixture(autouse=True)
-def thirteen(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, made in MADE.items():
+def thirteen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for made in MADE.values():
         monkeypatch.setitem(globals(), made.__name__, made)
-        monkeypatch.setitem(games._specs(), name, GameSpec(name, "games.nim", f"{__name__}:{made.__name__}"))
     monkeypatch.setattr(Bot, "games", NAMES)
     monkeypatch.setattr(client_registry, "LISTING_CACHE_TTL_S", 0.0)
+    with registered(*(GameSpec(name, "games.nim", f"{__name__}:{made.__name__}") for name, made in MADE.items())):
+        yield
 
 
 async def listed(asker: Player, playing: int) -> dict[str, Any]:

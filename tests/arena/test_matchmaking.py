@@ -14,7 +14,6 @@ import pytest
 from arena.server import matchmaking
 from arena.server.matchmaking import MatchRate
 from arena.server.seek_index import ActiveSeek, match_spec_of
-from protocol import games
 from protocol.games import load_game, shared_game
 from seek_board import SeekBoard
 from timeouts import WITHIN
@@ -237,9 +236,8 @@ async def test_a_seek_holds_its_config_packed_and_once() -> None:
     assert kinds[0] is not match_spec_of(load_game("nim", config), rated=True)
 
 
-def test_matches_under_one_config_share_their_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(games, "_shared_games", weakref.WeakValueDictionary())  # without what other tests still hold
-    config = load_game("risk-duel").config
+def test_matches_under_one_config_share_their_rules() -> None:
+    config = load_game("risk-duel", {"preset": "africa", "max_plies": 123}).config  # which no other test has
     rules = shared_game("risk-duel", config)
     assert shared_game("risk-duel", dict(config)) is rules
     alive = weakref.ref(rules)

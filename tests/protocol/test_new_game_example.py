@@ -7,6 +7,7 @@ import random
 import re
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,14 @@ from protocol.errors import IllegalMove, MalformedMove
 from protocol.messages import CHANCE
 from referee.effects import MoveReceived
 from referee_table import Table
+from registered_games import registered as registered_games
 
 ROOM = REPOSITORY / "docs" / "examples" / "auction"
 DOCUMENT = (REPOSITORY / "CONTRIBUTING.md").read_text("utf-8")
 
 
 @pytest.fixture(autouse=True)
-def registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The room copied to where the document says, with its line in the list of rooms."""
     line = re.search(r'^    "auction",\n', DOCUMENT, re.MULTILINE)
     assert line is not None
@@ -46,7 +48,8 @@ def registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert last in source
     edited: dict[str, Any] = {}
     exec(source.replace(last, last + line[0]), edited)
-    monkeypatch.setattr(games, "_specs", lambda: {spec.name: spec for spec in edited["SPECS"]})
+    with registered_games(*(spec for spec in edited["SPECS"] if not games.is_known_game(spec.name))):
+        yield
 
 
 class Bidder(Bot):

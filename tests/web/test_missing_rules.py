@@ -12,7 +12,6 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from arena.store import tournaments
 from arena.store.result_queries import iter_results, leaderboard_of
 from arena.store.store import Reader, Store
 from arena.web.site import Site
@@ -20,8 +19,8 @@ from bots.client.bot import Bot
 from commands import call
 from games.poker.kuhn import Kuhn
 from games.tictactoe.rules import TicTacToe
-from protocol import games
 from protocol.games.spec import GameSpec
+from registered_games import registered
 from tournaments import played
 from web_client import Visitor, served
 
@@ -53,15 +52,13 @@ class Folder(NamedTuple):
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     """Tournaments of the games that are missing later, and of one that is not."""
     data = tmp_path_factory.mktemp("missing") / "data"
-    with pytest.MonkeyPatch.context() as patch:
-        for made in (Hex, Whist):
-            patch.setitem(games._specs(), made.name, GameSpec(made.name, "games.poker", f"{__name__}:{made.__name__}"))
+    specs = [GameSpec(made.name, "games.poker", f"{__name__}:{made.__name__}") for made in (Hex, Whist)]
+    with registered(*specs), pytest.MonkeyPatch.context() as patch:
         patch.setattr(Bot, "games", (*MISSING, "nim"))
         for game in (*MISSING, "nim"):
             options = ("--game", game, "--rounds", "2", "--seed", "7", "--in-process", "--data", str(data))
             done = played("arena", "tournament", "random", "r2=random", *options)
             assert done.code == 0, done.err
-    tournaments._planned_matches.cache_clear()
     with closing(Reader.open(data / "arena.db")) as reader:
         found = list(reader.iterate(iter_results))
     return Folder(

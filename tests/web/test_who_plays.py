@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
 
 from arena.server.ladder import MAX_LISTED_SEEKS, NAMING_SEEK_WEIGHT
-from arena.web.pages import taking_part
 from arena.web.pages.taking_part import MAX_OFFERED_SEATS, list_offers
+from games.nim.rules import Nim
 from node import copy_page_modules
 from programs import program
 from protocol.display_names import PLAIN_LETTERS, nearest_bot_name
-from protocol.games import game_class, game_names, load_game
+from protocol.games import game_names, load_game
+from protocol.games.spec import GameSpec
+from registered_games import registered
 from timeouts import WITHIN
 
 Map = dict[str, Any]
@@ -32,6 +34,20 @@ GREEDY: Map = {"bot": "greedy", "seeks": [{"game": name, "open": True} for name 
 FAIR: Map = {"bot": "fair", "seeks": [{"game": "risk-duel", "open": True, "presets": ["europe-fair"]}]}
 COLD: Map = {"bot": "alphabeta", "warming": ["risk-campaign", "risk-duel"], "warming_s": 12}
 PERSON: Map = {"bot": "zoe", "client": "bot-arena/browser"}
+
+
+class Crowd(Nim):
+    """Nim whose rules accept any number of seats, which it counts."""
+
+    name = "crowd"
+    asked: ClassVar[list[int]] = []
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        super().__init__({"preset": config.get("preset", "classic")})
+        self.config["players"] = config.get("players", 2)
+        self.asked.append(self.config["players"])
+        if self.asked[-1] > MAX_OFFERED_SEATS:
+            raise AssertionError(f"the page asks for {self.asked[-1]} seats")
 
 
 @pytest.fixture(scope="module")
@@ -193,23 +209,19 @@ def test_seats_are_offered_up_to_the_most_that_a_game_has_and_no_number_is_tried
 def test_seats_are_counted_no_further_than_a_game_or_a_page_has_them_whatever_its_rules_accept(
     monkeypatch: pytest.MonkeyPatch, most: int, last: int
 ) -> None:
-    asked: list[int] = []
-
-    def accepting(game: str, config: Map) -> Any:
-        asked.append(config.get("players", 0))
-        if asked[-1] > MAX_OFFERED_SEATS:
-            raise AssertionError(f"the page asks for {asked[-1]} seats")
-        return load_game(game, {"preset": config["preset"]})
-
-    monkeypatch.setattr(taking_part, "load_game", accepting)
-    monkeypatch.setattr(game_class("risk-campaign"), "max_seats", most)
-    list_offers.cache_clear()
-    try:
+    monkeypatch.setattr(Crowd, "max_seats", most)
+    monkeypatch.setattr(Crowd, "asked", [])
+    with registered(GameSpec(Crowd.name, "games.nim", f"{__name__}:Crowd")):
         found = {one.game: one.presets[0].seats for one in list_offers()}
-    finally:
-        list_offers.cache_clear()
-    assert found["risk-campaign"] == list(range(2, last + 1))
-    assert max(asked) == last
+    assert found["crowd"] == list(range(2, last + 1))
+    assert max(Crowd.asked) == last
+
+
+def test_a_game_is_offered_while_it_is_registered() -> None:
+    before = list_offers()
+    with registered(GameSpec(Crowd.name, "games.nim", f"{__name__}:Crowd")):
+        assert [one.game for one in list_offers()] == [*(one.game for one in before), "crowd"]
+    assert list_offers() == before
 
 
 def test_people_are_offered_a_short_match_first() -> None:

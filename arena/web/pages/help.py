@@ -13,7 +13,14 @@ from arena.web.errors import NotFound
 from arena.web.lookups import list_games
 from arena.web.rendering import render_page, site_of
 from protocol.display import list_choices
-from protocol.games import game_class, game_document, game_names, load_game, missing_rules_message
+from protocol.games import (
+    clear_on_registration,
+    game_class,
+    game_document,
+    game_names,
+    load_game,
+    missing_rules_message,
+)
 
 
 class Rules(NamedTuple):
@@ -42,6 +49,7 @@ def rules(request: Request) -> Response:
     )
 
 
+@clear_on_registration
 @functools.cache
 def rules_of(game: str) -> Rules:
     """Return the rules of a game: its rules document without the heading. Without such a document, return the

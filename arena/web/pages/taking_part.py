@@ -19,7 +19,7 @@ from arena.web.rendering import render_page, site_of
 from arena.web.site import arena_url
 from arena.web.strengths import MIN_RATED_MATCHES, STRENGTH_WORDS, strengths
 from protocol.errors import BadConfig
-from protocol.games import game_class, game_names, load_game
+from protocol.games import clear_on_registration, game_class, game_names, load_game
 from protocol.games.base import Game
 from protocol.names import is_bot_name
 
@@ -92,6 +92,7 @@ def play(request: Request) -> Response:
     )
 
 
+@clear_on_registration
 @functools.cache
 def list_offers() -> list[GameOffer]:
     """Return all games with their presets, which a visitor can choose without writing a config."""

@@ -191,6 +191,11 @@ def test_solve_tells_programs_in_json_what_it_found(tmp_path: Path) -> None:
     assert (told["game"], told["decisions"], told["rounds"], told["file"]) == ("leduc", 288, 100, None)
 
 
+def test_solve_takes_as_many_rounds_as_its_help_says() -> None:
+    told = json.loads(call("arena-bot", "solve", "kuhn", "--json").out)
+    assert f"rounds of the algorithm [{told['rounds']:,}]" in " ".join(call("arena-bot", "solve", "--help").out.split())
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
