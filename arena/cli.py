@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from arena.command_groups import bot, db, replay
+from arena.command_groups import bot, db, game, replay
 from arena.command_groups.group import group
 from arena.command_groups.option_sets import option_of, parameters_of, with_options
 from arena.command_groups.options import (
@@ -51,6 +51,7 @@ season_app = group("season", "Start and list seasons of ratings.")
 node_app = group("node", "Manage servers that share a database.")
 for _named, _users in (
     (replay.app, PLAYERS_HEADING),
+    (game.app, DEVELOPERS_HEADING),
     (bot.app, ORGANISERS_HEADING),
     (match_app, ORGANISERS_HEADING),
     (season_app, ORGANISERS_HEADING),
@@ -218,7 +219,7 @@ def try_bots(
     given = locals()
     from arena.commands.try_bots import TryOptions, run
 
-    run(TryOptions(**{**given, "game": _require_game(game), "sets": sets or ()}))
+    run(TryOptions(**{**given, "game": _require_option(game), "sets": sets or ()}))
 
 
 @app.command("test", rich_help_panel=DEVELOPERS_HEADING)
@@ -292,10 +293,18 @@ def _convert_options(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _require_game(game: str | None) -> str:
+    """Return the name of the game that `--game` names. Raise `UsageFault` without the option."""
+    from machine.game_discovery import resolve_game
+
+    return resolve_game(_require_option(game))
+
+
+def _require_option(game: str | None) -> str:
+    """Return the value of `--game`. Raise `UsageFault` without the option."""
     from protocol.games import game_names
 
     if game is None:
-        raise UsageFault(f"--game is missing: one of {', '.join(game_names())}")
+        raise UsageFault(f"--game is missing: one of {', '.join(game_names())}, or FILE.py")
     return game
 
 

@@ -85,6 +85,7 @@ class ContractChecker:
         self._max_plies = max_plies
         self._moves: dict[Any, None] = {}
         """Moves that were legal in some position."""
+        self._hid_something = False
         self._chains: list[bytes] = []
         """The digest of what each seat saw in the current game."""
         self._options: dict[tuple[int, bytes], Any] = {}
@@ -121,6 +122,10 @@ class ContractChecker:
         self._check_result(state)
         _require(len(set(states)) == len(states), "ply", "a state came twice in one game: the ply is part of a state")
         return PlayedGame(states, max_bytes, max_moves)
+
+    def check_hiding(self) -> None:
+        """Check, after some games, that a game with hidden information has hidden something from somebody."""
+        _require(self._hid_something or not self.game.hidden, "view", "hidden is True, but every seat sees everything")
 
     def check_refusals(self) -> None:
         """Check that configs and moves of a wrong form are refused, each in one short line."""
@@ -234,6 +239,7 @@ class ContractChecker:
             _require(game.hidden or seen == wire, "view", "the game hides something, but hidden is not True")
             _require(seen.keys() == wire.keys(), "view", "a view has other keys than the state")
             _require(again == seen, "view", f"the view of a view is another one, for {_seat_name(seat)}")
+            self._hid_something |= seen != wire
             if game.hidden:
                 with _as_broken("draw_board", Exception, f"the view of {_seat_name(seat)} can't be drawn"):
                     self._check_board(game.draw_board(game.decode_state(seen)))

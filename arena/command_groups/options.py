@@ -14,7 +14,7 @@ Database = Annotated[str | None, typer.Option(metavar="URL", help="The database 
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Game = Annotated[str | None, typer.Option(help="Only this game.")]
-ToPlay = Annotated[str | None, typer.Option("--game", help="The game to play  [required]")]
+ToPlay = Annotated[str | None, typer.Option("--game", metavar="NAME|FILE.py", help="The game to play  [required]")]
 Preset = Annotated[
     str | None, typer.Option(metavar="NAME", help="A preset of the game; --set changes single keys of it.")
 ]

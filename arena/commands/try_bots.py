@@ -28,6 +28,7 @@ from arena.replay.transcript import describe_line
 from arena.tournament.contestants import Contestant, parse_contestants
 from arena.tournament.in_process import make_players
 from machine.arguments import read_clock
+from machine.game_discovery import GameFileFault, file_of, is_game_file, locate_failures, resolve_game
 from machine.terminal import say
 from machine.timestamps import utc_now
 from protocol.digest import encode_canonical
@@ -77,26 +78,32 @@ class TryOptions(Struct, frozen=True, kw_only=True):
 
 def run(options: TryOptions) -> None:
     """Play a match and show it. If there is a message for a bot's author, exit with code 1."""
-    config, settings = read_sets(options.game, options.sets, options.preset)
-    rules = load_game(options.game, config)
+    try:
+        game = resolve_game(options.game)
+    except GameFileFault:
+        if not options.watch:
+            raise
+        _play_at_every_save(options, [file_of(options.game)], options.seed or secrets.token_hex(4))
+        return
+    config, settings = read_sets(game, options.sets, options.preset)
+    rules = load_game(game, config)
     if len(options.bots) != rules.seats:
         given = format_count(len(options.bots), "bot is", "bots are")
         raise UsageFault(f"a match of {rules.name} has {rules.seats} seats under this config: {given} given")
     bots = parse_contestants(options.bots, settings, in_process=True)
     people = [seat for seat, bot in enumerate(bots) if bot.reference and bot.spec and bot.spec.bot == HUMAN_BOT]
     if people and not config and rules.preset_for_people is not None:
-        rules = load_game(options.game, {"preset": rules.preset_for_people})
+        rules = load_game(game, {"preset": rules.preset_for_people})
     told = read_clock(options.clock)
     pace = options.moves_per_second
     if pace is not None and not 0 < pace <= MAX_MOVES_PER_SECOND:
         raise UsageFault(f"--moves-per-second is {pace:g}: more than 0 and at most {MAX_MOVES_PER_SECOND:g}")
     seed = options.seed or secrets.token_hex(4)
     if options.watch:
-        files = _files(bots)
+        files = [*_files(bots), *([file_of(options.game)] if is_game_file(options.game) else [])]
         if not files:
-            raise UsageFault("--watch plays again when a bot's file is saved: name a FILE.py among the bots")
-        command = [sys.executable, "-P", "-m", "arena", *replace(options, seed=seed).to_arguments()]
-        run_at_every_save(files, command, f"the same dice each time, by seed {seed}")
+            raise UsageFault("--watch plays again when a bot or a game is saved: name a FILE.py")
+        _play_at_every_save(options, files, seed)
         return
     secret = hashlib.sha256(
         encode_canonical(["try", seed, rules.name, rules.config, [bot.name for bot in bots]])
@@ -113,13 +120,18 @@ def run(options: TryOptions) -> None:
     )
     shown = TrialDisplay(header, rules, people, quiet=options.quiet, pace=pace)
     specs = [replace(bot.spec, seed=f"{seed}/{bot.name}") for bot in bots if bot.spec is not None]
-    with shown.capture_prints(), _locate_faults(_files(bots)):
+    with shown.capture_prints(), _locate_faults(_files(bots)), locate_failures():
         closed = make_players(specs, rules, shown.note, strict=True).play(header, dice, shown)
     shown.show_end(closed)
     if options.seed is None:
         say(f"seed {seed}: `--seed {seed}` plays it again")
     if shown.notes:
         raise SystemExit(1)
+
+
+def _play_at_every_save(options: TryOptions, files: Sequence[Path], seed: str) -> None:
+    command = [sys.executable, "-P", "-m", "arena", *replace(options, seed=seed).to_arguments()]
+    run_at_every_save(files, command, f"the same dice each time, by seed {seed}")
 
 
 def _files(bots: Sequence[Contestant]) -> list[Path]:

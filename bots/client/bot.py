@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self, overload
 from bots import mistakes
 from bots.client.installed import players_of
 from protocol.errors import UsageFault
-from protocol.games import game_names
+from protocol.games import game_names, is_known_game
 from protocol.games.base import Game
 from protocol.messages import End, Event, Player, Rejected, Start
 
@@ -75,20 +75,28 @@ class Turn:
 
 
 class GameList(Sequence[str]):
-    """The names of the games that a function lists. They are read at each use, because games may be registered later."""
+    """The games that a bot can play: all known games for which `can_play(name)` is true. They are found at each use,
+    because games may be added later.
+    """
 
-    def __init__(self, list_games: Callable[[], Sequence[str]]) -> None:
-        self._list_games = list_games
+    def __init__(self, can_play: Callable[[str], bool] = lambda name: True) -> None:
+        self._can_play = can_play
+
+    def _names(self) -> list[str]:
+        return [name for name in game_names() if self._can_play(name)]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and is_known_game(name) and self._can_play(name)
 
     def __len__(self) -> int:
-        return len(self._list_games())
+        return len(self._names())
 
     @overload
     def __getitem__(self, at: int) -> str: ...
     @overload
     def __getitem__(self, at: slice) -> Sequence[str]: ...
     def __getitem__(self, at: int | slice) -> str | Sequence[str]:
-        return self._list_games()[at]
+        return self._names()[at]
 
 
 class Bot(ABC):
@@ -100,7 +108,7 @@ class Bot(ABC):
 
     name: str
     version: str = ""
-    games: Sequence[str] = GameList(game_names)
+    games: Sequence[str] = GameList()
     """The games that this bot can play."""
     matches: int | None = None
     """The default number of matches to play. With None, the bot plays until it is stopped."""

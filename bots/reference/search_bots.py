@@ -13,7 +13,7 @@ from bots.client.settings import read_choice, read_integer
 from bots.evaluation import default_weights, evaluation_names, load_evaluation, names_of
 from bots.evaluation.base import EQUAL_WEIGHTS, Evaluate
 from bots.search import SearchResult, TranspositionTable, expectiminimax, star1
-from bots.search.base import DEFAULT_MAX_DEPTH, SearchLimit, SearchTree, deepen, searchable_games
+from bots.search.base import DEFAULT_MAX_DEPTH, SearchLimit, SearchTree, deepen, is_searchable
 from bots.search.kernels import (
     Algorithm,
     Kernel,
@@ -26,7 +26,7 @@ from bots.search.kernels import (
     settings_class_of,
     uct_for,
 )
-from bots.search.uct import RulesTreeSearch, tree_search_games
+from bots.search.uct import RulesTreeSearch, has_tree_search
 from bots.tuning.weights import read_weights
 from bots.tuning.weights import weight_set_names as weight_names
 from protocol.errors import UsageFault
@@ -108,7 +108,7 @@ def load_evaluation_for(game: str, name: str | None) -> Evaluate:
 class CompiledBot(Bot):
     """A bot whose code is compiled before a match begins, where numba is installed."""
 
-    games = GameList(searchable_games)
+    games = GameList(is_searchable)
 
     def prepare(self, start: Start) -> None:
         self.warm_up(load_game(start.game, start.config))
@@ -297,7 +297,7 @@ class Uct(CompiledBot):
     simulations, from 0 to 1. In a campaign, every turn of a playout lowers its result by a hundredth.
     """
 
-    games = GameList(tree_search_games)
+    games = GameList(has_tree_search)
     settings: ClassVar = {
         "sims": "simulations a move instead of time, 10 or more to search: the same moves on every machine"
     }

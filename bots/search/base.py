@@ -26,11 +26,15 @@ DEFAULT_MAX_DEPTH = 200
 """Default depth limit of iterative deepening."""
 
 
+def is_searchable(name: str) -> bool:
+    """Return whether a game has perfect information, and seats move one at a time."""
+    rules = game_class(name)
+    return not (rules.hidden or issubclass(rules, SimultaneousGame))
+
+
 def searchable_games() -> tuple[str, ...]:
-    """Return the games with perfect information in which seats move one at a time."""
-    return tuple(
-        name for name in game_names() if not (game_class(name).hidden or issubclass(game_class(name), SimultaneousGame))
-    )
+    """Return the names of the games for which `is_searchable` is true."""
+    return tuple(filter(is_searchable, game_names()))
 
 
 def win_value(rules: Game[Any, Any]) -> float:

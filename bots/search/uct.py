@@ -1,8 +1,8 @@
 """Monte Carlo tree search (UCT) by the rules of any game. A compiled search of one game does it a hundred times faster.
 
-The tree is that of the moves alone (open loop): every simulation draws chance anew. If a game hides information, every
-simulation first draws the hidden part of the position (determinization). In a round of simultaneous moves, each seat
-chooses by its own statistics (decoupled UCT). Playouts are uniformly random.
+The tree is that of the moves alone (open loop): every simulation draws its own chance. If a game hides information,
+every simulation first draws the hidden part of the position (determinization). In a round of simultaneous moves, each
+seat chooses by its own statistics (decoupled UCT). Playouts are uniformly random.
 
 Sources: Kocsis and Szepesvári, Bandit based Monte-Carlo planning, 2006; Cowling, Powley and Whitehouse, Information set
 Monte Carlo tree search, 2012; Tak, Lanctot and Winands, Monte Carlo tree search variants for simultaneous move games,
@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from bots.search.base import LimitReached, SearchLimit, SearchResult
 from protocol.dice import Dice
-from protocol.games import game_class, game_names
+from protocol.games import game_class
 from protocol.games.base import Game
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Event
@@ -26,17 +26,18 @@ from referee.result import points_from_ranks
 
 EXPLORATION = 0.7
 """The factor of the exploration term, for values from 0 to 1."""
+ROUND_EXPLORATION = 0.2
+"""The probability with which a seat chooses a random move in a round. Without it, seats with equal statistics would
+always choose alike, and never see other results.
+"""
 MAX_PLAYOUT_PLIES = 400
 """Maximum number of plies of a playout. A longer one counts as it stands."""
 
 
-def tree_search_games() -> tuple[str, ...]:
-    """Return the games that this search plays: those that hide nothing, or can draw what they hide."""
-    return tuple(
-        name
-        for name in game_names()
-        if not (rules := game_class(name)).hidden or rules.sample_state is not Game.sample_state
-    )
+def has_tree_search(name: str) -> bool:
+    """Return whether this search plays a game: it hides nothing, or can draw what it hides."""
+    rules = game_class(name)
+    return not rules.hidden or rules.sample_state is not Game.sample_state
 
 
 class _Node:
@@ -77,7 +78,7 @@ class RulesTreeSearch:
         The seat is that whose turn it is, if it is not given. `below(n)` returns a random number from 0 to n − 1. The
         result has no `leaves` if nothing was simulated.
         """
-        rules, rng = self._rules, random.Random(below(2**32))  # noqa: S311  playouts need no secrecy
+        rules, rng = self._rules, random.Random(below(2**32))
         if seat is None:
             seat = rules.to_move(position)
         assert seat is not None
@@ -96,7 +97,7 @@ class RulesTreeSearch:
 
     def estimate_wins(self, position: Any, seat: int, sims: int, below: Callable[[int], int]) -> float:
         """Return the mean value of `sims` simulations of an unfinished position for a seat, from 0 to 1."""
-        rng, root, total = random.Random(below(2**32)), _Node(), 0.0  # noqa: S311  playouts need no secrecy
+        rng, root, total = random.Random(below(2**32)), _Node(), 0.0
         for _ in range(sims):
             state = self._rules.sample_state(position, seat, rng.randrange)
             total += self._simulate(state, root, rng)[seat]
@@ -110,7 +111,10 @@ class RulesTreeSearch:
         state = self._play_chance(state, rng)
         is_new = False
         while not is_new and (movers := self._movers(state)):
-            chosen = {seat: self._select(node, seat, self._legal_moves(state, seat), rng) for seat in movers}
+            chosen = {
+                seat: self._select(node, seat, self._legal_moves(state, seat), rng, is_alone=len(movers) == 1)
+                for seat in movers
+            }
             path.append((node, chosen))
             key = tuple(chosen.items())
             is_new = key not in node.children
@@ -125,8 +129,12 @@ class RulesTreeSearch:
                 stats[1] += values[mover[0]]
         return values
 
-    def _select(self, node: _Node, seat: int, moves: Sequence[Any], rng: random.Random) -> Any:
-        """Return a move without visits if there is one, else that with the highest upper confidence bound."""
+    def _select(self, node: _Node, seat: int, moves: Sequence[Any], rng: random.Random, *, is_alone: bool) -> Any:
+        """Return a move without visits if there is one, else that with the highest upper confidence bound. A seat that
+        does not choose alone sometimes chooses at random.
+        """
+        if not is_alone and rng.random() < ROUND_EXPLORATION:
+            return moves[rng.randrange(len(moves))]
         unvisited = [move for move in moves if (seat, move) not in node.stats]
         if unvisited:
             return unvisited[rng.randrange(len(unvisited))]
@@ -160,7 +168,7 @@ class RulesTreeSearch:
         return (value - self._low) / (self._high - self._low)
 
     def _movers(self, state: Any) -> tuple[int, ...]:
-        """Return the seats that choose a move in a state in which no chance event is due; none once the game is over."""
+        """Return the seats that choose a move, in a state without a chance event; none once the game is over."""
         rules = self._rules
         if isinstance(rules, SimultaneousGame):
             return rules.movers(state)

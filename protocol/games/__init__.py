@@ -4,9 +4,10 @@ base.py is the contract of a game, simultaneous.py that of games in which severa
 configs and moves. spec.py describes all that exists for one game: rules, evaluations, searches, encodings, graders.
 Code that serves, plays or searches games knows no particular game. It asks the registry, by the game's name.
 
-The package `games` has the built-in games. It is found by its name alone and imported at the first question.
-`register_game` adds a game. A function that caches what it has read from the registry is marked with
-`clear_on_registration`.
+The package `games` has the built-in games. It is found by its name alone and imported at the first question. Other
+games come from files and installed packages. machine/game_discovery.py loads them when somebody asks for a game that is
+not built in, or for all games. `register_game` adds a game. A function that caches what it has read from the registry
+is marked with `clear_on_registration`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from protocol.games.spec import GameSpec
 _BUILTIN_GAMES = "games:SPECS"
 """The module and the name of the specs of all built-in games. Lists of games have the order of these specs."""
 
+_DISCOVERED_GAMES = "machine.game_discovery:find_specs"
+"""The module and the name of the function that yields the specs of games from files and installed packages."""
+
 
 class CachedFunction(Protocol):
     """A function with a cache, as `functools.cache` makes it."""
@@ -41,21 +45,40 @@ _shared_games: WeakValueDictionary[tuple[str, bytes], Game[Any, Any]] = WeakValu
 
 
 @cache
-def _specs() -> dict[str, GameSpec]:
+def _builtin_specs() -> dict[str, GameSpec]:
     return {spec.name: spec for spec in resolve_name(_BUILTIN_GAMES)}
+
+
+@cache
+def _other_specs() -> dict[str, GameSpec]:
+    """Return the specs of all games that are not built in. `register_game` adds to them."""
+    found: dict[str, GameSpec] = {}
+    for spec in resolve_name(_DISCOVERED_GAMES)():
+        if spec.name in _builtin_specs() or spec.name in found:
+            raise UsageFault(f"two games have the name {spec.name}: remove one of them, or rename it")
+        found[spec.name] = spec
+    return found
+
+
+def _find_spec(name: str) -> GameSpec | None:
+    return _builtin_specs().get(name) or _other_specs().get(name)
+
+
+def _specs() -> dict[str, GameSpec]:
+    return {**_builtin_specs(), **_other_specs()}
 
 
 def register_game(spec: GameSpec) -> None:
     """Add a game to the registry. Raise `UsageFault` if the name is taken."""
     if is_known_game(spec.name):
         raise UsageFault(f"there is a game {spec.name} already")
-    _specs()[spec.name] = spec
+    _other_specs()[spec.name] = spec
     _clear_caches()
 
 
 def remove_game(name: str) -> None:
-    """Remove a game that `register_game` has added. Matches that have begun keep its rules."""
-    del _specs()[name]
+    """Remove a game that is not built in. Matches that have begun keep its rules."""
+    del _other_specs()[name]
     _clear_caches()
 
 
@@ -77,7 +100,7 @@ def game_names() -> tuple[str, ...]:
 
 
 def is_known_game(name: str) -> bool:
-    return name in _specs()
+    return _find_spec(name) is not None
 
 
 def missing_rules_message(name: str) -> str:
@@ -87,7 +110,7 @@ def missing_rules_message(name: str) -> str:
 
 def game_spec(name: str) -> GameSpec:
     """Return the description of a game. Raise `UnknownGame`, with the known names."""
-    found = _specs().get(name)
+    found = _find_spec(name)
     if found is None:
         raise UnknownGame(f"there is no game {name[:40]!r}: one of {', '.join(game_names())}")
     return found
@@ -102,7 +125,7 @@ def game_part(name: str, field: str) -> Any:
     """Import and return the code that a game's spec names in `field`, such as `kernel`. Return None if the spec names
     none, or if the game is unknown.
     """
-    spec = _specs().get(name)
+    spec = _find_spec(name)
     path: str | None = None if spec is None else getattr(spec, field)
     return None if path is None else resolve_name(path)
 

@@ -526,7 +526,7 @@ def _make_rules(cls: type[TurnGame[Any, Any]]) -> type[TurnRules[Any, Any]]:
         max_seats = seats.maximum
     else:
         max_seats = cls.seats if seats is None else max(seats.values)
-    attributes = {
+    attributes: dict[str, Any] = {
         "__module__": cls.__module__,
         "__doc__": cls.__doc__,
         "rules_class": cls,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import pickle
 import random
 import re
@@ -13,32 +12,13 @@ from typing import Annotated, Any, Literal, NamedTuple
 import pytest
 from msgspec import Meta
 
-from commands import REPOSITORY
+from example_games import CONNECT_FOUR, EXAMPLES, ONE_CARD, PIG, TWENTY_ONE
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.games.base import Game
 from protocol.games.turn_game import CHANCE, RulesError, TurnGame, choice, integer
 from protocol.messages import Event
 from referee.contract import ContractBroken, ContractChecker
-
-EXAMPLES = REPOSITORY / "docs" / "examples" / "games"
-
-
-def example(file: str) -> type[TurnGame[Any, Any]]:
-    """Return the class of an example's file."""
-    spec = importlib.util.spec_from_file_location(f"examples_{file}", EXAMPLES / f"{file}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return next(
-        found
-        for found in vars(module).values()
-        if isinstance(found, type) and issubclass(found, TurnGame) and found.__module__ == module.__name__
-    )
-
-
-CONNECT_FOUR, PIG, ONE_CARD, TWENTY_ONE = map(example, ("connect4", "pig", "onecard", "twentyone"))
 
 
 def load(rules_class: type[TurnGame[Any, Any]], **config: Any) -> Game[Any, Any]:

@@ -1,0 +1,30 @@
+"""The command line of `arena game`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from arena.command_groups.group import group
+from arena.command_groups.options import Json
+
+app = group("game", "Check games of your own.")
+
+
+@app.command("check")
+def game_check(
+    file: Annotated[Path, typer.Argument(metavar="FILE.py", help="The file with the game.")],
+    games: Annotated[int, typer.Option(min=1, max=100_000, help="Random games of each preset.")] = 50,
+    seed: Annotated[int, typer.Option(help="The seed of the random games.")] = 0,
+    watch: Annotated[bool, typer.Option("--watch", help="Check again whenever the file is saved.")] = False,
+    to_json: Json = False,
+) -> None:
+    """Check a game by playing at random: rules, messages, views, times.
+
+    The exit code is 1 if the game breaks the contract.
+    """
+    from arena.commands.game_check import GameCheckOptions, run
+
+    run(GameCheckOptions(file=file, games=games, seed=seed, watch=watch, to_json=to_json))

@@ -1,0 +1,168 @@
+"""`arena game check`: plays a game of a file at random and checks that it keeps the contract of a game."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import time
+import tracemalloc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from arena.commands.file_watch import run_at_every_save
+from arena.commands.output import print_list
+from machine.game_discovery import GameFileFault, add_game_file, line_of, locate_failures
+from machine.terminal import say
+from protocol.games import game_class, load_game
+from protocol.games.base import Game
+from protocol.games.turn_game import TurnRules
+from referee.contract import ContractBroken, ContractChecker, Timings
+
+SLOW_CALL_S = 0.02
+"""Seconds of a call of the rules (at the 99th percentile) from which a game holds up other matches noticeably."""
+AUTHOR_METHODS: Mapping[str, tuple[str, ...]] = {
+    "legal_moves": ("moves",),
+    "to_move": ("turn",),
+    "apply": ("play",),
+    "outcomes": ("play",),
+    "apply_chance": ("chances",),
+    "chance_outcomes": ("chances",),
+    "ranks": ("ranks", "winner", "returns"),
+    "returns": ("returns",),
+    "view": ("seen",),
+    "draw_board": ("draw", "grid"),
+    "notation": ("notation",),
+    "parse_move": ("notation",),
+    "sample_state": ("guess",),
+}
+"""The methods of a `TurnGame` that decide what a method of `Game` returns."""
+
+
+class GameCheckOptions(Struct, frozen=True, kw_only=True):
+    """The options of `arena game check` as the user gave them."""
+
+    file: Path
+    games: int
+    seed: int
+    watch: bool
+    to_json: bool
+
+
+class CheckedPreset(Struct, frozen=True, kw_only=True):
+    """What random games of one preset showed. Times are the 99th percentile of the calls, in microseconds."""
+
+    game: str
+    preset: str
+    games: int
+    plies: int
+    longest: int
+    """The plies of the longest game."""
+    moves: int
+    """The largest number of legal moves that was seen."""
+    state_bytes: int
+    """The largest encoded state that was seen."""
+    legal_moves_us: float
+    apply_us: float
+    encode_us: float
+    memory_kib: float
+    """The memory that one game took at most, in KiB."""
+
+
+def run(options: GameCheckOptions) -> None:
+    """Check all games of a file and print what was measured. Raise `GameFileFault` if a game breaks the contract."""
+    if options.watch:
+        words = ["--games", str(options.games), "--seed", str(options.seed)]
+        command = [sys.executable, "-P", "-m", "arena", "game", "check", str(options.file), *words]
+        run_at_every_save([options.file], command, "the same games each time")
+        return
+    rows = []
+    with locate_failures(), _locate_violations(options.file):
+        for name in add_game_file(options.file):
+            for preset in game_class(name).presets:
+                game = load_game(name, {"preset": preset})
+                rows.append(check_preset(game, options.games, options.seed))
+    if options.to_json:
+        print_list(rows)
+        return
+    for row in rows:
+        say(_describe(row))
+
+
+def check_preset(game: Game[Any, Any], games: int, seed: int) -> CheckedPreset:
+    """Check the refusals of a game and play it at random. Raise `ContractBroken`."""
+    checker = ContractChecker(game, clock=time.perf_counter)
+    played = [checker.check_game(seed + number) for number in range(games)]
+    checker.check_refusals()
+    checker.check_hiding()
+    tracemalloc.start()  # not while calls are timed, which it slows down
+    ContractChecker(game).check_game(seed)
+    memory = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    lengths = [len(one.states) - 1 for one in played]
+    timings: Timings = checker.timings
+    return CheckedPreset(
+        game=game.name,
+        preset=game.preset or "",
+        games=games,
+        plies=sum(lengths),
+        longest=max(lengths),
+        moves=max(one.max_legal_moves for one in played),
+        state_bytes=max(one.max_state_bytes for one in played),
+        legal_moves_us=_percentile_us(timings.legal_moves),
+        apply_us=_percentile_us(timings.apply),
+        encode_us=_percentile_us(timings.encode),
+        memory_kib=round(memory / 1024, 1),
+    )
+
+
+def _percentile_us(seconds: Sequence[float]) -> float:
+    """Return the 99th percentile of some times, in microseconds; 0 without any."""
+    ordered = sorted(seconds)
+    return round(ordered[len(ordered) * 99 // 100] * 1e6, 1) if ordered else 0.0
+
+
+def _describe(preset: CheckedPreset) -> str:
+    """Return what a check found, in a few lines, with a warning if calls are slow."""
+    lines = [
+        f"{preset.game}/{preset.preset}: {preset.games} random games keep the contract, {preset.plies} plies, "
+        f"the longest game {preset.longest}",
+        f"  at most {preset.moves} legal moves, {preset.state_bytes} bytes a state, "
+        f"{preset.memory_kib:,.0f} KiB a game",
+        f"  slowest of 100 calls: legal moves {preset.legal_moves_us:,.0f} us, a move {preset.apply_us:,.0f} us, "
+        f"encoding {preset.encode_us:,.0f} us",
+    ]
+    slowest = max(preset.legal_moves_us, preset.apply_us, preset.encode_us)
+    if slowest > SLOW_CALL_S * 1e6:
+        lines.append(
+            f"  calls take more than {SLOW_CALL_S * 1000:.0f} ms: other matches of a server wait that long at each move"
+        )
+    return "\n".join(lines)
+
+
+@contextmanager
+def _locate_violations(file: Path) -> Iterator[None]:
+    """Turn `ContractBroken` into a `GameFileFault` with the file and the line of the method that is wrong."""
+    try:
+        yield
+    except ContractBroken as broken:
+        line = line_of(file, broken) or _line_of_method(file, broken.method)
+        raise GameFileFault(f"{file.name}{f', line {line}' if line else ''}: {broken}") from broken
+
+
+def _line_of_method(file: Path, method: str) -> int | None:
+    """Return the line in which a game of the file defines the method that decides what `method` of `Game` returns."""
+    for name in add_game_file(file):
+        rules = game_class(name)
+        if issubclass(rules, TurnRules):
+            kind: type[Any] = rules.rules_class
+            methods = AUTHOR_METHODS.get(method, (method,))
+        else:
+            kind, methods = rules, (method,)
+        for own in methods:
+            if own in vars(kind):
+                return inspect.getsourcelines(vars(kind)[own])[1]
+    return None
