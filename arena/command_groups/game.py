@@ -21,9 +21,9 @@ def game_check(
     watch: Annotated[bool, typer.Option("--watch", help="Check again whenever the file is saved.")] = False,
     to_json: Json = False,
 ) -> None:
-    """Check a game by playing at random: rules, messages, views, times.
+    """Check a game by playing it at random.
 
-    The exit code is 1 if the game breaks the contract.
+    Moves, states, messages and views are checked, and calls are timed. The exit code is 1 if something is wrong.
     """
     from arena.commands.game_check import GameCheckOptions, run
 

@@ -73,23 +73,35 @@ class CheckedPreset(Struct, frozen=True, kw_only=True):
 
 
 def run(options: GameCheckOptions) -> None:
-    """Check all games of a file and print what was measured. Raise `GameFileFault` if a game breaks the contract."""
+    """Check all games of a file and print what was measured. If a game breaks the contract, print where and exit with
+    code 1.
+    """
     if options.watch:
         words = ["--games", str(options.games), "--seed", str(options.seed)]
         command = [sys.executable, "-P", "-m", "arena", "game", "check", str(options.file), *words]
         run_at_every_save([options.file], command, "the same games each time")
         return
+    try:
+        rows = _check_file(options)
+    except GameFileFault as fault:
+        say(f"arena: {fault}", err=True)
+        raise SystemExit(1) from fault
+    if options.to_json:
+        print_list(rows)
+    else:
+        for row in rows:
+            say(_describe(row))
+
+
+def _check_file(options: GameCheckOptions) -> list[CheckedPreset]:
+    """Check all presets of all games of a file. Raise `GameFileFault` if one breaks the contract."""
     rows = []
     with locate_failures(), _locate_violations(options.file):
         for name in add_game_file(options.file):
             for preset in game_class(name).presets:
                 game = load_game(name, {"preset": preset})
                 rows.append(check_preset(game, options.games, options.seed))
-    if options.to_json:
-        print_list(rows)
-        return
-    for row in rows:
-        say(_describe(row))
+    return rows
 
 
 def check_preset(game: Game[Any, Any], games: int, seed: int) -> CheckedPreset:

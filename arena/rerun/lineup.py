@@ -17,12 +17,13 @@ from arena.tournament.contestants import make_in_process_spec
 from arena.tournament.plan import bot_seed
 from protocol.bot_launch import LEVELLED_BOT, MAX_LEVEL, REFERENCE_BOTS, BotSpec, bot_name_of, split_bot_word
 from protocol.errors import UsageFault
+from protocol.games import games_with
 from protocol.names import fold_name
 from referee.record import Header
 
-DEFAULT_STAND_INS = ("uct:sims=200", "alphabeta:depth=3")
-"""The bots that stand in for a bot whose program is unknown: the first of these that plays the game is used. Their
-moves are the same on every machine.
+DEFAULT_STAND_INS = ("alphabeta:depth=3", "uct:sims=200")
+"""The bots that stand in for a bot whose program is unknown: the first of these that plays the game is used. In games
+that have a tree search of their own, it is the last. Their moves are the same on every machine.
 """
 _LEVELLED_BOTS = {bot_name_of(word): word for word in (f"{LEVELLED_BOT}:{level}" for level in range(1, MAX_LEVEL + 1))}
 """The command-line words for the reference bot's levels, such as `level:3`. The key of each is the name that the bot
@@ -157,7 +158,8 @@ class BotResolver:
         return None
 
     def _find_stand_in(self, name: str, game: str) -> Program:
-        what = self._stand_in or next((word for word in DEFAULT_STAND_INS if _plays(word, game)), None)
+        order = reversed(DEFAULT_STAND_INS) if game in games_with("tree_search") else DEFAULT_STAND_INS
+        what = self._stand_in or next((word for word in order if _plays(word, game)), None)
         if what is None:
             raise UsageFault(
                 f"the program of {name} is unknown: give its program, --opponent {name}=FILE.py, or a --stand-in BOT"

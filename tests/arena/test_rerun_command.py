@@ -205,7 +205,7 @@ def test_what_can_t_be_played_again_is_refused_in_a_line(data: Path, tmp_path: P
     assert refused(data, "latest", "--bot", LAST, "--seat", "2").startswith(f"--seat 2: {there}")
     assert refused(data, "latest", "--bot", LAST, "--seat", "eve").endswith(" are 0 (ann), 1 (greedy)")
     assert "there is no bot 'nobody'" in refused(data, "latest", "--bot", "nobody")
-    assert refused(data, "latest", "--bot", "uct").startswith("uct does not play nim, as in play-")
+    assert refused(data, "latest", "--bot", "raider").startswith("raider does not play nim, as in play-")
     assert "gone.py can't be read: No such file" in refused(data, "latest", "--bot", str(tmp_path / "gone.py"))
     assert "can't play in process" in refused(data, "latest", "--bot", "x=./program --fast")
     assert refused(data, "latest", "--bot", LAST, "--opponent", FIRST).endswith(

@@ -230,7 +230,7 @@ def test_extort_refuses_payoffs_by_which_nobody_can_be_extorted() -> None:
         play_match(["extort", "random"], "dilemma", config={"payoffs": [[[90, 3], [0, 5]], [[95, 0], [1, 1]]]})
 
 
-@pytest.mark.parametrize("name", ["greedy", "minimax", "alphabeta", "ga", "uct", "raider", "oracle"])
+@pytest.mark.parametrize("name", ["greedy", "minimax", "alphabeta", "ga", "raider", "oracle"])
 @pytest.mark.parametrize("game", ["dilemma", "kuhn", "leduc"])
 def test_a_search_refuses_the_game_in_a_line_that_says_who_plays_it(name: str, game: str) -> None:
     with pytest.raises(UsageFault) as caught:
