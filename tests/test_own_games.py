@@ -39,7 +39,7 @@ def no_games_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def race(tmp_path: Path) -> Path:
-    """The example of the document."""
+    """Write the example of the document to a file."""
     source = re.search(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)
     assert source is not None
     file = tmp_path / "race.py"

@@ -53,7 +53,7 @@ class GameCheckOptions(Struct, frozen=True, kw_only=True):
 
 
 class CheckedPreset(Struct, frozen=True, kw_only=True):
-    """What random games of one preset showed. Times are the 99th percentile of the calls, in microseconds."""
+    """The measurements of random games of one preset. Times are the 99th percentile of the calls, in microseconds."""
 
     game: str
     preset: str
