@@ -176,7 +176,9 @@ def _game_classes(module: ModuleType) -> list[type[Any]]:
 
 
 def _spec_of(module: ModuleType, kind: type[Any], file: Path) -> GameSpec:
-    """Return the spec of a game in a file. Documents and the board's script lie beside the file, under its name."""
+    """Return the spec of a game in a file. The rules in words (.md, .txt), the board's script (.js) and its style sheet
+    (.css) may lie beside the file, under its name.
+    """
     rules = f"{module.__name__}:{kind.__name__}{'.rules' if issubclass(kind, TurnGame) else ''}"
     return GameSpec(
         name=kind.name,
@@ -184,6 +186,8 @@ def _spec_of(module: ModuleType, kind: type[Any], file: Path) -> GameSpec:
         rules=rules,
         rules_document=f"{file.stem}.md",
         summary_document=f"{file.stem}.txt",
+        board=f"{file.stem}.js" if file.with_suffix(".js").is_file() else None,
+        styles=(f"{file.stem}.css",) if file.with_suffix(".css").is_file() else (),
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from arena.commands.try_bots import TryOptions
+from arena.web.room_files import describe_games, list_room_files
 from commands import REPOSITORY, call
 from example_games import EXAMPLES
 from machine.game_discovery import (
@@ -20,7 +21,7 @@ from machine.game_discovery import (
     resolve_game,
 )
 from protocol.errors import UsageFault
-from protocol.games import game_class, game_names, is_known_game, remove_game
+from protocol.games import game_class, game_names, game_spec, is_known_game, remove_game
 
 CONNECT_FOUR = EXAMPLES / "connect4.py"
 DOCUMENT = (REPOSITORY / "docs" / "own-game.md").read_text("utf-8")
@@ -179,3 +180,25 @@ def test_a_watched_trial_names_the_file_again_in_its_command(race: Path) -> None
         moves_per_second=None,
     )
     assert options.to_arguments()[:5] == ["try", "random", "uct", "--game", str(race)]
+
+
+def test_pages_serve_the_board_beside_a_file_and_no_other_script(tmp_path: Path) -> None:
+    for name in ("connect4.py", "connect4.js", "connect4.css"):
+        (tmp_path / name).write_bytes((EXAMPLES / name).read_bytes())
+    (tmp_path / "secret.js").write_text("secret")
+    add_game_file(tmp_path / "connect4.py")
+    folder = game_spec("connect4").room
+    served = {path: file for path, file in list_room_files() if path.startswith(f"games/{folder}/")}
+    assert {path.rpartition("/")[2] for path in served} == {"connect4.js", "connect4.css"}
+    described = describe_games(str, "connect4")["connect4"]
+    assert described.board == f"games/{folder}/connect4.js"
+    assert described.board in served
+
+
+def test_a_server_refuses_a_setting_that_is_no_file_of_a_game(tmp_path: Path) -> None:
+    named = call("arena", "serve", "--game", "nim", "--data", str(tmp_path / "data"))
+    assert named.code == 2
+    assert named.err == "arena: games is 'nim': name a file, like connect4.py; built-in games need no setting\n"
+    missing = call("arena", "serve", "--game", "none.py", "--data", str(tmp_path / "data"))
+    assert (missing.code, missing.out) == (2, "")
+    assert missing.err.endswith("none.py can't be read: No such file or directory\n")

@@ -69,6 +69,7 @@ from arena.store.upgrade import upgrade_database
 from machine import event_loop, held_signals, standard_streams
 from machine.arguments import read_clock, read_text_or_file
 from machine.event_loop import BackgroundTasks, background_task
+from machine.game_discovery import add_game_file, file_of, is_game_file
 from machine.log_output import configure_logging
 from machine.service_manager import ServiceManager
 from machine.subprocesses import limit_niceness
@@ -97,6 +98,7 @@ def run(settings: ServerSettings) -> None:
     restart = Restart(os.environ)
     handed = InheritedSockets(os.environ)
     data = Path(settings.data)
+    add_games(settings)
     bots = builtin_bots_of(settings)
     with bind_ports(settings, handed) as ports, hold_data_dir(data, settings.db) as where:
         if settings.upgrade:
@@ -132,6 +134,14 @@ def upgrade_if_older(database: Database, backup_to: str | None) -> None:
     log.info("the database has schema %s now; as it was: %s", SCHEMA_REVISIONS[-1], backup)
 
 
+def add_games(settings: ServerSettings) -> None:
+    """Add the games of the files that the settings name. Raise `UsageFault` if a file has no game."""
+    for word in filter(None, settings.games.split(",")):
+        if not is_game_file(word):
+            raise UsageFault(f"games is {word[:40]!r}: name a file, like connect4.py; built-in games need no setting")
+        add_game_file(file_of(word))
+
+
 def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
     """Return the built-in bots that the settings ask for. Raise `UsageFault` if one is unknown or rejects its
     options.
@@ -149,7 +159,10 @@ def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
 
 
 def check_references(settings: ServerSettings) -> None:
-    """Raise `Fault` if a setting refers to something invalid: a built-in bot, the database's URL or the token file."""
+    """Raise `Fault` if a setting refers to something invalid: a game, a built-in bot, the database's URL or the token
+    file.
+    """
+    add_games(settings)
     builtin_bots_of(settings)
     open_database_url(database_url(settings.db, Path(settings.data)))
     if settings.operator_token_file is not None:

@@ -308,6 +308,16 @@ class ServerSettings:
             is_list=True,
         ),
     ] = ""
+    games: Annotated[
+        str,
+        Setting(
+            "Also referee the game in this Python file.",
+            "files like connect4.py",
+            "FILE.py",
+            is_list=True,
+            flags=("--game",),
+        ),
+    ] = ""
     demo: Annotated[
         bool,
         Setting("Run a demo: built-in bots that play each other all the time.", "true or false", flags=("--demo",)),
@@ -351,6 +361,7 @@ SETTING_GROUPS = {
     "Nodes": ("node", "nodes", "shared_port", "public_url"),
     "Registration": ("registration", "registrations_per_hour", "free_names_after"),
     "Matches and ratings": (
+        "games",
         "clock",
         "slow_clock",
         "reconnect_timeout",

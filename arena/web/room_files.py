@@ -1,18 +1,21 @@
 """Finds the files that games bring for the pages: scripts, style sheets and pictures in the folder web of each room.
 
-They are served among the static files, below `games/` and the last part of the room's name.
+They are served among the static files, below `games/` and the last part of the room's name. A game in a single Python
+file has its files beside it. Of those, only the files that its spec names are served.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 
 from msgspec import Struct
 
 from protocol.games import clear_on_registration, game_class, game_names, game_spec
+from protocol.games.spec import GameSpec
 
 ROOMS_FOLDER = "games"
 """The folder of the rooms among the static files."""
@@ -33,10 +36,20 @@ class DescribedGame(Struct, frozen=True, kw_only=True):
 @clear_on_registration
 @cache
 def room_folders() -> dict[str, Path]:
-    """Return the folder `web` of each room that has one, by the last part of the room's name."""
+    """Return the folder with the files of each room that has one, by the last part of the room's name."""
     rooms = dict.fromkeys(game_spec(name).room for name in game_names())
-    folders = {_last_part(room): Path(str(files(room).joinpath("web"))) for room in rooms}
+    folders = {_last_part(room): _folder_of(room) for room in rooms}
     return {room: folder for room, folder in folders.items() if folder.is_dir()}
+
+
+def _folder_of(room: str) -> Path:
+    if _is_package(room):
+        return Path(str(files(room).joinpath("web")))
+    return Path(str(import_module(room).__file__)).parent
+
+
+def _is_package(room: str) -> bool:
+    return hasattr(import_module(room), "__path__")
 
 
 def _last_part(room: str) -> str:
@@ -45,10 +58,18 @@ def _last_part(room: str) -> str:
 
 def list_room_files() -> Iterator[tuple[str, Path]]:
     """Yield (path among the static files, file) for every file that rooms have for pages."""
+    named = {room_path(game, name) for game in game_names() for name in _web_files(game_spec(game))}
+    packages = {_last_part(room) for game in game_names() if _is_package(room := game_spec(game).room)}
     for room, folder in room_folders().items():
         for file in sorted(folder.glob("*")):
-            if file.suffix in SERVED_SUFFIXES:
-                yield f"{ROOMS_FOLDER}/{room}/{file.name}", file
+            path = f"{ROOMS_FOLDER}/{room}/{file.name}"
+            if file.suffix in SERVED_SUFFIXES and (room in packages or path in named):
+                yield path, file
+
+
+def _web_files(spec: GameSpec) -> list[str]:
+    """Return the names of the files that a spec names for pages."""
+    return [name for name in (spec.board, spec.check, spec.tutorial, spec.picture, *spec.styles) if name is not None]
 
 
 def room_path(game: str, name: str) -> str:
