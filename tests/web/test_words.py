@@ -119,7 +119,8 @@ def test_the_end_of_a_hand_is_shown_with_a_sentence_before_the_next_is_dealt(wor
 
 
 @pytest.mark.parametrize(
-    ("game", "state", "told"), [("kuhn", {"hand": 4}, "hand 5"), ("kuhn", None, "move 9"), ("nim", {"ply": 8}, "move 9")]
+    ("game", "state", "told"),
+    [("kuhn", {"hand": 4}, "hand 5"), ("kuhn", None, "move 9"), ("nim", {"ply": 8}, "move 9")],
 )
 def test_a_move_is_found_by_its_hand_where_there_are_hands(
     words: Callable[..., Any], game: str, state: Map | None, told: str
