@@ -1,4 +1,6 @@
-"""Code outside the package `games` names no game. Run as a program, this file prints every such name."""
+"""Code outside the package `games` names no game, and nothing that only the games of one room have, such as hands. Run
+as a program, this file prints every such word.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from protocol.dice import Dice
+from protocol.games import config_keys, game_names, load_game
+
 REPOSITORY = Path(__file__).parents[1]
 PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
 """The packages of the product, except `games`."""
@@ -18,7 +23,22 @@ WORDS = ("nim", "grundy", "tictactoe", "risk", "duel", "campaign", "dilemma", "k
 """Words in the names of games."""
 ENGLISH = frozenset({"at risk", "duel"})
 """Uses of these words as English: a comparison of two bots in a tournament is a duel."""
-_WORD = re.compile(rf"(?<![a-z])(?:{'|'.join(WORDS)})(?![a-z])", re.IGNORECASE)
+THINGS = "army|attack|card|chip|continent|cooperate|defect|heap|invade|reinforce|territory|territories|troop"
+"""Things and moves in the games of single rooms."""
+SHARED_KEYS = re.compile(
+    "armies|bets|cells|choices|classic|deal|draft|go_on|grid|hidden|large|last|map|max_plies|max_rounds|noise|out|owner|"
+    "paid|paper|payoffs|phase|players|ply|public|round|rounds|short|start|take|to_move|units|winner|world"
+)
+"""Keys of configs and states, and presets, that code for all games uses, too, in the same or another meaning."""
+OTHER_USES = re.compile(
+    # other meanings: to hand over, one hand that a solver solves, tables that are cards on a phone, settings of bots
+    r"hand over|hand the|shake hands|hand solving|hand iteration|card games|a defect of|^battles$|"
+    r"""(?:class="|\.|const |function |map\(|[( ])cards?[ .("),:]|"""
+    # examples
+    r"heaps=3,5,7|such as chips|always-(?:cooperate|defect)",
+    re.IGNORECASE,
+)
+"""Parts of texts that have such a word in another meaning, or as an example."""
 _JS_COMMENT = re.compile(r"/\*.*?\*/|(?<![:'\"])//[^\n]*", re.DOTALL)
 _CAMEL_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 FILES = sorted(
@@ -28,12 +48,29 @@ FILES = sorted(
 )
 
 
-def find_names(file: Path) -> Iterator[str]:
-    """Yield each identifier, string constant and import of a file that names a game, with its line."""
+def _room_words() -> Iterator[str]:
+    """Yield `THINGS`, the keys of all games' configs and states, and the names of their presets, as patterns."""
+    yield f"(?:{THINGS})s?"
+    for name in game_names():
+        game = load_game(name)
+        state, _ = game.initial(Dice(bytes(32), 0))
+        for key in {*config_keys(name), *game.presets, *game.encode_state(state)}:
+            if not SHARED_KEYS.fullmatch(key):
+                yield f"{key.replace('_', ' ').removesuffix('s')}s?"
+
+
+_WORD = re.compile(rf"(?<![a-z])(?:{'|'.join([*WORDS, *sorted(_room_words())])})(?![a-z])", re.IGNORECASE)
+
+
+def find_words(file: Path) -> Iterator[str]:
+    """Yield each identifier, string constant and import of a file that names a game or a thing of one room, with its
+    line.
+    """
     text = file.read_text("utf-8")
     found = _python_texts(ast.parse(text)) if file.suffix == ".py" else _other_texts(text)
     for line, part in found:
-        if _WORD.search(_CAMEL_BOUNDARY.sub(" ", part.replace("_", " "))) and part.lower() not in ENGLISH:
+        plain = OTHER_USES.sub("", _CAMEL_BOUNDARY.sub(" ", part.replace("_", " ")))
+        if _WORD.search(plain) and part.lower() not in ENGLISH:
             yield f"{file.relative_to(REPOSITORY)}:{line}: {part.strip()[:80]}"
 
 
@@ -62,12 +99,12 @@ def _python_texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_code_outside_the_rooms_names_no_game(package: str) -> None:
+def test_code_outside_the_rooms_names_no_game_and_nothing_of_one_room(package: str) -> None:
     files = [file for file in FILES if file.relative_to(REPOSITORY).parts[0] == package]
     assert files
-    assert list(chain.from_iterable(map(find_names, files))) == []
+    assert list(chain.from_iterable(map(find_words, files))) == []
 
 
 if __name__ == "__main__":
-    names = list(chain.from_iterable(map(find_names, FILES)))
-    print(*names, f"{len(names)} names of games outside games/", sep="\n")
+    found = list(chain.from_iterable(map(find_words, FILES)))
+    print(*found, f"{len(found)} names of games and words of single rooms outside games/", sep="\n")

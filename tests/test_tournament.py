@@ -18,7 +18,8 @@ import pytest
 from arena.store.result_queries import record_of
 from arena.store.store import Store
 from commands import call, faulty
-from games.theory.impartial import outcome_class
+from games.theory.heaps import nim_rule
+from games.theory.impartial import outcome
 from referee import record as records
 from referee import record_reader
 from referee.replay import replay
@@ -89,8 +90,7 @@ def test_perfect_never_loses_from_a_winning_position(first: Played) -> None:
         seat = names.index("perfect")
         positions = [course.encoded_state for _, course in replay(record(first.folder, match["match"]))]
         could_win = any(
-            position["to_move"] == seat and outcome_class(position["heaps"], None, misere=False) == "N"
-            for position in positions
+            position["to_move"] == seat and outcome(position["heaps"], nim_rule(None)) == "N" for position in positions
         )
         winning += could_win
         assert not could_win or match["seats"][seat]["rank"] == 1

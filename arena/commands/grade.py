@@ -22,6 +22,7 @@ from machine.terminal import say
 from measuring.luck import Luck
 from protocol.display import escape_unprintable, format_count
 from protocol.errors import UsageFault
+from protocol.games import payoff_unit
 from protocol.names import fold_name
 from protocol.reasons import VOID
 from referee import record_reader
@@ -178,7 +179,9 @@ def print_summary(grades: Grades) -> None:
     console = Console(width=terminal_columns())
     luck = luck_by_move(grades.luck)
     if grades.unit:
-        console.print(f"values are what the seat is expected to win of the hand, in {grades.unit}")
+        console.print(
+            f"values are what the seat is expected to win of the {payoff_unit(grades.game)}, in {grades.unit}"
+        )
     else:
         console.print(SCALE_NOTE)
         if luck:

@@ -15,8 +15,7 @@ from math import factorial, prod
 from operator import xor
 from typing import Literal, NamedTuple
 
-from games.theory.grundy_values import AllowedTakes
-from games.theory.heaps import HeapRule, nim_rule
+from games.theory.heaps import HeapRule
 
 Class = Literal["P", "N"]
 MAX_POSITIONS = 20_000
@@ -36,13 +35,6 @@ class HeapMove(NamedTuple):
 def grundy(heaps: Iterable[int], rule: HeapRule) -> int:
     """Return the Grundy value of a position of several heaps: the exclusive or of the heaps' values."""
     return reduce(xor, map(rule.value, heaps), 0)
-
-
-def outcome_class(heaps: Iterable[int], take: AllowedTakes, *, misere: bool) -> Class:
-    """Return who wins Nim from `heaps` if a move may remove only the numbers in `take`: the previous player ("P") or
-    the next ("N").
-    """
-    return outcome(heaps, nim_rule(take), misere=misere)
 
 
 def outcome(heaps: Iterable[int], rule: HeapRule, *, misere: bool = False) -> Class:

@@ -62,7 +62,7 @@ class GameSpec(NamedTuple):
     table_store: str | None = None
     """The import path of a function (folder, max_bytes) that sets where tables solved on demand are stored."""
     move_value_unit: str | None = None
-    """The unit of the grader's move values; None if they are expected results."""
+    """The unit of move values and of payoffs, such as `chips`; None if move values are expected results."""
     perfect_player: str | None = None
     """The import path of a `bots.reference.perfect.PerfectPlayer`, by which the bot `perfect` plays."""
     tuning_presets: str | None = None

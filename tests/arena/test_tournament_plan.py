@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from arena.ratings.tournament_pairing import Pairing
-from games.theory.impartial import outcome_class
+from games.theory.heaps import nim_rule
+from games.theory.impartial import outcome
 from plans import plan
 from protocol.games import load_game
 from referee.result import Result
@@ -69,7 +70,7 @@ def test_paired_matches_start_from_the_same_position_in_both_seat_orders() -> No
     dealt = [tuple(paired.game_of(match).config["heaps"]) for match in matches]
     assert dealt[::2] == dealt[1::2]
     assert len(set(dealt)) > 1
-    assert all(outcome_class(heaps, None, misere=False) == "P" for heaps in dealt)
+    assert all(outcome(heaps, nim_rule(None)) == "P" for heaps in dealt)
     assert [match.seats for match in matches[::2]] == [match.seats[::-1] for match in matches[1::2]]
     assert plan("ab", rules=rules).game_of(paired.schedule(())[0]).config == rules.config
 

@@ -47,6 +47,18 @@ AS_MANY_ATTACKS_AS_THERE_CAN_BE = """() => {
 LOG_AT_LEAST = 112
 """Pixels of the side for the moves, however many play."""
 
+SIZES_OF_THE_MAP = """async () => {
+  const frame = () => new Promise(requestAnimationFrame);
+  const sizes = new Set();
+  for (let at = 0; at < 3; at++) await frame();
+  for (let at = 0; at < 3; at++) {
+    await frame();
+    sizes.add(document.querySelector("svg.map").getBoundingClientRect().height);
+  }
+  return sizes.size;
+}"""
+"""In how many sizes the map is drawn once the window has its size."""
+
 
 async def demand_all_in_sight(page: Page, size: tuple[int, int]) -> None:
     """Board and prompt are inside a window of this size, and the page does not scroll on a desk."""
@@ -86,6 +98,17 @@ async def test_a_stored_match_fills_the_window_and_no_more(
                 assert await barriers(page) == ""
         await page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
         assert await sideways(page) == 0
+
+
+async def test_a_map_keeps_its_size_also_if_its_legend_leaves_too_little_room_for_full_names(
+    reading: Visits, library: str, kept: dict[str, str]
+) -> None:
+    async with reading(library) as visit:
+        page = await visit.open(f"/matches/{kept['duel']}#ply=start")
+        await expect(page.locator("svg.map")).to_be_visible()
+        for height in range(535, 580, 4):
+            await page.set_viewport_size({"width": 1280, "height": height})
+            assert await page.evaluate(SIZES_OF_THE_MAP) == 1, height
 
 
 async def test_tabs_are_chosen_with_arrows(reading: Visits, library: str, kept: dict[str, str]) -> None:

@@ -214,7 +214,7 @@ async def test_a_match_tells_what_the_bots_thought_and_what_each_move_was_worth(
     async with reading(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['nim']}#ply=1"))
         await expect(page.locator(".now")).to_contain_text("any stick will do")
-        await expect(page.locator(".now")).to_contain_text(re.compile("the best there was|gave away"))
+        await expect(page.locator(".now")).to_contain_text(re.compile("the best move|gave away"))
         await tab(page, "Plots")
         await expect(page.get_by_role("img", name="thinking time by move").locator(".bars.seat-0")).to_have_attribute(
             "d", re.compile("M")

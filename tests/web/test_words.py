@@ -116,3 +116,24 @@ def test_the_end_of_a_hand_is_shown_with_a_sentence_before_the_next_is_dealt(wor
     (shown,) = words("kuhn", "steps", {"state": {"to_move": 0, "cards": [0, None]}, "events": events})
     assert (shown["event"], shown["left"], shown["text"]) == (events[0], 1, "The hand is over.")
     assert words("nim", "steps", {"state": {}, "events": events}) == []
+
+
+@pytest.mark.parametrize(
+    ("game", "state", "told"),
+    [("kuhn", {"hand": 4}, "hand 5"), ("kuhn", None, "move 9"), ("nim", {"ply": 8}, "move 9")],
+)
+def test_a_move_is_found_by_its_hand_where_there_are_hands(
+    words: Callable[..., Any], game: str, state: Map | None, told: str
+) -> None:
+    assert words(game, "placeText", 9, state) == told
+
+
+def test_a_game_describes_the_values_of_its_graded_moves(words: Callable[..., Any]) -> None:
+    assert words("hex", "gradeScaleText", "points") == "In points."
+    assert words("leduc", "gradeScaleText", "chips").startswith("In chips of the hand, against an opponent")
+
+
+def test_a_game_says_what_a_capture_is(words: Callable[..., Any]) -> None:
+    taken: Map = {"result": {"taken": True}}
+    assert [words(game, "isCapture", taken) for game in ("risk-duel", "risk-campaign", "nim")] == [True, True, False]
+    assert not words("risk-duel", "isCapture", {"move": {"do": "end"}})

@@ -11,7 +11,7 @@ from machine.compiled import compiled
 
 TURN, OVER, PLY, CELLS = range(4)
 """The indices of numbers in a game's row: `TURN` is the seat to move, `OVER` says whether the game is over, `PLY` is
-the ply. The numbers of the heaps or of the board begin at `CELLS`.
+the ply. The numbers of the position begin at `CELLS`.
 """
 
 

@@ -73,8 +73,8 @@ export default ({ Board, Roving, el, put, say, seatWithVerb }) => {
   function makeHeap(heap) {
     const row = el("div", { class: "counters" });
     const size = el("b");
-    const told = el("span", { class: "heap-told" });
-    const element = el("div", { class: "heap" }, el("p", { class: "heap-label" }, `heap ${heap + 1}: `, size), row, told);
+    const told = el("span", { class: "part-told" });
+    const element = el("div", { class: "heap" }, el("p", { class: "part-label" }, `heap ${heap + 1}: `, size), row, told);
     return { heap, element, row, size, told, counters: [] };
   }
 

@@ -88,8 +88,8 @@ export default ({ Board, Roving, either, el, put, say, seatWithVerb, sentence })
   function makeHeap(heap) {
     const stack = el("div", { class: "counters" });
     const size = el("b");
-    const told = el("span", { class: "heap-told" });
-    const element = el("div", { class: "heap" }, stack, el("p", { class: "heap-label" }, `heap ${heap + 1}: `, size), told);
+    const told = el("span", { class: "part-told" });
+    const element = el("div", { class: "heap" }, stack, el("p", { class: "part-label" }, `heap ${heap + 1}: `, size), told);
     return { heap, element, stack, size, told, counters: [], shown: "" };
   }
 

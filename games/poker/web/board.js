@@ -135,6 +135,15 @@ export default (kit, game) => {
       return `${seatWithVerb(ended, winner, "won", "won")} ${counted(state.chips[winner], "chip")} in ${counted(state.hand, "hand")}`;
     }
 
+    /** Name the hand, which states count from 0. */
+    static placeText(number, state) {
+      return state ? `hand ${state.hand + 1}` : super.placeText(number);
+    }
+
+    static gradeScaleText(unit) {
+      return `In ${unit} of the hand, against an opponent who plays the equilibrium, and by what the seat knew.`;
+    }
+
     /** Each seat knows its own card. */
     static viewsOf() {
       return CARDS_SEEN;

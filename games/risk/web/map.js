@@ -52,6 +52,8 @@ export default (kit) => {
       this.roving = new Roving(this.picture, (part, event) => press(Number(part.dataset.territory), event));
       for (const kind of ["click", "focusin", "pointerover"]) this.picture.addEventListener(kind, (event) => this.#name(event.target.closest("[data-territory]")));
       this.picture.addEventListener("focusin", ({ target }) => this.#reveal(target.closest("[data-territory]")));
+      this.isShrunk = false; // whether the map was large enough for full names until the legend took room
+      this.minSpacious = MIN_FULL_NAME_PX;
       new ResizeObserver(([{ contentRect }]) => this.#scale((this.box = contentRect))).observe(this.picture);
     }
 
@@ -121,6 +123,23 @@ export default (kit) => {
       this.roving.offer(names.map((name, at) => [this.territories[at].land, name]));
     }
 
+    /**
+     * Return how much fits on territories of this many pixels across. With full names the board shows a legend, which takes
+     * room from the map. If that makes the map too small for full names, they stay away until the map is larger.
+     */
+    #roomFor(across) {
+      const wasSpacious = this.element.dataset.room === "spacious";
+      if (across < MIN_FULL_NAME_PX) {
+        this.isShrunk = wasSpacious;
+        this.minSpacious = MIN_FULL_NAME_PX;
+      } else if (this.isShrunk) {
+        this.isShrunk = false;
+        this.minSpacious = across + 1;
+      }
+      const isSpacious = across >= (wasSpacious ? MIN_FULL_NAME_PX : this.minSpacious);
+      return isSpacious ? "spacious" : across >= MIN_SHORT_NAME_PX ? "roomy" : "tight";
+    }
+
     /** Draw texts and armies at a constant size on the screen, whatever the size of the picture. */
     #scale(box) {
       const { named, ground } = this.layout;
@@ -131,7 +150,7 @@ export default (kit) => {
       const size = Math.min(1.5, Math.max(pixels < NARROW_WIDTH_PX ? 0.62 : 0.85, across / (named ? 105 : 80)));
       this.scale = (width / pixels) * size;
       this.picture.style.setProperty("--scale", this.scale.toFixed(3));
-      put(this.element, "data-room", across >= MIN_FULL_NAME_PX ? "spacious" : across >= MIN_SHORT_NAME_PX ? "roomy" : "tight");
+      put(this.element, "data-room", this.#roomFor(across));
       for (const [at, { name, label }] of this.territories.entries()) {
         const letters = Math.max(4, Math.floor(this.layout.room(at, 27 * this.scale) / this.scale / LETTER_WIDTH_PX));
         label.replaceChildren(...folded(name, letters).map((line, row) => svg("tspan", { x: 0, y: 27 + LINE_HEIGHT_PX * row }, line)));

@@ -187,6 +187,10 @@ export default (kit) => {
       return others.length > 0 ? undefined : seatWithVerb(ended, winner, `holds ${land(config.map)}`, `hold ${land(config.map)}`);
     }
 
+    static isCapture({ result }) {
+      return Boolean(result?.taken);
+    }
+
     /** An attack of an example wins. The end of a turn changes nothing on the board. */
     static exampleOf({ do: action }) {
       return { dice: WINNING_DICE, hasPicture: action !== "end", goesOn: action === "draft" };
@@ -210,7 +214,7 @@ export default (kit) => {
   /** Return an event's attack for the map, or null. */
   function attackOf(event) {
     if (event?.move?.do !== "attack") return null;
-    return { from: event.move.from, to: event.move.to, seat: event.seat, taken: Boolean(event.result?.taken) };
+    return { from: event.move.from, to: event.move.to, seat: event.seat, taken: RiskBoard.isCapture(event) };
   }
 
   return RiskBoard;

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from games.nim import rules as nim
 from games.nim.rules import Nim, Position, Take
 from games.theory import impartial
+from games.theory.heaps import nim_rule
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.games.base import NO_DICE
@@ -242,7 +243,7 @@ def test_where_lost_positions_are_too_rare_to_draw_the_least_is_dealt(
 ) -> None:
     game = Nim({**config, "start": "p-position"})
     assert game.initial(Dice(KEY, 0))[0].heaps == dealt
-    assert impartial.outcome_class(dealt, game.take, misere=False) == "P"
+    assert impartial.outcome(dealt, nim_rule(game.take)) == "P"
 
 
 @pytest.mark.parametrize(

@@ -275,6 +275,32 @@ export class Board {
   }
 
   /**
+   * Return whether an event captured something, so that the time line marks it.
+   * @param {object} event
+   * @returns {boolean}
+   */
+  static isCapture(event) {
+    return false;
+  }
+
+  /**
+   * Say where in a match a move was made: "move 3".
+   * @param {number} number of the move, from 1
+   * @param {object | null} [state] the state before it, if that is known
+   */
+  static placeText(number, state) {
+    return `move ${number}`;
+  }
+
+  /**
+   * Describe the values of graded moves in a game whose values have a unit.
+   * @param {string} unit such as "chips"
+   */
+  static gradeScaleText(unit) {
+    return `In ${unit}.`;
+  }
+
+  /**
    * Return what each point of view sees of a match, as the server's rules tell it; null if nothing is hidden.
    * @param {object} config
    * @returns {import("../viewer/views.js").Views | null}

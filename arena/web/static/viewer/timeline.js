@@ -1,5 +1,6 @@
 /** The time line of a match: a slider, steps, playback, marks, and keys. */
 
+import { boardClass } from "../board/index.js";
 import { el, put, say, svg } from "../dom.js";
 
 const SPEEDS = [0.5, 1, 2, 4, 8, 16];
@@ -12,7 +13,7 @@ const ICONS = {
   on: "M5 3l7 5-7 5z",
   last: "M13 3v10M3 3l8 5-8 5z",
 };
-const MAX_CAPTURE_MARKS = 60; // marks of captured territories
+const MAX_CAPTURE_MARKS = 60; // marks of captures
 const KEYS = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last", " ": "play" };
 
 /** The viewer's position in the match. Calls `show(at)` when it changes. */
@@ -144,11 +145,12 @@ export class Timeline {
   /** Draw ticks: low for captures, high for refused moves and seats that left. */
   #mark() {
     const { match } = this;
+    const Board = boardClass(match.header.game);
     const paths = { taken: "", trouble: "" };
     for (let at = 1; at <= match.last; at++) {
       const { event } = match.line(at);
       if (event.out !== undefined || match.strikesAt(at).length) paths.trouble += `M${at} 0V12`;
-      else if (event.result?.taken) paths.taken += `M${at} 6V12`;
+      else if (Board.isCapture(event)) paths.taken += `M${at} 6V12`;
     }
     if (this.wrong !== null) paths.wrong = `M${this.wrong} 0V12`;
     put(this.marks, "viewBox", `0 0 ${Math.max(1, match.last)} 12`);

@@ -37,7 +37,7 @@ export function worstMoves(match, report, go, mine, of = null) {
   });
   const { estimate, noise, unit } = report;
   const by = estimate ? ` Estimated by ${estimate}${noise ? `; costs below ${lossText(noise)} may be chance` : ""}.` : "";
-  const scaleText = unit ? `In ${unit} of the hand, against an opponent who plays the equilibrium, and by what the seat knew.` : "In percent of the point: a win is 100\u00a0%, a draw 50\u00a0%.";
+  const scaleText = unit ? boardClass(match.header.game).gradeScaleText(unit) : "In percent of the point: a win is 100\u00a0%, a draw 50\u00a0%.";
   const scale = el("p", { class: "small faint" }, `${scaleText}${by}`);
   return el("section", { class: "worst-moves", "aria-label": "worst moves" }, title, choice, list, scale);
 }
@@ -57,9 +57,8 @@ function items(match, report, go, seat, isMine) {
 function item(match, { ply, seat, gave_away: lost, best }, unit, go) {
   const at = 1 + match.plies.findIndex(({ event }) => event.ply === ply && event.seat === seat && event.out === undefined);
   const { game, config } = match.header;
-  const hand = match.state(at - 1)?.hand; // games in hands count them from 0
-  const where = hand === undefined ? `move ${at}` : `hand ${hand + 1}`;
-  const words = [el("span", { class: "faint" }, `${where}:`), el("b", {}, boardClass(game).eventText(config, match.line(at).event, match.header.seats)), el("span", { class: "bad" }, `gave away ${lossText(lost, unit)}`), el("span", {}, `better: ${boardClass(game).moveText(config, best, seat)}`)];
+  const Words = boardClass(game);
+  const words = [el("span", { class: "faint" }, `${Words.placeText(at, match.state(at - 1))}:`), el("b", {}, Words.eventText(config, match.line(at).event, match.header.seats)), el("span", { class: "bad" }, `gave away ${lossText(lost, unit)}`), el("span", {}, `better: ${Words.moveText(config, best, seat)}`)];
   return el("li", {}, el("button", { type: "button", "aria-pressed": "false", onclick: () => go(at) }, makeSeatSymbol(seat), ...words.flatMap((word) => [" ", word])));
 }
 
