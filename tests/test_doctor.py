@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import re
 import sys
 from pathlib import Path
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 
 from arena.doctor.cases import CASES
+from arena.doctor.harness import SETTLE_DELAY_S, Harness
+from arena.doctor.timeouts import DoctorTimeouts
+from arena.doctor.websocket_proxy import FROM_ARENA, RecordedMessage, WebSocketProxy
 from commands import FAULTY, REPOSITORY, call, run
 from doctor_runs import PATIENT, QUICK, examined, examined_whole, faults
+from virtual_time import advance
 
 MINE = REPOSITORY / "docs" / "examples" / "mine.py"
 
@@ -25,6 +31,26 @@ def test_the_client_library_passes_the_whole_course(tmp_path: Path) -> None:
 def test_the_bot_of_five_lines_passes(tmp_path: Path) -> None:
     code, cases = examined(tmp_path, sys.executable, str(MINE), only=QUICK)
     assert (faults(cases), code) == ({}, 0)
+
+
+@pytest.mark.virtual_time
+async def test_nobody_waits_for_the_end_of_a_match_that_has_ended_already() -> None:
+    timeouts = DoctorTimeouts()
+    proxy = WebSocketProxy(0, timeouts)
+    proxy.connection = Mock()
+    harness = Harness("nim", Mock(), proxy, Mock(), Mock(crash=None, exit_description=None), timeouts)
+    harness.opponents.append(AsyncMock(matches={"m-1"}))  # it has not heard of the end yet
+    proxy.messages.append(RecordedMessage(0.0, 1, FROM_ARENA, {"type": "end", "match": "m-1"}))
+    undoing = asyncio.create_task(harness.undo_faults())
+    await advance(SETTLE_DELAY_S)
+    assert undoing.done()
+    harness.opponents[0].matches.add("m-2")
+    undoing = asyncio.create_task(harness.undo_faults())
+    await advance(timeouts.settle_timeout_s - 0.1)
+    proxy.messages.append(RecordedMessage(0.0, 1, FROM_ARENA, {"type": "end", "match": "m-2"}))
+    proxy.wake()
+    await advance(SETTLE_DELAY_S)
+    assert undoing.done()
 
 
 def test_a_match_of_three_is_played_too(tmp_path: Path) -> None:

@@ -424,15 +424,15 @@ class Harness:
         self.websocket_proxy.reset()
         self.tcp_proxy.closes_new_connections = False
         self._holds = False
-        mark = self.mark
-        playing = any(opponent.matches for opponent in self.opponents)
+        matches = {match for opponent in self.opponents for match in opponent.matches}  # some may just have ended
         for opponent in self.opponents:
             opponent.holds_turns = False
             await opponent.unseek()
             await opponent.resign_all()
-        if playing and self.websocket_proxy.connection is not None and self.bot.exit_description is None:
+        if matches and self.websocket_proxy.connection is not None and self.bot.exit_description is None:
             await self.websocket_proxy.until(
-                lambda: self.find_message("end", by=FROM_ARENA, since=mark), self.timeouts.settle_timeout_s
+                lambda: all(self.find_message("end", by=FROM_ARENA, since=0, match=match) for match in matches) or None,
+                self.timeouts.settle_timeout_s,
             )
             crash = await self.websocket_proxy.until(lambda: self.bot.crash, SETTLE_DELAY_S)
             if crash is not None and crash.code != 0:

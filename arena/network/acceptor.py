@@ -116,6 +116,7 @@ class Acceptor:
             return
         protocol = self._make_protocol(slot)
         task = self._handshakes.start(self._shake_hands(accepted, slot, protocol))
+        task.add_done_callback(lambda task: accepted.close() if task.cancelled() else None)  # before it could begin
         slot.cut_off = lambda: protocol.transport.abort() if task.done() else task.cancel()
 
     async def _shake_hands(self, accepted: socket.socket, slot: ConnectionSlot, protocol: Any) -> None:
@@ -129,6 +130,8 @@ class Acceptor:
             self._tls_mismatch.log_failed_handshake(slot.address, exc)
             slot.release()
             accepted.close()
+            if hasattr(protocol, "transport") and not protocol.transport.is_closing():
+                protocol.connection_lost(None)  # uvloop does not call it if a task is cancelled here
 
     async def _wait_readable(self, accepted: socket.socket) -> None:
         """Wait for the first bytes of a connection. Raise `TimeoutError` after `first_bytes_timeout_s`."""

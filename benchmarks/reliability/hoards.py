@@ -196,7 +196,7 @@ def main() -> int:
     parser.add_argument("--kinds", default="matches,maps,notes,views")
     parser.add_argument("--addresses", default="1,8,64")
     parser.add_argument("--seconds", type=float, default=20.0)
-    options = parse_options(parser, kinds="matches,views", addresses="2", seconds=5.0)
+    options = parse_options(parser, kinds="matches,views", addresses="2", seconds=3.0)
     kept = True
     for kind in options.kinds.split(","):
         for addresses in map(int, options.addresses.split(",")):

@@ -8,7 +8,7 @@ Then everything that was sent to the bots is compared with the store. The check 
 - the matches of a game are not paired, or
 - a revoked bot stays connected.
 
-    python benchmarks/reliability/nodes.py [--faults 100] [--seed 1] [--small]
+    python benchmarks/reliability/nodes.py [--faults 100] [--pace 0.01] [--seed 1] [--small]
 
 100 faults take some twenty minutes. Needs PostgreSQL's programs, as Debian installs them.
 """
@@ -125,7 +125,9 @@ class NodePlayer:
     named in the redirection. It reconnects when it is cut off.
     """
 
-    def __init__(self, name: str, nodes: list[Node], game: str, config: dict[str, Any], figures: Figures) -> None:
+    def __init__(
+        self, name: str, nodes: list[Node], game: str, config: dict[str, Any], figures: Figures, pace: float
+    ) -> None:
         self.name = name
         self.seeking = True
         self.seats: dict[str, Node] = {}
@@ -134,6 +136,7 @@ class NodePlayer:
         self._game = game
         self._config = config
         self._figures = figures
+        self._pace = pace
         self._random = random.Random(name)
         self._connections: dict[str, RawConnection] = {}
         """The connection to each node, by the node's name."""
@@ -192,7 +195,7 @@ class NodePlayer:
             case "turn":
                 self._figures.ledger.turns.append(SentMessage(self.name, told))
                 if "legal" in told:
-                    await asyncio.sleep(0.01)
+                    await asyncio.sleep(self._pace)
                     move = self._random.choice(told["legal"])
                     raw.send(type="move", match=told["match"], ply=told["ply"], move=move)
             case "end":
@@ -228,7 +231,7 @@ class NodePlayer:
 class Cluster:
     """The nodes with their database and players, and the faults inflicted on them."""
 
-    def __init__(self, postgres: PostgresServer, seed: int) -> None:
+    def __init__(self, postgres: PostgresServer, seed: int, pace: float) -> None:
         self.figures = Figures()
         self.faults: Counter[str] = Counter()
         self.broken: list[str] = []
@@ -239,7 +242,7 @@ class Cluster:
         self._random = random.Random(seed)
         self.nodes = [self._make_node(name) for name in NODES]
         self.players = [
-            NodePlayer(f"player-{game}-{number}", self.nodes, game, config, self.figures)
+            NodePlayer(f"player-{game}-{number}", self.nodes, game, config, self.figures, pace)
             for game, config in GAMES
             for number in range(PLAYERS_PER_GAME)
         ]
@@ -456,12 +459,13 @@ class Cluster:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--faults", type=int, default=100)
+    parser.add_argument("--pace", type=float, default=0.01, help="seconds that the players take for a move")
     parser.add_argument("--seed", type=int, default=1)
-    arguments = parse_options(parser, faults=4)
+    arguments = parse_options(parser, faults=4, pace=0.05)
     with postgres_server(durable=True) as postgres:
         postgres.execute("CREATE DATABASE arena")
         open_database_url(postgres.url("arena")).create()
-        arena = Cluster(postgres, arguments.seed)
+        arena = Cluster(postgres, arguments.seed, arguments.pace)
         began = time.perf_counter()
         asyncio.run(arena.run(arguments.faults))
         seconds = time.perf_counter() - began

@@ -4,7 +4,7 @@ process.
 `arena web` shows a short and a very long match. The visitor requests small pages one after the other, and once a second
 the short match with the state of every ply. Each flooding address has four connections. They request the long match
 with the state of every ply and hang up, read the answer slowly, or send endless bodies.
-Usage: python benchmarks/reliability/page_floods.py [--seconds 10] [--rounds 1000] [--small]
+Usage: python benchmarks/reliability/page_floods.py [--seconds 10] [--rounds 1000] [--addresses 1,8,64] [--small]
 Exit status 1 if an answer to the visitor failed, or if the process took more than 300 MiB. Without --small also if the
 visitor's p50 is more than three times the p50 without a flood, or if the slowest answer is more than a second slower
 than without a flood.
@@ -166,7 +166,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--rounds", type=int, default=1000)
-    options = parse_options(parser, seconds=1.5, rounds=100)
+    parser.add_argument("--addresses", default="1,8,64")
+    options = parse_options(parser, seconds=1.5, rounds=100, addresses="64")
     fine = True
     with tempfile.TemporaryDirectory() as scratch:
         short, long = fill_store(Path(scratch), options.rounds)
@@ -175,7 +176,7 @@ def main() -> int:
             quiet = measure_visit(process, port, short, options.seconds)
             print_line("nothing", quiet, quiet)
             for kind in ("hang up", "read slowly", "bodies"):
-                for addresses in (1, 8, 64):
+                for addresses in map(int, options.addresses.split(",")):
                     with run_attackers(1, flood, port, kind, addresses, long):
                         time.sleep(1.5)
                         felt = measure_visit(process, port, short, options.seconds)

@@ -31,7 +31,7 @@ from bot_checks import check_settings_here
 from commands import call, ends
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import game_names, game_spec
-from timeouts import WITHIN, found_in
+from timeouts import found_in
 from virtual_time import advance
 
 
@@ -168,22 +168,17 @@ async def test_a_bot_that_lost_its_connection_for_long_is_started_again(
     house = BuiltinBotSupervisor([bot], {"mine": "t" * 20}, tmp_path, allowed_environment(os.environ))
     log = tmp_path / "mine.log"
     log.touch()
+    once = iter([True])
 
-    def pids(least: int) -> list[str]:
-        return found_in(tmp_path, lambda: found if len(found := log.read_text().split()) >= least else None)
+    def is_connected(name: str) -> bool:
+        """Tell of a connection once: to the first process, when it runs. Then it is lost for ever."""
+        return bool(log.read_text()) and next(once, False)
 
-    present, seen = True, asyncio.Event()
-
-    def connected(name: str) -> bool:
-        seen.set()
-        return present
-
-    house.start("ws://127.0.0.1:9", connected)
+    house.start("ws://127.0.0.1:9", is_connected)
     try:
-        await asyncio.to_thread(pids, 1)
-        await asyncio.wait_for(seen.wait(), WITHIN)
-        present = False
-        first, second, *_ = await asyncio.to_thread(pids, 2)
+        first, second = await asyncio.to_thread(
+            found_in, tmp_path, lambda: pids if len(pids := log.read_text().split()) == 2 else None
+        )
     finally:
         await house.stop()
     assert first != second

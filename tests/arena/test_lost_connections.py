@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from websockets.exceptions import ConnectionClosedError
 
+from arena.network.admission import Access
+from arena.network.connection_limits import ConnectionBounds
 from protocol.close_codes import TOO_MANY_BAD_MESSAGES
-from timeouts import WITHIN
+from timeouts import WITHIN, rest_of
 
 pytestmark = pytest.mark.uvloop_too  # what is closed refuses more on the one loop than on the other
 RESET = struct.pack("ii", 1, 0)
@@ -59,3 +61,17 @@ async def test_what_is_still_sent_on_a_connection_that_is_closed_is_dropped(
     with pytest.raises(ConnectionClosedError):
         await asyncio.wait_for(client.wire.recv(), WITHIN)
     assert caplog.messages == []
+
+
+async def test_who_is_cut_off_while_the_handshake_begins_is_no_longer_waited_for(serve: Any) -> None:
+    served = await serve(access=Access(bounds=ConnectionBounds(waiting=1, waiting_per_address=1)))
+    [server] = served.arena.host.listener._servers
+    accepted = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(20)]  # by several at a time
+    strangers = [await asyncio.open_connection(sock=one) for one in accepted]
+    for reader, _ in strangers[:-1]:
+        assert await rest_of(reader) == b""
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert len(server.handler_tasks) == 1
+    for _, writer in strangers:
+        writer.close()

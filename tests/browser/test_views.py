@@ -28,6 +28,17 @@ BOTH = ANN._replace(note="I hold it"), BOB._replace(bot=ANN.bot)
 EVERYTHING, FIRST, SECOND, SPECTATORS = "everything", "what ann saw", "what bob saw", "what spectators saw"
 SIZES = [pytest.param(DESKTOP, marks=pytest.mark.nightly, id="desktop"), pytest.param(PHONE, id="phone")]
 
+FOLLOWED = """() => {
+  const { setTimeout } = window;
+  let store;
+  window.setTimeout = (work) => ((store = work), 0);
+  document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "v", bubbles: true }));
+  window.setTimeout = setTimeout;
+  location.hash = "#ply=3&view=1";
+  store(); // before the event of the change
+}"""
+"""Changes the view, and then the address at the very moment at which the view is stored in it."""
+
 GRADED = """async ([id, eyes]) => {
   const script = document.querySelector("script[type=module]").src;
   const { MatchDocument } = await import(script.replace("main.js", "document.js"));
@@ -110,6 +121,16 @@ async def test_a_view_is_kept_in_the_address_and_followed_from_there(reading: Vi
         await page.wait_for_url("**/matches/leduc-0001#view=spectators")
         await views.select_option(EVERYTHING)
         await page.wait_for_url("**/matches/leduc-0001")
+
+
+async def test_an_address_is_followed_though_another_was_about_to_be_stored(reading: Visits, table: str) -> None:
+    async with reading(table) as visit:
+        page = await visit.open("/matches/leduc-0001#ply=2")
+        shown = page.get_by_role("combobox", name="Show").locator("option:checked")
+        await expect(shown).to_have_text(EVERYTHING)
+        await page.evaluate(FOLLOWED)
+        await expect(shown).to_have_text(SECOND)
+        await expect(page).to_have_url(re.compile("#ply=3&view=1$"))
 
 
 async def test_views_are_gone_through_by_a_key(reading: Visits, table: str) -> None:

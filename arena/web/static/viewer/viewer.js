@@ -140,12 +140,16 @@ export class Viewer {
     return fault ?? "The board of this move is not known.";
   }
 
-  /** Store the position in the URL after a pause, because browsers limit how often a URL may change. */
+  /**
+   * Store the position in the URL after a pause, because browsers limit how often a URL may change. A URL that somebody
+   * changed meanwhile stays, and is followed.
+   */
   #keep(at) {
     clearTimeout(this.keeping);
+    const before = location.hash;
     this.keeping = setTimeout(() => {
       const name = addressOf(this.match, at === this.match.last ? null : at);
-      if (location.hash !== name) history.replaceState(history.state, "", name || location.pathname + location.search);
+      if (location.hash === before && name !== before) history.replaceState(history.state, "", name || location.pathname + location.search);
     }, ADDRESS_DELAY_MS);
   }
 
