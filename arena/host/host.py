@@ -14,7 +14,7 @@ from arena.host.actions import handle_message
 from arena.host.broadcast import Broadcaster
 from arena.host.client_registry import ClientRegistry
 from arena.host.event_log import EventLog
-from arena.host.handler import FinishedMatch, HostHandler, TooOften, Unavailable
+from arena.host.handler import HostHandler, TooOften, Unavailable
 from arena.host.journal import Journal, JournalFault, MatchJournal
 from arena.host.journal_weights import enforce_disk_quota
 from arena.host.meters import MeasuredRunner, Meters
@@ -28,10 +28,13 @@ from arena.network.admission import Access, Admission
 from arena.network.connection import Connection
 from arena.network.listener import Listener
 from arena.network.tls import Encryption
+from arena.store.stored_match import StoredMatch
 from machine.event_loop import BackgroundTasks, run_until_first
 from machine.log_output import log_fields
+from machine.timestamps import utc_now
 from protocol.close_codes import NO_HELLO, NOT_AUTHENTICATED, RESTARTING, TOO_MANY_CONNECTIONS
 from protocol.codec import Codec, Frame
+from protocol.error_codes import UNAVAILABLE
 from protocol.errors import ArenaFault, BadRecord, BotFault, Fault, MalformedMessage
 from protocol.games import game_names
 from protocol.messages import MAX_CLIENT_FRAME_BYTES, MAX_STRIKES, Error, Hello, Limits, Welcome
@@ -39,10 +42,11 @@ from referee.effects import Abort, NoShow
 from referee.match import Match, MatchTimeouts
 from referee.record import Header, Secret
 from referee.replay import JournalSummary
-from referee.result import Ratings
 
 NO_HELLO_LABEL = "no_hello"
 """The code that metrics show for clients that sent no `hello` in time. The protocol has no error code for them."""
+UNSTORED_MESSAGE = "the arena can't store the result of this match at present: it sends `end` as soon as it can"
+"""The message to the seats of a finished match whose result is not stored for a while."""
 
 log = logging.getLogger("arena.host")
 
@@ -132,7 +136,7 @@ class MatchHost:
         """The number of plies of finished matches, by game."""
         self.spectator_count = 0
         """The number of connected spectators."""
-        self._finalizing = BackgroundTasks()
+        self._concluding = BackgroundTasks()
         self._weighing = BackgroundTasks()
 
     def call_before_flush(self, hook: Callable[[], None]) -> None:
@@ -218,7 +222,7 @@ class MatchHost:
 
     async def drain(self) -> None:
         """Wait until all finished matches are stored, then close the journal."""
-        await self._finalizing.wait()
+        await self._concluding.wait()
         await self.events.close()
         self._journal.close()
 
@@ -354,28 +358,46 @@ class MatchHost:
 
     def _on_finished(self, runner: MatchRunner) -> None:
         self._finished_plies[runner.game] += runner.plies_played
-        self._finalizing.start(self._finalize(runner))
+        self._concluding.start(self._conclude(runner))
 
-    async def _finalize(self, runner: MatchRunner) -> None:
-        match = FinishedMatch(runner, self._journal, partial(self._send_end, runner))
+    async def _conclude(self, runner: MatchRunner) -> None:
+        """Have a finished match stored, then do what follows. If storing takes long, notify the seats."""
+        match = runner.finished_match(utc_now())
         parts = self.quotas.split_bytes(runner.id, runner.journal_bytes, runner.info_bytes)
         runner.stop()
         self.events.log_ended(match.result, match.failures)
+        notice = Error(code=UNAVAILABLE, message=UNSTORED_MESSAGE, ref=runner.id)
+        notice_timer = asyncio.get_running_loop().call_later(
+            self._timeouts.unstored_notice_delay_s, runner.announce, notice
+        )
         try:
-            await self._handler.finalize(match)
-            self.quotas.charge_record(parts, match.record_bytes)
+            stored = await self._handler.store_match(match)
         except Fault as fault:  # the arena is closing: the end is sent after the next start, when it is stored
             text = "the result of match %s can't be stored and stays in the journal: %s"
             log.error(text, runner.id, fault, extra=log_fields(match=runner.id))
-        except Exception:
+        except Exception:  # a restart would give the same result, so the bots get their slots back
             text = "the result of match %s can't be stored and stays in the journal"
             log.exception(text, runner.id, extra=log_fields(match=runner.id))
+            self._end_match(runner, StoredMatch())
+        else:
+            self._remove_journal(runner.id)
+            self._end_match(runner, stored)
+            self.quotas.charge_record(parts, stored.record_bytes)
         finally:
+            notice_timer.cancel()
             runner.close()
 
-    def _send_end(self, runner: MatchRunner, ratings: Ratings | None) -> None:
+    def _remove_journal(self, match: str) -> None:
+        """Remove the journal of a stored match. If that fails, the next start removes it."""
+        try:
+            self._journal.remove(match)
+        except JournalFault as fault:
+            log.error("match %s is stored, but %s", match, fault, extra=log_fields(match=match))
+
+    def _end_match(self, runner: MatchRunner, stored: StoredMatch) -> None:
+        """Give the bots their slots back, and send `end` to the seats and the spectators."""
         self.clients.remove_match(runner)
-        runner.send_end(ratings)
+        runner.send_end(stored.ratings)
 
 
 def _decode_hello(codec: Codec, frame: Frame) -> Hello:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from arena.host.handler import FinishedMatch, HostHandler, Identity, NotRunning, OnAnotherNode, TooOften, Unavailable
+from arena.host.finished_match import FinishedMatch
+from arena.host.handler import HostHandler, Identity, NotRunning, OnAnotherNode, TooOften, Unavailable
 from arena.host.host import MatchHost
 from arena.host.journal import Journal, JournalFault
 from arena.host.meters import Meters
@@ -39,11 +40,11 @@ from arena.server.warnings import Warnings
 from arena.store.announcements import Announcement
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreUnavailable
-from arena.store.finish import StorableMatch
 from arena.store.incident import Incident
 from arena.store.nodes import BotGone
 from arena.store.registry import find_registered_bots, log_incident
 from arena.store.result_queries import rated_pools, result_of
+from arena.store.stored_match import StoredMatch
 from machine.backoff import Backoff
 from machine.event_loop import BackgroundTasks
 from machine.timestamps import utc_now
@@ -452,31 +453,18 @@ class Arena(HostHandler):
     async def record_incident(self, bot: str, incident: Incident) -> None:
         await self.store.write(log_incident, bot, incident)
 
-    async def finalize(self, match: FinishedMatch) -> None:
-        """Store a finished match, then send `end` messages with new ratings. Tell the seats if storing takes long."""
-        if self.assigned.hand_over(match):
+    async def store_match(self, match: FinishedMatch) -> StoredMatch:
+        if await self.assigned.hand_over(match):
             self.background.start(self._unregister_match(match.result.match))
-            return
-        notice_timer = asyncio.get_running_loop().call_later(
-            self._timeouts.unstored_notice_delay_s, match.announce_wait
-        )
-        try:
-            ratings = await self.store.finish(StorableMatch(match.result, match.encode_record, failures=match.failures))
-        except Fault:
-            raise
-        except Exception:  # a restart would give the same result, so the bots get their slots back
-            match.send_end(None)
-            raise
-        finally:
-            notice_timer.cancel()
-        match.remove_journal()
-        if ratings is None:
+            return StoredMatch()
+        stored = await self.store.finish(match.result, match.close)
+        if stored.ratings is None:
             self._bots.end_unrated(match.result.match)
         else:
-            self._bots.apply_ratings(match.result, ratings)
+            self._bots.apply_ratings(match.result, stored.ratings)
             if self._feed is not None:
-                self._feed.schedule_leaderboard(ratings.pool)
-        match.send_end(ratings)
+                self._feed.schedule_leaderboard(stored.ratings.pool)
+        return stored
 
     def _start_paired_match(self, group: Sequence[ActiveSeek]) -> None:
         """Start a match between the bots of paired seeks, with seats drawn at random."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -16,7 +17,11 @@ from arena.store.database import StoreError, StoreUnavailable
 from arena.store.finish import StorableMatch
 from arena.store.nodes import BotGone, MatchInProgress
 from arena.store.store import Store
-from referee.result import Ratings, Result
+from arena.store.stored_match import StoredMatch
+from protocol.errors import ArenaFault
+from referee.footer import ClosedMatch
+from referee.record import Footer
+from referee.result import Result
 from timeouts import WITHIN
 from virtual_time import advance, passing, settle
 
@@ -43,7 +48,7 @@ class Shelf:
 
     def write(
         self, change: object, begun: Sequence[MatchInProgress], batch: Sequence[StorableMatch], node: int
-    ) -> tuple[dict[str, BotGone], list[Ratings | None]]:
+    ) -> tuple[dict[str, BotGone], list[StoredMatch]]:
         assert not begun
         ids = [one.result.match for one in batch]
         self.batches.append(len(ids))
@@ -51,16 +56,22 @@ class Shelf:
             self.failures -= 1
             raise self._error
         self.kept += ids
-        return {}, [None] * len(ids)
+        return {}, [StoredMatch()] * len(ids)
+
+
+def result_of(match: str) -> Result:
+    """The result of a match; `ann-1` is one of ann's."""
+    seats = (SimpleNamespace(bot=match.partition("-")[0]),)
+    return cast("Result", SimpleNamespace(match=match, seats=seats))
+
+
+def closed(match: str) -> ClosedMatch:
+    return ClosedMatch(result_of(match), (), cast("Footer", None))
 
 
 def finish(archive: AsyncStore, *ids: str) -> list[asyncio.Future[Any]]:
-    """Have matches stored; `ann-1` is one of ann's."""
-    bots = [(SimpleNamespace(bot=match.partition("-")[0]),) for match in ids]
-    results = [
-        cast("Result", SimpleNamespace(match=match, seats=seats)) for match, seats in zip(ids, bots, strict=True)
-    ]
-    return [archive.finish(StorableMatch(result, lambda ratings: b"")) for result in results]
+    """Have matches stored."""
+    return [archive.finish(result_of(match), partial(closed, match)) for match in ids]
 
 
 def archive_of(shelf: Shelf) -> AsyncStore:
@@ -139,11 +150,68 @@ async def test_a_match_that_the_store_does_not_take_waits_apart_until_it_does() 
     await archive.drain()
 
 
+class Closing:
+    """Closes a match, but fails as often as `failures` says. The threads that did it are noted."""
+
+    def __init__(self, match: str, failures: int) -> None:
+        self.threads: list[str] = []
+        self._match = match
+        self._failures = failures
+
+    def __call__(self) -> ClosedMatch:
+        self.threads.append(threading.current_thread().name)
+        if len(self.threads) <= self._failures:
+            raise ArenaFault("the journal can't be read")
+        return closed(self._match)
+
+
+async def test_a_match_that_cannot_be_closed_waits_apart_and_takes_nobody_with_it() -> None:
+    shelf = Shelf()
+    archive = archive_of(shelf)
+    closing = Closing("b", failures=2)
+    (first,), last, (other,) = finish(archive, "a"), archive.finish(result_of("b"), closing), finish(archive, "c")
+    await settle()
+    assert (first.done(), other.done(), last.done(), archive.set_aside) == (True, True, False, 1)
+    assert (shelf.kept, shelf.batches) == (["a", "c"], [2])
+    await passing(last)
+    assert shelf.kept == ["a", "c", "b"]
+    assert len(closing.threads) == 3
+    assert all(name.startswith("store") for name in closing.threads), "and never the event loop's"
+    await archive.drain()
+
+
+async def test_at_the_end_a_match_that_cannot_be_closed_fails() -> None:
+    shelf = Shelf()
+    archive = archive_of(shelf)
+    waiting = archive.finish(result_of("a"), Closing("a", failures=99))
+    await archive.drain()
+    with pytest.raises(ArenaFault, match="the journal can't be read"):
+        await waiting
+
+
+async def test_records_are_read_before_the_transaction_begins() -> None:
+    done: list[str] = []
+
+    class Watched(Shelf):
+        def write(self, *args: Any) -> Any:
+            done.append("write")
+            return super().write(*args)
+
+    def close() -> ClosedMatch:
+        done.append("close")
+        return closed("a")
+
+    archive = archive_of(Watched())
+    await archive.finish(result_of("a"), close)
+    assert done == ["close", "write"]
+    await archive.drain()
+
+
 async def test_an_error_that_is_no_fault_is_not_tried_again_and_takes_nobody_with_it() -> None:
     shelf = Shelf(bad="b", failures=99, error=ZeroDivisionError())
     archive = archive_of(shelf)
     outcomes = await asyncio.gather(*finish(archive, "a", "b", "c"), return_exceptions=True)
-    assert [type(outcome) for outcome in outcomes] == [type(None), ZeroDivisionError, type(None)]
+    assert [type(outcome) for outcome in outcomes] == [StoredMatch, ZeroDivisionError, StoredMatch]
     await archive.drain()
 
 
