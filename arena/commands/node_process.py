@@ -61,15 +61,15 @@ def cluster_view_of(store: Store, async_store: AsyncStore, url: str) -> ClusterV
     """Return this node's view of the cluster; None if the store belongs to no node."""
     if not isinstance(store, NodeStore) or not isinstance(store.database, PostgresDatabase):
         return None
-    return ClusterView(
-        async_store, store.database, store.name, store.node, url, timeouts=scale_timeouts(NodeTimeouts())
-    )
+    guard = StallGuard(lambda seconds: _exit_node(f"this process was suspended for {seconds:.1f} s"))
+    timeouts = scale_timeouts(NodeTimeouts())
+    return ClusterView(async_store, store.database, store.name, store.node, url, timeouts=timeouts, stall_guard=guard)
 
 
 @contextlib.asynccontextmanager
 async def run_as_node(nodes: ClusterView, arena: Arena) -> AsyncIterator[None]:
     """Run as a node within the context. Raise `ArenaFault` if this machine's clock is far off."""
-    guard = StallGuard(lambda seconds: _exit_node(f"this process was suspended for {seconds:.1f} s"))
+    assert nodes.stall_guard is not None
     announced: asyncio.Queue[Announcement | None] = asyncio.Queue()
     nodes.on_announcement = announced.put_nowait
     nodes.on_changed = arena.on_nodes_changed
@@ -77,8 +77,7 @@ async def run_as_node(nodes: ClusterView, arena: Arena) -> AsyncIterator[None]:
     nodes.on_clock_warning = partial(arena.warnings.update, "the clock of this machine")
     nodes.on_deafness_warning = partial(arena.warnings.update, "announcements")
     nodes.on_name_taken = lambda fault: _exit_node(str(fault))
-    async with background_task(_run_essential(guard.run())):
-        arena.host.call_before_flush(guard.check)
+    async with background_task(_run_essential(nodes.stall_guard.run())):
         try:
             await nodes.send_heartbeat()
             nodes.check_clock()
@@ -93,7 +92,6 @@ async def run_as_node(nodes: ClusterView, arena: Arena) -> AsyncIterator[None]:
                 yield
         finally:
             await nodes.leave()
-            arena.host.call_before_flush(lambda: None)
 
 
 async def _run_essential(work: Coroutine[Any, Any, None]) -> None:

@@ -87,7 +87,8 @@ class MatchHost:
 
     `restore` resumes the matches in the journal, and `listener` accepts connections. `disconnect` leaves running
     matches in the journal. `drain` waits until finished matches are stored. `serve_operator` serves the connections of
-    operators, whom `access` admits. With `meters`, the time that moves take is measured.
+    operators, whom `access` admits. `check_stall` is called before lines are recorded and frames are written. With
+    `meters`, the time that moves take is measured.
     """
 
     def __init__(
@@ -101,8 +102,10 @@ class MatchHost:
         meters: Meters | None = None,
         timeouts: HostTimeouts | None = None,
         work_clock: Callable[[], float] = time.perf_counter,
+        check_stall: Callable[[], None] | None = None,
     ) -> None:
         self._handler = handler
+        self._check_stall = check_stall
         self._timeouts = timeouts or HostTimeouts()
         self._make_runner: Callable[..., MatchRunner] = (
             MatchRunner if meters is None else partial(MeasuredRunner, meters)
@@ -122,10 +125,10 @@ class MatchHost:
             serve_operator,
             self._timeouts.network,
             work_clock,
+            self._before_flush,
         )
         self._due_queue = WorkQueue()
         self.recorder = Recorder(self.listener.flusher.schedule_flush, journal.log)
-        self.listener.flusher.before_flush = self.recorder.commit
         self._recovery: asyncio.Task[int] | None = None
         self._is_answering = asyncio.Event()
         """The event that is set while `hello` messages are answered."""
@@ -139,16 +142,10 @@ class MatchHost:
         self._concluding = BackgroundTasks()
         self._weighing = BackgroundTasks()
 
-    def call_before_flush(self, hook: Callable[[], None]) -> None:
-        """Let `hook` be called in each turn of the event loop that writes records or frames, before they are
-        written.
-        """
-
-        def commit() -> None:
-            hook()
-            self.recorder.commit()
-
-        self.listener.flusher.before_flush = commit
+    def _before_flush(self) -> None:
+        if self._check_stall is not None:
+            self._check_stall()
+        self.recorder.commit()
 
     def count_plies(self) -> Counter[str]:
         """Return the number of plies played since this host started, by game."""

@@ -117,17 +117,27 @@ class Arena(HostHandler):
         self._bots = bots or BotCache(store)
         self.operator_channel = Channel(make_operations(self), StoredActionLog(store))
         """The channel over which connected operators send requests and get answers."""
+        self.nodes = nodes or SingleNode()
+        """This node and the other nodes of the arena."""
+        self.url = self.nodes.url
+        guard = self.nodes.stall_guard
         self.host = MatchHost(
-            self, journal, access, encryption, self.operator_channel.serve, quotas, meters, self._timeouts, work_clock
+            self,
+            journal,
+            access,
+            encryption,
+            self.operator_channel.serve,
+            quotas,
+            meters,
+            self._timeouts,
+            work_clock,
+            None if guard is None else guard.check,
         )
         store.on_unavailable = lambda reason: self.host.health.set_problem("store", reason)
         auth.on_registered = self.host.events.log_registered
         self.warnings = Warnings()
         self.drain = Drain(self.host.clients, self.warnings)
         """The draining state. While the server drains, no match starts, and it stops after the running matches."""
-        self.nodes = nodes or SingleNode()
-        """This node and the other nodes of the arena."""
-        self.url = self.nodes.url
         self.ladder = Ladder(
             self.host, self._start_paired_match, self._bots, rate or MatchRate(), self.drain, self.nodes
         )

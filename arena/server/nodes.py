@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from arena.server.stall_guard import StallGuard
 from arena.store.announcements import (
     Announcement,
     announce,
@@ -91,6 +92,8 @@ class SingleNode:
 
     url: str | None = None
     """The URL where clients connect to this node; None for a single server."""
+    stall_guard: StallGuard | None = None
+    """The guard that ends this process if it was suspended for so long that it may have lost the name of its node."""
 
     @property
     def is_draining(self) -> bool:
@@ -175,7 +178,9 @@ class ClusterView(SingleNode):
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
         timeouts: NodeTimeouts | None = None,
+        stall_guard: StallGuard | None = None,
     ) -> None:
+        self.stall_guard = stall_guard
         self._timeouts = timeouts or NodeTimeouts()
         self._clock = clock
         self._wall_clock = wall_clock
