@@ -63,7 +63,7 @@ class Identity(NamedTuple):
 
     `token` is the bot's token if it was generated just now. `elsewhere` has the URLs of other nodes where the bot has
     matches. `token_hash` is the hash of the bot's token if it can be revoked. `person` is true if the name is a
-    person's. `display` is the display name.
+    person's. `display` is the display name. `registered` is true if the name was registered just now.
     """
 
     bot: str | None
@@ -72,6 +72,7 @@ class Identity(NamedTuple):
     token_hash: str | None = None
     person: bool = False
     display: str | None = None
+    registered: bool = False
 
 
 class HostHandler(ABC):

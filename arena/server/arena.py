@@ -134,7 +134,6 @@ class Arena(HostHandler):
             None if guard is None else guard.check,
         )
         store.on_unavailable = lambda reason: self.host.health.set_problem("store", reason)
-        auth.on_registered = self.host.events.log_registered
         self.warnings = Warnings()
         self.drain = Drain(self.host.clients, self.warnings)
         """The draining state. While the server drains, no match starts, and it stops after the running matches."""
@@ -273,6 +272,8 @@ class Arena(HostHandler):
                 events.note_impostor(hello.bot, fault.code, with_token=hello.token is not None)
             raise
         if identity.bot is not None:
+            if identity.registered:
+                events.log_registered(identity.bot, address)
             await self._bots.load(identity.bot)
             elsewhere = await self.nodes.urls_of_bot_elsewhere(identity.bot)
         else:
