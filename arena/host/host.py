@@ -7,7 +7,7 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from arena.host.actions import handle_message
@@ -28,6 +28,7 @@ from arena.network.admission import Access, Admission
 from arena.network.connection import Connection
 from arena.network.listener import Listener
 from arena.network.tls import Encryption
+from arena.store.health import Health
 from arena.store.stored_match import StoredMatch
 from machine.event_loop import BackgroundTasks, run_until_first
 from machine.log_output import log_fields
@@ -51,37 +52,6 @@ UNSTORED_MESSAGE = "the arena can't store the result of this match at present: i
 log = logging.getLogger("arena.host")
 
 
-class Health:
-    """The current problems of a host. Each belongs to a part of the host or to a match (see `places`). Logs when the
-    first problem begins and when the last one ends.
-    """
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._problems: dict[str, str] = {}
-        self._since = 0.0
-
-    @property
-    def reason(self) -> str | None:
-        """The host's oldest current problem in one line, or None if there is none."""
-        return next(iter(self._problems.values()), None)
-
-    @property
-    def places(self) -> Collection[str]:
-        """The parts of the host with a problem (`store`, `seeks`), and the ids of matches that can't be recorded."""
-        return self._problems.keys()
-
-    def set_problem(self, place: str, reason: str | None) -> None:
-        """Set the problem of a part of the host or of a match (see `places`). A `reason` of None clears it."""
-        if reason is not None:
-            if not self._problems:
-                self._since = self._clock()
-                log.error("new matches are paused, retrying every second: %s", reason)
-            self._problems[place] = reason
-        elif self._problems.pop(place, None) is not None and not self._problems:
-            log.warning("play resumed after %.1f s", self._clock() - self._since)
-
-
 class MatchHost:
     """Runs matches between connected clients, on behalf of its `handler`.
 
@@ -103,6 +73,7 @@ class MatchHost:
         timeouts: HostTimeouts | None = None,
         work_clock: Callable[[], float] = time.perf_counter,
         check_stall: Callable[[], None] | None = None,
+        health: Health | None = None,
     ) -> None:
         self._handler = handler
         self._check_stall = check_stall
@@ -113,7 +84,7 @@ class MatchHost:
         self.quotas = quotas or Quotas(QuotaLimits())
         self._journal = journal
         self._clock = asyncio.get_running_loop().time
-        self.health = Health(self._clock)
+        self.health = health or Health()
         self.events = EventLog(handler.record_incident)
         self._broadcaster = Broadcaster()
         self.clients = ClientRegistry(handler, self.quotas, self._broadcaster)

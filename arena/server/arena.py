@@ -132,8 +132,8 @@ class Arena(HostHandler):
             self._timeouts,
             work_clock,
             None if guard is None else guard.check,
+            store.health,
         )
-        store.on_unavailable = lambda reason: self.host.health.set_problem("store", reason)
         self.warnings = Warnings()
         self.drain = Drain(self.host.clients, self.warnings)
         """The draining state. While the server drains, no match starts, and it stops after the running matches."""

@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 
 from arena.store.database import StoreUnavailable
 from arena.store.finish import StorableMatch, finish_matches, prepare_match
+from arena.store.health import Health
 from arena.store.node_store import NodeTaken
 from arena.store.nodes import BotGone, MatchInProgress, begin_matches
 from arena.store.store import Store
@@ -79,8 +80,8 @@ class AsyncStore:
     """
 
     def __init__(self, store: Store) -> None:
-        self.on_unavailable: Callable[[str | None], None] = lambda reason: None
-        """A function called with the reason when the store becomes unavailable, and with None when it works again."""
+        self.health = Health()
+        """The problems that keep matches from starting. The store adds `store` while it is unavailable."""
         self._store = store
         self.node = store.node
         """The number of this node, as in `Store.node`."""
@@ -230,7 +231,7 @@ class AsyncStore:
             del self._queued_matches[: len(batch)]
             del self._queued_starts[: len(begun)]
             backoff.reset()
-            self.on_unavailable(None)
+            self.health.set_problem("store", None)
             for noted in begun:
                 fault = outcome.gone.get(noted.match.match)
                 if noted.future.done():
@@ -278,7 +279,7 @@ class AsyncStore:
                 one.future.cancel()
             self._queued_matches, self._queued_starts = [], []
             return
-        self.on_unavailable(f"results can't be stored: {exc}")
+        self.health.set_problem("store", f"results can't be stored: {exc}")
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._is_stopping.wait(), backoff.next_delay())
 
