@@ -36,7 +36,6 @@ from arena.server.ladder import Ladder
 from arena.server.matchmaking import MatchRate
 from arena.server.nodes import SingleNode
 from arena.server.seek_index import ActiveSeek, agreed_spec, pool_of
-from arena.server.warnings import Warnings
 from arena.store.announcements import Announcement
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreUnavailable
@@ -134,7 +133,7 @@ class Arena(HostHandler):
             None if guard is None else guard.check,
             store.health,
         )
-        self.warnings = Warnings()
+        self.warnings = self.nodes.warnings
         self.drain = Drain(self.host.clients, self.warnings)
         """The draining state. While the server drains, no match starts, and it stops after the running matches."""
         self.ladder = Ladder(
