@@ -61,16 +61,6 @@ class _QueuedMatch(NamedTuple):
     turn: int = 0
 
 
-class _WriteOutcome(NamedTuple):
-    """The outcome of a write: the reasons why matches cannot begin, the stored matches, and the reasons why matches
-    cannot be closed. All are by match id.
-    """
-
-    gone: dict[str, BotGone]
-    stored: dict[str, StoredMatch]
-    unclosed: dict[str, Exception]
-
-
 class AsyncStore:
     """The store, for use from the event loop. The future of `finish` completes when the match's transaction is on disk.
 
@@ -212,7 +202,7 @@ class AsyncStore:
             self._turn = batch[-1].turn if batch else self._turn
             at = time.perf_counter()
             try:
-                outcome = await self._run(partial(self._write_batch, [one.match for one in begun], batch))
+                gone, outcomes = await self._run(partial(self._write_batch, [one.match for one in begun], batch))
             except Exception as exc:
                 self.failures += 1
                 if isinstance(exc, (StoreUnavailable, NodeTaken)):
@@ -233,7 +223,7 @@ class AsyncStore:
             backoff.reset()
             self.health.set_problem("store", None)
             for noted in begun:
-                fault = outcome.gone.get(noted.match.match)
+                fault = gone.get(noted.match.match)
                 if noted.future.done():
                     continue
                 if fault is None:
@@ -241,26 +231,31 @@ class AsyncStore:
                 else:
                     noted.future.set_exception(fault)
             for one in batch:
-                match = one.result.match
-                if match in outcome.unclosed:
-                    self._set_aside_match(one, outcome.unclosed[match])
+                outcome = outcomes[one.result.match]
+                if isinstance(outcome, Exception):
+                    self._set_aside_match(one, outcome)
                 elif not one.future.done():
-                    one.future.set_result(outcome.stored[match])
+                    one.future.set_result(outcome)
         self._turn = 0
         self._last_turns.clear()
         self._writing = None
 
-    def _write_batch(self, beginning: Sequence[MatchInProgress], batch: Sequence[_QueuedMatch]) -> _WriteOutcome:
-        """Close finished matches, then register and store in one transaction. Runs in the store's thread."""
-        over, unclosed = [], {}
+    def _write_batch(
+        self, beginning: Sequence[MatchInProgress], batch: Sequence[_QueuedMatch]
+    ) -> tuple[dict[str, BotGone], dict[str, StoredMatch | Exception]]:
+        """Close finished matches, then register new matches and store the closed ones in one transaction. Return, by
+        match id, the reasons why matches cannot begin, and the outcomes of the finished ones or why they can't be
+        closed. This runs in the store's thread.
+        """
+        outcomes: dict[str, StoredMatch | Exception] = {}
+        over = []
         for queued in batch:
             try:
                 over.append(prepare_match(queued.close()))
             except Exception as exc:
-                unclosed[queued.result.match] = exc
+                outcomes[queued.result.match] = exc
         gone, stored = self._store.write(_begin_and_finish, beginning, over, self.node)
-        ids = [one.result.match for one in over]
-        return _WriteOutcome(gone, dict(zip(ids, stored, strict=True)), unclosed)
+        return gone, outcomes | {one.result.match: outcome for one, outcome in zip(over, stored, strict=True)}
 
     def _start_unregistered(self, begun: list[_QueuedStart], exc: Exception) -> None:
         """Let matches begin although their registration was rejected. They can't be called off if this node is lost."""
