@@ -11,8 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from arena.store import async_store as archives
-from arena.store.async_store import AsyncStore
+from arena.store.async_store import MAX_BATCH_MATCHES, MAX_PENDING_QUERIES, AsyncStore
 from arena.store.database import StoreError, StoreUnavailable
 from arena.store.finish import StorableMatch
 from arena.store.nodes import BotGone, MatchInProgress
@@ -86,13 +85,14 @@ async def test_matches_that_finish_together_are_stored_in_one_transaction() -> N
     await archive.drain()
 
 
-async def test_who_finishes_many_matches_at_once_is_in_nobodys_way_but_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "MAX_BATCH_MATCHES", 2)
+async def test_who_finishes_many_matches_at_once_is_in_nobodys_way_but_its_own() -> None:
     shelf = Shelf()
     archive = archive_of(shelf)
-    await asyncio.gather(*finish(archive, *(f"ann-{number}" for number in range(6)), "bob-0", "bob-1"))
+    many = 3 * MAX_BATCH_MATCHES
+    await asyncio.gather(*finish(archive, *(f"ann-{number}" for number in range(many)), "bob-0", "bob-1"))
     assert shelf.kept[:4] == ["ann-0", "bob-0", "ann-1", "bob-1"]
-    assert shelf.kept[4:] == [f"ann-{number}" for number in range(2, 6)]
+    assert shelf.kept[4:] == [f"ann-{number}" for number in range(2, many)]
+    assert max(shelf.batches) == MAX_BATCH_MATCHES
     await archive.drain()
 
 
@@ -112,7 +112,7 @@ async def test_who_asks_much_is_not_in_the_way_of_matches_that_are_finished() ->
     stored.add_done_callback(lambda _: asked.append(-1))
     go_on.set()
     await asyncio.gather(stored, *asking)
-    assert asked.index(-1) <= 2 * archives.MAX_PENDING_QUERIES
+    assert asked.index(-1) <= 2 * MAX_PENDING_QUERIES
     await archive.drain()
 
 
