@@ -12,7 +12,7 @@ import contextlib
 import logging
 import secrets
 from collections import Counter, deque
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -190,12 +190,18 @@ def _size_bytes(numbered: NumberedMessage) -> int:
     return MESSAGE_OVERHEAD_BYTES + len(publication.topic) + len(publication.payload)
 
 
+class Delivery(NamedTuple):
+    """The outcome of publishing the end of a match: the broker has acknowledged it, or it was dropped for lack of
+    room.
+    """
+
+    match: str
+    is_acknowledged: bool
+
+
 class Feed:
     """The event feed of an arena, or of one `node` of it. `run` publishes what other methods queue. Only `run` and
-    `close` wait.
-
-    `on_acknowledged(match)` is called when the broker has acknowledged the end of a match, `on_dropped(match)` when the
-    end of a match was dropped for lack of room. An invalid address raises `BadBroker`.
+    `close` wait. An invalid address raises `BadBroker`.
     """
 
     def __init__(
@@ -208,8 +214,8 @@ class Feed:
         self._timeouts = timeouts or FeedTimeouts()
         self.broker = Broker.parse(url)
         self.outbox = Outbox() if outbox is None else outbox
-        self.on_acknowledged: Callable[[str], None] = lambda match: None
-        self.on_dropped: Callable[[str], None] = lambda match: None
+        self.deliveries: asyncio.Queue[Delivery] = asyncio.Queue()
+        """The outcomes of publishing the ends of matches, oldest first."""
         self._topic = self.broker.prefix
         self._status_topic = f"{self._topic}/status" if node is None else f"{self._topic}/node/{node}/status"
         self._turn_topic = f"{self._topic}/match/{MATCH_PLACEHOLDER}/turn"
@@ -385,7 +391,7 @@ class Feed:
     def _on_acknowledged(self, identifier: int) -> None:
         numbered = self._in_flight.pop(identifier, None)
         if numbered is not None and numbered[1].ended_match is not None:
-            self.on_acknowledged(numbered[1].ended_match)
+            self.deliveries.put_nowait(Delivery(numbered[1].ended_match, is_acknowledged=True))
         if self.outbox or self._unpublished_boards:
             self._publish()
         if not self._in_flight:
@@ -395,7 +401,7 @@ class Feed:
         for message in messages:
             self.dropped_counts["lasting" if message.publication.qos else "turns"] += 1
             if message.ended_match is not None:
-                self.on_dropped(message.ended_match)
+                self.deliveries.put_nowait(Delivery(message.ended_match, is_acknowledged=False))
 
     def _log_outage(self, exc: BaseException) -> None:
         level = logging.DEBUG if self._has_logged_outage else logging.WARNING

@@ -28,7 +28,7 @@ from arena.commands.db import check_match
 from arena.store.database import Database
 from arena.store.database_copy import copy_database
 from arena.store.database_url import open_database_url
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import StorableMatch, finish_matches, prepare_match
 from arena.store.integrity_check import check_database
 from arena.store.schema import ratings, seats
 from arena.store.store import Store
@@ -116,7 +116,7 @@ def main() -> None:
     options = parser.parse_args()
     if min(options.matches, options.batch) < 1:
         parser.error("--matches and --batch are 1 or more")
-    matches = [StorableMatch(closed.result, closed.pack_record) for closed in play_matches(options.matches)]
+    matches = [prepare_match(closed) for closed in play_matches(options.matches)]
     print(f"{len(matches)} matches")
     with tempfile.TemporaryDirectory() as folder, postgres_server(durable=True) as server:
         raise SystemExit(0 if compare_databases(Path(folder), server, matches, options.batch) else 1)

@@ -29,7 +29,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from arena.store.backup import back_up
 from arena.store.database_copy import copy_database
 from arena.store.database_url import open_database_url
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import StorableMatch, finish_matches, prepare_match
 from arena.store.store import Store
 from bots.playing.players import Players
 from machine.timestamps import utc_now
@@ -103,7 +103,7 @@ def make_databases(folder: Path, sizes: list[int]) -> None:
     batch: list[StorableMatch] = []
     with closing(Store.open(file)) as store:
         for number, closed in enumerate(play_matches(sizes[-1]), 1):
-            batch.append(StorableMatch(closed.result, closed.pack_record))
+            batch.append(prepare_match(closed))
             if len(batch) == BATCH_SIZE or number in sizes:
                 store.write(finish_matches, batch)
                 batch = []

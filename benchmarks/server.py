@@ -425,9 +425,10 @@ async def _serve_echo() -> None:
 
 async def _serve_arena(options: argparse.Namespace) -> None:
     from arena.feed import Feed
-    from arena.host.handler import FinishedMatch, Identity
+    from arena.host.handler import Identity
     from arena.host.journal import Journal
     from arena.host.meters import Meters
+    from arena.host.runner import MatchRunner
     from arena.host.session import ClientSession
     from arena.network.admission import Access
     from arena.network.binding import bind_sockets, port_of
@@ -456,9 +457,9 @@ async def _serve_arena(options: argparse.Namespace) -> None:
             super().on_connected(session)
             asyncio.get_running_loop().call_soon(self.pair, pairs[session.key])
 
-        async def finalize(self, match: FinishedMatch) -> None:
-            await super().finalize(match)
-            self.pair([seat.bot for seat in match.result.seats])
+        def on_seat_released(self, runner: MatchRunner, seat: int) -> None:
+            super().on_seat_released(runner, seat)
+            asyncio.get_running_loop().call_soon(self.pair, runner.bots)
 
         def pair(self, pair: Sequence[str]) -> None:
             nonlocal count

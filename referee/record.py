@@ -23,6 +23,8 @@ READABLE_FORMATS = (1, FORMAT)
 """The formats of records that this version reads."""
 FIRST_FORMAT_WITH_STRIKES = 2
 """The first format of records in which events, and so digests, report strikes."""
+RECORD_COMPRESSION_LEVEL = 3
+"""The level at which gzip packs records."""
 MAX_RECORD_BYTES = 64 * 1024 * 1024
 """Maximum bytes of an unpacked record. The longest matches fit, including the `MAX_INFO_BYTES` of `info`."""
 MAX_INFO_BYTES = 8 * 1024 * 1024
@@ -187,7 +189,7 @@ def pack_record(lines: Iterable[bytes], footer: Footer) -> bytes:
 
 def compress_lines(text: bytes) -> bytes:
     """Compress the lines of a record with gzip, as the store keeps them."""
-    return gzip.compress(text, compresslevel=3, mtime=0)
+    return gzip.compress(text, compresslevel=RECORD_COMPRESSION_LEVEL, mtime=0)
 
 
 def make_header(

@@ -33,6 +33,7 @@ from referee.effects import (
     SetDeadline,
     WriteLine,
 )
+from referee.footer import UnratedRecord
 from referee.match import Match
 from referee.record import Header, RecordedSeat
 from referee.state import Phase
@@ -121,7 +122,7 @@ class Library:
         result = match_.result(format_timestamp(started + timedelta(seconds=seconds)))
         self.store.write(
             finish_matches,
-            [StorableMatch(result, lambda ratings: records.pack_record(lines, match_.footer(result, ratings)))],
+            [StorableMatch(result, UnratedRecord(lines, match_.footer(result, None)))],
         )
         return name
 

@@ -100,5 +100,5 @@ class Room:
             await self.finished.wait()
         assert self.finishes == 1
         self.runner.send_end(None)
-        verify_record(record_reader.read_record(self.runner.close_record(self.runner.result("x")).pack_record(), "m-1"))
+        verify_record(record_reader.read_record(self.runner.finished_match("x").close().pack_record(), "m-1"))
         return [await friend.until(End) for friend in self.friends]

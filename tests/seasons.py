@@ -9,13 +9,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from arena.ratings import rating_system
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches
 from arena.store.store import Store
 from protocol.dice import SEED_BYTES
 from protocol.games import load_game
 from protocol.messages import Clock
 from referee.record import Header, RecordedSeat, make_header
 from referee.result import Result, SeatResult
+from stored_matches import storable
 
 
 def header(
@@ -87,9 +88,7 @@ def paid(match: str, bots: Sequence[str], payoffs: Sequence[float | None], *, ro
 
 def finish(store: Store, *results: Result) -> None:
     """Store and rate them, one after the other, in one transaction."""
-    store.write(
-        finish_matches, [StorableMatch(done, lambda ratings, done=done: done.match.encode()) for done in results]
-    )  # type: ignore[misc]
+    store.write(finish_matches, [storable(done, done.match.encode()) for done in results])
 
 
 def season(store: Store, count: int = 30) -> None:

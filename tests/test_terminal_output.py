@@ -22,7 +22,7 @@ from websockets.sync.server import ServerConnection, serve
 from websockets.typing import Subprotocol
 
 from arena.commands import output
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches
 from arena.store.registry import add_bots
 from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Store
@@ -31,7 +31,7 @@ from machine.console import Console
 from machine.terminal import say
 from referee.record_reader import unpack
 from referee.result import Result, SeatResult
-from stored_matches import stored
+from stored_matches import storable, stored
 from tournaments import played
 
 UNSEEN = ("Cc", "Cf", "Zl", "Zp", "Zs", "Co", "Cn")
@@ -138,7 +138,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
             finished="2026-01-01T00:01:00Z",
             tournament=HOSTILE[:20],
         )
-        store.write(finish_matches, [StorableMatch(done, lambda ratings: HOSTILE.encode())])
+        store.write(finish_matches, [storable(done, HOSTILE.encode())])
     store.close()
     return folder
 

@@ -9,7 +9,6 @@ import contextlib
 import logging
 import os
 from collections.abc import AsyncIterator, Coroutine
-from functools import partial
 from typing import Any
 
 from arena.server.arena import Arena
@@ -61,24 +60,16 @@ def cluster_view_of(store: Store, async_store: AsyncStore, url: str) -> ClusterV
     """Return this node's view of the cluster; None if the store belongs to no node."""
     if not isinstance(store, NodeStore) or not isinstance(store.database, PostgresDatabase):
         return None
-    return ClusterView(
-        async_store, store.database, store.name, store.node, url, timeouts=scale_timeouts(NodeTimeouts())
-    )
+    guard = StallGuard(lambda seconds: _exit_node(f"this process was suspended for {seconds:.1f} s"))
+    timeouts = scale_timeouts(NodeTimeouts())
+    return ClusterView(async_store, store.database, store.name, store.node, url, timeouts=timeouts, stall_guard=guard)
 
 
 @contextlib.asynccontextmanager
 async def run_as_node(nodes: ClusterView, arena: Arena) -> AsyncIterator[None]:
     """Run as a node within the context. Raise `ArenaFault` if this machine's clock is far off."""
-    guard = StallGuard(lambda seconds: _exit_node(f"this process was suspended for {seconds:.1f} s"))
-    announced: asyncio.Queue[Announcement | None] = asyncio.Queue()
-    nodes.on_announcement = announced.put_nowait
-    nodes.on_changed = arena.on_nodes_changed
-    nodes.on_warning = partial(arena.warnings.update, "nodes that are away")
-    nodes.on_clock_warning = partial(arena.warnings.update, "the clock of this machine")
-    nodes.on_deafness_warning = partial(arena.warnings.update, "announcements")
-    nodes.on_name_taken = lambda fault: _exit_node(str(fault))
-    async with background_task(_run_essential(guard.run())):
-        arena.host.call_before_flush(guard.check)
+    assert nodes.stall_guard is not None
+    async with background_task(_run_essential(nodes.stall_guard.run())):
         try:
             await nodes.send_heartbeat()
             nodes.check_clock()
@@ -87,19 +78,21 @@ async def run_as_node(nodes: ClusterView, arena: Arena) -> AsyncIterator[None]:
                     nodes.run(),
                     nodes.listen(),
                     nodes.read_when_woken(),
-                    _apply_announcements(arena, announced),
+                    _apply_announcements(arena, nodes.announcements),
+                    _follow_changes(arena, nodes.changed),
                 ):
                     await stack.enter_async_context(background_task(_run_essential(work)))
                 yield
         finally:
             await nodes.leave()
-            arena.host.call_before_flush(lambda: None)
 
 
 async def _run_essential(work: Coroutine[Any, Any, None]) -> None:
     """Run a task that a node cannot do without. If the task fails, end the process."""
     try:
         await work
+    except NodeTaken as fault:
+        _exit_node(str(fault))
     except Exception:
         log.exception("a background task of this node failed")
         _exit_node("a defect of the arena")
@@ -116,6 +109,13 @@ async def _apply_announcements(arena: Arena, announced: asyncio.Queue[Announceme
             await asyncio.sleep(RETRY_DELAY_S)
         except Exception:  # no announcement ends a node
             log.exception("an announcement is ignored: %s", announcement)
+
+
+async def _follow_changes(arena: Arena, changed: asyncio.Event) -> None:
+    while True:
+        await changed.wait()
+        changed.clear()
+        arena.on_nodes_changed()
 
 
 def _exit_node(why: str) -> None:

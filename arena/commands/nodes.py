@@ -13,7 +13,7 @@ from arena.commands.output import print_list, terminal_columns
 from arena.operator.requests import COMMAND_LINE_ORIGIN
 from arena.store.database import Database
 from arena.store.database_url import open_database_url
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches, prepare_match
 from arena.store.node_store import NodeStore, NodeTaken
 from arena.store.nodes import NodeStatus, drain_node, end_matches, forget_node, list_nodes, matches_of
 from arena.store.postgres_database import PostgresDatabase
@@ -110,7 +110,7 @@ def declare_lost(where: str, name: str) -> None:
                 played_again.append(match.match)
             else:
                 closed = call_off_match(header, bytes.fromhex(match.secret), utc_now())
-                void.append(StorableMatch(closed.result, closed.pack_record))
+                void.append(prepare_match(closed))
         store.write(finish_matches, void, store.node)
         store.write(end_matches, played_again)
         store.write(forget_node, name, COMMAND_LINE_ORIGIN)

@@ -1,7 +1,8 @@
 """Hosts matches: sessions, match runners, clocks, journals and spectators. Uses no ladder, tournament or database.
 
 - host.py puts all parts together: it admits clients, and resumes matches from their journals. handler.py is the only
-  interface to the owner of the host, a ladder or a tournament.
+  interface to the owner of the host, a ladder or a tournament. A match leaves its host in one way: host.py passes it
+  to the owner as a value, finished_match.py, and performs what follows when the owner has stored it.
 - session.py has the connection of one client. client_registry.py knows all clients and their seats. actions.py handles
   their messages.
 - runner.py runs a match, and suspends it while it can't be recorded. meters.py measures how long moves take.

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from arena.host.journal import Journal, JournalFault
+from arena.host.finished_match import FinishedMatch
 from arena.host.runner import MatchRunner
 from arena.host.session import ClientSession
 from arena.ratings.rating_system import INITIAL_RATING
 from arena.store.incident import Incident
-from machine.log_output import log_fields
-from machine.timestamps import utc_now
+from arena.store.stored_match import StoredMatch
 from protocol import error_codes
 from protocol.errors import BotFault, Fault
-from protocol.messages import ClientMessage, Error, Hello, ListedSeek, Player
-from referee.footer import ClosedMatch
+from protocol.messages import ClientMessage, Hello, ListedSeek, Player
 from referee.record import Header
-from referee.result import Ratings
-
-log = logging.getLogger("arena.host")
 
 
 class NotAllowed(BotFault):
@@ -64,57 +58,12 @@ class AuthFailed(BotFault):
     code = error_codes.AUTH_FAILED
 
 
-class FinishedMatch:
-    """A finished match that `HostHandler.finalize` stores.
-
-    `finalize` calls `send_end` once, and `remove_journal` after the match is stored.
-    """
-
-    def __init__(self, runner: MatchRunner, journal: Journal, send_end: Callable[[Ratings | None], None]) -> None:
-        self.result = runner.result(utc_now())
-        self.failures = runner.failures
-        """The reasons why bots' programs failed, by seat, as their clients reported."""
-        self.send_end = send_end
-        """A function that sends `end`, with the ratings if they are given, to the seats and the spectators. Call it
-        once.
-        """
-        self.record_bytes = 0
-        """The size of the match's record in bytes; 0 before `encode_record` is called."""
-        self._runner = runner
-        self._journal = journal
-
-    def close_record(self) -> ClosedMatch:
-        """Return the finished match with its complete record: the lines of its journal and a footer. The journal stays
-        open. Raise `JournalFault` if it can't be read.
-        """
-        return self._runner.close_record(self.result)
-
-    def encode_record(self, ratings: Ratings | None) -> bytes:
-        """Return the record as bytes, with `ratings` unless None. Raise `JournalFault` if the journal can't be read."""
-        record = self.close_record().pack_record(ratings)
-        self.record_bytes = len(record)
-        return record
-
-    def announce_wait(self) -> None:
-        """Notify the seats that `end` is delayed, because the result can't be stored now."""
-        text = "the arena can't store the result of this match at present: it sends `end` as soon as it can"
-        self._runner.announce(Error(code=error_codes.UNAVAILABLE, message=text, ref=self.result.match))
-
-    def remove_journal(self) -> None:
-        """Remove the journal of a stored match. If that fails, the next start removes it."""
-        try:
-            self._journal.remove(self.result.match)
-        except JournalFault as fault:
-            match = self.result.match
-            log.error("match %s is stored, but %s", match, fault, extra=log_fields(match=match))
-
-
 class Identity(NamedTuple):
     """The identity of an authenticated client. `bot` is the registered name, or None for a spectator.
 
     `token` is the bot's token if it was generated just now. `elsewhere` has the URLs of other nodes where the bot has
     matches. `token_hash` is the hash of the bot's token if it can be revoked. `person` is true if the name is a
-    person's. `display` is the display name.
+    person's. `display` is the display name. `registered` is true if the name was registered just now.
     """
 
     bot: str | None
@@ -123,6 +72,7 @@ class Identity(NamedTuple):
     token_hash: str | None = None
     person: bool = False
     display: str | None = None
+    registered: bool = False
 
 
 class HostHandler(ABC):
@@ -140,8 +90,12 @@ class HostHandler(ABC):
         """Handle a message that the host does not handle itself, like a seek. Raise `BotFault` if it is wrong."""
 
     @abstractmethod
-    async def finalize(self, match: FinishedMatch) -> None:
-        """Store a finished match, and send its `end`. If this raises an error, the match stays in its journal."""
+    async def store_match(self, match: FinishedMatch) -> StoredMatch:
+        """Store a finished match, or hand it to its owner, and return the outcome. The host then removes the journal
+        and sends `end`.
+
+        If this raises an error, the match stays in its journal. After a `Fault`, no `end` is sent.
+        """
 
     async def record_incident(self, bot: str, incident: Incident) -> None:
         """Record an incident that a bot caused. Raise `ArenaFault` if that fails."""

@@ -7,14 +7,14 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from arena.host.actions import handle_message
 from arena.host.broadcast import Broadcaster
 from arena.host.client_registry import ClientRegistry
 from arena.host.event_log import EventLog
-from arena.host.handler import FinishedMatch, HostHandler, TooOften, Unavailable
+from arena.host.handler import HostHandler, TooOften, Unavailable
 from arena.host.journal import Journal, JournalFault, MatchJournal
 from arena.host.journal_weights import enforce_disk_quota
 from arena.host.meters import MeasuredRunner, Meters
@@ -28,10 +28,14 @@ from arena.network.admission import Access, Admission
 from arena.network.connection import Connection
 from arena.network.listener import Listener
 from arena.network.tls import Encryption
+from arena.store.health import Health
+from arena.store.stored_match import StoredMatch
 from machine.event_loop import BackgroundTasks, run_until_first
 from machine.log_output import log_fields
+from machine.timestamps import utc_now
 from protocol.close_codes import NO_HELLO, NOT_AUTHENTICATED, RESTARTING, TOO_MANY_CONNECTIONS
 from protocol.codec import Codec, Frame
+from protocol.error_codes import UNAVAILABLE
 from protocol.errors import ArenaFault, BadRecord, BotFault, Fault, MalformedMessage
 from protocol.games import game_names
 from protocol.messages import MAX_CLIENT_FRAME_BYTES, MAX_STRIKES, Error, Hello, Limits, Welcome
@@ -39,43 +43,13 @@ from referee.effects import Abort, NoShow
 from referee.match import Match, MatchTimeouts
 from referee.record import Header, Secret
 from referee.replay import JournalSummary
-from referee.result import Ratings
 
 NO_HELLO_LABEL = "no_hello"
 """The code that metrics show for clients that sent no `hello` in time. The protocol has no error code for them."""
+UNSTORED_MESSAGE = "the arena can't store the result of this match at present: it sends `end` as soon as it can"
+"""The message to the seats of a finished match whose result is not stored for a while."""
 
 log = logging.getLogger("arena.host")
-
-
-class Health:
-    """The current problems of a host. Each belongs to a part of the host or to a match (see `places`). Logs when the
-    first problem begins and when the last one ends.
-    """
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._problems: dict[str, str] = {}
-        self._since = 0.0
-
-    @property
-    def reason(self) -> str | None:
-        """The host's oldest current problem in one line, or None if there is none."""
-        return next(iter(self._problems.values()), None)
-
-    @property
-    def places(self) -> Collection[str]:
-        """The parts of the host with a problem (`store`, `seeks`), and the ids of matches that can't be recorded."""
-        return self._problems.keys()
-
-    def set_problem(self, place: str, reason: str | None) -> None:
-        """Set the problem of a part of the host or of a match (see `places`). A `reason` of None clears it."""
-        if reason is not None:
-            if not self._problems:
-                self._since = self._clock()
-                log.error("new matches are paused, retrying every second: %s", reason)
-            self._problems[place] = reason
-        elif self._problems.pop(place, None) is not None and not self._problems:
-            log.warning("play resumed after %.1f s", self._clock() - self._since)
 
 
 class MatchHost:
@@ -83,7 +57,8 @@ class MatchHost:
 
     `restore` resumes the matches in the journal, and `listener` accepts connections. `disconnect` leaves running
     matches in the journal. `drain` waits until finished matches are stored. `serve_operator` serves the connections of
-    operators, whom `access` admits. With `meters`, the time that moves take is measured.
+    operators, whom `access` admits. `check_stall` is called before lines are recorded and frames are written. With
+    `meters`, the time that moves take is measured.
     """
 
     def __init__(
@@ -97,8 +72,11 @@ class MatchHost:
         meters: Meters | None = None,
         timeouts: HostTimeouts | None = None,
         work_clock: Callable[[], float] = time.perf_counter,
+        check_stall: Callable[[], None] | None = None,
+        health: Health | None = None,
     ) -> None:
         self._handler = handler
+        self._check_stall = check_stall
         self._timeouts = timeouts or HostTimeouts()
         self._make_runner: Callable[..., MatchRunner] = (
             MatchRunner if meters is None else partial(MeasuredRunner, meters)
@@ -106,7 +84,7 @@ class MatchHost:
         self.quotas = quotas or Quotas(QuotaLimits())
         self._journal = journal
         self._clock = asyncio.get_running_loop().time
-        self.health = Health(self._clock)
+        self.health = health or Health()
         self.events = EventLog(handler.record_incident)
         self._broadcaster = Broadcaster()
         self.clients = ClientRegistry(handler, self.quotas, self._broadcaster)
@@ -118,10 +96,10 @@ class MatchHost:
             serve_operator,
             self._timeouts.network,
             work_clock,
+            self._before_flush,
         )
         self._due_queue = WorkQueue()
         self.recorder = Recorder(self.listener.flusher.schedule_flush, journal.log)
-        self.listener.flusher.before_flush = self.recorder.commit
         self._recovery: asyncio.Task[int] | None = None
         self._is_answering = asyncio.Event()
         """The event that is set while `hello` messages are answered."""
@@ -132,19 +110,13 @@ class MatchHost:
         """The number of plies of finished matches, by game."""
         self.spectator_count = 0
         """The number of connected spectators."""
-        self._finalizing = BackgroundTasks()
+        self._concluding = BackgroundTasks()
         self._weighing = BackgroundTasks()
 
-    def call_before_flush(self, hook: Callable[[], None]) -> None:
-        """Let `hook` be called in each turn of the event loop that writes records or frames, before they are
-        written.
-        """
-
-        def commit() -> None:
-            hook()
-            self.recorder.commit()
-
-        self.listener.flusher.before_flush = commit
+    def _before_flush(self) -> None:
+        if self._check_stall is not None:
+            self._check_stall()
+        self.recorder.commit()
 
     def count_plies(self) -> Counter[str]:
         """Return the number of plies played since this host started, by game."""
@@ -218,7 +190,7 @@ class MatchHost:
 
     async def drain(self) -> None:
         """Wait until all finished matches are stored, then close the journal."""
-        await self._finalizing.wait()
+        await self._concluding.wait()
         await self.events.close()
         self._journal.close()
 
@@ -354,28 +326,46 @@ class MatchHost:
 
     def _on_finished(self, runner: MatchRunner) -> None:
         self._finished_plies[runner.game] += runner.plies_played
-        self._finalizing.start(self._finalize(runner))
+        self._concluding.start(self._conclude(runner))
 
-    async def _finalize(self, runner: MatchRunner) -> None:
-        match = FinishedMatch(runner, self._journal, partial(self._send_end, runner))
+    async def _conclude(self, runner: MatchRunner) -> None:
+        """Have a finished match stored, then do what follows. If storing takes long, notify the seats."""
+        match = runner.finished_match(utc_now())
         parts = self.quotas.split_bytes(runner.id, runner.journal_bytes, runner.info_bytes)
         runner.stop()
         self.events.log_ended(match.result, match.failures)
+        notice = Error(code=UNAVAILABLE, message=UNSTORED_MESSAGE, ref=runner.id)
+        notice_timer = asyncio.get_running_loop().call_later(
+            self._timeouts.unstored_notice_delay_s, runner.announce, notice
+        )
         try:
-            await self._handler.finalize(match)
-            self.quotas.charge_record(parts, match.record_bytes)
+            stored = await self._handler.store_match(match)
         except Fault as fault:  # the arena is closing: the end is sent after the next start, when it is stored
             text = "the result of match %s can't be stored and stays in the journal: %s"
             log.error(text, runner.id, fault, extra=log_fields(match=runner.id))
-        except Exception:
+        except Exception:  # a restart would give the same result, so the bots get their slots back
             text = "the result of match %s can't be stored and stays in the journal"
             log.exception(text, runner.id, extra=log_fields(match=runner.id))
+            self._end_match(runner, StoredMatch())
+        else:
+            self._remove_journal(runner.id)
+            self._end_match(runner, stored)
+            self.quotas.charge_record(parts, stored.record_bytes)
         finally:
+            notice_timer.cancel()
             runner.close()
 
-    def _send_end(self, runner: MatchRunner, ratings: Ratings | None) -> None:
+    def _remove_journal(self, match: str) -> None:
+        """Remove the journal of a stored match. If that fails, the next start removes it."""
+        try:
+            self._journal.remove(match)
+        except JournalFault as fault:
+            log.error("match %s is stored, but %s", match, fault, extra=log_fields(match=match))
+
+    def _end_match(self, runner: MatchRunner, stored: StoredMatch) -> None:
+        """Give the bots their slots back, and send `end` to the seats and the spectators."""
         self.clients.remove_match(runner)
-        runner.send_end(ratings)
+        runner.send_end(stored.ratings)
 
 
 def _decode_hello(codec: Codec, frame: Frame) -> Hello:

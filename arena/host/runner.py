@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from arena.host.broadcast import Audience, Broadcaster, EncodedMessages, Peer, Reporter
+from arena.host.finished_match import FinishedMatch
 from arena.host.journal import JournalFault, MatchJournal
 from arena.host.recorder import Recorder
 from arena.host.work_queue import WorkQueue
@@ -41,11 +42,10 @@ from referee.effects import (
     SetDeadline,
     WriteLine,
 )
-from referee.footer import ClosedMatch
 from referee.match import Match
 from referee.record import Ply, write_line
 from referee.replay import JournalSummary
-from referee.result import Ratings, Result
+from referee.result import Ratings
 
 SPECTATOR_VIEW_TTL_S = 1.0
 """Seconds for which new spectators of a match get the same full view, with the same clock times. A spectator that asks
@@ -387,15 +387,10 @@ class MatchRunner:
         """Return whether the match is over and a seat stayed in it to the end."""
         return self._match.standing.stayed_to_end(seat)
 
-    def result(self, finished_at: str) -> Result:
-        return self._match.result(finished_at)
-
-    def close_record(self, result: Result) -> ClosedMatch:
-        """Return the finished match with its complete record: the lines of its journal and a footer. The journal stays
-        open. Raise `JournalFault` if it can't be read.
-        """
-        lines = tuple(self._journal.read_record_lines())
-        return ClosedMatch(result, lines, self._match.footer(result, None), self.failures)
+    def finished_match(self, finished_at: str) -> FinishedMatch:
+        """Return the match, which is over, as it is to be stored."""
+        result = self._match.result(finished_at)
+        return FinishedMatch(result, self._match.footer(result, None), self.failures, self._journal)
 
     def stop(self) -> None:
         """Stop the timer. A match that is not over handles no further events, and can resume from its journal later."""

@@ -31,8 +31,8 @@ class Flusher:
     It first calls `before_flush`. Messages that this function sends are flushed too.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.before_flush: Callable[[], None] = lambda: None
+    def __init__(self, loop: asyncio.AbstractEventLoop, before_flush: Callable[[], None] = lambda: None) -> None:
+        self._before_flush = before_flush
         self._loop = loop
         self._waiting: list[Flushable] = []
         self._queued_at: float | None = None
@@ -78,7 +78,7 @@ class Flusher:
             return
         self._is_ending = True
         try:
-            self.before_flush()
+            self._before_flush()
         except Exception:
             log.exception("the work before writing to connections failed")
         waiting, self._waiting = self._waiting, []

@@ -44,6 +44,8 @@ class Listener:
     """Accepts connections until `close`. A client's connection runs `serve_client(connection, codec)`; an operator's
     runs `serve_operator(connection)`.
 
+    `before_flush` is called in each turn of the event loop that writes to clients, before it writes.
+
     `GET /healthz` returns 200 while the event loop runs. `GET /readyz` returns 503 if `unready_reason` gives a reason.
     """
 
@@ -56,6 +58,7 @@ class Listener:
         serve_operator: Callable[[Connection], Awaitable[None]] | None = None,
         timeouts: NetworkTimeouts | None = None,
         work_clock: Callable[[], float] = time.perf_counter,
+        before_flush: Callable[[], None] = lambda: None,
     ) -> None:
         self._timeouts = timeouts or NetworkTimeouts()
         self._serve_client = serve_client
@@ -70,7 +73,7 @@ class Listener:
         self._handshake_ended = asyncio.Event()
         self._tls_mismatch = TlsMismatchLog()
         self._scheduler = FairScheduler(asyncio.get_running_loop(), work_clock)
-        self.flusher = Flusher(asyncio.get_running_loop())
+        self.flusher = Flusher(asyncio.get_running_loop(), before_flush)
 
     @property
     def admission(self) -> Admission:

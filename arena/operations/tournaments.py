@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from arena.operator.requests import OperationHandler, SendEvent
 from arena.operator.tournaments import (
     ListTournaments,
@@ -18,7 +20,6 @@ from arena.operator.tournaments import (
 )
 from arena.processes.bot_commands import check_names
 from arena.ratings.tournament_pairing import Pairing
-from arena.store.finish import StorableMatch
 from arena.store.registry import find_registered_bot
 from arena.store.result_queries import tournament_results
 from arena.store.tournament_state import finish_tournament, is_finished, open_tournament, tournament_randomness
@@ -180,9 +181,8 @@ class TournamentRunner:
             return header, seed
 
         closed = await arena.assigned.play(planned.match, plan.id, pairing.seats, made, wait)
-        await arena.store.finish(
-            StorableMatch(closed.result, closed.pack_record, failures=find_no_shows(closed.result))
-        )
+        noted = replace(closed, failures=find_no_shows(closed.result))
+        await arena.store.finish(closed.result, lambda: noted)
 
 
 def operations(arena: Arena) -> Iterator[OperationHandler]:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from arena.host.handler import FinishedMatch, HostHandler, Identity, NotRunning, OnAnotherNode, TooOften, Unavailable
+from arena.host.finished_match import FinishedMatch
+from arena.host.handler import HostHandler, Identity, NotRunning, OnAnotherNode, TooOften, Unavailable
 from arena.host.host import MatchHost
 from arena.host.journal import Journal, JournalFault
 from arena.host.meters import Meters
@@ -35,15 +36,14 @@ from arena.server.ladder import Ladder
 from arena.server.matchmaking import MatchRate
 from arena.server.nodes import SingleNode
 from arena.server.seek_index import ActiveSeek, agreed_spec, pool_of
-from arena.server.warnings import Warnings
 from arena.store.announcements import Announcement
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreUnavailable
-from arena.store.finish import StorableMatch
 from arena.store.incident import Incident
 from arena.store.nodes import BotGone
 from arena.store.registry import find_registered_bots, log_incident
 from arena.store.result_queries import rated_pools, result_of
+from arena.store.stored_match import StoredMatch
 from machine.backoff import Backoff
 from machine.event_loop import BackgroundTasks
 from machine.timestamps import utc_now
@@ -116,17 +116,26 @@ class Arena(HostHandler):
         self._bots = bots or BotCache(store)
         self.operator_channel = Channel(make_operations(self), StoredActionLog(store))
         """The channel over which connected operators send requests and get answers."""
-        self.host = MatchHost(
-            self, journal, access, encryption, self.operator_channel.serve, quotas, meters, self._timeouts, work_clock
-        )
-        store.on_unavailable = lambda reason: self.host.health.set_problem("store", reason)
-        auth.on_registered = self.host.events.log_registered
-        self.warnings = Warnings()
-        self.drain = Drain(self.host.clients, self.warnings)
-        """The draining state. While the server drains, no match starts, and it stops after the running matches."""
         self.nodes = nodes or SingleNode()
         """This node and the other nodes of the arena."""
         self.url = self.nodes.url
+        guard = self.nodes.stall_guard
+        self.host = MatchHost(
+            self,
+            journal,
+            access,
+            encryption,
+            self.operator_channel.serve,
+            quotas,
+            meters,
+            self._timeouts,
+            work_clock,
+            None if guard is None else guard.check,
+            store.health,
+        )
+        self.warnings = self.nodes.warnings
+        self.drain = Drain(self.host.clients, self.warnings)
+        """The draining state. While the server drains, no match starts, and it stops after the running matches."""
         self.ladder = Ladder(
             self.host, self._start_paired_match, self._bots, rate or MatchRate(), self.drain, self.nodes
         )
@@ -262,6 +271,8 @@ class Arena(HostHandler):
                 events.note_impostor(hello.bot, fault.code, with_token=hello.token is not None)
             raise
         if identity.bot is not None:
+            if identity.registered:
+                events.log_registered(identity.bot, address)
             await self._bots.load(identity.bot)
             elsewhere = await self.nodes.urls_of_bot_elsewhere(identity.bot)
         else:
@@ -452,31 +463,18 @@ class Arena(HostHandler):
     async def record_incident(self, bot: str, incident: Incident) -> None:
         await self.store.write(log_incident, bot, incident)
 
-    async def finalize(self, match: FinishedMatch) -> None:
-        """Store a finished match, then send `end` messages with new ratings. Tell the seats if storing takes long."""
-        if self.assigned.hand_over(match):
+    async def store_match(self, match: FinishedMatch) -> StoredMatch:
+        if await self.assigned.hand_over(match):
             self.background.start(self._unregister_match(match.result.match))
-            return
-        notice_timer = asyncio.get_running_loop().call_later(
-            self._timeouts.unstored_notice_delay_s, match.announce_wait
-        )
-        try:
-            ratings = await self.store.finish(StorableMatch(match.result, match.encode_record, failures=match.failures))
-        except Fault:
-            raise
-        except Exception:  # a restart would give the same result, so the bots get their slots back
-            match.send_end(None)
-            raise
-        finally:
-            notice_timer.cancel()
-        match.remove_journal()
-        if ratings is None:
+            return StoredMatch()
+        stored = await self.store.finish(match.result, match.close)
+        if stored.ratings is None:
             self._bots.end_unrated(match.result.match)
         else:
-            self._bots.apply_ratings(match.result, ratings)
+            self._bots.apply_ratings(match.result, stored.ratings)
             if self._feed is not None:
-                self._feed.schedule_leaderboard(ratings.pool)
-        match.send_end(ratings)
+                self._feed.schedule_leaderboard(stored.ratings.pool)
+        return stored
 
     def _start_paired_match(self, group: Sequence[ActiveSeek]) -> None:
         """Start a match between the bots of paired seeks, with seats drawn at random."""

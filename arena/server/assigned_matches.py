@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
-from arena.host.handler import FinishedMatch
+from arena.host.finished_match import FinishedMatch
 from arena.host.host import MatchHost
 from arena.server.ladder import Ladder
 from protocol.errors import Fault, UsageFault
@@ -95,23 +95,23 @@ class AssignedMatches:
             )
         return known is not None
 
-    def hand_over(self, match: FinishedMatch) -> bool:
-        """End an assigned match without ratings, and pass it to the caller of `play`. Return False if the match was not
-        assigned.
-        """
-        assigned = self._under_way.pop(match.result.match, None)
-        if assigned is None:
+    async def hand_over(self, match: FinishedMatch) -> bool:
+        """Pass an assigned match to the caller of `play`. Return False if the match was not assigned."""
+        name = match.result.match
+        if name not in self._under_way:
             return False
-        match.send_end(None)
         try:
-            assigned.over.set_result(match.close_record())
+            closed = await asyncio.to_thread(match.close)
         except Fault as fault:
-            assigned.over.set_exception(fault)
-        match.remove_journal()
+            self.fail(name, fault)
+        else:
+            self._under_way.pop(name).over.set_result(closed)
         return True
 
     def fail(self, match: str, fault: Fault) -> None:
-        """Make `play` raise `fault` for a match that does not begin. Do nothing if the match was not assigned."""
+        """Make `play` raise `fault` for a match that cannot be played or closed. Do nothing if the match was not
+        assigned.
+        """
         assigned = self._under_way.pop(match, None)
         if assigned is not None:
             assigned.over.set_exception(fault)

@@ -152,8 +152,6 @@ class Authenticator:
         self._guesses = GuessLimits()
         self.last_seen = LastSeen(store)
         """The store of the times when bots were last seen."""
-        self.on_registered: Callable[[str, str], None] = lambda bot, address: None
-        """A function called with each newly registered name and the address of its client."""
 
     async def identify(self, hello: Hello, address: str) -> Identity:
         """Return a client's identity. Raise a `BotFault` to refuse it, and `StoreError` if the store fails."""
@@ -222,8 +220,7 @@ class Authenticator:
             await self._store.write(register, bot, hash_token(made), days)
         except NameInUse:  # another connection, maybe of the same bot, was faster
             return None
-        self.on_registered(bot, address)
-        return Identity(bot, None if token else made, person=hello.person, display=display)
+        return Identity(bot, None if token else made, person=hello.person, display=display, registered=True)
 
 
 def _display(hello: Hello) -> str | None:

@@ -41,7 +41,6 @@ class FeedPublisher:
 
     def __init__(self, feed: Feed, store: AsyncStore) -> None:
         self._feed = feed
-        feed.on_acknowledged, feed.on_dropped = self._on_acknowledged, self._on_dropped
         self.report: Reporter = feed.report
         """The reporter that publishes the messages for a match's spectators."""
         self._store = store
@@ -60,6 +59,7 @@ class FeedPublisher:
         """True once the broker has acknowledged an `end` message since the last start of `_catch_up`."""
         self._catching_up: asyncio.Task[None] | None = None
         self._closing = False
+        self._following = asyncio.create_task(self._follow_deliveries())
 
     def schedule_leaderboard(self, pool: str) -> None:
         """Publish a pool's changed leaderboard after `LEADERBOARD_INTERVAL_S`."""
@@ -84,6 +84,9 @@ class FeedPublisher:
             timer.cancel()
             await self._publish(pool)
         await self._feed.close()
+        self._following.cancel()
+        while not self._feed.deliveries.empty():
+            self._note_delivery(*self._feed.deliveries.get_nowait())
         await self._save()
         await self._tasks.wait()
 
@@ -99,22 +102,24 @@ class FeedPublisher:
             return
         self._feed.publish_leaderboard(pool, rows)
 
-    def _on_acknowledged(self, match: str) -> None:
-        self._acknowledged.add(match)
-        self._reachable = True
-        self._remove_from_batch(match)
-        self._save_soon()
-        self._catch_up_soon()
+    async def _follow_deliveries(self) -> None:
+        while True:
+            self._note_delivery(*await self._feed.deliveries.get())
 
-    def _on_dropped(self, match: str) -> None:
-        """Note that the feed was full and dropped the `end` message of a match, so that it must be republished."""
-        self._needs_catch_up = True
-        self._remove_from_batch(match)
-
-    def _remove_from_batch(self, match: str) -> None:
+    def _note_delivery(self, match: str, is_acknowledged: bool) -> None:
+        """Note that the broker has the `end` message of a match, or that the feed was full and dropped the message, so
+        that it must be republished.
+        """
         self._unacknowledged_batch.discard(match)
         if not self._unacknowledged_batch:
             self._page_done.set()
+        if is_acknowledged:
+            self._acknowledged.add(match)
+            self._reachable = True
+            self._save_soon()
+            self._catch_up_soon()
+        else:
+            self._needs_catch_up = True
 
     def _save_soon(self) -> None:
         if self._saving is None:
@@ -162,7 +167,7 @@ class FeedPublisher:
                 self.report(await self._end_of(match))
             except Fault as fault:
                 log.error("the end of match %s can't be published: %s", match, fault, extra=log_fields(match=match))
-                self._on_acknowledged(match)
+                self._note_delivery(match, is_acknowledged=True)
         if matches:
             await self._page_done.wait()
 

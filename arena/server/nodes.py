@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import msgspec
 
+from arena.server.stall_guard import StallGuard
+from arena.server.warnings import Warnings
 from arena.store.announcements import (
     Announcement,
     announce,
@@ -91,6 +93,12 @@ class SingleNode:
 
     url: str | None = None
     """The URL where clients connect to this node; None for a single server."""
+    stall_guard: StallGuard | None = None
+    """The guard that ends this process if it was suspended for so long that it may have lost the name of its node."""
+
+    def __init__(self) -> None:
+        self.warnings = Warnings()
+        """The warnings to the operator about this server."""
 
     @property
     def is_draining(self) -> bool:
@@ -155,14 +163,7 @@ class SingleNode:
 
 class ClusterView(SingleNode):
     """The nodes of an arena, as the node with this `number` and `url` sees them. `run`, `listen` and `read_when_woken`
-    never return.
-
-    - `on_changed` is called when nodes were added or removed, or changed their state or URL. A game may now be paired
-      by another node than before.
-    - `on_name_taken` is called when another process has taken this node's name.
-    - `on_announcement` is called with each announcement, or with None if some were missed.
-    - `on_warning` (about missing nodes), `on_clock_warning` and `on_deafness_warning` (about notifications that did not
-      arrive) are called with a warning for the operator, or with None if there is none.
+    never return. `run` raises `NodeTaken` if another process has taken this node's name.
     """
 
     def __init__(
@@ -175,16 +176,19 @@ class ClusterView(SingleNode):
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
         timeouts: NodeTimeouts | None = None,
+        stall_guard: StallGuard | None = None,
     ) -> None:
+        super().__init__()
+        self.stall_guard = stall_guard
         self._timeouts = timeouts or NodeTimeouts()
         self._clock = clock
         self._wall_clock = wall_clock
-        self.on_changed: Callable[[], None] = lambda: None
-        self.on_announcement: Callable[[Announcement | None], None] = lambda announcement: None
-        self.on_name_taken: Callable[[NodeTaken], None] = lambda fault: None
-        self.on_warning: Callable[[str | None], None] = lambda text: None
-        self.on_clock_warning: Callable[[str | None], None] = lambda text: None
-        self.on_deafness_warning: Callable[[str | None], None] = lambda text: None
+        self.changed = asyncio.Event()
+        """The event that is set when nodes were added or removed, or changed their state or URL. A game may now be
+        paired by another node than before.
+        """
+        self.announcements: asyncio.Queue[Announcement | None] = asyncio.Queue()
+        """The announcements that were read, oldest first. None means that some were missed."""
         self.clock_difference_s = 0.0
         """The seconds by which this machine's clock is known to differ from the database's; positive if this machine's
         clock is ahead.
@@ -300,7 +304,7 @@ class ClusterView(SingleNode):
         if own.seen is not None:
             database_s = parse_timestamp(own.seen)
             self.clock_difference_s = max(0.0, before_s - database_s) + min(0.0, after_s - database_s)
-        self.on_clock_warning(self._clock_warning())
+        self.warnings.update("the clock of this machine", self._clock_warning())
 
     def _see(self, nodes: list[NodeStatus]) -> NodeStatus:
         """Replace the list of nodes, and report what changed. Return this node's entry."""
@@ -308,8 +312,8 @@ class ClusterView(SingleNode):
         self._own = own = next(node for node in nodes if node.name == self._name)
         if list(map(_identity, nodes)) != list(map(_identity, before)):
             self._log_changes(before)
-            self.on_changed()
-        self.on_warning(self._lost_nodes_warning())
+            self.changed.set()
+        self.warnings.update("nodes that are away", self._lost_nodes_warning())
         return own
 
     def _expect_echo(self) -> None:
@@ -376,13 +380,13 @@ class ClusterView(SingleNode):
             log.info("node %s was declared lost: its matches are void", name)
 
     async def run(self) -> None:
-        """Send heartbeats as long as this process runs."""
+        """Send heartbeats as long as this process runs. Raise `NodeTaken` if another process has this node's name."""
         while True:
             await asyncio.sleep(HEARTBEAT_INTERVAL_S)
             try:
                 await self._beat_or_probe()
-            except NodeTaken as fault:
-                self.on_name_taken(fault)
+            except NodeTaken:
+                raise
             except ArenaFault as fault:
                 log.log(
                     logging.DEBUG if self._is_database_away else logging.ERROR, "the database is unreachable: %s", fault
@@ -467,9 +471,10 @@ class ClusterView(SingleNode):
             for task in (listening, deafness):
                 task.cancel()
             await asyncio.gather(listening, deafness, return_exceptions=True)
-        self.on_deafness_warning(
+        self.warnings.update(
+            "announcements",
             f"the session that wakes this node was deaf for {self._timeouts.echo_timeout_s:.0f} s, and is replaced: "
-            "what others announce is read every second all the same"
+            "what others announce is read every second all the same",
         )
 
     async def _wake(self, channel: str, echo: str) -> None:
@@ -477,7 +482,7 @@ class ClusterView(SingleNode):
             async for sent in notifications:
                 if sent == echo:
                     self._unheard_since = None
-                    self.on_deafness_warning(None)
+                    self.warnings.update("announcements", None)
                 elif sent:
                     self._woken.set()
                 else:  # from now on no announcement is missed; earlier ones are read now
@@ -498,17 +503,18 @@ class ClusterView(SingleNode):
             await asyncio.sleep(MIN_READ_INTERVAL_S)
 
     async def read_announcements(self) -> None:
-        """Read new announcements, and call `on_announcement` with each. The first time, call it with None, because
-        anything may have changed. Raise `StoreError` if reading fails.
+        """Add new announcements to `announcements`. The first time, add None, because anything may have changed.
+
+        Raise `StoreError` if reading fails.
         """
         if self._position is None:
             self._position = await self._store.read(last_announcement)
-            self.on_announcement(None)
+            self.announcements.put_nowait(None)
             return
         announced = await self._store.read(read_announcements_after, self._position)
         self._position = announced.position
         for announcement in (None,) if announced.announcements is None else announced.announcements:
-            self.on_announcement(announcement)
+            self.announcements.put_nowait(announcement)
 
     async def leave(self) -> None:
         """Store that this node has stopped."""

@@ -19,7 +19,8 @@ _BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class StallGuard:
-    """Detects that the process was suspended. `check` is called before anything is sent, and periodically by `run`.
+    """Detects, while `run` runs, that the process was suspended. `check` is called before anything is sent, and
+    periodically by `run`.
 
     If more than `MAX_STALL_S` have passed since the last check, `on_stall` is called with the seconds since then. It
     must not return.
@@ -27,10 +28,13 @@ class StallGuard:
 
     def __init__(self, on_stall: Callable[[float], None]) -> None:
         self._stalled = on_stall
-        self._last_check = time.clock_gettime(_BOOT_CLOCK)
+        self._last_check: float | None = None
+        """The time of the last check; None while `run` does not run."""
 
     def check(self) -> None:
         """Call `on_stall` if the process was suspended for longer than `MAX_STALL_S`."""
+        if self._last_check is None:
+            return
         now = time.clock_gettime(_BOOT_CLOCK)
         if now - self._last_check > MAX_STALL_S:
             self._stalled(now - self._last_check)
@@ -38,6 +42,10 @@ class StallGuard:
 
     async def run(self) -> None:
         """Call `check` periodically, without end."""
-        while True:
-            self.check()
-            await asyncio.sleep(CHECK_INTERVAL_S)
+        self._last_check = time.clock_gettime(_BOOT_CLOCK)
+        try:
+            while True:
+                await asyncio.sleep(CHECK_INTERVAL_S)
+                self.check()
+        finally:
+            self._last_check = None

@@ -7,13 +7,13 @@ and changes are functions of a connection, which a `Store` runs in transactions.
   database. schema.py has the tables, which migrations and upgrade.py bring up to date. views.py has the views for
   outside queries. integrity_check.py checks everything.
 - Access: store.py runs queries and changes (`Store.read` and `Store.write`). async_store.py runs them from an event
-  loop, with one thread that writes; after_commit.py runs statements after a transaction. data_folder.py locks the data
-  folder. backup.py copies a database in use.
+  loop, with one thread that writes, and notes in health.py whether that works. after_commit.py runs statements after a
+  transaction. data_folder.py locks the data folder. backup.py copies a database in use.
 - Bots: registry.py and tokens.py have the registered bots. incident.py is a failure of a bot. actions.py is the
   operator's audit log.
-- Results: finish.py stores matches, and result_queries.py reads them. match_log.py has a log entry for each match.
-  match_luck.py stores luck, in the form of luck_value.py. pool_payoffs.py has payoffs. summaries.py keeps totals, so
-  that pages are fast.
+- Results: finish.py stores matches, with the outcome in stored_match.py; result_queries.py reads them. match_log.py has
+  a log entry for each match. match_luck.py stores luck, in the form of luck_value.py. pool_payoffs.py has payoffs.
+  summaries.py keeps totals, so that pages are fast.
 - Ratings: annulment.py and seasons.py change which matches are rated, and rating_decisions.py counts these changes.
   rating_rebuild.py computes ratings again.
 - Old records: thinning.py removes them, by the clock of retention_clock.py. archiving.py moves them to files, which

@@ -15,15 +15,18 @@ from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 from sqlalchemy import Connection
 
 from arena.store.database import StoreUnavailable
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import StorableMatch, finish_matches, prepare_match
+from arena.store.health import Health
 from arena.store.node_store import NodeTaken
 from arena.store.nodes import BotGone, MatchInProgress, begin_matches
 from arena.store.store import Store
+from arena.store.stored_match import StoredMatch
 from machine.backoff import Backoff
 from machine.histogram import Histogram
 from machine.log_output import log_fields
 from protocol.errors import Fault
-from referee.result import Ratings
+from referee.footer import ClosedMatch
+from referee.result import Result
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -51,8 +54,9 @@ class _QueuedStart(NamedTuple):
 
 
 class _QueuedMatch(NamedTuple):
-    match: StorableMatch
-    future: asyncio.Future[Ratings | None]
+    result: Result
+    close: Callable[[], ClosedMatch]
+    future: asyncio.Future[StoredMatch]
     backoff: Backoff
     turn: int = 0
 
@@ -60,14 +64,14 @@ class _QueuedMatch(NamedTuple):
 class AsyncStore:
     """The store, for use from the event loop. The future of `finish` completes when the match's transaction is on disk.
 
-    A failed write is retried until it succeeds or `stop_retrying` is called. A match that the store rejects while it
-    accepts others is set aside. Matches of different bots are stored in turn: a bot that finishes many at once delays
-    only its own.
+    A failed write is retried until it succeeds or `stop_retrying` is called. A match is set aside if it cannot be
+    closed, or if the store rejects it while it accepts others. Matches of different bots are stored in turn: a bot that
+    finishes many at once delays only its own.
     """
 
     def __init__(self, store: Store) -> None:
-        self.on_unavailable: Callable[[str | None], None] = lambda reason: None
-        """A function called with the reason when the store becomes unavailable, and with None when it works again."""
+        self.health = Health()
+        """The problems that keep matches from starting. The store adds `store` while it is unavailable."""
         self._store = store
         self.node = store.node
         """The number of this node, as in `Store.node`."""
@@ -103,7 +107,7 @@ class AsyncStore:
 
     @property
     def set_aside(self) -> int:
-        """The number of finished matches that wait for a retry, because the store rejected them but accepted others."""
+        """The number of finished matches that wait for a retry, because only they were rejected or cannot be closed."""
         return len(self._set_aside)
 
     @property
@@ -137,14 +141,15 @@ class AsyncStore:
     async def _run(self, ask: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, ask)
 
-    def finish(self, match: StorableMatch) -> asyncio.Future[Ratings | None]:
-        """Queue a finished match to be stored and rated. The future gives its ratings once they are on disk.
+    def finish(self, result: Result, close: Callable[[], ClosedMatch]) -> asyncio.Future[StoredMatch]:
+        """Queue a finished match to be stored and rated. The future gives the outcome once it is on disk.
 
-        If the process ends before a retry succeeds, the future fails with the store's fault. If an error is not a
-        fault, the future fails with it at once.
+        `close` returns the match with its record. The store's thread calls it before each attempt to store the match,
+        outside of any transaction. If the process ends before a retry succeeds, the future fails with the last fault.
+        If an error is not a fault, the future fails with it at once.
         """
-        future: asyncio.Future[Ratings | None] = asyncio.get_running_loop().create_future()
-        self._defer(_QueuedMatch(match, future, Backoff(REJECTED_RETRY_DELAY_S, MAX_REJECTED_RETRY_DELAY_S)))
+        future: asyncio.Future[StoredMatch] = asyncio.get_running_loop().create_future()
+        self._defer(_QueuedMatch(result, close, future, Backoff(REJECTED_RETRY_DELAY_S, MAX_REJECTED_RETRY_DELAY_S)))
         return future
 
     def begin(self, match: MatchInProgress) -> asyncio.Future[None]:
@@ -176,7 +181,7 @@ class AsyncStore:
 
     def _defer(self, queued: _QueuedMatch) -> None:
         """Queue a finished match. Its turn number exceeds by 1 those of its bots and of the batch being written."""
-        bots = [seat.bot for seat in queued.match.result.seats]
+        bots = [seat.bot for seat in queued.result.seats]
         turn = 1 + max(self._turn, *(self._last_turns.get(bot, 0) for bot in bots))
         self._last_turns |= dict.fromkeys(bots, turn)
         bisect.insort(self._queued_matches, queued._replace(turn=turn), key=lambda waiting: waiting.turn)
@@ -195,10 +200,9 @@ class AsyncStore:
             batch = [] if begun and suspects else self._queued_matches[: 1 if suspects else MAX_BATCH_MATCHES]
             beginnings_alone = not batch
             self._turn = batch[-1].turn if batch else self._turn
-            beginning, over = [one.match for one in begun], [one.match for one in batch]
             at = time.perf_counter()
             try:
-                gone, rated = await self._run(partial(self._store.write, _begin_and_finish, beginning, over, self.node))
+                gone, outcomes = await self._run(partial(self._write_batch, [one.match for one in begun], batch))
             except Exception as exc:
                 self.failures += 1
                 if isinstance(exc, (StoreUnavailable, NodeTaken)):
@@ -208,16 +212,16 @@ class AsyncStore:
                 elif begun or len(batch) > 1:
                     suspects = len(batch)  # each is tried alone
                 else:
-                    self._set_aside_rejected(exc)
+                    self._set_aside_match(self._queued_matches.pop(0), exc)
                     suspects = 0
                 continue
             finally:
                 self.commits.observe(time.perf_counter() - at)
-            suspects = max(0, suspects - len(rated))
-            del self._queued_matches[: len(rated)]
+            suspects = max(0, suspects - len(batch))
+            del self._queued_matches[: len(batch)]
             del self._queued_starts[: len(begun)]
             backoff.reset()
-            self.on_unavailable(None)
+            self.health.set_problem("store", None)
             for noted in begun:
                 fault = gone.get(noted.match.match)
                 if noted.future.done():
@@ -226,12 +230,32 @@ class AsyncStore:
                     noted.future.set_result(None)
                 else:
                     noted.future.set_exception(fault)
-            for one, ratings in zip(batch, rated, strict=False):
-                if not one.future.done():
-                    one.future.set_result(ratings)
+            for one in batch:
+                outcome = outcomes[one.result.match]
+                if isinstance(outcome, Exception):
+                    self._set_aside_match(one, outcome)
+                elif not one.future.done():
+                    one.future.set_result(outcome)
         self._turn = 0
         self._last_turns.clear()
         self._writing = None
+
+    def _write_batch(
+        self, beginning: Sequence[MatchInProgress], batch: Sequence[_QueuedMatch]
+    ) -> tuple[dict[str, BotGone], dict[str, StoredMatch | Exception]]:
+        """Close finished matches, then register new matches and store the closed ones in one transaction. Return, by
+        match id, the reasons why matches cannot begin, and the outcomes of the finished ones or why they can't be
+        closed. This runs in the store's thread.
+        """
+        outcomes: dict[str, StoredMatch | Exception] = {}
+        over = []
+        for queued in batch:
+            try:
+                over.append(prepare_match(queued.close()))
+            except Exception as exc:
+                outcomes[queued.result.match] = exc
+        gone, stored = self._store.write(_begin_and_finish, beginning, over, self.node)
+        return gone, outcomes | {one.result.match: outcome for one, outcome in zip(over, stored, strict=True)}
 
     def _start_unregistered(self, begun: list[_QueuedStart], exc: Exception) -> None:
         """Let matches begin although their registration was rejected. They can't be called off if this node is lost."""
@@ -250,23 +274,22 @@ class AsyncStore:
                 one.future.cancel()
             self._queued_matches, self._queued_starts = [], []
             return
-        self.on_unavailable(f"results can't be stored: {exc}")
+        self.health.set_problem("store", f"results can't be stored: {exc}")
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._is_stopping.wait(), backoff.next_delay())
 
-    def _set_aside_rejected(self, exc: Exception) -> None:
-        """Take the first match out of the queue and retry it later: the store rejects it but accepts others."""
-        one = self._queued_matches.pop(0)
+    def _set_aside_match(self, queued: _QueuedMatch, exc: Exception) -> None:
+        """Retry a match later that is no longer in the queue, because it cannot be stored but others can."""
         if isinstance(exc, Fault) and not self._is_stopping.is_set():
-            seconds = one.backoff.next_delay()
-            match = one.match.result.match
+            seconds = queued.backoff.next_delay()
+            match = queued.result.match
             text = "match %s can't be stored; retrying in %g s: %s"
             log.error(text, match, seconds, exc, extra=log_fields(match=match))
             loop = asyncio.get_running_loop()
-            timer: asyncio.TimerHandle = loop.call_later(seconds, lambda: self._requeue(timer, one))
-            self._set_aside[timer] = one
+            timer: asyncio.TimerHandle = loop.call_later(seconds, lambda: self._requeue(timer, queued))
+            self._set_aside[timer] = queued
             return
-        self._fail([one], exc)
+        self._fail([queued], exc)
 
     def _requeue(self, timer: asyncio.TimerHandle, queued: _QueuedMatch) -> None:
         del self._set_aside[timer]
@@ -280,9 +303,9 @@ class AsyncStore:
 
 def _begin_and_finish(
     connection: Connection, begun: Sequence[MatchInProgress], over: Sequence[StorableMatch], node: int
-) -> tuple[dict[str, BotGone], list[Ratings | None]]:
+) -> tuple[dict[str, BotGone], list[StoredMatch]]:
     """Register matches that are about to begin, and store finished ones. Return, by match id, the reasons why matches
-    cannot begin, and the ratings of the stored matches.
+    cannot begin, and the outcomes of the finished matches.
     """
     gone = begin_matches(connection, begun) if begun else {}
     return gone, finish_matches(connection, over, node) if over else []

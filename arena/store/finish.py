@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Insert, Table, bindparam, func, insert, select
@@ -16,20 +15,20 @@ from arena.store.luck_value import MatchLuck
 from arena.store.nodes import end_matches
 from arena.store.result_queries import outcome_of, pool_or_unrated
 from arena.store.schema import bots, failures, matches, ratings, records, seats
+from arena.store.stored_match import StoredMatch
 from arena.transparency_log.signed_log import LogEntry
 from machine.timestamps import utc_now
 from protocol.digest import encode_canonical
 from protocol.names import fold_name
+from referee.footer import ClosedMatch, UnratedRecord
 from referee.result import Ratings, Result, SeatRating
 
 
 class StorableMatch(NamedTuple):
-    """A finished match to store. `close` takes the match's ratings, or None if it is unrated, and returns its record.
-    `failures` has the reasons why programs failed, by seat.
-    """
+    """A finished match to store. `failures` has the reasons why programs failed, by seat."""
 
     result: Result
-    close: Callable[[Ratings | None], bytes]
+    record: UnratedRecord
     luck: MatchLuck | None = None
     failures: Mapping[int, str] = {}
 
@@ -78,13 +77,22 @@ Tallies = MutableMapping[tuple[int, str], Tally]
 """The `Tally` of each bot in each pool. A key is a bot's row id and a pool."""
 
 
-def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node: int = 0) -> list[Ratings | None]:
-    """Store a batch of matches that were played on a `node` (0: the only server). Matches that are already stored stay
-    unchanged. Return the ratings of each stored match, None for unrated ones.
+def prepare_match(
+    closed: ClosedMatch, luck: MatchLuck | None = None, failures: Mapping[int, str] | None = None
+) -> StorableMatch:
+    """Return a closed match as `finish_matches` stores it. Its own failures are stored, unless others are given."""
+    noted = closed.failures if failures is None else failures
+    return StorableMatch(closed.result, UnratedRecord(closed.lines, closed.footer), luck, noted)
 
-    If a match's record cannot be made, store only the matches before it. If it is the first match, raise the error.
+
+def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node: int = 0) -> list[StoredMatch]:
+    """Store a batch of matches that were played on a `node` (0: the only server). Matches that are already stored stay
+    unchanged. Return the outcome of each match.
     """
-    known = result_queries.ratings_of(connection, [finished.result.match for finished in batch])
+    known = {
+        match: StoredMatch(rated)
+        for match, rated in result_queries.ratings_of(connection, [one.result.match for one in batch]).items()
+    }
     new = [finished.result for finished in batch if finished.result.match not in known]
     rows = _ensure_bot_rows(connection, [seat.bot for result in new for seat in result.seats])
     tallies = load_tallies(connection, list(rows.values()))
@@ -92,20 +100,12 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
     number = connection.execute(_LAST_MATCH_NUMBER).scalar_one()
     stored: dict[Table, list[dict[str, Any]]] = {table: [] for table in _INSERT_STATEMENTS}
     entered: list[LogEntry] = []
-    for index, (result, close, luck, failed) in enumerate(batch):
+    for result, unrated, luck, failed in batch:
         if result.match in known:
             continue
         ids = [rows[fold_name(seat.bot)] for seat in result.seats]
-        after = ChainMap({}, tallies)
-        rated = None if result.pool is None else rate_match(after, result.pool, result, ids)
-        try:
-            record = close(rated)
-        except Exception:
-            if index == 0:
-                raise
-            batch = batch[:index]
-            break
-        tallies.update(after.maps[0])
+        rated = None if result.pool is None else rate_match(tallies, result.pool, result, ids)
+        record = unrated.pack(rated)
         number += 1
         entered.append(
             LogEntry(
@@ -118,7 +118,7 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
         stored[failures] += [
             {"match": number, "seat": seat, "text": replace_nul(text)} for seat, text in failed.items()
         ]
-        known[result.match] = rated
+        known[result.match] = StoredMatch(rated, len(record))
     for table, new_rows in stored.items():
         if new_rows:
             connection.execute(_INSERT_STATEMENTS[table], new_rows)

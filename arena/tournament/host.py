@@ -25,7 +25,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from arena.host.handler import AuthFailed, FinishedMatch, HostHandler, Identity, NotAllowed
+from arena.host.finished_match import FinishedMatch
+from arena.host.handler import AuthFailed, HostHandler, Identity, NotAllowed
 from arena.host.host import MatchHost
 from arena.host.journal import Journal
 from arena.host.runner import MatchRunner
@@ -37,6 +38,7 @@ from arena.processes.launch_spec import LaunchSpec, allowed_environment
 from arena.processes.process import BotCrashed, BotProcess, Crash, ProgramNotFound
 from arena.ratings.tournament_pairing import Pairing
 from arena.store.incident import Incident
+from arena.store.stored_match import StoredMatch
 from arena.tournament.contestants import Contestant
 from arena.tournament.job import MAX_LOG_BYTES, Aborted, BotOutput, MatchJob, MatchReport
 from machine import event_loop
@@ -285,20 +287,19 @@ class TournamentHost(HostHandler):
     def on_seat_released(self, runner: MatchRunner, seat: int) -> None:
         self._slot_freed()
 
-    async def finalize(self, match: FinishedMatch) -> None:
-        """Send the result to all clients, and complete the record for `play`.
+    async def store_match(self, match: FinishedMatch) -> StoredMatch:
+        """Pass the match with its record to `play`.
 
-        The result has no ratings, because these may depend on other matches.
+        It has no ratings, because these may depend on other matches.
         """
-        match.send_end(None)
         try:
-            closed = match.close_record()
+            closed = match.close()
         except ArenaFault as fault:
             self._fail(fault)
-            raise
-        if self._finished is not None and not self._finished.done():
-            self._finished.set_result(closed)
-        match.remove_journal()
+        else:
+            if self._finished is not None and not self._finished.done():
+                self._finished.set_result(closed)
+        return StoredMatch()
 
     async def record_incident(self, bot: str, incident: Incident) -> None:
         self._incidents.append((bot, incident))

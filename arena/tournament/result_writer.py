@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from arena.store.database import StoreUnavailable
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches, prepare_match
 from arena.store.luck_value import MatchLuck, storable_luck
 from arena.store.match_luck import luck_of_tournament, save_luck
 from arena.store.registry import log_incident
@@ -34,7 +34,7 @@ def store_reports(store: Store, reports: Sequence[MatchReport]) -> None:
 
     While the store is unavailable, print that once, and retry. Raise `StoreError` if the store rejects the matches.
     """
-    batch = [StorableMatch(one.result, one.closed.pack_record, one.luck, one.failures) for one in reports]
+    batch = [prepare_match(one.closed, one.luck, one.failures) for one in reports]
     _retry_until_stored(partial(store.write, finish_matches, batch))
     _store_incidents(store, reports)
 

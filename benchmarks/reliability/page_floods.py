@@ -25,7 +25,7 @@ from pathlib import Path
 import uvloop
 from rig import RawConnection, get_status, parse_options, process_memory_mib, run_attackers, run_web
 
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches, prepare_match
 from arena.store.store import Store
 from bots.playing.matches import play_all
 from protocol.messages import Clock
@@ -65,7 +65,7 @@ def fill_store(data: Path, rounds: int) -> tuple[str, str]:
     for game, seats, config in (("nim", 2, {}), ("risk-campaign", 6, campaign | {"max_attacks": 20})):
         bots = [f"bot-{seat}=random" for seat in range(seats)]
         (played,) = play_all(bots, game, [1], config=config or None, clock=CLOCK)
-        filled.write(finish_matches, [StorableMatch(played.closed.result, played.closed.pack_record)])
+        filled.write(finish_matches, [prepare_match(played.closed)])
         ids.append(played.closed.result.match)
     filled.close()
     short, long = ids

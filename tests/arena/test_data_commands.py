@@ -15,7 +15,7 @@ import pytest
 from arena.commands.matches import Selection, matches
 from arena.commands.output import format_table
 from arena.store.data_folder import lock
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches
 from arena.store.registry import find_registered_bot
 from arena.store.schema import SCHEMA_REVISIONS
 from arena.store.store import Store
@@ -23,6 +23,7 @@ from arena.store.tokens import hash_token
 from commands import Done, call, on_terminal
 from databases import filled_store
 from referee.result import Result, SeatResult
+from stored_matches import storable
 
 Arena = Callable[..., Done]
 
@@ -71,7 +72,7 @@ def finish(
         started="2026-01-01T00:00:00Z",
         finished="2026-01-01T00:01:00Z",
     )
-    store.write(finish_matches, [StorableMatch(done, lambda ratings: b"record")])
+    store.write(finish_matches, [storable(done)])
 
 
 def widest(text: str) -> int:

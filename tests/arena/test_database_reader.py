@@ -408,19 +408,17 @@ async def test_what_it_sends_over_channels_is_not_heard_and_what_the_arena_annou
         assert channel != "arena"
         direct: Any = Direct(a)
         nodes = ClusterView(direct, database, "a", a.node, "ws://a")
-        heard: asyncio.Queue[Announcement | None] = asyncio.Queue()
-        nodes.on_announcement = heard.put_nowait
         await nodes.read_announcements()
-        assert heard.get_nowait() is None
+        assert nodes.announcements.get_nowait() is None
         async with background_task(nodes.listen()), background_task(nodes.read_when_woken()), asyncio.timeout(WITHIN):
             await direct.has_read.wait()  # as soon as it listens; from then on only a wake has it read
             b.write(announce, "ratings")
-            assert await heard.get() == Announcement("ratings")
+            assert await nodes.announcements.get() == Announcement("ratings")
             for payload in ('["called",["victim"],"ws://reader"]', '["bots",["a\\u0000b"]]', "not json", "[" * 7900):
                 for told in ("arena", channel):  # even if it knew that
                     reader.execute("SELECT pg_notify(%s, %s)", (told, payload))
             b.write(announce, "called", ["ann"], b.node)
-            assert await heard.get() == Announcement("called", ["ann"], "ws://b")
+            assert await nodes.announcements.get() == Announcement("called", ["ann"], "ws://b")
 
 
 def test_bots_are_called_to_nodes_that_are_alive_alone(url: str) -> None:

@@ -20,7 +20,7 @@ from sqlalchemy import Connection
 from arena.store import export_rows
 from arena.store.dialect import execute
 from arena.store.export_rows import export_matches
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches
 from arena.store.match_search import Search
 from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Reader, Store
@@ -30,7 +30,7 @@ from protocol.messages import CHANCE
 from referee import record_reader
 from referee_table import Table, header
 from seasons import finish, result
-from stored_matches import PLAYED, stored
+from stored_matches import PLAYED, storable, stored
 
 pytestmark = EVERY_DATABASE
 
@@ -115,7 +115,7 @@ def test_a_strike_is_counted_with_the_next_event_of_its_seat(tmp_path: Path) -> 
     table.play({"heap": 1, "take": 5}, after=0.2)
     table.play({"heap": 2, "take": 7}, after=0.3)
     with closing(Store.open(tmp_path / "arena.db")) as store:
-        store.write(finish_matches, [StorableMatch(result("struck"), lambda ratings: table.packed())])
+        store.write(finish_matches, [storable(result("struck"), table.packed())])
     assert call("arena", "export", "--to", str(tmp_path / "out"), ARENA_DB=str(tmp_path / "arena.db")).code == 0
     first, second, third = read(tmp_path / "out", "plies")
     assert (first["strikes"], first["value"], json.loads(first["info"])) == ("1", "0.5", {"value": 0.5, "note": "so"})

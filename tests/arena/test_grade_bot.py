@@ -11,11 +11,12 @@ import pytest
 
 from arena.commands import progress
 from arena.commands.grade import SCALE_NOTE
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches
 from arena.store.store import Store
 from bots import play
 from commands import Done, call
 from machine.compiled import HAS_NUMBA
+from stored_matches import storable
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def data(tmp_path: Path) -> Path:
     for game, config, count in games:
         for seed in range(count):
             played = play(["random", "greedy"], game, seed=seed, config=config)
-            store.write(finish_matches, [StorableMatch(played.result, lambda ratings, body=played.packed: body)])  # type: ignore[misc]
+            store.write(finish_matches, [storable(played.result, played.packed)])
     store.close()
     return tmp_path
 

@@ -344,8 +344,7 @@ async def test_while_a_session_hangs_bots_are_sent_to_nodes_that_a_new_one_finds
 ) -> None:
     nodes = nodes_of(deaf)
     await nodes.send_heartbeat()
-    changes: list[None] = []
-    nodes.on_changed = lambda: changes.append(None)
+    nodes.changed.clear()
     at_a = [game for game in GAMES if nodes.url_of_other_owner(game) is None]
     assert 0 < len(at_a) < len(GAMES)
     async with background_task(nodes.run()):
@@ -353,13 +352,13 @@ async def test_while_a_session_hangs_bots_are_sent_to_nodes_that_a_new_one_finds
         deaf.nodes = [alive("a", alive=False), alive("b")]
         deaf.fault = None if works else StoreUnavailable("connection timeout expired")
         await advance(NODE_TIMEOUT_S - 0.1)
-        assert (nodes.database_problem(), changes) == (None, [])
+        assert (nodes.database_problem(), nodes.changed.is_set()) == (None, False)
         await advance(1.2)
         assert nodes.database_problem() == "the database is unreachable: it last answered 7 s ago"
         assert "no answer for 6 s; its session is closed after 25 s without an answer" in caplog.text
         assert deaf.anew == 1
         assert [game for game in GAMES if nodes.url_of_other_owner(game) is None] == ([] if works else at_a)
-        assert len(changes) == works
+        assert nodes.changed.is_set() is works
         assert nodes.long_database_problem() is None
         await advance(PROBE_INTERVAL_S)
         assert deaf.anew == 2
@@ -410,11 +409,9 @@ async def test_a_listening_session_that_hears_no_sign_of_life_is_replaced_and_wh
     deaf: Any,
 ) -> None:
     nodes = nodes_of(deaf, timeouts=NodeTimeouts(echo_timeout_s=5.0))
-    told: list[str | None] = []
-    nodes.on_deafness_warning = told.append
     async with background_task(nodes.listen()), background_task(nodes.run()):
         await advance(20.0)
-        assert (deaf.listened, [text for text in told if text]) == (1, [])
+        assert (deaf.listened, nodes.warnings.current()) == (1, [])
         deaf.hears = False
         await advance(6.5)
         assert deaf.listened == 1
@@ -422,12 +419,11 @@ async def test_a_listening_session_that_hears_no_sign_of_life_is_replaced_and_wh
         await advance(2.0)
         assert deaf.listened == 2
         assert nodes._woken.is_set()
-        warning = told[-1]
-        assert warning is not None
+        (warning,) = nodes.warnings.current()
         assert warning.startswith("the session that wakes this node was deaf for 5 s, and is replaced")
         deaf.hears = True
         await advance(2.0)
-        assert told[-1] is None
+        assert nodes.warnings.current() == []
         deaf.answers.clear()  # without signs of life there is nothing to hear
         await advance(60.0)
         assert deaf.listened == 2
@@ -451,10 +447,8 @@ async def test_a_listening_session_that_stands_still_is_replaced(url: str, stack
     archive = AsyncStore(a)
     now = 0.0
     nodes = ClusterView(archive, database, "a", a.node, "ws://a", clock=lambda: now)
-    heard: asyncio.Queue[Announcement | None] = asyncio.Queue()
-    nodes.on_announcement = heard.put_nowait
     await nodes.read_announcements()
-    assert await heard.get() is None
+    assert await nodes.announcements.get() is None
     try:
         async with asyncio.timeout(WITHIN), background_task(nodes.listen()):
             while not (before := listening_backends(url)):
@@ -467,6 +461,6 @@ async def test_a_listening_session_that_stands_still_is_replaced(url: str, stack
                     await nodes.send_heartbeat()
                     now += 6.0
                 async with background_task(nodes.read_when_woken()):
-                    assert await heard.get() == Announcement("bots", ["ann"])
+                    assert await nodes.announcements.get() == Announcement("bots", ["ann"])
     finally:
         await archive.drain()

@@ -19,7 +19,7 @@ from arena.operator.changes import Annul, StartSeason
 from arena.operator.client import connect_to_url
 from arena.store.annulment import AnnulmentOutcome, AnnulmentPlan, annul_matches, pool_of_annulled
 from arena.store.data_folder import lock
-from arena.store.finish import StorableMatch
+from arena.store.finish import finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import leaderboard_page
 from arena.store.result_queries import leaderboard_of
@@ -30,6 +30,7 @@ from library import ANN, BOB, Library
 from processes import run, serving
 from protocol.errors import UsageFault
 from seasons import finish, result, season
+from stored_matches import storable
 from timeouts import WITHIN
 
 TOKEN = "secret"
@@ -179,7 +180,7 @@ async def test_results_are_stored_while_ratings_are_computed_and_a_season_waits(
         tasks.create_task(served.perform(Annul(ids=["m3"])))
         await computing.wait()
         try:
-            await served.arena.store.finish(StorableMatch(result("later"), lambda ratings: b"later"))
+            await served.arena.store.write(finish_matches, [storable(result("later"), b"later")])
             tasks.create_task(served.perform(StartSeason(name="second")))
             for _ in range(3):  # behind which whatever the season asked for would be done
                 await served.arena.store.read(list_seasons)

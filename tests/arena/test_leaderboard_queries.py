@@ -15,7 +15,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from arena.ratings.standings import MatchSample, TableRow, head_to_head_shares, score_table
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import (
     LEADERBOARD_SORTS,
@@ -49,6 +49,7 @@ from protocol.errors import UsageFault
 from protocol.games import game_class, game_names
 from referee.result import Result
 from seasons import finish, result, season
+from stored_matches import storable
 
 pytestmark = EVERY_DATABASE
 
@@ -125,7 +126,7 @@ def stored(store: Store, results: Sequence[Result]) -> BruteForce:
     at, size = 0, 1
     while at < len(results):
         batch = results[at : at + size]
-        ratings += store.write(finish_matches, [StorableMatch(done, lambda _: b"record") for done in batch])
+        ratings += [one.ratings for one in store.write(finish_matches, [storable(done) for done in batch])]
         at, size = at + size, size % 5 + 1
     return BruteForce(results, ratings)
 

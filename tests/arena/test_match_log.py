@@ -14,7 +14,7 @@ from arena.store.annulment import annul_matches
 from arena.store.database import StoreError
 from arena.store.database_copy import copy_database
 from arena.store.database_url import open_database_url
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.match_log import DamagedLog, log_head, log_page, prove_consistency, prove_inclusion
 from arena.store.result_queries import result_of
@@ -28,6 +28,7 @@ from independent_client import canonical, sha256
 from postgres import new_database
 from protocol.errors import BadRecord, UsageFault
 from seasons import finish, result
+from stored_matches import storable
 from web_client import answer, served
 
 pytestmark = EVERY_DATABASE
@@ -113,7 +114,7 @@ def test_a_match_that_is_handed_in_twice_or_was_not_stored_after_all_has_no_entr
     finish(store, result("m1"))
 
     def fail(connection: Connection) -> None:
-        finish_matches(connection, [StorableMatch(result("m4"), lambda rated: b"")])
+        finish_matches(connection, [storable(result("m4"), b"")])
         raise StoreError("no more room")
 
     with pytest.raises(StoreError):

@@ -17,7 +17,7 @@ from arena.server.bot_cache import MAX_UNKNOWN_NAMES, BotCache
 from arena.server.guess_limits import MAX_NAMES, GuessLimits
 from arena.server.playban import Playbans
 from arena.store.async_store import AsyncStore
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches
 from arena.store.registry import RegisteredBot, find_registered_bot
 from arena.store.result_queries import LadderBot, load_ladder_bot
 from arena.store.store import Store
@@ -27,6 +27,7 @@ from machine.timestamps import utc_now
 from protocol.codec import JSON
 from protocol.messages import Hello, Seek, Unseek
 from seasons import header, result
+from stored_matches import storable
 
 NAMES = 2000
 TOKEN = "t" * 16
@@ -121,7 +122,7 @@ async def test_bots_that_played_and_went_are_forgotten_and_known_again_when_they
 
 async def test_what_a_forgotten_bot_had_played_is_read_when_it_comes_back(archive: AsyncStore) -> None:
     matches = [result(f"m{number}", ("ann", "bob"), finished=utc_now()) for number in range(2)]
-    await archive.write(finish_matches, [StorableMatch(done, lambda ratings: b"record") for done in matches])
+    await archive.write(finish_matches, [storable(done) for done in matches])
     bots = BotCache(archive, per_pair=2, max_absent=0)
     for bot in ("ann", "bob"):
         await bots.load(bot)

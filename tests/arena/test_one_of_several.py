@@ -38,6 +38,7 @@ class Scripted(SingleNode):
     url = "ws://arena/a"
 
     def __init__(self) -> None:
+        super().__init__()
         self.there: set[str] = set()
         self.asked: Counter[str] = Counter()
 
@@ -319,20 +320,19 @@ async def test_it_is_said_which_nodes_stay_away_with_matches() -> None:
     store: Any = Noted()
     now = 100.0
     nodes = ClusterView(store, store, "a", 1, "ws://arena/a", clock=lambda: now)
-    warned: list[str | None] = []
-    nodes.on_warning = warned.append
     store.nodes = [node("a", 4), node("a-2", 1, alive=False), node("b", 2, alive=False), node("c", alive=False)]
     await nodes.send_heartbeat()
-    assert warned == [None], "they may only be starting anew"
+    assert nodes.warnings.current() == [], "they may only be starting anew"
     now += NODE_LOST_WARNING_S - 0.01
     await nodes.send_heartbeat()
-    assert warned[-1] is None
+    assert nodes.warnings.current() == []
     now += 0.01
     await nodes.send_heartbeat()
-    assert (warned[-1] or "").startswith("1 match of node a-2, 2 matches of node b can't be resumed")
+    (warning,) = nodes.warnings.current()
+    assert warning.startswith("1 match of node a-2, 2 matches of node b can't be resumed")
     store.nodes = [node("a", 4), node("a-2"), node("b", 2)]
     await nodes.send_heartbeat()
-    assert warned[-1] is None
+    assert nodes.warnings.current() == []
 
 
 async def test_a_node_whose_clock_is_wrong_does_not_begin_and_says_so_later() -> None:
@@ -340,8 +340,6 @@ async def test_a_node_whose_clock_is_wrong_does_not_begin_and_says_so_later() ->
     now = 1_800_000_000.0
     ahead_s = 0.0
     nodes = ClusterView(store, store, "a", 1, "ws://arena/a", wall_clock=lambda: now + ahead_s)
-    warned: list[str | None] = []
-    nodes.on_clock_warning = warned.append
     differences = ((40 * 86400.0, "3456000 s ahead of"), (-61.0, "61 s behind"), (59.0, None), (-59.0, None))
     for difference_s, told in differences:
         ahead_s = difference_s
@@ -349,11 +347,12 @@ async def test_a_node_whose_clock_is_wrong_does_not_begin_and_says_so_later() ->
         await nodes.send_heartbeat()
         if told is None:
             nodes.check_clock()
-            assert warned[-1] is None
+            assert nodes.warnings.current() == []
         else:
             with pytest.raises(ArenaFault, match=f"the clock of this machine is {told} the database's: set"):
                 nodes.check_clock()
-            assert told in (warned[-1] or "")
+            (warning,) = nodes.warnings.current()
+            assert told in warning
 
 
 async def test_a_database_that_answers_late_does_not_make_a_clock_wrong() -> None:

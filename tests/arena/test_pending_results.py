@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import StorableMatch, finish_matches, prepare_match
 from arena.store.luck_value import MatchLuck
 from arena.store.result_queries import bot_failures, iter_results, tournament_results
 from arena.store.store import Store
@@ -42,7 +42,7 @@ def over(place: int) -> PendingResult:
 
 
 def finished(one: PendingResult) -> StorableMatch:
-    return StorableMatch(one.closed.result, one.closed.pack_record, one.luck, one.failures)
+    return prepare_match(one.closed, one.luck, one.failures)
 
 
 def test_a_match_waits_as_it_was_handed_in_until_it_is_rated(store: Store) -> None:

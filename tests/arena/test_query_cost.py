@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from arena.store import summaries
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches
 from arena.store.registry import (
     Incident,
     add_bots,
@@ -27,6 +27,7 @@ from arena.store.store import Store
 from arena.store.thinning import RecordsOfBot
 from machine.timestamps import utc_now
 from referee.result import Result, SeatResult
+from stored_matches import storable
 
 FEW, MANY = 200, 5_000
 """Matches, of which half are a tournament's; none is younger than `OLD` days."""
@@ -65,7 +66,7 @@ def result(match: str) -> Result:
 
 
 def finish(connection: Connection) -> None:
-    finish_matches(connection, [StorableMatch(result(f"new-{next(_names)}"), lambda ratings: b"record")])
+    finish_matches(connection, [storable(result(f"new-{next(_names)}"))])
 
 
 @contextmanager

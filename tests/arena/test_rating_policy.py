@@ -13,7 +13,7 @@ from arena.ratings.ladder_pairing import Seeker, group_seekers
 from arena.server.bot_cache import DAY_S, BotCache
 from arena.store.annulment import annul_matches
 from arena.store.async_store import AsyncStore
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches
 from arena.store.registry import add_bots, approve_bots, register_bot
 from arena.store.store import Store
 from databases import EVERY_DATABASE
@@ -21,6 +21,7 @@ from machine.timestamps import parse_timestamp, utc_now
 from referee.record import Header
 from referee.result import Result, SeatResult
 from seasons import header
+from stored_matches import storable
 
 pytestmark = EVERY_DATABASE
 
@@ -61,7 +62,7 @@ def begun(match: str) -> Header:
 
 
 async def stored(archive: AsyncStore, *results: Result) -> None:
-    await archive.write(finish_matches, [StorableMatch(done, lambda ratings: b"record") for done in results])
+    await archive.write(finish_matches, [storable(done) for done in results])
 
 
 def test_a_time_is_read_back() -> None:

@@ -62,9 +62,8 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
 
 def ends_turns(journal: Journal) -> Recorder:
     """A recorder that commits when the turn of the loop has ended, as a server's does."""
-    flusher = Flusher(asyncio.get_running_loop())
+    flusher = Flusher(asyncio.get_running_loop(), lambda: made.commit())
     made = Recorder(flusher.schedule_flush, journal.log)
-    flusher.before_flush = made.commit
     return made
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import rerun_bots
 import tournaments
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches, prepare_match
 from arena.store.store import Store
 from bots import play
 from commands import Done, call
@@ -28,7 +28,7 @@ def data(tmp_path: Path) -> Path:
     for seed in range(3):
         pair = [f"ann={FIRST}", f"greedy={FIRST}"]
         played = play(pair if seed % 2 == 0 else pair[::-1], "nim", seed=seed, config={"heaps": [1, 2]})
-        store.write(finish_matches, [StorableMatch(played.result, played.closed.pack_record)])
+        store.write(finish_matches, [prepare_match(played.closed)])
     store.close()
     return tmp_path
 
@@ -150,7 +150,7 @@ def test_what_goes_wrong_with_the_new_bot_is_told_by_its_own_name_and_once(data:
 def test_a_level_of_the_house_is_known_by_its_name(tmp_path: Path) -> None:
     with_level = Store.open(tmp_path / "arena.db")
     played = play([f"ann={FIRST}", f"level-2={FIRST}"], "nim", seed=1, config={"heaps": [1, 2]})
-    with_level.write(finish_matches, [StorableMatch(played.result, played.closed.pack_record)])
+    with_level.write(finish_matches, [prepare_match(played.closed)])
     with_level.close()
     out = rerun(tmp_path, "latest", "--bot", LAST, "--seat", "ann", "--continuations", "2").out.splitlines()
     assert "seat 1, level-2: the reference bot level:2, by its name" in out
@@ -159,7 +159,7 @@ def test_a_level_of_the_house_is_known_by_its_name(tmp_path: Path) -> None:
 def test_over_several_games_it_is_said_which_one_to_choose_and_payoffs_are_said_to_be_sums(data: Path) -> None:
     store = Store.open(data / "arena.db")
     played = play([f"ann={FIRST}", f"ben={FIRST}"], "kuhn", seed=1, config={"hands": 4})
-    store.write(finish_matches, [StorableMatch(played.result, played.closed.pack_record)])
+    store.write(finish_matches, [prepare_match(played.closed)])
     store.close()
     match = played.result.match
     assert refused(data, "--all", "ann", "--bot", "alphabeta") == (
@@ -239,7 +239,7 @@ def test_a_record_that_does_not_verify_and_a_match_that_was_called_off_are_refus
 def test_a_drawn_match_has_no_loser_whose_seat_is_taken(tmp_path: Path) -> None:
     with_draw = Store.open(tmp_path / "arena.db")
     played = play(["alphabeta", "bob=alphabeta"], "tictactoe", seed=1)
-    with_draw.write(finish_matches, [StorableMatch(played.result, played.closed.pack_record)])
+    with_draw.write(finish_matches, [prepare_match(played.closed)])
     with_draw.close()
     assert "alone: name the seat, --seat with one of 0 (alphabeta), 1 (bob)" in refused(
         tmp_path, "latest", "--bot", "random"

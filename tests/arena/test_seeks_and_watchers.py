@@ -9,10 +9,11 @@ import pytest
 
 from arena.host.runner import ALREADY_WATCHING_MESSAGE
 from arena.replay.verify import verify_record
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches
 from arena.store.result_queries import record_of
 from referee import record_reader
 from referee.result import Result, SeatResult
+from stored_matches import storable
 
 
 def won(match: str, winner: str, loser: str) -> Result:
@@ -92,9 +93,7 @@ async def test_two_bots_alone_do_not_wait_for_a_better_match(serve: Any) -> None
     served = await serve()
     for bot in ("ann", "bob"):
         await served.enter(bot)
-    served.store.write(
-        finish_matches, [StorableMatch(won(f"m-{number}", "ann", "bob"), lambda ratings: b"") for number in range(20)]
-    )
+    served.store.write(finish_matches, [storable(won(f"m-{number}", "ann", "bob"), b"") for number in range(20)])
     ann, bob = await served.enter("ann"), await served.enter("bob")
     for client in (ann, bob):
         await client.send(type="seek", id="s", game="nim")

@@ -17,7 +17,7 @@ from arena.ratings import rating_system
 from arena.ratings.rating_system import RatingStanding
 from arena.store.database import DatabaseNotFound, StoreError, StoreUnavailable, UnrecognizedDatabase
 from arena.store.database_url import open_database_url
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches
 from arena.store.registry import add_bots
 from arena.store.result_queries import iter_results
 from arena.store.schema import APPLICATION_ID, SCHEMA_REVISIONS
@@ -25,6 +25,7 @@ from arena.store.store import Store
 from arena.store.upgrade import migrate
 from referee.result import Ratings
 from seasons import finish, result, season
+from stored_matches import storable
 
 
 @pytest.fixture
@@ -194,11 +195,10 @@ def test_what_was_written_as_the_database_was_removed_does_not_count(store: Stor
         return b""
 
     with pytest.raises(StoreUnavailable, match="was removed"):
-        store.write(finish_matches, [StorableMatch(result("m1"), close)])
+        store.write(finish_matches, [storable(result("m1"), close)])
     elsewhere.rename(store.database.file)
-    assert store.write(finish_matches, [StorableMatch(result("m1"), lambda ratings: b"")]) == [
-        rating_system.rate("nim/classic", [RatingStanding()] * 2, ["1", "1"], [1, 2])
-    ]
+    (stored,) = store.write(finish_matches, [storable(result("m1"), b"")])
+    assert stored.ratings == rating_system.rate("nim/classic", [RatingStanding()] * 2, ["1", "1"], [1, 2])
     assert len(list(store.iterate(iter_results))) == 1
 
 

@@ -2,20 +2,55 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
 from arena.server.stall_guard import MAX_STALL_S, StallGuard
 
 
-def test_who_stood_still_for_too_long_is_told_before_anything_else_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter((100.0, 101.0, 102.0, 102.0 + MAX_STALL_S, 102.1 + 2 * MAX_STALL_S))
-    monkeypatch.setattr(time, "clock_gettime", lambda _: next(clock))
-    stalls: list[float] = []
-    guard = StallGuard(stalls.append)
-    for _ in range(3):
-        guard.check()
-    assert stalls == []
-    guard.check()
-    assert stalls == [pytest.approx(MAX_STALL_S + 0.1)]
+class Watch:
+    """A guard, the time that it reads, and the stalls that it found."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 100.0
+        self.stalls: list[float] = []
+        self._guard = StallGuard(self.stalls.append)
+        monkeypatch.setattr(time, "clock_gettime", lambda _: self.now)
+
+    def check_at(self, now: float) -> None:
+        self.now = now
+        self._guard.check()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        task = asyncio.create_task(self._guard.run())
+        await asyncio.sleep(0)
+        yield
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_who_stood_still_for_too_long_is_told_before_anything_else_is_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    watch = Watch(monkeypatch)
+    async with watch.running():
+        for now in (101.0, 102.0, 102.0 + MAX_STALL_S):
+            watch.check_at(now)
+        assert watch.stalls == []
+        watch.check_at(102.1 + 2 * MAX_STALL_S)
+        assert watch.stalls == [pytest.approx(MAX_STALL_S + 0.1)]
+
+
+async def test_before_and_after_it_runs_time_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = Watch(monkeypatch)
+    watch.check_at(200.0)
+    watch.now = 300.0
+    async with watch.running():
+        watch.check_at(301.0)
+    watch.check_at(400.0)
+    assert watch.stalls == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec import json
 
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.luck_value import MatchLuck
 from arena.store.match_luck import luck_of_tournament, save_luck
@@ -21,6 +21,7 @@ from databases import EVERY_DATABASE
 from protocol.reasons import VOID
 from referee.result import Result
 from seasons import result
+from stored_matches import storable
 
 pytestmark = EVERY_DATABASE
 
@@ -32,7 +33,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def finish(store: Store, done: Result, luck: MatchLuck | None = None) -> None:
-    store.write(finish_matches, [StorableMatch(done, lambda ratings: b"record", luck)])
+    store.write(finish_matches, [storable(done, luck=luck)])
 
 
 def test_luck_that_comes_with_a_result_is_kept_with_it(store: Store) -> None:

@@ -20,7 +20,7 @@ from arena.operations import thinning
 from arena.store.annulment import annul_matches
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreError
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.result_queries import RecordRemoved, iter_results, leaderboard_of, record_of, result_of
@@ -42,7 +42,7 @@ from databases import EVERY_DATABASE, SQLITE_ALONE, alter
 from machine.event_loop import background_task
 from machine.timestamps import utc_now
 from seasons import result
-from stored_matches import stored
+from stored_matches import storable, stored
 from virtual_time import advance
 
 pytestmark = EVERY_DATABASE
@@ -67,7 +67,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def keep(store: Store, match: str, size: int = 100, **options: Any) -> None:
-    store.write(finish_matches, [StorableMatch(result(match, **options), lambda ratings: bytes(size))])
+    store.write(finish_matches, [storable(result(match, **options), bytes(size))])
 
 
 def thin(store: Store, limits: Retention) -> set[str]:

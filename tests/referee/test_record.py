@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from arena.ratings.rating_system import RatingStanding, rate
 from arena.replay.verify import verify_record
 from protocol.errors import BadRecord
 from referee import record as records
 from referee import record_reader
 from referee.effects import Abort, Resignation, SeatReady
+from referee.footer import MAX_UNPACKED_BYTES, UnratedRecord
 from referee_table import Table, header
 
 pytestmark = pytest.mark.usefixtures("dibs")
@@ -79,6 +81,18 @@ def test_the_same_record_gives_the_same_bytes(packed: bytes) -> None:
     record = record_reader.read_record(packed, "x")
     lines = [records.write_line(line) for line in (record.header, *record.lines)]
     assert records.pack_record(lines, record.footer) == records.pack_record(lines, record.footer)
+
+
+@pytest.mark.parametrize("lines", [3, 3000])
+def test_ratings_that_are_added_late_give_the_same_bytes_each_time(packed: bytes, lines: int) -> None:
+    record = record_reader.read_record(packed, "m-1")
+    own = gzip.decompress(packed).splitlines(keepends=True)[:-1]
+    text = [line for number in range(lines) for line in (b"%d\n" % number, *own)]
+    assert (len(b"".join(text)) > MAX_UNPACKED_BYTES) is (lines == 3000)
+    unrated = UnratedRecord(text, record.footer)
+    ratings = rate("nim/classic", [RatingStanding()] * 2, ["1", "1"], [1, 2])
+    for rated in (ratings, None, ratings):
+        assert unrated.pack(rated) == records.pack_record(text, replace(record.footer, ratings=rated))
 
 
 def test_a_record_begins_with_its_header_and_ends_with_its_footer(packed: bytes) -> None:

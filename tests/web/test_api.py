@@ -21,7 +21,7 @@ from openapi_spec_validator import validate
 from arena.replay.grading import Grades
 from arena.store.database_copy import copy_database
 from arena.store.database_url import open_database_url
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches
 from arena.store.match_search import Search, search_matches
 from arena.store.result_queries import record_of
 from arena.store.store import Reader, Store
@@ -34,6 +34,7 @@ from commands import call
 from library import Library, fill
 from postgres import new_database
 from seasons import finish, result
+from stored_matches import storable
 from timeouts import WITHIN
 from web_client import Answer, Visitor, answer, served
 
@@ -45,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = Store.open(folder / "arena.db")
     store.write(
         finish_matches,
-        [StorableMatch(result("garbled"), lambda _: b"no record"), StorableMatch(result("empty"), lambda _: b"")],
+        [storable(result("garbled"), b"no record"), storable(result("empty"), b"")],
     )
     fill(Library(store))
     store.close()
@@ -357,7 +358,7 @@ def test_of_a_forged_record_all_is_told_that_holds_and_where_it_goes_wrong(api: 
     line = json.loads(lines[at])
     line["event"]["dice"][0][0] = line["event"]["dice"][0][0] % 6 + 1
     lines[at] = json.dumps(line).encode() + b"\n"
-    visitor.store.write(finish_matches, [StorableMatch(result("forged"), lambda _: gzip.compress(b"".join(lines)))])
+    visitor.store.write(finish_matches, [storable(result("forged"), gzip.compress(b"".join(lines)))])
     told = asked(visitor, "/matches/forged")
     assert f"ply {line['event']['ply']}: dice should be" in told["fault"]
     assert told["plies"][: at - 1] == whole["plies"][: at - 1]

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from arena.commands.tournament_report import Report
 from arena.ratings.standings import MatchSample
 from arena.ratings.tournament_standings import chance_note, compute_standings
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches
 from arena.store.luck_value import MatchLuck
 from arena.store.tournament_state import finish_tournament, open_tournament
 from arena.store.tournaments import tournament_leaders
@@ -24,6 +24,7 @@ from protocol.games import load_game
 from protocol.reasons import NO_SHOW
 from referee.result import Result
 from seasons import paid, result
+from stored_matches import storable
 from web_client import Visitor
 
 NAMES = ["perfect", "greedy", "minimax", "late"]
@@ -105,7 +106,7 @@ def test_the_terminal_its_file_the_api_and_the_page_tell_the_same(
     stored = [replace(one.result, tournament=name, rated=False, pool=None) for one in matches]
     visitor.store.write(
         finish_matches,
-        [StorableMatch(one, lambda ratings: b"record", luck) for one, (_, luck) in zip(stored, matches, strict=True)],
+        [storable(one, luck=luck) for one, (_, luck) in zip(stored, matches, strict=True)],
     )
     visitor.store.write(finish_tournament, name)
     luck = {one.result.match: one.luck.points for one in matches if one.luck and one.luck.value != "none"}
