@@ -107,9 +107,7 @@ def list_nodes(connection: Connection) -> list[NodeStatus]:
 
 
 def live_nodes(connection: Connection) -> list[str]:
-    """Return the names of the nodes that are alive; none if the database has an older schema without nodes."""
-    if execute(connection, "SELECT to_regclass('nodes')").scalar() is None:
-        return []
+    """Return the names of the nodes that are alive."""
     return list(execute(connection, _LIST_LIVE_NODES).scalars())
 
 
