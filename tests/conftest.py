@@ -229,9 +229,10 @@ def broker(tmp_path: Path) -> Iterator[Mosquitto]:
 
 @pytest.fixture(scope="module")
 def dibs() -> Iterator[None]:
-    """The games for three are some that the arena knows."""
+    """Have the arena know the games of referee_table.py."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(games._specs(), "dibs", GameSpec("dibs", "referee_table", "referee_table:Dibs"))
+        patch.setitem(games._specs(), "heaps", GameSpec("heaps", "referee_table", "referee_table:Heaps"))
         patch.setitem(games._specs(), "bids", GameSpec("bids", "referee_table", "referee_table:Bids"))
         yield
 
